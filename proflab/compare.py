@@ -1,0 +1,255 @@
+"""One comparison of what a case yielded with what was expected, for `expect` and for the grader.
+
+Both sides are plain data (see `plain.py`). Rules that a test author can rely on:
+
+- an expected int or str is met exactly; an expected float within a relative 1e-9 (or `rel`, `abs`);
+- NaN meets nothing, not even NaN; a bool is no number; numpy scalars equal the same numbers;
+- a list, a tuple and a one-dimensional array of the same items are the same sequence;
+- a dict must have exactly the expected keys, in any order.
+
+A failed comparison says in one sentence where and, when the two differ in a telling way, why.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from proflab.plain import NotPlain, plain
+
+DEFAULT_REL = 1e-9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a case passed; if not, why (`reason`), and the misconception that it points to."""
+
+    passed: bool
+    reason: str = ""
+    diagnosis: str = ""
+
+
+def compare(
+    actual: Any,
+    expected: Any,
+    rel: float | None = None,
+    abs: float | None = None,
+    mistakes: dict[str, Any] | None = None,
+) -> Verdict:
+    """Compare `actual` with `expected`; `mistakes` maps a misconception to the value it yields."""
+    try:
+        actual = plain(actual)
+    except NotPlain as error:
+        return Verdict(False, f"expected {show(expected)}, but {error}")
+    difference = _difference(actual, plain(expected), rel, abs, "")
+    if difference is None:
+        return Verdict(True)
+    where, got, wanted, note = difference
+    place = f" at {where}" if where else ""
+    reason = note + place if note else "got {}, expected {}{}".format(*show_two(got, wanted), place)
+    for sentence, value in (mistakes or {}).items():
+        if _difference(actual, plain(value), rel, abs, "") is None:
+            return Verdict(False, reason, sentence)
+    return Verdict(False, reason, diagnose(got, wanted) if not note else "")
+
+
+def compare_between(actual: Any, low: float, high: float) -> Verdict:
+    """Whether the number `actual` lies in [low, high]."""
+    try:
+        actual = plain(actual)
+    except NotPlain as error:
+        return Verdict(False, f"expected a number from {show(low)} to {show(high)}, but {error}")
+    if not _is_real(actual):
+        return Verdict(False, f"got {show(actual)}, which is not a number")
+    if low <= actual <= high:
+        return Verdict(True)
+    bound = low if actual < low else high
+    reason = f"got {show(actual)}, expected a number from {show(low)} to {show(high)}"
+    return Verdict(False, reason, diagnose(actual, bound))
+
+
+def compare_raised(raised: list[str], message: str, exception: str) -> Verdict:
+    """Whether an exception with the class names `raised` (itself first) is an `exception`."""
+    if exception in raised:
+        return Verdict(True)
+    if not raised:
+        return Verdict(False, f"expected {exception}, but nothing was raised (got {message})")
+    said = f": {message}" if message else ""
+    return Verdict(False, f"expected {exception}, but {raised[0]} was raised{said}")
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
+
+
+def _same_number(actual: complex, expected: complex, rel: float | None, abs_: float | None) -> bool:
+    if rel is None and abs_ is None:
+        if isinstance(expected, int):
+            return actual == expected
+        rel = DEFAULT_REL
+    if actual == expected:
+        return True
+    try:
+        gap = abs(actual - expected)
+        bound = max((rel or 0.0) * abs(expected), abs_ or 0.0)
+    except OverflowError:
+        return False
+    # An infinite bound (expected infinity, say) would accept everything.
+    return math.isfinite(bound) and gap <= bound
+
+
+def _difference(
+    actual: Any, expected: Any, rel: float | None, abs_: float | None, where: str
+) -> tuple[str, Any, Any, str] | None:
+    """None, or the first difference: where it is, what was got, what expected, a note instead."""
+    if _is_number(expected):
+        same = _is_number(actual) and _same_number(actual, expected, rel, abs_)
+        return None if same else (where, actual, expected, "")
+    if expected is None or isinstance(expected, (bool, str)):
+        same = type(actual) is type(expected) and actual == expected
+        return None if same else (where, actual, expected, "")
+    if isinstance(expected, dict):
+        return _dict_difference(actual, expected, rel, abs_, where)
+    if isinstance(expected, np.ndarray) and expected.ndim > 1:
+        if not isinstance(actual, np.ndarray):
+            return (where, actual, expected, f"got {show(actual)}, expected an array")
+        if actual.shape != expected.shape:
+            note = f"got an array of shape {actual.shape}, expected {expected.shape}"
+            return (where, actual, expected, note)
+    return _sequence_difference(actual, expected, rel, abs_, where)
+
+
+def _sequence_difference(actual, expected, rel, abs_, where):
+    if not isinstance(actual, (list, tuple, np.ndarray)):
+        return (where, actual, expected, "")
+    if len(actual) != len(expected):
+        note = f"got {len(actual)} items, expected {len(expected)}"
+        return (where, actual, expected, f"{note} ({show(actual)} against {show(expected)})")
+    if isinstance(actual, np.ndarray):
+        actual = actual.tolist()
+    if isinstance(expected, np.ndarray):
+        expected = expected.tolist()
+    for index, (got, wanted) in enumerate(zip(actual, expected, strict=True)):
+        found = _difference(got, wanted, rel, abs_, f"{where}[{index}]")
+        if found:
+            return found
+    return None
+
+
+def _dict_difference(actual, expected, rel, abs_, where):
+    if not isinstance(actual, dict):
+        return (where, actual, expected, "")
+    missing = [key for key in expected if key not in actual]
+    extra = [key for key in actual if key not in expected]
+    if missing or extra:
+        parts = [f"key {key!r} is missing" for key in missing[:3]]
+        parts += [f"key {key!r} was not asked for" for key in extra[:3]]
+        return (where, actual, expected, " and ".join(parts))
+    for key, wanted in expected.items():
+        found = _difference(actual[key], wanted, rel, abs_, f"{where}[{key!r}]")
+        if found:
+            return found
+    return None
+
+
+# ── diagnosis: what a wrong number looks like ────────────────────────────────────────────────
+
+_UNITS = (
+    (1024**2 / 10**6, "10⁶ bytes, where a MB here is 1024² bytes?"),
+    (10**6 / 1024**2, "1024² bytes, where 10⁶ were asked for?"),
+    (1024**3 / 10**9, "10⁹ bytes, where a GB here is 1024³ bytes?"),
+    (10**9 / 1024**3, "1024³ bytes, where 10⁹ were asked for?"),
+    (1000.0, "1000 times too much: milliseconds or thousands, where the unit is larger?"),
+    (0.001, "1000 times too little: seconds, where milliseconds are asked for?"),
+    (1e6, "a million times too much: which unit is asked for?"),
+    (1e-6, "a million times too little: which unit is asked for?"),
+    (1024.0, "1024 times too much: KB, where MB are asked for?"),
+    (1024.0**2, "1024² times too much: bytes, where MB are asked for?"),
+    (1 / 1024.0, "1024 times too little: GB, where MB are asked for?"),
+    (1 / 1024.0**2, "1024² times too little: MB, where bytes are asked for?"),
+)
+
+
+def diagnose(actual: Any, expected: Any) -> str:
+    """What the wrong number `actual` looks like, as a question; empty when nothing stands out."""
+    if not (_is_real(actual) and _is_real(expected)):
+        if isinstance(actual, bool) or isinstance(expected, bool):
+            return "a truth value and a number are two things"
+        return "is a `return` missing?" if actual is None else ""
+    if not (math.isfinite(actual) and math.isfinite(expected)) or actual == 0 or expected == 0:
+        return ""
+    if actual == -expected:
+        return "the sign is the wrong way round"
+    try:
+        ratio = float(Fraction(actual) / Fraction(expected))
+    except OverflowError:
+        return ""
+    for factor, sentence in _UNITS:
+        if math.isclose(ratio, factor, rel_tol=2e-5):
+            return sentence
+    return _diagnose_ratio(ratio) or _diagnose_bias(actual, expected)
+
+
+def _diagnose_ratio(ratio: float) -> str:
+    if math.isclose(ratio, 0.5, rel_tol=1e-9):
+        return "half: multiply-adds, where each counts as two?"
+    if math.isclose(ratio, 2.0, rel_tol=1e-9):
+        return "twice: is something counted two times?"
+    if 3 <= ratio <= 65536 and math.isclose(ratio, round(ratio), rel_tol=1e-9):
+        return f"{round(ratio):,} times too many: is the batch counted, or something in a loop?"
+    if ratio > 0 and 3 <= 1 / ratio <= 65536 and math.isclose(1 / ratio, round(1 / ratio)):
+        return f"only one part in {round(1 / ratio):,}: is a dimension left out?"
+    return ""
+
+
+def _diagnose_bias(actual: float, expected: float) -> str:
+    """A layer's weights are a multiple of its biases, so their absence leaves a mark."""
+    if not (isinstance(actual, int) and isinstance(expected, int)):
+        return ""
+    gap = expected - actual
+    if abs(gap) == 1:
+        return "off by one"
+    if gap > 0 and actual % gap == 0:
+        return f"{gap:,} too few: is a bias left out?"
+    if gap < 0 and expected % -gap == 0:
+        return f"{-gap:,} too many: is a bias counted that is not there?"
+    return ""
+
+
+# ── how a value is shown ─────────────────────────────────────────────────────────────────────
+
+
+def show(value: Any) -> str:
+    """`value` as a person reads it: 2,362,368; 9.01172; long ones shortened."""
+    if isinstance(value, (bool, np.bool_)) or value is None:
+        return str(value)
+    if isinstance(value, (int, np.integer)):
+        return f"{value:,}" if abs(value) < 10**30 else _show_huge(int(value))
+    if isinstance(value, (float, np.floating)):
+        magnitude = abs(value)
+        return f"{value:,.6g}" if magnitude < 1e6 else f"{value:,.1f}"
+    try:
+        text = repr(value)
+    except Exception:  # a huge int inside, or an object whose repr raises
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 200 else text[:160] + " … " + text[-30:]
+
+
+def _show_huge(value: int) -> str:
+    return f"{value:.6e}" if abs(value) < 10**300 else f"an integer of {value.bit_length():,} bits"
+
+
+def show_two(got: Any, wanted: Any) -> tuple[str, str]:
+    """Both values; with all their digits when they would otherwise look the same."""
+    texts = show(got), show(wanted)
+    if texts[0] != texts[1]:
+        return texts
+    return (repr(got), repr(wanted)) if _is_number(wanted) else texts

@@ -1,0 +1,157 @@
+"""Plain data: what a test case may yield, and the bytes in which it crosses a process boundary.
+
+`plain` turns numpy scalars, subclasses and 0-d arrays into None, bool, int, float, complex, str,
+list, tuple, dict and numpy arrays of numbers, and refuses everything else. It reads values through
+their base type's own methods, so an object's `__eq__`, `__iter__` or `__array__` gets no say.
+`dumps` and `loads` are the reply format: JSON with tagged values, exact to the last bit and
+without pickle, so that reading a stranger's reply runs none of the stranger's code.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+
+MAX_DEPTH = 8
+MAX_BYTES = 16 * 1024**2
+_ARRAY_KINDS = "biufc"
+
+
+class NotPlain(ValueError):
+    """A value that no test case may yield; the sentence says what it is."""
+
+
+def plain(value: Any) -> Any:
+    """A copy of `value` as plain data; raises NotPlain, with one sentence, for anything else."""
+    budget = [MAX_BYTES]
+    return _plain(value, 0, budget)
+
+
+def _spend(budget: list[int], size: int) -> None:
+    budget[0] -= size
+    if budget[0] < 0:
+        raise NotPlain(f"the value is larger than {MAX_BYTES // 1024**2} MB")
+
+
+def _plain(value: Any, depth: int, budget: list[int]) -> Any:
+    kind = type(value)
+    _spend(budget, 8)
+    if value is None or kind in (bool, float, complex):
+        return value
+    if issubclass(kind, np.generic):
+        return _plain_array(np.asarray(value), budget)
+    if issubclass(kind, int):
+        value = int.__pos__(value) if kind is not bool else value
+        _spend(budget, int.bit_length(value) // 8)
+        return value
+    if issubclass(kind, float):
+        return float.__pos__(value)
+    if issubclass(kind, complex):
+        return complex.__pos__(value)
+    if issubclass(kind, str):
+        _spend(budget, 4 * str.__len__(value))
+        return str.__str__(value)
+    if issubclass(kind, np.ndarray):
+        return _plain_array(np.array(value, subok=False), budget)
+    if issubclass(kind, (list, tuple, dict)):
+        if depth == MAX_DEPTH:
+            raise NotPlain(f"the value is nested more than {MAX_DEPTH} levels deep")
+        return _plain_container(value, kind, depth + 1, budget)
+    raise NotPlain(f"a value of type {kind.__name__} is not plain data (a number, a string, …)")
+
+
+def _plain_container(value: Any, kind: type, depth: int, budget: list[int]) -> Any:
+    if issubclass(kind, list):
+        return [_plain(item, depth, budget) for item in list.__iter__(value)]
+    if issubclass(kind, tuple):
+        return tuple(_plain(item, depth, budget) for item in tuple.__iter__(value))
+    result = {}
+    for key, item in dict.items(value):
+        key = _plain(key, depth, budget)
+        if isinstance(key, (list, dict, np.ndarray)):
+            raise NotPlain(f"a {type(key).__name__} cannot be a dictionary key")
+        try:
+            result[key] = _plain(item, depth, budget)
+        except TypeError:
+            raise NotPlain("a dictionary key is not hashable") from None
+    return result
+
+
+def _plain_array(array: np.ndarray, budget: list[int]) -> Any:
+    if array.dtype.kind not in _ARRAY_KINDS:
+        raise NotPlain(f"an array of dtype {array.dtype} holds no numbers")
+    _spend(budget, array.nbytes)
+    if array.ndim == 0:
+        return array.item() if array.dtype != np.longdouble else float(array)
+    return array
+
+
+def dumps(value: Any) -> bytes:
+    """The reply format of plain data; raises NotPlain for anything else."""
+    return json.dumps(_tag(plain(value)), separators=(",", ":")).encode()
+
+
+def loads(data: bytes) -> Any:
+    """The plain data in `data`; raises NotPlain when it is not the reply format."""
+    if len(data) > 4 * MAX_BYTES:
+        raise NotPlain("the reply is too large")
+    try:
+        return plain(_untag(json.loads(data), 0))
+    except NotPlain:
+        raise
+    except (ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
+        raise NotPlain(f"the reply is not in the reply format ({type(error).__name__})") from None
+
+
+def _tag(value: Any) -> Any:
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            return ["i", hex(value)]
+        case float():
+            return ["f", value.hex()]
+        case complex():
+            return ["c", value.real.hex(), value.imag.hex()]
+        case list():
+            return ["l", [_tag(item) for item in value]]
+        case tuple():
+            return ["t", [_tag(item) for item in value]]
+        case dict():
+            return ["d", [[_tag(key), _tag(item)] for key, item in value.items()]]
+        case _:
+            little = value.astype(value.dtype.newbyteorder("<"), copy=False)
+            data = base64.b64encode(np.ascontiguousarray(little).tobytes()).decode()
+            return ["a", little.dtype.str, list(value.shape), data]
+
+
+def _untag(data: Any, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise NotPlain(f"the reply is nested more than {MAX_DEPTH} levels deep")
+    match data:
+        case None | bool() | str():
+            return data
+        case ["i", str(text)]:
+            return int(text, 16)
+        case ["f", str(text)]:
+            return float.fromhex(text)
+        case ["c", str(real), str(imag)]:
+            return complex(float.fromhex(real), float.fromhex(imag))
+        case ["l", list(items)]:
+            return [_untag(item, depth + 1) for item in items]
+        case ["t", list(items)]:
+            return tuple(_untag(item, depth + 1) for item in items)
+        case ["d", list(items)]:
+            return {_untag(key, depth + 1): _untag(item, depth + 1) for key, item in items}
+        case ["a", str(dtype), list(shape), str(text)]:
+            return _array(np.dtype(dtype), shape, text)
+    raise NotPlain("the reply holds something that is not in the reply format")
+
+
+def _array(dtype: np.dtype, shape: list, text: str) -> np.ndarray:
+    if dtype.kind not in _ARRAY_KINDS or not all(type(n) is int and n >= 0 for n in shape):
+        raise NotPlain("the reply holds an array that is not of numbers")
+    return np.frombuffer(base64.b64decode(text, validate=True), dtype).reshape(shape).copy()
