@@ -1,0 +1,347 @@
+"""The student's side of grading: executes what it is sent, one request at a time.
+
+Runs in the student's process and therefore holds nothing that a student may not see: no labels,
+no expected values, no later statements. It imports nothing of the grading package, so that it can
+be started by its path where the rest is out of reach. Cells behave as in ipykernel (magics, rich
+display, inline figures, top-level await); test statements are compiled as they are, so that a
+student's transformers do not touch them.
+
+A message is a length of four bytes and that much JSON. Each request carries a nonce, which its
+reply repeats: a reply that was written before the request was known does not fit.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+HEADER = 4
+OUTPUT_LIMIT = 2 * 1024**2
+CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
+
+
+class Channel:
+    """One end of a Unix socket pair that carries messages, and with a message a socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+
+    def receive(self) -> tuple[dict, socket.socket | None]:
+        """The next request and the socket that came with it; raises EOFError at the end."""
+        header, fds = b"", []
+        while len(header) < HEADER:
+            chunk, got, _, _ = socket.recv_fds(self.sock, HEADER - len(header), 1)
+            if not chunk:
+                raise EOFError
+            header, fds = header + chunk, fds + got
+        body = self._exactly(int.from_bytes(header, "big"))
+        return json.loads(body), socket.socket(fileno=fds[0]) if fds else None
+
+    def _exactly(self, size: int) -> bytes:
+        parts = []
+        while size:
+            part = self.sock.recv(min(size, 1 << 20))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def send(self, message: dict) -> None:
+        """Send one reply."""
+        body = json.dumps(message).encode()
+        self.sock.sendall(len(body).to_bytes(HEADER, "big") + body)
+
+
+class Recorder:
+    """Collects a cell's outputs in order, as nbformat stores them, up to a limit of bytes."""
+
+    def __init__(self) -> None:
+        self.outputs: list[dict] = []
+        self.left = OUTPUT_LIMIT
+        self.clear_next = False
+
+    def take(self) -> list[dict]:
+        """What was recorded since the last call."""
+        outputs, self.outputs, self.left = self.outputs, [], OUTPUT_LIMIT
+        return outputs
+
+    def text(self, name: str, text: str) -> None:
+        """Record text written to stdout or stderr."""
+        self._before()
+        last = self.outputs[-1] if self.outputs else {}
+        if self.left < 0 or not text:
+            return
+        self.left -= len(text)
+        if self.left < 0:
+            text = text[: self.left] + CUT_NOTE.format(OUTPUT_LIMIT)
+        if last.get("output_type") == "stream" and last["name"] == name:
+            last["parts"].append(text)
+        else:
+            self.outputs.append({"output_type": "stream", "name": name, "parts": [text]})
+
+    def rich(self, output: dict) -> None:
+        """Record a display, a cell's value or an error."""
+        self._before()
+        if self.left < 0:
+            return
+        self.left -= sum(len(str(value)) for value in output.get("data", {}).values())
+        if self.left < 0:
+            self.left += OUTPUT_LIMIT  # room for the note, which then uses it up
+            self.text("stderr", CUT_NOTE.format(OUTPUT_LIMIT))
+            self.left = -1
+            return
+        self.outputs.append(output)
+
+    def _before(self) -> None:
+        if self.clear_next:
+            self.outputs, self.clear_next = [], False
+
+
+def finished(outputs: list[dict]) -> list[dict]:
+    """Recorded outputs with each stream's parts joined."""
+    for output in outputs:
+        if "parts" in output:
+            output["text"] = "".join(output.pop("parts"))
+    return outputs
+
+
+class Stream:
+    """A text stream that writes into a Recorder."""
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def __init__(self, name: str, recorder: Recorder) -> None:
+        self.name, self.recorder = f"<{name}>", recorder
+        self._kind = name
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self.recorder.text(self._kind, text)
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def isatty(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        raise OSError("a notebook's output has no file descriptor")
+
+    closed = False
+
+
+def make_shell(recorder: Recorder) -> Any:
+    """An IPython shell whose outputs go to `recorder`."""
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    from IPython.core.displayhook import DisplayHook
+    from IPython.core.displaypub import DisplayPublisher
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets import Type
+    from traitlets.config import Config
+
+    class RecordingHook(DisplayHook):
+        def write_output_prompt(self) -> None: ...
+
+        def write_format_data(self, format_dict: dict, md_dict: dict | None = None) -> None:
+            recorder.rich(
+                {
+                    "output_type": "execute_result",
+                    "execution_count": self.prompt_count,
+                    "data": as_json(format_dict),
+                    "metadata": as_json(md_dict or {}),
+                }
+            )
+
+        def finish_displayhook(self) -> None:
+            self._is_active = False
+
+    class RecordingPublisher(DisplayPublisher):
+        def publish(self, data: dict, metadata: dict | None = None, **options: Any) -> None:
+            recorder.rich(
+                {
+                    "output_type": "display_data",
+                    "data": as_json(data),
+                    "metadata": as_json(metadata or {}),
+                }
+            )
+
+        def clear_output(self, wait: bool = False) -> None:
+            recorder.clear_next = True
+            if not wait:
+                recorder._before()
+
+    class RecordingShell(InteractiveShell):
+        displayhook_class = Type(RecordingHook)
+        display_pub_class = Type(RecordingPublisher)
+
+        def enable_gui(self, gui: str | None = None) -> None: ...
+
+        def ask_exit(self) -> None:
+            print("exit has no effect here: the cells below are executed all the same")
+
+        def _showtraceback(self, etype: type, evalue: BaseException, stb: list[str]) -> None:
+            recorder.rich(error_output(etype, evalue, stb))
+
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.HistoryAccessor.enabled = False
+    shell = RecordingShell.instance(config=config)
+    shell.system = shell.system_piped
+    return shell
+
+
+def as_json(data: dict) -> dict:
+    """A mime bundle as it can be stored: bytes as base64, anything else that JSON lacks as text."""
+    import base64
+
+    encode = {bytes: lambda value: base64.b64encode(value).decode()}
+    plain = {key: encode.get(type(value), lambda v: v)(value) for key, value in data.items()}
+    return json.loads(json.dumps(plain, default=repr))
+
+
+def error_output(etype: type, evalue: BaseException, lines: list[str]) -> dict:
+    """An exception as nbformat stores it."""
+    return {
+        "output_type": "error",
+        "ename": etype.__name__,
+        "evalue": safe_str(evalue),
+        "traceback": [str(line) for line in lines],
+    }
+
+
+def safe_str(error: BaseException) -> str:
+    """`str(error)`, also where that raises; at most 2,000 characters."""
+    try:
+        return str(str(error))[:2000]
+    except BaseException:
+        return "(its message cannot be read)"
+
+
+class Worker:
+    """Executes requests in one namespace, the notebook's."""
+
+    def __init__(self, channel: Channel, dumps: Callable[[Any], bytes]) -> None:
+        self.channel, self.dumps = channel, dumps
+        self.recorder = Recorder()
+        self.shell = make_shell(self.recorder)
+        self.doers = {
+            "cell": self.cell,
+            "setup": self.setup,
+            "value": self.value,
+            "raises": self.raises,
+        }
+        # Taken now, so that a student's later patches of these names change nothing.
+        self.compile, self.exec, self.eval = builtins.compile, builtins.exec, builtins.eval
+
+    def serve(self) -> None:
+        """Answer requests until the other side closes the channel."""
+        sys.stdout = Stream("stdout", self.recorder)
+        sys.stderr = Stream("stderr", self.recorder)
+        streams = sys.stdout, sys.stderr
+        while True:
+            try:
+                request, sock = self.channel.receive()
+            except EOFError:
+                os._exit(0)
+            if request["do"] == "snapshot":
+                self.snapshot(request, sock)
+                continue
+            try:
+                reply = self.doers[request["do"]](request["code"])
+            except BaseException as error:  # an interrupt that came late, say
+                reply = self.raised(error)
+            sys.stdout, sys.stderr = streams
+            reply |= {"nonce": request["nonce"], "outputs": finished(self.recorder.take())}
+            self.channel.send(reply)
+
+    def snapshot(self, request: dict, sock: socket.socket) -> None:
+        """Fork: the copy waits on `sock` with the notebook's state of now, for a hidden block."""
+        pid = os.fork()
+        if pid == 0:
+            self.channel.sock.close()
+            self.channel = Channel(sock)
+            self.channel.send({"nonce": request["nonce"], "pid": os.getpid()})
+            return
+        sock.close()
+        self.channel.send({"nonce": request["nonce"]})
+
+    def cell(self, code: str) -> dict:
+        """Execute a notebook's cell as Jupyter would."""
+        self.shell.run_cell(code, store_history=True)
+        return {}
+
+    def setup(self, code: str) -> dict:
+        """Execute one statement of a test's set-up."""
+        self.exec(self.compile(code, "<test>", "exec"), self.shell.user_ns)
+        return {}
+
+    def value(self, code: str) -> dict:
+        """Evaluate an expression; its plain data, or the sentence that says why it is none."""
+        value = self.eval(self.compile(code, "<test>", "eval"), self.shell.user_ns)
+        try:
+            return {"value": self.dumps(value).decode()}
+        except ValueError as error:
+            return {"refused": safe_str(error)}
+
+    def raises(self, code: str) -> dict:
+        """Evaluate an expression that should raise; the reply says what it did."""
+        return self.value(code)
+
+    def raised(self, error: BaseException) -> dict:
+        """The reply for an exception: its classes' names, its message, its traceback."""
+        lines = traceback.format_exception(error)[-30:]
+        # Without the worker's own frames: the student knows nothing of them.
+        start = next((i for i, line in enumerate(lines) if 'File "<test>"' in line), 1)
+        return {
+            "raised": [kind.__name__ for kind in type(error).__mro__][:20],
+            "message": safe_str(error),
+            "traceback": [line[:2000] for line in [lines[0], *lines[start:]]],
+        }
+
+
+def refuse_input(*_: Any) -> str:
+    """Stands in for input(): nobody sits at this keyboard."""
+    raise EOFError("input() cannot be answered while a notebook is graded")
+
+
+def prepare(folder: str) -> None:
+    """Give the process what a notebook's kernel has: its folder last on the path, no keyboard."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.path = [p for p in sys.path if p and p != os.path.dirname(os.path.abspath(__file__))]
+    sys.path.append(folder)
+    builtins.input = refuse_input
+
+
+def main() -> None:
+    """Serve on the socket whose descriptor is the first argument, in the working directory."""
+    sock = socket.socket(fileno=int(sys.argv[1]))
+    prepare(os.getcwd())
+    from proflab.plain import dumps
+
+    Worker(Channel(sock), dumps).serve()
+
+
+if __name__ == "__main__":
+    main()
