@@ -1,0 +1,126 @@
+"""Reads what a student handed in, whatever it is, and never trusts it.
+
+The result is a notebook rebuilt from the few fields that grading needs, or the name of an outcome
+and a sentence for the student.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+
+MAX_BYTES = 32 * 1024**2
+MAX_CELLS = 2_000
+MAX_SOURCE = 1024**2
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """A notebook, or the outcome ("missing", "unreadable", "not a notebook") and its sentence."""
+
+    notebook: NotebookNode | None
+    outcome: str = ""
+    sentence: str = ""
+
+
+def read_handin(path: Path) -> HandIn:
+    """What lies at `path`."""
+    try:
+        state = path.lstat()
+    except FileNotFoundError:
+        return HandIn(None, "missing", f"there is no {path.name} in what was handed in")
+    except OSError as error:
+        return HandIn(None, "unreadable", f"{path.name} cannot be read: {error.strerror}")
+    if stat.S_ISLNK(state.st_mode):
+        return HandIn(None, "unreadable", f"{path.name} is a link; hand in the file itself")
+    if not stat.S_ISREG(state.st_mode):
+        return HandIn(None, "unreadable", f"{path.name} is not a file")
+    if state.st_size > MAX_BYTES:
+        size = f"{state.st_size / 1024**2:.0f} MB, more than {MAX_BYTES // 1024**2} MB"
+        sentence = f"{path.name} is {size}: clear its outputs, save it and hand it in again"
+        return HandIn(None, "unreadable", sentence)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        return HandIn(None, "unreadable", f"{path.name} is not UTF-8 text")
+    except OSError as error:
+        return HandIn(None, "unreadable", f"{path.name} cannot be read: {error.strerror}")
+    return parse_handin(text, path.name)
+
+
+def parse_handin(text: str, name: str) -> HandIn:
+    """The notebook in `text`."""
+    if not text.strip():
+        return HandIn(None, "not a notebook", f"{name} is empty")
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        return HandIn(None, "not a notebook", f"{name} is nested too deeply to be a notebook")
+    except ValueError as error:
+        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        return HandIn(None, "not a notebook", f"{name} is not JSON{where}: open it in Jupyter")
+    if not isinstance(data, dict):
+        return HandIn(None, "not a notebook", f"{name} holds no notebook")
+    version = data.get("nbformat")
+    if isinstance(version, int) and version > 4:
+        sentence = f"{name} has notebook format {version}; save it in format 4 and hand it in again"
+        return HandIn(None, "not a notebook", sentence)
+    if "worksheets" in data:
+        try:
+            data = nbformat.convert(nbformat.from_dict(data), 4)
+        except Exception:
+            return HandIn(None, "not a notebook", f"{name} is an old notebook that cannot be read")
+    cells = data.get("cells")
+    if not isinstance(cells, list):
+        return HandIn(None, "not a notebook", f"{name} has no cells")
+    if len(cells) > MAX_CELLS:
+        sentence = f"{name} has {len(cells):,} cells, more than {MAX_CELLS:,}"
+        return HandIn(None, "unreadable", sentence)
+    return HandIn(new_notebook(cells=[c for c in map(rebuilt, cells) if c is not None]))
+
+
+def rebuilt(cell: Any) -> NotebookNode | None:
+    """A cell from its type, source, grade_id and tags alone; None if it is no cell."""
+    if not isinstance(cell, dict):
+        return None
+    maker = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
+    source, kind = cell.get("source", ""), cell.get("cell_type")
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    if kind not in maker or not isinstance(source, str):
+        return None
+    source = source.encode("utf-8", "replace").decode()[:MAX_SOURCE]
+    new = maker[kind](source=source)
+    new.pop("id", None)
+    metadata = cell.get("metadata")
+    marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    if isinstance(marks, dict) and isinstance(marks.get("grade_id"), str):
+        # Flags and points are kept only to see whether they were edited.
+        new.metadata["nbgrader"] = {
+            key: marks[key]
+            for key in ("grade_id", "grade", "solution", "locked", "points")
+            if isinstance(marks.get(key), (str, bool, int, float))
+        }
+    if kind == "markdown":
+        pictures = read_attachments(cell.get("attachments"))
+        if pictures:
+            new["attachments"] = pictures
+    return new
+
+
+def read_attachments(value: Any) -> dict:
+    """The pictures pasted into a markdown cell."""
+    if not isinstance(value, dict):
+        return {}
+    return {
+        str(name): {str(mime): data for mime, data in bundle.items() if isinstance(data, str)}
+        for name, bundle in value.items()
+        if isinstance(bundle, dict)
+    }
