@@ -1,0 +1,246 @@
+"""The one point that every operation passes, and the hook by which a profiler watches it.
+
+An `Op` stands once, in ops/: its shape rule, its forward, what it keeps, its backward. `apply` runs
+it on data or on meta tensors and records it for backward. Nothing here, or in ops/, may count
+anything: events carry shapes, dtypes and storages; what they cost is for the observer to work out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from proflab.shapes import Array, MetaArray
+from proflab.tensor import Tensor, wrap
+
+OPS: dict[str, Op] = {}  # every op by its name
+hooks: tuple[Callable, ...] = ()  # the active hooks, outermost first
+_modules: list = []  # the modules being called, outermost first; kept only while hooks are active
+_paths: dict[int, str] = {}  # name of each module inside the outermost one
+
+
+class Op:
+    """One operation. Arrays in, arrays out; a tensor never gets in here.
+
+    shape:    the result's MetaArray from inputs of which some are meta
+    forward:  the result's ndarray from ndarrays
+    keep:     what backward will read, of the result and the inputs; None for what it will not
+    backward: for each input its gradient, or None; `node.saved` is what `keep` kept
+
+    All four get the op's attributes (what is not a tensor) as keyword arguments.
+    """
+
+    name = ""
+    view = False  # the result looks at the input's memory; all others return contiguous arrays
+    extras = False  # forward and shape return (result, *more), where `keep` can choose from
+    many = False  # forward and shape return a list of results
+
+    def shape(self, *inputs: Array, **attributes) -> MetaArray:
+        raise NotImplementedError(f"{self.name}: no shape rule")
+
+    def forward(self, *inputs: np.ndarray, **attributes) -> np.ndarray:
+        raise NotImplementedError(f"{self.name}: no forward")
+
+    def keep(self, need: list[bool], out, *inputs: Array, **attributes) -> tuple:
+        return ()
+
+    def backward(self, node, grad: np.ndarray, **attributes) -> tuple:
+        raise NotImplementedError(f"{self.name}: no backward")
+
+
+def register(cls: type[Op]) -> Op:
+    """Class decorator: replaces an op's class by its only instance, and lists it in OPS."""
+    op = cls()
+    if not op.name or op.name in OPS:
+        raise ValueError(f"an op needs a name of its own, not {op.name!r}")
+    OPS[op.name] = op
+    return op
+
+
+def apply(op: Op, inputs: tuple[Tensor, ...], **attributes):
+    """Run one op on tensors: a Tensor, or a tuple of them for an op with many results."""
+    if hooks:
+        return _observe(
+            Call(op.name, inputs, attributes, module_path(), "forward", None),
+            lambda: run(op, inputs, attributes),
+        )
+    return run(op, inputs, attributes)
+
+
+def run(op: Op, inputs: tuple[Tensor, ...], attributes: dict):
+    """Compute an op's result, and leave a node behind if it needs a gradient."""
+    arrays = [t.array for t in inputs]
+    rule = op.forward
+    for array in arrays:
+        if type(array) is MetaArray:
+            rule = op.shape
+            break
+    try:
+        result = rule(*arrays, **attributes)
+    except (ValueError, TypeError, IndexError) as error:
+        raise _explain(op, arrays, attributes, error) from error
+    out = result[0] if op.extras else result
+    if op.many:
+        outs = [_contiguous(op, a) for a in out]
+        node = _node(op, inputs, attributes, arrays, result, outs[0]) if outs else None
+        if node is not None:
+            node.outputs = [(a.shape, a.dtype) for a in outs]
+        return tuple(wrap(a, node is not None, node, i) for i, a in enumerate(outs))
+    if type(out) is not np.ndarray or not out.flags.c_contiguous:
+        out = _contiguous(op, out)
+        if not op.extras:
+            result = out
+    node = _node(op, inputs, attributes, arrays, result, out)
+    return wrap(out, node is not None, node)
+
+
+def _contiguous(op: Op, array: Array) -> Array:
+    """An op's result as it is handed out: an array, row-major unless the op is a view.
+
+    numpy keeps a transposed input's layout and turns results without dimensions into scalars; one
+    simple law about memory is what makes meta tensors tell the truth about it.
+    """
+    if type(array) is MetaArray:
+        return array
+    if not isinstance(array, np.ndarray):
+        return np.asarray(array)
+    return array if op.view or array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def _node(op, inputs, attributes, arrays, result, out):
+    if not autograd.enabled:
+        return None
+    need = [t.requires_grad for t in inputs]
+    # An integer or boolean result has no gradient, whatever it was computed from.
+    if True not in need or out.dtype.kind != "f":
+        return None
+    kept = op.keep(need, result, *arrays, **attributes)
+    return autograd.Node(op, attributes, need, inputs, arrays, kept, None)
+
+
+def _explain(op: Op, arrays: list, attributes: dict, error: Exception) -> Exception:
+    """The error as one sentence with the op's name and its inputs' shapes."""
+    sentence = str(error)
+    if not any(type(a) is MetaArray for a in arrays):
+        try:  # our shape rule says it in our words; numpy's are about numpy's arguments
+            op.shape(*(MetaArray(a.shape, a.dtype) for a in arrays), **attributes)
+        except (ValueError, TypeError, IndexError) as ours:
+            error, sentence = ours, str(ours)
+    shapes = ", ".join(str(a.shape) for a in arrays)
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(f"{op.name}: {sentence.rstrip('.')} (input shapes: {shapes})")
+
+
+class Call:
+    """One op about to run, as a hook sees it. Calling it runs the op and returns the result.
+
+    op:          its name, a key of OPS
+    inputs:      its tensors. In backward: meta tensors of the forward's inputs, `requires_grad`
+                 True for those whose gradient is about to be computed
+    attributes:  what is not a tensor: stride, equation, dim, a number added …
+    module_path: the innermost module being called, such as "blocks.3.attn.qkv"; "" for the
+                 outermost one, or outside any
+    phase:       "forward" or "backward", by which of the op's two functions runs
+    grad:        in backward, the gradient of the result; a list where there are many results
+
+    In forward the result is a Tensor (a tuple of them for split and unbind), in backward a tuple
+    with a Tensor or None for each input.
+    """
+
+    __slots__ = ("op", "inputs", "attributes", "module_path", "phase", "grad", "_run")
+
+    def __init__(self, op, inputs, attributes, module_path, phase, grad):
+        self.op = op
+        self.inputs = inputs
+        self.attributes = attributes
+        self.module_path = module_path
+        self.phase = phase
+        self.grad = grad
+
+    def __call__(self):
+        return self._run()
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(str(t.shape) for t in self.inputs)
+        return f"<{self.phase} {self.op}({shapes}) {self.attributes} in {self.module_path!r}>"
+
+
+@contextmanager
+def hook(h: Callable[[Call], object]) -> Iterator[None]:
+    """Inside, every op is wrapped: h(call) must return call(). Hooks nest, the last is innermost.
+
+    >>> def h(call):
+    ...     print(call.op, [t.shape for t in call.inputs])
+    ...     return call()
+    """
+    global hooks
+    before = hooks
+    hooks = (*before, h)
+    try:
+        yield
+    finally:
+        hooks = before
+
+
+def _observe(call: Call, compute: Callable):
+    """Run an op inside the active hooks; what a hook itself computes is not observed."""
+    global hooks
+    active, hooks = hooks, ()
+    call._run = compute
+    try:
+        for h in reversed(active):
+            call._run = _guarded(h, call, call._run)
+        return call._run()
+    finally:
+        hooks = active
+
+
+def _guarded(h: Callable, call: Call, inner: Callable) -> Callable:
+    def wrapped():
+        call._run = inner
+        result = h(call)
+        if result is None:
+            raise TypeError(f"the hook {h!r} returned nothing for {call.op}: it must return call()")
+        return result
+
+    return wrapped
+
+
+def backward(node, grad):
+    """Run one node's backward, inside the active hooks: arrays, None where none is needed."""
+    if not hooks:
+        return autograd.run_backward(node, grad)
+    inputs = tuple(
+        wrap(MetaArray(*spec), need) for spec, need in zip(node.specs, node.need, strict=True)
+    )
+    seen = [_tensor(g) for g in grad] if node.outputs else wrap(grad)
+    call = Call(node.op.name, inputs, node.attributes, node.path, "backward", seen)
+    grads = _observe(call, lambda: tuple(map(_tensor, autograd.run_backward(node, grad))))
+    return tuple(None if g is None else g.array for g in grads)
+
+
+def _tensor(array: Array | None) -> Tensor | None:
+    return None if array is None else wrap(array)
+
+
+@contextmanager
+def inside(module) -> Iterator[None]:
+    """While hooks are active: `module` is being called."""
+    if not _modules:
+        _paths.clear()
+        _paths.update((id(m), name) for name, m in module.named_modules())
+    _modules.append(module)
+    try:
+        yield
+    finally:
+        _modules.pop()
+
+
+def module_path() -> str:
+    """The innermost module being called, by its name inside the outermost one."""
+    return _paths.get(id(_modules[-1]), "") if _modules else ""
+
+
+from proflab import autograd  # noqa: E402  autograd needs this file's names, and this file its own

@@ -1,0 +1,58 @@
+# ruff: noqa: F401  (a room that only shows what the others hold)
+"""Layers and models' building blocks, under torch's names."""
+
+from proflab.nn import functional, init
+from proflab.nn.activations import (
+    ELU,
+    GELU,
+    AdaptiveAvgPool2d,
+    AvgPool2d,
+    Dropout,
+    Dropout2d,
+    Flatten,
+    Hardsigmoid,
+    Hardswish,
+    Identity,
+    LeakyReLU,
+    LogSoftmax,
+    MaxPool2d,
+    PixelShuffle,
+    ReLU,
+    ReLU6,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Tanh,
+    Unflatten,
+    Upsample,
+    ZeroPad2d,
+)
+from proflab.nn.attention import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
+from proflab.nn.containers import ModuleDict, ModuleList, ParameterList, Sequential
+from proflab.nn.layers import (
+    BatchNorm1d,
+    BatchNorm2d,
+    Conv1d,
+    Conv2d,
+    Embedding,
+    GroupNorm,
+    LayerNorm,
+    Linear,
+    RMSNorm,
+)
+from proflab.nn.losses import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    SmoothL1Loss,
+)
+from proflab.nn.module import Module
+from proflab.nn.parameter import Parameter
+
+
+def __getattr__(name: str):
+    raise AttributeError(f"proflab.nn has no {name!r}; docs/torch.md lists what it has")

@@ -1,0 +1,130 @@
+"""Modules that hold modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from proflab.nn.module import Module
+from proflab.nn.parameter import Parameter
+
+
+class Sequential(Module):
+    """Calls its modules one after the other. Takes modules, or one dict of named ones."""
+
+    def __init__(self, *args: Module | dict[str, Module]):
+        if len(args) == 1 and isinstance(args[0], dict):
+            items = args[0].items()
+        else:
+            items = ((str(i), module) for i, module in enumerate(args))
+        for name, module in items:
+            setattr(self, name, _checked(module, "Sequential"))
+
+    def forward(self, input):
+        for module in self:
+            input = module(input)
+        return input
+
+    def append(self, module: Module) -> Sequential:
+        setattr(self, str(len(self)), _checked(module, "Sequential"))
+        return self
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __getitem__(self, index: int | slice):
+        modules = list(self._modules.items())
+        return type(self)(dict(modules[index])) if isinstance(index, slice) else modules[index][1]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, list(self._modules)[index], _checked(module, "Sequential"))
+
+
+class ModuleList(Module):
+    """A list of modules that its owner calls as it likes."""
+
+    def __init__(self, modules: Iterable[Module] = ()):
+        self.extend(modules)
+
+    def append(self, module: Module) -> ModuleList:
+        setattr(self, str(len(self)), _checked(module, "ModuleList"))
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> ModuleList:
+        for i, module in enumerate(modules, len(self)):
+            setattr(self, str(i), _checked(module, "ModuleList"))
+        return self
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __getitem__(self, index: int | slice):
+        modules = list(self._modules.values())
+        return ModuleList(modules[index]) if isinstance(index, slice) else modules[index]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, list(self._modules)[index], _checked(module, "ModuleList"))
+
+
+class ModuleDict(Module):
+    """Modules by name."""
+
+    def __init__(self, modules: dict[str, Module] | None = None):
+        for name, module in (modules or {}).items():
+            self[name] = module
+
+    def __getitem__(self, name: str) -> Module:
+        return self._modules[name]
+
+    def __setitem__(self, name: str, module: Module) -> None:
+        setattr(self, name, _checked(module, "ModuleDict"))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._modules
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def keys(self):
+        return self._modules.keys()
+
+    def values(self):
+        return self._modules.values()
+
+    def items(self):
+        return self._modules.items()
+
+
+class ParameterList(Module):
+    """A list of parameters."""
+
+    def __init__(self, values: Iterable[Parameter] = ()):
+        for value in values:
+            self.append(value)
+
+    def append(self, value: Parameter) -> ParameterList:
+        setattr(self, str(len(self)), value)
+        return self
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __iter__(self) -> Iterator[Parameter]:
+        return iter(self._parameters.values())
+
+    def __getitem__(self, index: int) -> Parameter:
+        return list(self._parameters.values())[index]
+
+
+def _checked(module: Module, owner: str) -> Module:
+    if not isinstance(module, Module):
+        raise TypeError(f"{owner}: {module!r} is no Module")
+    return module

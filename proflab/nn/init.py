@@ -1,0 +1,96 @@
+"""Initial weights, in place. Names, defaults and formulas are torch's."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from proflab import creation
+from proflab.tensor import Tensor
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
+    if not tensor.is_meta:
+        values = creation.generator().random(tensor.shape, np.float32)
+        values *= b - a
+        values += a
+        tensor.array[...] = values
+    return tensor
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
+    if not tensor.is_meta:
+        values = creation.generator().standard_normal(tensor.shape, np.float32)
+        values *= std
+        values += mean
+        tensor.array[...] = values
+    return tensor
+
+
+def trunc_normal_(tensor: Tensor, mean=0.0, std=1.0, a=-2.0, b=2.0) -> Tensor:
+    """Normal numbers, those outside [a, b] drawn again."""
+    normal_(tensor, mean, std)
+    if not tensor.is_meta:
+        array = tensor.array
+        while (outside := (array < a) | (array > b)).any():
+            again = creation.generator().standard_normal(int(outside.sum()), np.float32)
+            array[outside] = again * std + mean
+    return tensor
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    if not tensor.is_meta:
+        tensor.array[...] = val
+    return tensor
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    return constant_(tensor, 0.0)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    return constant_(tensor, 1.0)
+
+
+def fans(tensor: Tensor) -> tuple[int, int]:
+    """(fan in, fan out): how many inputs an output has, and the other way round."""
+    if tensor.dim() < 2:
+        raise ValueError(f"no fan in or out: a tensor of shape {tensor.shape} has no two sides")
+    window = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * window, tensor.shape[0] * window
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
+    gains = {"linear": 1.0, "conv2d": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2)}
+    if nonlinearity not in gains:
+        raise ValueError(f"calculate_gain: no gain is known for {nonlinearity!r}")
+    return gains[nonlinearity]
+
+
+def kaiming_uniform_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu") -> Tensor:
+    fan = fans(tensor)[mode == "fan_out"]
+    bound = calculate_gain(nonlinearity, a) * math.sqrt(3 / max(fan, 1))
+    return uniform_(tensor, -bound, bound)
+
+
+def kaiming_normal_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu") -> Tensor:
+    fan = fans(tensor)[mode == "fan_out"]
+    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(max(fan, 1)))
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+    bound = gain * math.sqrt(6 / max(sum(fans(tensor)), 1))
+    return uniform_(tensor, -bound, bound)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+    return normal_(tensor, 0.0, gain * math.sqrt(2 / max(sum(fans(tensor)), 1)))
+
+
+def bias_uniform_(bias: Tensor, weight: Tensor) -> Tensor:
+    """torch's default for the bias of Linear and Conv2d."""
+    bound = 1 / math.sqrt(max(fans(weight)[0], 1))
+    return uniform_(bias, -bound, bound)

@@ -1,0 +1,267 @@
+"""Module: a function with parameters, made of other modules. The names are torch's.
+
+Parameters, buffers and sub-modules are ordinary attributes: `vars(module)` is the only list of
+them, so reading one costs nothing extra, and walking the tree is a loop over `vars`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from proflab import dispatch
+from proflab.nn.parameter import Parameter
+from proflab.tensor import Tensor, wrap
+
+
+class Module:
+    """Base of all layers and models: write `__init__` and `forward`."""
+
+    training = True
+    _buffer_names: tuple[str, ...] = ()
+    _transient: tuple[str, ...] = ()  # buffers that state_dict leaves out
+    _pre_hooks: tuple[Callable, ...] = ()
+    _hooks: tuple[Callable, ...] = ()
+
+    def forward(self, *args, **kwargs):
+        raise NotImplementedError(f"{type(self).__name__} has no forward")
+
+    def __call__(self, *args, **kwargs):
+        if dispatch.hooks:
+            with dispatch.inside(self):
+                return self._call(*args, **kwargs)
+        return self._call(*args, **kwargs)
+
+    def _call(self, *args, **kwargs):
+        for hook in self._pre_hooks:
+            changed = hook(self, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        result = self.forward(*args, **kwargs)
+        for hook in self._hooks:
+            changed = hook(self, args, result)
+            result = result if changed is None else changed
+        return result
+
+    def register_forward_hook(self, hook: Callable) -> Handle:
+        """hook(module, args, result), after each forward; what it returns replaces the result."""
+        self._hooks += (hook,)
+        return Handle(self, "_hooks", hook)
+
+    def register_forward_pre_hook(self, hook: Callable) -> Handle:
+        """hook(module, args), before each forward; what it returns replaces the arguments."""
+        self._pre_hooks += (hook,)
+        return Handle(self, "_pre_hooks", hook)
+
+    # What it is made of
+
+    @property
+    def _parameters(self) -> dict[str, Parameter]:
+        return {k: v for k, v in vars(self).items() if isinstance(v, Parameter)}
+
+    @property
+    def _modules(self) -> dict[str, Module]:
+        return {k: v for k, v in vars(self).items() if isinstance(v, Module)}
+
+    @property
+    def _buffers(self) -> dict[str, Tensor]:
+        return {k: vars(self)[k] for k in self._buffer_names if vars(self).get(k) is not None}
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        seen = set()
+        for name, child in self._modules.items():
+            if id(child) not in seen:
+                seen.add(id(child))
+                yield name, child
+
+    def children(self) -> Iterator[Module]:
+        return (child for _, child in self.named_children())
+
+    def named_modules(self, memo=None, prefix: str = "", remove_duplicate: bool = True):
+        """(name, module) of this one, named "", and of all inside it, each once."""
+        memo = set() if memo is None else memo
+        if id(self) in memo:
+            return
+        if remove_duplicate:
+            memo.add(id(self))
+        yield prefix, self
+        for name, child in self._modules.items():
+            yield from child.named_modules(memo, _join(prefix, name), remove_duplicate)
+
+    def modules(self) -> Iterator[Module]:
+        return (module for _, module in self.named_modules())
+
+    def _named_members(self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool):
+        owners = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
+        seen = set()
+        for path, owner in owners:
+            for name, value in getattr(owner, kind).items():
+                if id(value) not in seen:
+                    yield _join(path, name), value
+                if remove_duplicate:
+                    seen.add(id(value))
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """(name, parameter), each parameter once, under the first of its names."""
+        return self._named_members("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        return self._named_members("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """A tensor that belongs to the module's state but is not learnt."""
+        setattr(self, name, tensor)
+        self._buffer_names += (name,)
+        if not persistent:
+            self._transient += (name,)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        setattr(self, name, param)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        setattr(self, name, module)
+
+    register_module = add_module
+
+    def get_submodule(self, target: str) -> Module:
+        module = self
+        for name in filter(None, target.split(".")):
+            module = getattr(module, name)
+        return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        path, _, name = target.rpartition(".")
+        return getattr(self.get_submodule(path), name)
+
+    # Its state
+
+    def state_dict(self) -> OrderedDict[str, Tensor]:
+        """Every parameter and buffer by name, detached; shared ones under each of their names."""
+        state = OrderedDict()
+        for path, module in self.named_modules(remove_duplicate=False):
+            members = {**module._parameters, **module._buffers}
+            for name, tensor in members.items():
+                if name not in module._transient:
+                    state[_join(path, name)] = tensor.detach()
+        return state
+
+    def load_state_dict(self, state_dict: dict, strict: bool = True) -> None:
+        """Copy values in by name. RuntimeError on a missing or unexpected name or shape."""
+        own = self.state_dict()
+        missing, unexpected = own.keys() - state_dict.keys(), state_dict.keys() - own.keys()
+        if strict and (missing or unexpected):
+            raise RuntimeError(
+                f"load_state_dict: missing {sorted(missing)}, unexpected {sorted(unexpected)}"
+            )
+        for name in own.keys() & state_dict.keys():
+            if own[name].shape != tuple(state_dict[name].shape):
+                raise RuntimeError(
+                    f"load_state_dict: {name} is {own[name].shape} here and "
+                    f"{tuple(state_dict[name].shape)} there"
+                )
+            if not own[name].is_meta:
+                np.copyto(own[name].array, np.asarray(state_dict[name]))
+
+    def train(self, mode: bool = True) -> Module:
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Module:
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Module:
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        for parameter in self.parameters():
+            if set_to_none or parameter.grad is None:
+                parameter.grad = None
+            else:
+                parameter.grad = wrap(np.zeros_like(parameter.grad.array))
+
+    def apply(self, fn: Callable[[Module], None]) -> Module:
+        """Call fn on each module inside, then on this one."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def to(self, *args, dtype=None, device=None) -> Module:
+        """Convert floating-point parameters and buffers to a dtype. Devices: only "cpu"."""
+        for arg in args:
+            if isinstance(arg, (np.dtype, type)):
+                dtype = arg
+            else:
+                device = arg
+        if device is not None and str(device) != "cpu":
+            raise ValueError(f"to: there is no device {device!r} here, only 'cpu'")
+        if dtype is not None:
+            for tensor in [*self.parameters(), *self.buffers()]:
+                if tensor.is_floating_point():
+                    tensor.data = tensor.detach().to(dtype)
+        return self
+
+    def cpu(self) -> Module:
+        return self
+
+    def float(self) -> Module:
+        return self.to(np.float32)
+
+    def double(self) -> Module:
+        return self.to(np.float64)
+
+    def half(self) -> Module:
+        return self.to(np.float16)
+
+    # How it looks
+
+    def extra_repr(self) -> str:
+        return ""
+
+    def __repr__(self) -> str:
+        lines = [
+            f"({name}): " + repr(child).replace("\n", "\n  ")
+            for name, child in self._modules.items()
+        ]
+        if not lines:
+            return f"{type(self).__name__}({self.extra_repr()})"
+        return "\n  ".join([f"{type(self).__name__}(", *lines]) + "\n)"
+
+    def __getattr__(self, name: str):
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+
+class Handle:
+    """What registering a hook returns: `remove()` takes the hook off again."""
+
+    def __init__(self, module: Module, kind: str, hook: Callable):
+        self.module, self.kind, self.hook = module, kind, hook
+
+    def remove(self) -> None:
+        left = tuple(h for h in getattr(self.module, self.kind) if h is not self.hook)
+        setattr(self.module, self.kind, left)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *exc) -> None:
+        self.remove()
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
