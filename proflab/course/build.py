@@ -1,0 +1,281 @@
+"""Make source/ and release/ from modules/: one way, the same bytes each time.
+
+A lesson's text becomes the instructor's notebook, with its pictures and built.py beside it; from
+that nbgrader makes the student's. All is made and audited in a temporary folder and then put in
+place of the former, so that a build that fails leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from proflab.course.assemble import MADE_BY, is_upto, render
+from proflab.course.audit import course_mistakes, lesson_mistakes, release_mistakes
+from proflab.course.collect import Collection, collect
+from proflab.course.layout import Course, CourseError
+from proflab.course.leaks import leaks
+from proflab.course.notebook import Lesson, notebook_text, read_module, read_notebook
+from proflab.course.release import generate_release
+from proflab.course.stamp import Address, stamp
+from proflab.course.trial import keep_outputs, try_lesson
+
+STEPS = ("source", "release")
+IGNORED = {"__pycache__", ".ipynb_checkpoints"}
+Audit = Literal["static", "full"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `proflab build`."""
+    parser.add_argument("lessons", nargs="*", metavar="LESSON", help="all, if none is named")
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; fail if a file is out of step"
+    )
+    parser.add_argument("--through", metavar="N", help="make a tree for a class at lesson N")
+    parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="where that tree goes")
+    parser.add_argument(
+        "--audit",
+        choices=("full", "static"),
+        default="full",
+        help="static: do not execute the notebooks (quick, while writing)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build, check, or make a class's tree."""
+    course = Course.find()
+    if bool(arguments.through) != bool(arguments.output):
+        raise CourseError("--through N and -o FOLDER go together")
+    if arguments.through:
+        from proflab.course.through import class_tree
+
+        lessons = class_tree(course, arguments.through, arguments.output, arguments.audit)
+        print(f"{arguments.output}: {', '.join(lessons)}")
+        return 0
+    if arguments.check:
+        return _report_check(check(course, arguments.lessons, arguments.audit))
+    for lesson in build(course, arguments.lessons, arguments.audit):
+        print(f"source/{lesson} and release/{lesson} are made from modules/{lesson}")
+    for path in strangers(course):
+        print(f"note: {path} does not come from modules/; delete it if it is no longer needed")
+    return 0
+
+
+def _report_check(differences: list[str]) -> int:
+    for sentence in differences:
+        print(sentence, file=sys.stderr)
+    if differences:
+        print("run `proflab build` and commit what it makes", file=sys.stderr)
+        return 1
+    print("source/ and release/ are in step with modules/")
+    return 0
+
+
+# ── what the commands do ─────────────────────────────────────────────────────────────────────
+
+
+def build(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") -> list[str]:
+    """Make source/ and release/ of the lessons (all, if none is named); returns their names."""
+    plan = Plan.read(course, lessons)
+    with _workplace(course) as work:
+        make(plan, work, audit)
+        _swap(course.root, work, [f"{step}/{name}" for name in plan.wanted for step in STEPS])
+    return plan.wanted
+
+
+def check(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") -> list[str]:
+    """One sentence for each file in source/ and release/ that a build would change."""
+    named = list(lessons)
+    plan = Plan.read(course, named)
+    with _workplace(course) as work:
+        make(plan, work, audit)
+        differences = [
+            sentence
+            for name in plan.wanted
+            for step in STEPS
+            for sentence in _differences(course.root, work, f"{step}/{name}")
+        ]
+    foreign = [] if named else strangers(course)
+    return differences + [f"{path} does not come from modules/" for path in foreign]
+
+
+def strangers(course: Course) -> list[str]:
+    """What lies in source/ and release/ and belongs to no lesson of modules/, READMEs apart."""
+    known = {*course.lessons(), "README.md", *IGNORED}
+    places = [course.root / step for step in STEPS if (course.root / step).is_dir()]
+    found = (path for place in places for path in place.iterdir() if path.name not in known)
+    return sorted(str(path.relative_to(course.root)) for path in found)
+
+
+@dataclass
+class Plan:
+    """All lessons of a course as read, and the names of those to be made."""
+
+    course: Course
+    lessons: list[Lesson]
+    wanted: list[str]
+    built: dict[str, Collection] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, course: Course, wanted: Iterable[str] = ()) -> Plan:
+        """Read every lesson: names are unique over the course, and later ones must not leak."""
+        names = course.lessons()
+        if not names:
+            raise CourseError(f"{course.root / 'modules'} holds no lesson: nothing to build")
+        chosen = sorted({_lesson_name(name, names) for name in wanted}) or names
+        address = Address.read(course.root)
+        lessons = []
+        for name in names:
+            path = course.module(name)
+            if not path.exists():
+                raise CourseError(f"modules/{name} has no {name}.py: every lesson is one such file")
+            lessons.append(read_module(path, name, f"modules/{name}/{name}.py"))
+            stamp(lessons[-1], address)
+        return cls(course, lessons, chosen)
+
+    def before(self, name: str) -> list[Lesson]:
+        """The lessons before this one."""
+        return [lesson for lesson in self.lessons if lesson.name < name]
+
+
+def _lesson_name(given: str, names: list[str]) -> str:
+    """The lesson that a user means: 01_parameters, 01 or 1, or a path to its folder."""
+    text = Path(given).name
+    matches = [n for n in names if n == text or (text.isdigit() and int(n[:2]) == int(text))]
+    if not matches:
+        raise CourseError(f"there is no lesson {given!r} in modules/: {', '.join(names)}")
+    return matches[0]
+
+
+def make(plan: Plan, work: Path, audit: Audit = "full") -> None:
+    """Make and audit work/source and work/release of the plan's lessons."""
+    from tqdm import tqdm
+
+    mistakes = course_mistakes(plan.lessons)
+    chosen = [lesson for lesson in plan.lessons if lesson.name in plan.wanted]
+    for lesson in chosen:
+        folder = plan.course.module(lesson.name).parent
+        earlier = plan.before(lesson.name)
+        built = collect(earlier)
+        plan.built[lesson.name] = built
+        mistakes += lesson_mistakes(lesson, folder, built.names)
+    _raise(mistakes)
+    for lesson in tqdm(chosen, desc="building", disable=None, leave=False):
+        _make_lesson(plan, lesson, work, audit)
+
+
+def _make_lesson(plan: Plan, lesson: Lesson, work: Path, audit: Audit) -> None:
+    source = work / "source" / lesson.name
+    _copy_support_files(plan, lesson.name, source)
+    _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
+    generate_release(plan.course.root, work, lesson.name)
+    folder = work / "release" / lesson.name
+    release = read_notebook(folder / f"{lesson.name}.ipynb", lesson.name)
+    mistakes = release_mistakes(lesson, release)
+    mistakes += leaks(folder, lesson, plan.lessons, f"release/{lesson.name}")
+    _raise(mistakes)
+    if audit == "full":
+        trial = try_lesson(lesson, release.notebook, folder)
+        _raise(trial.mistakes)
+        keep_outputs(lesson.notebook, trial.solved)
+    elif (former := plan.course.source(lesson.name)).exists():
+        keep_outputs(lesson.notebook, read_notebook(former, lesson.name).notebook)
+    _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
+
+
+def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
+    """The lesson's pictures and data, and built.py with what the lessons before it built."""
+    place = plan.course.module(name).parent
+    for path in support_files(place):
+        if path.name in ("built.py", f"{name}.ipynb"):
+            raise CourseError(f"modules/{name}/{path.name} is made by the build: delete it")
+        copy = target / path.relative_to(place)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    if plan.before(name):
+        title = f"What the lessons before {name} built: the solutions of their exercises."
+        _write(target / "built.py", render(plan.built[name], f"{title}\n\n{MADE_BY}."))
+
+
+def support_files(folder: Path) -> Iterator[Path]:
+    """The files of a lesson's folder but its text; hidden ones and caches are left out."""
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        hidden = any(part.startswith(".") or part in IGNORED for part in parts)
+        if path.is_file() and not hidden and path != folder / f"{folder.name}.py":
+            yield path
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _raise(mistakes: list[str]) -> None:
+    if mistakes:
+        raise CourseError("\n".join(dict.fromkeys(mistakes)))
+
+
+# ── putting it in place ──────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def _workplace(course: Course) -> Iterator[Path]:
+    """A temporary folder on the course's own file system, so that moving out of it is atomic."""
+    work = Path(tempfile.mkdtemp(prefix=".build-", dir=course.root))
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _swap(root: Path, work: Path, folders: list[str]) -> None:
+    """Put the new folders in the place of the former; on any failure the former come back."""
+    moved: list[str] = []
+    try:
+        for folder in folders:
+            new, place, former = work / folder, root / folder, work / "former" / folder
+            place.parent.mkdir(exist_ok=True)
+            former.parent.mkdir(parents=True, exist_ok=True)
+            if place.exists():
+                place.rename(former)
+            moved.append(folder)
+            new.rename(place)
+    except BaseException:
+        for folder in moved:
+            shutil.rmtree(root / folder, ignore_errors=True)
+            if (work / "former" / folder).exists():
+                (work / "former" / folder).rename(root / folder)
+        raise
+
+
+def _differences(root: Path, work: Path, folder: str) -> Iterator[str]:
+    made, present = _contents(work / folder), _contents(root / folder)
+    for name in sorted(made.keys() | present.keys()):
+        if name not in present:
+            yield f"{folder}/{name} is missing"
+        elif name not in made:
+            yield f"{folder}/{name} does not come from modules/"
+        elif made[name] != present[name]:
+            yield f"{folder}/{name} is out of step with modules/"
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    kept = (path for path in paths if not IGNORED & set(path.relative_to(folder).parts))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in kept}
+
+
+def upto(course: Course, through: str) -> list[str]:
+    """The names of the lessons that a class at lesson N has."""
+    names = [name for name in course.lessons() if is_upto(name, through)]
+    if not names:
+        raise CourseError(f"there is no lesson up to {through!r} in modules/")
+    return names
