@@ -6,24 +6,32 @@ be started by its path where the rest is out of reach. Cells behave as in ipyker
 display, inline figures, top-level await); test statements are compiled as they are, so that a
 student's transformers do not touch them.
 
-A message is a length of four bytes and that much JSON. Each request carries a nonce, which its
-reply repeats: a reply that was written before the request was known does not fit.
+A message is two lengths of four bytes, that much JSON, and that much plain data. Each request
+carries a nonce, which its reply repeats: a reply that was written before the request was known does
+not fit. While a request is carried out, `proflab_grader.call(name, *arguments)` asks the grader for
+what a double of that name returns: its script and its log stay there.
 """
 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import os
 import signal
 import socket
+import struct
 import sys
+import threading
 import traceback
+import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-HEADER = 4
+HEADER = struct.Struct(">II")
 OUTPUT_LIMIT = 2 * 1024**2
+OVERHEAD = 100
 CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
 
 
@@ -33,16 +41,18 @@ class Channel:
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
 
-    def receive(self) -> tuple[dict, socket.socket | None]:
-        """The next request and the socket that came with it; raises EOFError at the end."""
+    def receive(self) -> tuple[dict, bytes, socket.socket | None]:
+        """The next message, its data and the socket that came with it; EOFError at the end."""
         header, fds = b"", []
-        while len(header) < HEADER:
-            chunk, got, _, _ = socket.recv_fds(self.sock, HEADER - len(header), 1)
+        while len(header) < HEADER.size:
+            chunk, got, _, _ = socket.recv_fds(self.sock, HEADER.size - len(header), 1)
             if not chunk:
                 raise EOFError
             header, fds = header + chunk, fds + got
-        body = self._exactly(int.from_bytes(header, "big"))
-        return json.loads(body), socket.socket(fileno=fds[0]) if fds else None
+        json_size, blob_size = HEADER.unpack(header)
+        message = json.loads(self._exactly(json_size))
+        blob = self._exactly(blob_size)
+        return message, blob, socket.socket(fileno=fds[0]) if fds else None
 
     def _exactly(self, size: int) -> bytes:
         parts = []
@@ -54,10 +64,10 @@ class Channel:
             size -= len(part)
         return b"".join(parts)
 
-    def send(self, message: dict) -> None:
-        """Send one reply."""
-        body = json.dumps(message).encode()
-        self.sock.sendall(len(body).to_bytes(HEADER, "big") + body)
+    def send(self, message: dict, blob: bytes = b"") -> None:
+        """Send one message."""
+        body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+        self.sock.sendall(HEADER.pack(len(body), len(blob)) + body + blob)
 
 
 class Recorder:
@@ -79,30 +89,33 @@ class Recorder:
         last = self.outputs[-1] if self.outputs else {}
         if self.left < 0 or not text:
             return
-        self.left -= len(text)
+        goes_on = last.get("output_type") == "stream" and last["name"] == name
+        self.left -= len(text) + (0 if goes_on else OVERHEAD)
         if self.left < 0:
             text = text[: self.left] + CUT_NOTE.format(OUTPUT_LIMIT)
-        if last.get("output_type") == "stream" and last["name"] == name:
-            last["parts"].append(text)
-        else:
-            self.outputs.append({"output_type": "stream", "name": name, "parts": [text]})
+        if not goes_on:
+            last = {"output_type": "stream", "name": name, "parts": []}
+            self.outputs.append(last)
+        last["parts"].append(text)
+        if len(last["parts"]) > 1000:
+            last["parts"] = ["".join(last["parts"])]
 
     def rich(self, output: dict) -> None:
         """Record a display, a cell's value or an error."""
         self._before()
         if self.left < 0:
             return
-        self.left -= sum(len(str(value)) for value in output.get("data", {}).values())
+        texts = [*map(str, output.get("data", {}).values()), *output.get("traceback", ())]
+        self.left -= OVERHEAD + sum(map(len, texts))
         if self.left < 0:
-            self.left += OUTPUT_LIMIT  # room for the note, which then uses it up
-            self.text("stderr", CUT_NOTE.format(OUTPUT_LIMIT))
-            self.left = -1
+            note = CUT_NOTE.format(OUTPUT_LIMIT)
+            self.outputs.append({"output_type": "stream", "name": "stderr", "parts": [note]})
             return
         self.outputs.append(output)
 
     def _before(self) -> None:
         if self.clear_next:
-            self.outputs, self.clear_next = [], False
+            self.outputs, self.left, self.clear_next = [], OUTPUT_LIMIT, False
 
 
 def finished(outputs: list[dict]) -> list[dict]:
@@ -208,8 +221,25 @@ def make_shell(recorder: Recorder) -> Any:
     config.HistoryManager.enabled = False
     config.HistoryAccessor.enabled = False
     shell = RecordingShell.instance(config=config)
-    shell.system = shell.system_piped
+    shell.system = lambda command: run_command(shell, command)
     return shell
+
+
+def run_command(shell: Any, command: str) -> None:
+    """`!command`, without the terminal that IPython would open for it."""
+    import subprocess
+
+    process = subprocess.Popen(
+        shell.var_expand(command, depth=1),
+        shell=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    with process:
+        for line in process.stdout:
+            sys.stdout.write(line.decode("utf-8", "replace"))
+    shell.user_ns["_exit_code"] = process.returncode
 
 
 def as_json(data: dict) -> dict:
@@ -242,72 +272,100 @@ def safe_str(error: BaseException) -> str:
 class Worker:
     """Executes requests in one namespace, the notebook's."""
 
-    def __init__(self, channel: Channel, dumps: Callable[[Any], bytes]) -> None:
-        self.channel, self.dumps = channel, dumps
+    def __init__(self, dumps: Callable[[Any], bytes], loads: Callable[[bytes], Any]) -> None:
+        self.channel: Channel | None = None
+        self.dumps, self.loads = dumps, loads
         self.recorder = Recorder()
         self.shell = make_shell(self.recorder)
+        self.nonce = ""
+        self.calling = threading.Lock()
         self.doers = {
             "cell": self.cell,
             "setup": self.setup,
             "value": self.value,
-            "raises": self.raises,
+            "raises": self.value,
         }
         # Taken now, so that a student's later patches of these names change nothing.
         self.compile, self.exec, self.eval = builtins.compile, builtins.exec, builtins.eval
 
-    def serve(self) -> None:
+    def serve(self, channel: Channel) -> None:
         """Answer requests until the other side closes the channel."""
+        self.channel = channel
+        self.offer_calls()
         sys.stdout = Stream("stdout", self.recorder)
         sys.stderr = Stream("stderr", self.recorder)
         streams = sys.stdout, sys.stderr
+        self.channel.send({"pid": os.getpid()})
         while True:
             try:
-                request, sock = self.channel.receive()
+                request, _, sock = self.channel.receive()
             except EOFError:
                 os._exit(0)
             if request["do"] == "snapshot":
                 self.snapshot(request, sock)
                 continue
+            self.nonce = request["nonce"]
             try:
-                reply = self.doers[request["do"]](request["code"])
+                reply, blob = self.doers[request["do"]](request["code"])
             except BaseException as error:  # an interrupt that came late, say
-                reply = self.raised(error)
+                reply, blob = self.raised(error), b""
+            with self.calling:
+                self.nonce = ""
             sys.stdout, sys.stderr = streams
             reply |= {"nonce": request["nonce"], "outputs": finished(self.recorder.take())}
-            self.channel.send(reply)
+            self.channel.send(reply, blob)
 
     def snapshot(self, request: dict, sock: socket.socket) -> None:
         """Fork: the copy waits on `sock` with the notebook's state of now, for a hidden block."""
-        pid = os.fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # 3.12 warns of BLAS's threads, which take care
+            pid = os.fork()
         if pid == 0:
             self.channel.sock.close()
             self.channel = Channel(sock)
-            self.channel.send({"nonce": request["nonce"], "pid": os.getpid()})
+            self.channel.send({"pid": os.getpid()})
             return
         sock.close()
         self.channel.send({"nonce": request["nonce"]})
 
-    def cell(self, code: str) -> dict:
+    def offer_calls(self) -> None:
+        """Make `proflab_grader`, the module through which stubs ask the grader."""
+        module = types.ModuleType("proflab_grader", "Asks the grader for what a double returns.")
+        module.call = self.call
+        sys.modules[module.__name__] = module
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """What the grader's double `name` returns for plain `arguments`; RuntimeError if nothing.
+
+        Works only while a test's statement is executed.
+        """
+        blob = self.dumps(arguments)
+        with self.calling:
+            if not self.nonce:
+                raise RuntimeError("the grader answers only while a test runs")
+            self.channel.send({"nonce": self.nonce, "call": name}, blob)
+            answer, blob, _ = self.channel.receive()
+        if "refused" in answer:
+            raise RuntimeError(answer["refused"])
+        return self.loads(blob)
+
+    def cell(self, code: str) -> tuple[dict, bytes]:
         """Execute a notebook's cell as Jupyter would."""
         self.shell.run_cell(code, store_history=True)
-        return {}
+        return {}, b""
 
-    def setup(self, code: str) -> dict:
+    def setup(self, code: str) -> tuple[dict, bytes]:
         """Execute one statement of a test's set-up."""
         self.exec(self.compile(code, "<test>", "exec"), self.shell.user_ns)
-        return {}
+        return {}, b""
 
-    def value(self, code: str) -> dict:
+    def value(self, code: str) -> tuple[dict, bytes]:
         """Evaluate an expression; its plain data, or the sentence that says why it is none."""
         value = self.eval(self.compile(code, "<test>", "eval"), self.shell.user_ns)
         try:
-            return {"value": self.dumps(value).decode()}
+            return {}, self.dumps(value)
         except ValueError as error:
-            return {"refused": safe_str(error)}
-
-    def raises(self, code: str) -> dict:
-        """Evaluate an expression that should raise; the reply says what it did."""
-        return self.value(code)
+            return {"refused": safe_str(error)}, b""
 
     def raised(self, error: BaseException) -> dict:
         """The reply for an exception: its classes' names, its message, its traceback."""
@@ -334,13 +392,23 @@ def prepare(folder: str) -> None:
     builtins.input = refuse_input
 
 
+def limit(pairs: list[str]) -> None:
+    """Set resource limits: a list of (resource, limit, resource, limit, …)."""
+    import resource
+
+    for kind, most in zip(pairs[::2], pairs[1::2], strict=True):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(int(kind), (int(most), int(most)))
+
+
 def main() -> None:
     """Serve on the socket whose descriptor is the first argument, in the working directory."""
     sock = socket.socket(fileno=int(sys.argv[1]))
+    limit([*sys.argv[2:], str(4), "0"])  # 4: no core dumps
     prepare(os.getcwd())
-    from proflab.plain import dumps
+    from proflab.plain import dumps, loads
 
-    Worker(Channel(sock), dumps).serve()
+    Worker(dumps, loads).serve(Channel(sock))
 
 
 if __name__ == "__main__":

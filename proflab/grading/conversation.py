@@ -1,0 +1,270 @@
+"""The grader's side of one channel to a student's process: requests, replies, limits on both.
+
+A message is two lengths of four bytes, that much JSON, and that much plain data (`plain.py`). Each
+request carries a nonce, which its reply repeats: a reply that was written before the request was
+known does not fit. While a request is carried out the other side may send calls, which are
+answered by the request's oracles.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import selectors
+import signal
+import socket
+import struct
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from proflab.grading.plan import MB, Limits, Oracle
+from proflab.grading.processes import Body, Process
+from proflab.grading.replies import MAX_JSON, MAX_VALUE, BadReply, parse_message, parse_value
+from proflab.plain import NotPlain, dumps
+
+HEADER = struct.Struct(">II")
+POLL_SECONDS = 0.1
+GRACE_SECONDS = 2.0
+MAX_CALLS = 200_000
+CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
+
+
+class ProcessEnded(Exception):
+    """The student's process can answer no more; `status` and sentence as in Result."""
+
+    def __init__(self, status: str, sentence: str, hit_wall: bool = False) -> None:
+        super().__init__(sentence)
+        self.status, self.hit_wall = status, hit_wall
+
+
+def tampered(sentence: str) -> ProcessEnded:
+    """The process broke the protocol."""
+    return ProcessEnded("tampered", sentence)
+
+
+class Meter:
+    """What one turn has used, and whether that is too much; shared by its conversations."""
+
+    def __init__(self, body: Body, limits: Limits) -> None:
+        self.body, self.limits = body, limits
+        self.began = self.asked = time.monotonic()
+        self.base: float | None = None
+
+    def start(self) -> None:
+        """A new request begins."""
+        self.asked, self.base = time.monotonic(), None
+
+    def excess(self) -> ProcessEnded | None:
+        """The limit that is exceeded, if one is. Called only while one waits: it costs a little."""
+        limits, now = self.limits, time.monotonic()
+        used = self.body.cpu_seconds()
+        if self.base is None:
+            self.base = used  # what the request used before the first look is let go
+        if self.body.memory(limits.memory) > limits.memory:
+            return self.starved()
+        if used - self.base > limits.cell_seconds:
+            sentence = f"a cell used more than {limits.cell_seconds:g} CPU seconds"
+            return ProcessEnded("timed out", sentence)
+        if used > limits.notebook_seconds:
+            sentence = f"the notebook used more than {limits.notebook_seconds:g} CPU seconds"
+            return ProcessEnded("timed out", sentence)
+        for what, since, most in (
+            ("a cell", self.asked, limits.wall_factor * limits.cell_seconds),
+            ("the notebook", self.began, limits.wall_factor * limits.notebook_seconds),
+        ):
+            if now - since > most:
+                sentence = f"{what} did not end within {most:g} seconds"
+                return ProcessEnded("timed out", sentence, hit_wall=True)
+        return None
+
+    def starved(self) -> ProcessEnded:
+        """The end of processes that took too much memory."""
+        sentence = f"it took more than {self.limits.memory / MB:,.0f} MB of memory"
+        return ProcessEnded("out of memory", sentence)
+
+
+def new_channel() -> tuple[socket.socket, socket.socket]:
+    """A grader's and a student's end; messages to the first say which process sent them."""
+    ours, theirs = socket.socketpair()
+    if CREDENTIALS:
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return ours, theirs
+
+
+class Conversation:
+    """One channel: asks, waits within the meter's limits, and remembers what had to be stopped."""
+
+    def __init__(self, sock: socket.socket, meter: Meter) -> None:
+        sock.setblocking(False)
+        self.sock, self.meter = sock, meter
+        self.process: Process | None = None
+        self.name = 0
+        self.buffer = bytearray()
+        self.sender = 0
+        self.interrupted: ProcessEnded | None = None
+        self._interrupted_at = 0.0
+
+    def ask(
+        self,
+        request: dict,
+        send: socket.socket | None = None,
+        oracles: Mapping[str, Oracle] | None = None,
+    ) -> tuple[dict, bytes]:
+        """Send a request; its reply and the plain data in it, within the limits.
+
+        Raises ProcessEnded. `interrupted` then says which limit it ran into, if any, even where
+        the process obeyed and replied.
+        """
+        nonce = secrets.token_hex(8)
+        self.start()
+        self._send(request | {"nonce": nonce}, b"", send)
+        calls = 0
+        while True:
+            message, blob = self._message()
+            if message.get("nonce") != nonce:
+                raise tampered("the process answered what it was not asked")
+            if "call" not in message:
+                return message, blob
+            calls += 1
+            if oracles is None or calls > MAX_CALLS:
+                raise tampered("the process asked for what is not its to ask")
+            answer, data = answer_call(oracles, message["call"], blob)
+            self._send(answer | {"nonce": nonce}, data)
+
+    def start(self) -> None:
+        """A new request begins: its limits count from now."""
+        self.interrupted, self._interrupted_at = None, 0.0
+        self.meter.start()
+
+    def hello(self) -> None:
+        """The first message on a new channel: whose it is, as the kernel says."""
+        self.start()
+        message, _ = self._message()
+        self.name = message.get("pid")
+        pid = self.sender if CREDENTIALS else self.name
+        if type(pid) is not int or pid <= 0 or type(self.name) is not int:
+            raise tampered("a process did not say who it is")
+        try:
+            process = Process(pid)
+        except OSError:
+            raise ProcessEnded("process died", "a process ended before it was used") from None
+        if not self.meter.body.adopt(pid):
+            process.close()
+            raise tampered("a process answered that was not asked")
+        self.process = process
+
+    def close(self) -> None:
+        """End the conversation; the process notices."""
+        self.sock.close()
+        if self.process is not None:
+            self.process.close()
+            self.process = None
+
+    def _send(self, message: dict, blob: bytes = b"", fd: socket.socket | None = None) -> None:
+        body = json.dumps(message).encode()
+        data = memoryview(HEADER.pack(len(body), len(blob)) + body + blob)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.sock, selectors.EVENT_WRITE)
+            while data:
+                if not selector.select(POLL_SECONDS):
+                    self._look()
+                    continue
+                try:
+                    if fd is None:
+                        sent = self.sock.send(data)
+                    else:
+                        sent, fd = socket.send_fds(self.sock, [data], [fd.fileno()]), None
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    raise self._ended() from None
+                data = data[sent:]
+
+    def _message(self) -> tuple[dict, bytes]:
+        json_size, blob_size = HEADER.unpack(self._exactly(HEADER.size))
+        if json_size > MAX_JSON or blob_size > MAX_VALUE:
+            raise tampered(f"a reply of {json_size + blob_size:,} bytes was announced")
+        body = self._exactly(json_size)
+        blob = self._exactly(blob_size)
+        try:
+            return parse_message(body), blob
+        except BadReply as error:
+            raise tampered(str(error)) from None
+
+    def _exactly(self, size: int) -> bytes:
+        looked = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.sock, selectors.EVENT_READ)
+            while len(self.buffer) < size:
+                ready = selector.select(POLL_SECONDS)
+                if ready:
+                    self._read(size - len(self.buffer))
+                elif self.process is not None and self.process.ended():
+                    raise self._ended()
+                if time.monotonic() - looked >= POLL_SECONDS and len(self.buffer) < size:
+                    self._look()
+                    looked = time.monotonic()
+        data = bytes(self.buffer[:size])
+        del self.buffer[:size]
+        return data
+
+    def _read(self, most: int) -> None:
+        room = socket.CMSG_SPACE(12)  # one ucred, and no room for descriptors
+        try:
+            part, notes, _, _ = self.sock.recvmsg(min(most, MB), room)
+        except BlockingIOError:
+            return
+        except OSError:
+            part, notes = b"", []
+        if not part:
+            raise self._ended()
+        if notes and notes[0][1] == CREDENTIALS:
+            self.sender = struct.unpack("3i", notes[0][2][:12])[0]
+        self.buffer += part
+
+    def _ended(self) -> ProcessEnded:
+        """Why nothing more comes: the limit that it ran into, or how the process died."""
+        if self.interrupted is not None:
+            return self.interrupted
+        body, why = self.meter.body, ""
+        for _ in range(20):
+            if why := body.death(self.name):
+                break
+            time.sleep(0.02)
+        if body.starved():
+            return self.meter.starved()
+        return ProcessEnded("process died", why or "the notebook's process ended")
+
+    def _look(self) -> None:
+        """Enforce the limits: first as Jupyter's stop button does, then for good."""
+        excess = self.meter.excess()
+        if excess is not None and excess.status == "out of memory":
+            self.signal(signal.SIGKILL)
+            raise excess
+        if self.interrupted is None:
+            if excess is not None:
+                self.interrupted, self._interrupted_at = excess, time.monotonic()
+                self.signal(signal.SIGINT)
+        elif time.monotonic() - self._interrupted_at > GRACE_SECONDS:
+            self.signal(signal.SIGKILL)
+            raise self.interrupted
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process at the other end."""
+        if self.process is not None:
+            self.process.signal(number)
+
+
+def answer_call(oracles: Mapping[str, Oracle], name: Any, blob: bytes) -> tuple[dict, bytes]:
+    """What a stub in the student's process gets for its call: plain data, or a sentence."""
+    oracle = oracles.get(name) if isinstance(name, str) else None
+    if oracle is None:
+        return {"refused": "there is no double of that name"}, b""
+    try:
+        arguments = parse_value(blob)
+        if not isinstance(arguments, tuple):
+            raise NotPlain("a double is called with a tuple of arguments")
+        return {}, dumps(oracle(*arguments))
+    except Exception as error:  # whatever arguments a student's code passes on
+        return {"refused": f"{type(error).__name__}: {error}"[:500]}, b""

@@ -1,0 +1,86 @@
+"""Reads what a student's process may see of its own folder: regular files, not links, up to a size.
+
+The folder is the student's: what looks like a file now may be a link, a pipe or a device when it is
+opened, so everything is decided on the open descriptor.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from proflab.grading.plan import MB, Submission
+
+MAX_BYTES = 64 * MB
+MAX_FILES = 2_000
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
+
+
+def gather_files(submission: Submission) -> dict[str, bytes]:
+    """Relative path → content of the submission's files; the lesson's support files win."""
+    files: dict[str, bytes] = {}
+    for folder in (submission.folder, submission.support):
+        if folder is not None and folder.is_dir():
+            own = read_folder(folder)
+            # A student's folder of that name gives way to a support file, and the reverse.
+            files = {path: data for path, data in files.items() if not _in_the_way(path, own)}
+            files |= own
+    return files
+
+
+def _in_the_way(path: str, files: dict[str, bytes]) -> bool:
+    return any(path.startswith(f"{other}/") or other.startswith(f"{path}/") for other in files)
+
+
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """The regular files below `folder`, notebooks left out, as far as they fit into the limits."""
+    files: dict[str, bytes] = {}
+    left = MAX_BYTES
+    for path, descriptor in _regular_files(folder):
+        with open(descriptor, "rb") as file:
+            size = os.fstat(descriptor).st_size
+            if size > left or len(files) >= MAX_FILES:
+                continue
+            data = file.read(size)
+        left -= len(data)
+        files[path] = data
+    return files
+
+
+def _regular_files(folder: Path) -> Iterator[tuple[str, int]]:
+    """(relative path, open descriptor) of each; the caller closes it."""
+    owner = folder.stat().st_uid
+    for parent, folders, names, parent_fd in os.fwalk(folder, follow_symlinks=False):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(".ipynb"):
+                continue
+            try:
+                descriptor = os.open(name, _FLAGS, dir_fd=parent_fd)
+            except OSError:
+                continue
+            about = os.fstat(descriptor)
+            # Another's file, linked to from here, is not the student's to read.
+            foreign = about.st_nlink > 1 and about.st_uid != owner
+            if stat.S_ISREG(about.st_mode) and not foreign and _is_text(name):
+                yield os.path.relpath(os.path.join(parent, name), folder), descriptor
+            else:
+                os.close(descriptor)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def write_files(files: dict[str, bytes], place: Path) -> None:
+    """Write gathered files below `place`."""
+    for path, data in files.items():
+        target = place / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)

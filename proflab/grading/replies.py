@@ -1,0 +1,170 @@
+"""Reads what a student's process sends, and believes nothing: sizes, depth, types, numbers.
+
+Nothing here may raise, or take more time and memory than its limits say, for any bytes whatever.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from proflab.grading.plan import MB, Reply
+from proflab.plain import MAX_BYTES, NotPlain, loads
+
+MAX_JSON = 16 * MB
+MAX_VALUE = 4 * MAX_BYTES
+# A parsed `[]` takes twenty times its two bytes: what counts is how many there are.
+MAX_ITEMS = 8_000_000
+# Integer keys can be chosen so that all collide, which makes a dict's cost quadratic.
+MAX_KEYS = 10_000
+MAX_INT_DIGITS = 256
+MAX_DEPTH = 32
+CUT_NOTE = "\n… the rest of the output was cut: it was longer than {:,} bytes\n"
+
+
+class BadReply(ValueError):
+    """Bytes that no worker of ours would have sent."""
+
+
+def parse_message(body: bytes) -> dict:
+    """The JSON object in `body`; raises BadReply for anything else."""
+    if _items(body) > MAX_ITEMS:
+        raise BadReply("a reply held too many items")
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError, MemoryError):
+        raise BadReply("a reply was not in the reply format") from None
+    if not isinstance(message, dict):
+        raise BadReply("a reply was not in the reply format")
+    return message
+
+
+def parse_value(blob: bytes) -> Any:
+    """The plain data in `blob`; raises NotPlain for anything that is none or costs too much."""
+    if len(blob) > MAX_VALUE or _items(blob) > MAX_ITEMS:
+        raise NotPlain(f"the value is larger than {MAX_BYTES // MB} MB")
+    try:
+        tree = json.loads(blob) if b'"d"' in blob or b'"i"' in blob else None
+    except (ValueError, RecursionError):
+        raise NotPlain("the reply is not in the reply format") from None
+    _check_numbers(tree)
+    return loads(blob)
+
+
+def _items(body: bytes) -> int:
+    return body.count(b"[") + body.count(b"{") + body.count(b",")
+
+
+def _check_numbers(tree: Any) -> None:
+    keys, left = 0, [tree]
+    while left:
+        node = left.pop()
+        if not isinstance(node, list):
+            continue
+        if len(node) == 2 and node[0] == "d" and isinstance(node[1], list):
+            keys += len(node[1])
+            if keys > MAX_KEYS:
+                raise NotPlain(f"the value has dictionaries of more than {MAX_KEYS:,} keys")
+        elif len(node) == 2 and node[0] == "i" and isinstance(node[1], str):
+            if len(node[1]) > MAX_INT_DIGITS:
+                raise NotPlain("the value holds an integer of more than 1,000 bits")
+        left.extend(node)
+
+
+def read_reply(message: dict, blob: bytes, kind: str) -> Reply:
+    """A worker's reply to a request of `kind`, every field checked."""
+    outputs = [o for o in map(read_output, as_list(message.get("outputs"))) if o]
+    if "raised" in message:
+        names = [text(name, 200) for name in as_list(message["raised"])[:20]] or ["Exception"]
+        lines = [text(line, 4000) for line in as_list(message.get("traceback"))[:40]]
+        said = text(message.get("message", ""), 2000)
+        return Reply("raised", outputs, raised=names, message=said, traceback=lines)
+    if kind in ("cell", "setup"):
+        return Reply("done", outputs)
+    if "refused" in message:
+        return Reply("refused", outputs, message=text(message["refused"], 2000))
+    try:
+        return Reply("value", outputs, value=parse_value(blob))
+    except NotPlain as error:
+        return Reply("refused", outputs, message=str(error))
+
+
+def as_list(value: Any) -> list:
+    """`value` if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: Any, most: int = MAX_JSON) -> str:
+    """`value` if it is a string, cut at `most` characters and fit to be stored; else empty."""
+    if not isinstance(value, str):
+        return ""
+    return value[:most].encode("utf-8", "replace").decode()
+
+
+def read_output(output: Any) -> dict | None:
+    """One output, rebuilt from the fields that nbformat knows; None for anything else."""
+    if not isinstance(output, dict):
+        return None
+    kind = output.get("output_type")
+    if kind == "stream" and output.get("name") in ("stdout", "stderr"):
+        return {"output_type": kind, "name": output["name"], "text": text(output.get("text"))}
+    if kind == "error":
+        lines = [text(line) for line in as_list(output.get("traceback"))]
+        names = {key: text(output.get(key), 2000) for key in ("ename", "evalue")}
+        return {"output_type": kind, **names, "traceback": lines}
+    if kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
+        values = {text(mime, 100): value for mime, value in output["data"].items()}
+        data = {mime: fit(value) for mime, value in values.items() if storable(value)}
+        rebuilt = {"output_type": kind, "data": data, "metadata": {}}
+        if kind == "execute_result":
+            count = output.get("execution_count")
+            fine = type(count) is int and 0 <= count < 2**31
+            rebuilt["execution_count"] = count if fine else None
+        return rebuilt
+    return None
+
+
+def storable(value: Any) -> bool:
+    """Whether a mime value is a string, or JSON that is not too deep to be written again."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below: list = []
+        for node in level:
+            if isinstance(node, dict):
+                below.extend(node.values())
+            elif isinstance(node, list):
+                below.extend(node)
+        if not below:
+            return True
+        level = below
+    return False
+
+
+def fit(value: Any) -> Any:
+    """A mime value without the lone surrogates that no file can hold."""
+    if isinstance(value, str):
+        return text(value)
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def output_size(output: dict) -> int:
+    """About how many bytes an output takes in a notebook."""
+    parts = [output.get("text", ""), output.get("evalue", ""), *output.get("traceback", ())]
+    parts += [v if isinstance(v, str) else json.dumps(v) for v in output.get("data", {}).values()]
+    return 100 + sum(map(len, parts))
+
+
+def cut_outputs(outputs: list[dict], most: int) -> list[dict]:
+    """The outputs that fit into `most` bytes, and a note where something was left out."""
+    kept, left = [], most
+    for output in outputs:
+        left -= output_size(output)
+        if left < 0:
+            note = CUT_NOTE.format(most)
+            if output["output_type"] == "stream":
+                kept.append(output | {"text": output["text"][:left] + note})
+            else:
+                kept.append({"output_type": "stream", "name": "stderr", "text": note})
+            break
+        kept.append(output)
+    return kept
