@@ -1,0 +1,85 @@
+"""Draws the pictures of lesson 01 into its folder.
+
+    python docs/pictures/lesson_01.py
+
+The picture at the top is the lesson's own: its cell `demo_gpt2` is run with the lesson's solutions.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jupytext
+
+from proflab.lesson import plot
+
+FOLDER = Path(__file__).parents[2] / "modules" / "01_parameters"
+
+
+def gpt2_sizes():
+    """GPT-2 in four sizes, as the lesson draws it."""
+    cells = jupytext.read(FOLDER / "01_parameters.py").cells
+    scope: dict = {}
+    for cell in cells:
+        nbgrader = cell.metadata.get("nbgrader", {})
+        name = nbgrader.get("grade_id")
+        code = cell.source
+        if name == "demo_gpt2":
+            exec(code[: code.rindex("plot.waffle")], scope)
+            return eval(code[code.rindex("plot.waffle") :], scope)
+        if cell.cell_type == "code" and (nbgrader.get("solution") or name == "imports"):
+            exec(code, scope)
+    raise SystemExit("the lesson has no cell demo_gpt2")
+
+
+def groups():
+    """What groups cut away: eight channels to eight, three times."""
+    with plot.canvas(7.5, 2.6, "Channels joined in one, two and eight groups") as (picture, axes):
+        for column, (count, title) in enumerate([(1, "1 group"), (2, "2 groups"), (8, "8 groups")]):
+            left, size = 4.4 * column, 8 // count
+            for source in range(8):
+                colour = plot.COLOURS[source // size % 5] if count < 8 else plot.COLOURS[0]
+                first = source // size * size
+                for target in range(first, first + size):
+                    axes.plot([left, left + 2.6], [-source, -target], color=colour, lw=0.9)
+            for x in (left, left + 2.6):
+                axes.plot([x] * 8, range(0, -8, -1), "o", color=plot.INK, ms=5)
+            axes.text(left + 1.3, 1.1, title, ha="center", va="bottom")
+            lines = f"{8 * size} of 64 kernels"
+            axes.text(left + 1.3, -8.1, lines, ha="center", va="top", color=plot.QUIET)
+        axes.set(xlim=(-0.4, 11.8), ylim=(-9.4, 2.2))
+        axes.axis("off")
+    return picture
+
+
+def block():
+    """The matrices of a GPT-2 block, drawn to scale."""
+    from matplotlib.patches import Rectangle
+
+    matrices = [("query", 1, 1), ("key", 1, 1), ("value", 1, 1), ("output", 1, 1)]
+    matrices += [("d → 4 d", 4, 1), ("4 d → d", 1, 4)]
+    with plot.canvas(7.5, 2.9, "The matrices of a GPT-2 block, to scale") as (picture, axes):
+        x = 0.0
+        for name, width, height in matrices:
+            part = 1 if height == width else 2
+            box = Rectangle((x, 0), width, height, color=plot.COLOURS[part], ec="white")
+            axes.add_patch(box)
+            axes.text(x + width / 2, -0.16, name, ha="center", va="top")
+            area = "d²" if width == height else "4 d²"
+            axes.text(x + width / 2, height / 2, area, ha="center", va="center", color="white")
+            x += width + (0.35 if part == 1 and name != "output" else 0.9)
+        axes.text(0, 1.35, "attention", color=plot.INK)
+        axes.text(6.3, 1.35, "feed-forward", color=plot.INK)
+        axes.set(xlim=(-0.1, x - 0.8), ylim=(-0.6, 4.1), aspect="equal")
+        axes.axis("off")
+    return picture
+
+
+def main() -> None:
+    """Write all of them."""
+    for draw in (gpt2_sizes, groups, block):
+        (FOLDER / f"{draw.__name__}.png").write_bytes(draw().png())
+
+
+if __name__ == "__main__":
+    main()

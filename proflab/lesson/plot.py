@@ -1,0 +1,259 @@
+"""The course's pictures: one style for all, safe for the colour-blind, readable in print.
+
+Each function takes rows (plain dicts and numbers) and returns a `Picture`: a matplotlib figure that
+shows itself in a notebook and carries a description for those who cannot see it. matplotlib is
+imported inside, so that importing a lesson's tools costs nothing. What may not enter: a formula.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+# Okabe and Ito's colours: told apart by the colour-blind, and light to dark in print.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+INK, QUIET, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
+
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10.0,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 11.0,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 12.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": QUIET,
+    "axes.axisbelow": True,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.8,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+}
+
+
+@cache
+def _picture_class() -> type:
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        """A figure with `alt`, the sentence that stands for it where it cannot be seen."""
+
+        alt = ""
+
+        def png(self, dpi: float = 160) -> bytes:
+            """The picture as a PNG file."""
+            import matplotlib
+
+            target = io.BytesIO()
+            with matplotlib.rc_context(STYLE):
+                self.savefig(target, format="png", dpi=dpi, bbox_inches="tight")
+            return target.getvalue()
+
+        def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple:
+            data = self.png()
+            # Drawn at twice the size at which it is shown, to be sharp on any screen.
+            width, height = (int.from_bytes(data[at : at + 4]) // 2 for at in (16, 20))
+            shown = {"image/png": base64.b64encode(data).decode(), "text/plain": self.alt}
+            return shown, {"image/png": {"alt": self.alt, "width": width, "height": height}}
+
+    return Picture
+
+
+@contextmanager
+def canvas(width: float, height: float, alt: str) -> Iterator[tuple[Any, Any]]:
+    """An empty picture of so many inches, and its axes, to be drawn on in the course's style."""
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        picture = _picture_class()(figsize=(width, height), layout="constrained")
+        picture.alt = alt
+        yield picture, picture.add_subplot()
+
+
+def short(count: float) -> str:
+    """A count as it fits beside a bar: 37 · 9.4 K · 2.36 M · 124 M · 1.56 B."""
+    for size, unit in ((1e9, " B"), (1e6, " M"), (1e3, " K")):
+        if abs(count) >= size:
+            return f"{count / size:.3g}{unit}"
+    return f"{count:.3g}"
+
+
+def bars(
+    rows: Iterable[dict],
+    value: str,
+    *,
+    name: str = "name",
+    group: str | None = None,
+    unit: str = "parameters",
+    title: str = "",
+    log: bool = False,
+    show: Callable[[float], str] = short,
+    guess: dict[str, float | None] | None = None,
+) -> Any:
+    """Horizontal bars, one a row, the first on top, each with its number.
+
+    `group` names the key whose values get a colour each; `guess` maps a row's name to what was
+    predicted, drawn as an open diamond. `log` gives a logarithmic axis, on which a bar's length
+    would mean nothing: dots instead.
+    """
+    rows = list(rows)
+    names = [str(row[name]) for row in rows]
+    values = [row[value] for row in rows]
+    groups = list(dict.fromkeys(row[group] for row in rows)) if group else [None]
+    colours = [COLOURS[groups.index(row[group]) if group else 0] for row in rows]
+    guesses = {names.index(n): g for n, g in (guess or {}).items() if g is not None and n in names}
+    said = "; ".join(f"{n} {show(v)}" for n, v in zip(names, values, strict=True))
+    with canvas(7.5, 0.9 + 0.3 * len(rows), f"{title or 'Bars'} ({unit}): {said}") as (
+        picture,
+        axes,
+    ):
+        if log:
+            axes.scatter(values, range(len(rows)), c=colours, s=60, zorder=3)
+            axes.set_xscale("log")
+            axes.set_xlim(min(values) / 3, max(values) * 20)
+            axes.grid(axis="y")
+        else:
+            axes.barh(range(len(rows)), values, color=colours, height=0.72)
+            axes.set_xlim(0, 1.16 * max([*values, *guesses.values()], default=1))
+        for at, number in enumerate(values):
+            gap = (8 if log else 4, 0)
+            axes.annotate(show(number), (number, at), gap, textcoords="offset points", va="center")
+        for label, colour in zip(groups, COLOURS, strict=False):
+            if group:
+                axes.plot([], [], "s", color=colour, ms=9, label=label)
+        if guesses:
+            diamond = {"mfc": "white", "mec": INK, "ms": 8, "zorder": 4, "label": "your guess"}
+            axes.plot(list(guesses.values()), list(guesses), "D", **diamond)
+        if group or guesses:
+            axes.legend(frameon=False, loc="lower right")
+        axes.set_yticks(range(len(rows)), names)
+        axes.tick_params(axis="y", length=0)
+        axes.xaxis.set_major_formatter(lambda number, _: show(number) if not log else short(number))
+        axes.set(xlabel=unit, ylim=(len(rows) - 0.4, -0.6))
+        axes.set_title(title)
+        axes.grid(axis="x")
+    return picture
+
+
+def waffle(models: dict[str, dict[str, int]], *, square: int, unit: str, title: str = "") -> Any:
+    """Models side by side, each a block of squares of `square` parameters, coloured by part.
+
+    `models` maps a model's name to its parts and their counts; all have the same parts.
+    """
+    said = "; ".join(
+        f"{model}: " + ", ".join(f"{part} {short(count)}" for part, count in parts.items())
+        for model, parts in models.items()
+    )
+    alt = f"{title or 'Squares'}, one square {unit}. {said}"
+    left, tallest = 0.0, 0
+    with canvas(9.0, 4.3, alt) as (picture, axes):
+        for model, parts in models.items():
+            squares = _squares(parts, square)
+            side = math.ceil(math.sqrt(len(squares)))
+            spots = [(left + i // side, i % side) for i in range(len(squares))]
+            _draw_squares(axes, spots, [COLOURS[part] for part in squares])
+            axes.text(left, -1.2, f"{model}\n{short(sum(parts.values()))}", va="top")
+            left += max(math.ceil(len(squares) / side), 8) + 4
+            tallest = max(tallest, side)
+        for part, colour in zip(next(iter(models.values())), COLOURS, strict=False):
+            axes.plot([], [], "s", color=colour, ms=9, label=part)
+        axes.plot([], [], " ", label=f"one square: {unit}")
+        axes.legend(frameon=False, loc="upper left", borderpad=0)
+        axes.set(xlim=(-0.5, left - 4), ylim=(-7, tallest + 0.5), aspect="equal")
+        axes.set_title(title)
+        axes.axis("off")
+    return picture
+
+
+def _squares(parts: dict[str, int], square: int) -> list[int]:
+    """The part's number for each square: the borders are rounded, so that the total is right."""
+    result, total = [], 0
+    for index, count in enumerate(parts.values()):
+        total += count
+        result += [index] * (round(total / square) - len(result))
+    return result
+
+
+def _draw_squares(axes: Any, spots: Sequence[tuple[float, float]], colours: list[str]) -> None:
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
+    squares = [Rectangle(spot, 0.84, 0.84) for spot in spots]
+    axes.add_collection(PatchCollection(squares, facecolors=colours, edgecolors="none"))
+
+
+def ladder(
+    models: dict[str, dict[str, float]], limits: dict[str, float], *, unit: str, title: str = ""
+) -> Any:
+    """A line a model with a mark for each of its sizes, against limits drawn across.
+
+    `models` maps a name to {kind: size}, in the same kinds throughout and the smallest model
+    first; `limits` maps a name to a size. The axis is logarithmic.
+    """
+    kinds = list(next(iter(models.values())))
+    said = "; ".join(
+        f"{model} " + ", ".join(f"{kind} {size:,.3g}" for kind, size in sizes.items())
+        for model, sizes in models.items()
+    )
+    at_limits = "; ".join(f"{name}: {size:,.0f}" for name, size in limits.items())
+    alt = f"{title or 'Sizes'} ({unit}). {said}. Limits: {at_limits}"
+    with canvas(8.5, 2.0 + 0.32 * len(models), alt) as (picture, axes):
+        for row, sizes in enumerate(models.values()):
+            ends = min(sizes.values()), max(sizes.values())
+            axes.plot(ends, [row, row], color=FAINT, lw=3, zorder=1)
+        for kind, mark, colour in zip(kinds, "osD^v", COLOURS, strict=False):
+            sizes = [model[kind] for model in models.values()]
+            axes.plot(sizes, range(len(models)), mark, color=colour, ms=7, label=kind, zorder=3)
+        for name, size in limits.items():
+            axes.axvline(size, color=QUIET, lw=1, ls=(0, (4, 3)), zorder=0)
+            axes.annotate(name, (size, -0.7), (0, 3), textcoords="offset points", rotation=35)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.15g}")
+        axes.set_yticks(range(len(models)), list(models))
+        axes.tick_params(axis="y", length=0)
+        axes.set(xlabel=unit, ylim=(len(models) - 0.4, -0.7))
+        axes.set_title(title)
+        axes.legend(frameon=False, loc="lower left")
+    return picture
+
+
+def curves(
+    series: dict[str, Sequence[tuple[float, float]]],
+    *,
+    x: str,
+    y: str,
+    title: str = "",
+    log: str = "",
+    show: Callable[[float], str] = short,
+) -> Any:
+    """Lines through (x, y) points, each named at its end; `log` may be "x", "y" or "xy"."""
+    said = "; ".join(
+        f"{name} from {show(points[0][1])} to {show(points[-1][1])}"
+        for name, points in series.items()
+    )
+    with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
+        for index, (name, points) in enumerate(series.items()):
+            style = {"color": COLOURS[index % len(COLOURS)], "marker": "osD^v"[index % 5]}
+            axes.plot(*zip(*points, strict=True), ms=5, **style)
+            axes.annotate(name, points[-1], (8, 0), textcoords="offset points", va="center")
+        if "x" in log:
+            axes.set_xscale("log")
+        if "y" in log:
+            axes.set_yscale("log")
+        axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.15g}")
+        axes.yaxis.set_major_formatter(lambda number, _: show(number))
+        axes.set(xlabel=x, ylabel=y)
+        axes.set_title(title)
+        axes.grid()
+    return picture
