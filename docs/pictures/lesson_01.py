@@ -35,7 +35,7 @@ def gpt2_sizes():
 def groups():
     """What groups cut away: eight channels to eight, three times."""
     with plot.canvas(7.5, 2.6, "Channels joined in one, two and eight groups") as (picture, axes):
-        for column, (count, title) in enumerate([(1, "1 group"), (2, "2 groups"), (8, "8 groups")]):
+        for column, count in enumerate((1, 2, 8)):
             left, size = 4.4 * column, 8 // count
             for source in range(8):
                 colour = plot.COLOURS[source // size % 5] if count < 8 else plot.COLOURS[0]
@@ -44,7 +44,7 @@ def groups():
                     axes.plot([left, left + 2.6], [-source, -target], color=colour, lw=0.9)
             for x in (left, left + 2.6):
                 axes.plot([x] * 8, range(0, -8, -1), "o", color=plot.INK, ms=5)
-            axes.text(left + 1.3, 1.1, title, ha="center", va="bottom")
+            axes.text(left + 1.3, 1.1, f"groups={count}", ha="center", va="bottom")
             lines = f"{8 * size} of 64 kernels"
             axes.text(left + 1.3, -8.1, lines, ha="center", va="top", color=plot.QUIET)
         axes.set(xlim=(-0.4, 11.8), ylim=(-9.4, 2.2))
@@ -56,21 +56,19 @@ def block():
     """The matrices of a GPT-2 block, drawn to scale."""
     from matplotlib.patches import Rectangle
 
-    matrices = [("query", 1, 1), ("key", 1, 1), ("value", 1, 1), ("output", 1, 1)]
-    matrices += [("d → 4 d", 4, 1), ("4 d → d", 1, 4)]
-    with plot.canvas(7.5, 2.9, "The matrices of a GPT-2 block, to scale") as (picture, axes):
-        x = 0.0
-        for name, width, height in matrices:
-            part = 1 if height == width else 2
-            box = Rectangle((x, 0), width, height, color=plot.COLOURS[part], ec="white")
-            axes.add_patch(box)
-            axes.text(x + width / 2, -0.16, name, ha="center", va="top")
-            area = "d²" if width == height else "4 d²"
-            axes.text(x + width / 2, height / 2, area, ha="center", va="center", color="white")
-            x += width + (0.35 if part == 1 and name != "output" else 0.9)
-        axes.text(0, 1.35, "attention", color=plot.INK)
-        axes.text(6.3, 1.35, "feed-forward", color=plot.INK)
-        axes.set(xlim=(-0.1, x - 0.8), ylim=(-0.6, 4.1), aspect="equal")
+    boxes = [
+        (0, 3.0 - row, 1, 1, name) for row, name in enumerate("query key value output".split())
+    ]
+    boxes += [(2.6, 0, 1, 4, "d → 4 d"), (4.6, 0, 4, 1, "4 d → d")]
+    with plot.canvas(6.5, 3.1, "The matrices of a GPT-2 block, to scale") as (picture, axes):
+        for x, y, width, height, name in boxes:
+            colour = plot.COLOURS[1 if width == height else 2]
+            axes.add_patch(Rectangle((x, y), width, height, fc=colour, ec="white", lw=2))
+            text = name.replace(" → ", "\n→\n") if height > 1 else name
+            axes.text(x + width / 2, y + height / 2, text, ha="center", va="center")
+        axes.text(0.5, -0.2, "attention, 4 d²", ha="center", va="top")
+        axes.text(5.6, -0.2, "feed-forward, 8 d²", ha="center", va="top")
+        axes.set(xlim=(-0.8, 8.7), ylim=(-0.7, 4.1), aspect="equal")
         axes.axis("off")
     return picture
 
@@ -78,7 +76,7 @@ def block():
 def main() -> None:
     """Write all of them."""
     for draw in (gpt2_sizes, groups, block):
-        (FOLDER / f"{draw.__name__}.png").write_bytes(draw().png())
+        (FOLDER / f"{draw.__name__}.png").write_bytes(draw().png(dpi=120))
 
 
 if __name__ == "__main__":

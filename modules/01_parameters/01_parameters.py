@@ -22,11 +22,9 @@
 #
 # **You will be able to**
 #
-# - count the parameters of a linear layer, a convolution and an attention layer from their sizes alone,
-# - count those of any model exactly: shared ones once, frozen ones apart,
-# - turn a count into memory, and say which megabyte you mean,
-# - say where in a model its parameters are,
-# - check a published size, and find out why it is off.
+# - count the parameters of linear layers, convolutions, attention and any model, exactly;
+# - turn a count into memory, and say which megabyte you mean;
+# - say where in a model its parameters are, and check a published size.
 #
 # **You need** Python functions, a little numpy, and a first idea of what a layer of a neural network does.
 #
@@ -48,11 +46,8 @@ from proflab.lesson.demo import demo_size
 #
 # From 3 features to 2, that is 2 · 3 = 6 weights and 2 biases, together 8.
 #
-# **Predict.** GPT-2 small widens 768 features to 3,072 in each of its blocks. How many parameters has that one layer? Are a tenth of them biases, a hundredth, a thousandth?
+# **Predict.** GPT-2 small widens 768 features to 3,072 in each of its blocks. How many parameters has that one layer? Are a tenth of them biases, a hundredth, a thousandth? *Your prediction:*
 #
-# *Your prediction:*
-
-# %% [markdown]
 # **Write** `linear_parameters`. Its docstring says what is asked; how you get there is yours. Where it lists an error, raise it with a sentence that would help you at midnight: `raise ValueError("out_features must be at least 1, not 0")`.
 
 
@@ -93,16 +88,15 @@ expect_raises("two negative sizes", lambda: linear_parameters(-3, -4), ValueErro
 # Single layers of networks that you may know, by your function. The axis is logarithmic: each grid line is ten times the one before.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_linear", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-layers = {
-    "LeNet-5 (1998), last layer": (84, 10),
-    "ResNet-18 (2015), classifier": (512, 1000),
-    "GPT-2 small (2019), feed-forward": (768, 3072),
-    "AlexNet (2012), fc6": (9216, 4096),
-    "VGG-16 (2014), fc6": (25088, 4096),
-    "GPT-3 (2020), feed-forward": (12288, 49152),
+counts = {
+    "LeNet-5 (1998), last layer": linear_parameters(84, 10),
+    "ResNet-18 (2015), classifier": linear_parameters(512, 1000),
+    "GPT-2 small (2019), feed-forward": linear_parameters(768, 3072),
+    "AlexNet (2012), fc6": linear_parameters(9216, 4096),
+    "VGG-16 (2014), fc6": linear_parameters(25088, 4096),
+    "GPT-3 (2020), feed-forward": linear_parameters(12288, 49152),
 }
-rows = [{"name": name, "count": linear_parameters(*size)} for name, size in layers.items()]
-plot.bars(rows, "count", title="One linear layer each", log=True)
+plot.bars(counts, title="One linear layer each", log=True)
 
 # %% [markdown]
 # ## 2 · A filter that slides
@@ -113,9 +107,7 @@ plot.bars(rows, "count", title="One linear layer each", log=True)
 #
 # ![Eight input channels joined to eight output channels, three times. One group: all joined with all, 64 lines. Two groups: each half joined with its half, 32 lines. Eight groups: each input joined with one output, 8 lines.](groups.png)
 #
-# **Predict.** 256 channels to 256, 3 × 3, no bias: how many parameters with 1 group, how many with 256? Most of AlexNet's layers (2012) are convolutions. Are most of its parameters in them?
-#
-# *Your prediction:*
+# **Predict.** 256 channels to 256, 3 × 3, no bias: how many parameters with 1 group, how many with 256? Most of AlexNet's layers (2012) are convolutions. Are most of its parameters in them? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "conv2d_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -175,24 +167,17 @@ expect_raises("three kernel sizes", lambda: conv2d_parameters(3, 8, (3, 3, 3)), 
 # AlexNet used groups because it did not fit on one graphics card of 3 GB: three of its convolutions are cut in two, one half for each card.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_conv2d", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-convolutions = {
-    "conv1": (3, 96, 11, True, 1),
-    "conv2": (96, 256, 5, True, 2),
-    "conv3": (256, 384, 3, True, 1),
-    "conv4": (384, 384, 3, True, 2),
-    "conv5": (384, 256, 3, True, 2),
+counts = {
+    "conv1": conv2d_parameters(3, 96, 11),
+    "conv2": conv2d_parameters(96, 256, 5, groups=2),
+    "conv3": conv2d_parameters(256, 384, 3),
+    "conv4": conv2d_parameters(384, 384, 3, groups=2),
+    "conv5": conv2d_parameters(384, 256, 3, groups=2),
+    "fc6": linear_parameters(256 * 6 * 6, 4096),
+    "fc7": linear_parameters(4096, 4096),
+    "fc8": linear_parameters(4096, 1000),
 }
-linear = {"fc6": (256 * 6 * 6, 4096), "fc7": (4096, 4096), "fc8": (4096, 1000)}
-rows = [
-    {"name": name, "kind": "convolution", "count": conv2d_parameters(*sizes)}
-    for name, sizes in convolutions.items()
-]
-rows += [
-    {"name": name, "kind": "linear layer", "count": linear_parameters(*sizes)}
-    for name, sizes in linear.items()
-]
-total = sum(row["count"] for row in rows)
-plot.bars(rows, "count", group="kind", title=f"AlexNet: {total:,} parameters")
+plot.bars(counts, title=f"AlexNet: {sum(counts.values()):,} parameters")
 
 # %% [markdown]
 # The convolutions hold next to none of the parameters, and do nearly all of the work: lesson 02 counts it. Size and work are two things.
@@ -201,9 +186,7 @@ plot.bars(rows, "count", group="kind", title=f"AlexNet: {total:,} parameters")
 #
 # Attention makes a query, a key and a value of each token's vector, mixes the values, and projects the result once more. That is four linear layers from `d_model` to `d_model` (Vaswani et al. 2017, section 3.2.2). The mixing is arithmetic between tokens and has no parameters.
 #
-# **Predict.** What happens to the number of parameters when 12 heads become 24? When the text is twice as long? When `d_model` doubles?
-#
-# *Your prediction:*
+# **Predict.** What happens to the number of parameters when 12 heads become 24? When the text is twice as long? When `d_model` doubles? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "attention_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -243,15 +226,13 @@ expect_raises("a negative width, no bias", lambda: attention_parameters(-8, Fals
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 widths = demo_size(full=[192, 384, 768, 1600, 4096, 12288], small=[192, 768, 12288])
-feed_forward = [(d, linear_parameters(d, 4 * d) + linear_parameters(4 * d, d)) for d in widths]
-attention = [(d, attention_parameters(d)) for d in widths]
-plot.curves(
-    {"feed-forward": feed_forward, "attention": attention},
-    x="width of a token's vector, d_model",
-    y="parameters",
-    title="One Transformer block, from ViT-Ti (192) to GPT-3 (12,288)",
-    log="xy",
-)
+block = {
+    "feed-forward": [
+        (d, linear_parameters(d, 4 * d) + linear_parameters(4 * d, d)) for d in widths
+    ],
+    "attention": [(d, attention_parameters(d)) for d in widths],
+}
+plot.curves(block, x="d_model", y="parameters", title="A block, ViT-Ti to GPT-3", log="xy")
 
 # %% [markdown]
 # ## 4 · Any model
@@ -263,9 +244,7 @@ plot.curves(
 #
 # A large model need not be built to be counted: under `with meta():` each tensor has a shape and a dtype, and no data.
 #
-# **Predict.** GPT-2 small has 124 million parameters. Its vocabulary has 50,257 tokens, of 768 numbers each. By what part would it grow if its output layer had a matrix of its own?
-#
-# *Your prediction:*
+# **Predict.** GPT-2 small has 124 million parameters. Its vocabulary has 50,257 tokens, of 768 numbers each. By what part would it grow if its output layer had a matrix of its own? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "count_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -292,8 +271,12 @@ expect("linear, 10 → 5", count_parameters(nn.Linear(10, 5)), 55)
 expect("LeNet-5", count_parameters(models.LeNet5()), 61_706)
 wte = Tensor.meta((50257, 768))
 tied = doubles.Weights(wte=wte, norm=Tensor.meta((768,)), head=wte)
-twice = {"the shared matrix is counted twice": 77_195_520}
-expect("a matrix with two names", count_parameters(tied), 38_598_144, mistakes=twice)
+expect(
+    "a matrix with two names",
+    count_parameters(tied),
+    38_598_144,
+    mistakes={"the shared matrix is counted twice": 77_195_520},
+)
 ### BEGIN HIDDEN TESTS
 with meta():
     gpt2, mobilenet = models.gpt2("small"), models.mobilenet_v2()
@@ -342,8 +325,8 @@ with meta():
         "GPT-2 small, not tied": models.gpt2("small", tied=False),
         "GPT-2 XL": models.gpt2(demo_size(full="xl", small="medium")),
     }
-rows = [{"name": name, "count": count_parameters(model)} for name, model in zoo.items()]
-plot.bars(rows, "count", title="Whole models", log=True, show="{:,.0f}".format)
+counts = {name: count_parameters(model) for name, model in zoo.items()}
+plot.bars(counts, title="Whole models", log=True, show="{:,.0f}".format)
 
 # %% [markdown]
 # ## 5 · From numbers to bytes
@@ -352,9 +335,7 @@ plot.bars(rows, "count", title="Whole models", log=True, show="{:,.0f}".format)
 #
 # And a megabyte? To the SI and to makers of disks it is 10⁶ bytes, to most tools that show memory 1024² = 1,048,576, properly a mebibyte. They differ by 5 %, at the giga by 7 %, and nearly all write "MB" for both. **In this course a MB is 1024² bytes and a GB is 1024³.** Section 8 finds out who meant what.
 #
-# **Predict.** Do the weights of a model of 7 billion parameters fit on a graphics card with 24 GB in float32? In float16? In int8 on a phone with 8 GB?
-#
-# *Your prediction:*
+# **Predict.** Do the weights of a model of 7 billion parameters fit on a graphics card with 24 GB in float32? In float16? In int8 on a phone with 8 GB? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "parameter_memory_mb", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -381,14 +362,22 @@ def parameter_memory_mb(model, dtype=None):
 
 # %% nbgrader={"grade": true, "grade_id": "test_parameter_memory_mb", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(768, 3072)
-wide = {"np.dtype(None) is float64": 2_362_368 * 8 / 1024**2}
-expect("float32", parameter_memory_mb(layer), 2_362_368 * 4 / 1024**2, mistakes=wide)
+expect(
+    "float32",
+    parameter_memory_mb(layer),
+    2_362_368 * 4 / 1024**2,
+    mistakes={"np.dtype(None) is float64": 2_362_368 * 8 / 1024**2},
+)
 expect("all in float16", parameter_memory_mb(layer, "float16"), 2_362_368 * 2 / 1024**2)
 million = (1024, 1024)
 mixed = [Tensor.meta(million, kind) for kind in (np.float32, np.float16, np.int8)]
 model = doubles.OnlyParameters(*mixed)
-first = {"not all are float32, like the first": 12.0, "not all are int8, like the last": 3.0}
-expect("4, 2 and 1 bytes each", parameter_memory_mb(model), 7.0, mistakes=first)
+expect(
+    "4, 2 and 1 bytes each",
+    parameter_memory_mb(model),
+    7.0,
+    mistakes={"not all are float32, like the first": 12.0, "nor int8, like the last": 3.0},
+)
 ### BEGIN HIDDEN TESTS
 expect("the same in float64", parameter_memory_mb(model, np.float64), 24.0)
 expect("the same in int8", parameter_memory_mb(model, np.dtype("int8")), 3.0)
@@ -477,9 +466,14 @@ def parameter_table(model):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_parameter_table", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
-weight = {"name": "weight", "shape": (1, 3), "count": 3, "share": 0.75}
-bias = {"name": "bias", "shape": (1,), "count": 1, "share": 0.25}
-expect("3 → 1", parameter_table(nn.Linear(3, 1)), [weight, bias])
+expect(
+    "3 → 1",
+    parameter_table(nn.Linear(3, 1)),
+    [
+        {"name": "weight", "shape": (1, 3), "count": 3, "share": 0.75},
+        {"name": "bias", "shape": (1,), "count": 1, "share": 0.25},
+    ],
+)
 table = parameter_table(nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 6, bias=False)))
 expect("the largest first", [row["name"] for row in table], ["1.weight", "0.weight"])
 expect("shares", [row["share"] for row in table], [0.75, 0.25])
@@ -519,9 +513,8 @@ shares = {stage: 0.0 for stage in ("conv1", "layer1", "layer2", "layer3", "layer
 for row in table:
     stage = row["name"].split(".")[0]
     shares[stage] = shares.get(stage, 0.0) + row["share"]
-rows = [{"name": stage, "share": share} for stage, share in shares.items()]
 unit = "share of all parameters"
-plot.bars(rows, "share", unit=unit, title="ResNet-18", show="{:.1%}".format, guess=guess)
+plot.bars(shares, unit=unit, title="ResNet-18", show="{:.1%}".format, guess=guess)
 
 # %% [markdown]
 # ## 7 · A model from four numbers
@@ -537,9 +530,7 @@ plot.bars(rows, "share", unit=unit, title="ResNet-18", show="{:.1%}".format, gue
 #
 # (Radford et al. 2019, section 2.3, with sizes as in the released code.)
 #
-# **Predict.** From small to XL, the width grows from 768 to 1600 and the blocks from 12 to 48. Is XL 4, 8, 12 or 16 times as large as small?
-#
-# *Your prediction:*
+# **Predict.** From small to XL, the width grows from 768 to 1600 and the blocks from 12 to 48. Is XL 4, 8, 12 or 16 times as large as small? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "gpt2_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -593,58 +584,31 @@ expect_raises("no width", lambda: gpt2_parameters(50257, 1024, 0, 12), ValueErro
 # The picture from the top of the lesson. Vectors grow with the width alone, blocks with its square and with their number.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+sizes = {"small": (768, 12), "medium": (1024, 24), "large": (1280, 36), "XL": (1600, 48)}
 parts = {}
-for size, (d, blocks) in {
-    "small": (768, 12),
-    "medium": (1024, 24),
-    "large": (1280, 36),
-    "XL": (1600, 48),
-}.items():
-    vectors, attention = (50257 + 1024) * d, blocks * attention_parameters(d)
-    rest = gpt2_parameters(50257, 1024, d, blocks) - vectors - attention
-    parts[size] = {
-        "token and position vectors": vectors,
-        "attention": attention,
-        "feed-forward, norms": rest,
-    }
+for size, (d, blocks) in sizes.items():
+    parts[size] = {"vectors": (50257 + 1024) * d, "attention": blocks * attention_parameters(d)}
+    rest = gpt2_parameters(50257, 1024, d, blocks) - sum(parts[size].values())
+    parts[size]["feed-forward, norms"] = rest
 plot.waffle(parts, square=10**6, unit="one million parameters", title="GPT-2 in four sizes")
 
 # %% [markdown]
-# Do the models agree with the formula? Does the paper? Its table 2 says 117 M, 345 M, 762 M and 1542 M.
+# Does the paper agree? Its table 2 says 117 M, 345 M, 762 M and 1542 M.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2_paper", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-print("              formula          built    paper")
-for size, d, blocks, millions in [
-    ("small", 768, 12, 117),
-    ("medium", 1024, 24, 345),
-    ("large", 1280, 36, 762),
-    ("xl", 1600, 48, 1542),
-]:
+for size, millions in {"small": 117, "medium": 345, "large": 762, "xl": 1542}.items():
     with meta():
-        built = count_parameters(models.gpt2(size))
-    formula = gpt2_parameters(50257, 1024, d, blocks)
-    print(
-        f"{size:<7}{formula:>14,}{built:>15,}{millions:>7} M ({millions * 1e6 / formula - 1:+.1%})"
-    )
+        count = count_parameters(models.gpt2(size))
+    print(f"{size:<6} {count:>13,}   paper {millions:>4} M ({millions * 1e6 / count - 1:+.1%})")
 
 # %% [markdown]
 # "Our original parameter counts were wrong due to an error", says the README of the released code, which calls the models 124M, 355M, 774M and 1558M. The old names are still about. A published count is a claim, and this one takes a line to check.
 #
 # ## 8 · Whose megabyte?
 #
-# Published sizes are claims too. Which of these mean 10⁶ bytes, and which 1024²? All are float32.
+# Published sizes are claims too: AlexNet 240 MB and SqueezeNet 4.8 MB (SqueezeNet paper, table 2), VGG-16 528 MB (Keras, list of applications), ResNet-18 44.7 MB (torchvision, list of weights), GPT-2 small 548 MB (Hugging Face, file of weights). All are float32. Which MB are 10⁶ bytes, and which 1024²?
 #
-# | | parameters | published | in |
-# |---|---|---|---|
-# | AlexNet | 60,965,224 (section 2) | 240 MB | SqueezeNet paper, table 2 |
-# | SqueezeNet | 1,248,424 (torchvision) | 4.8 MB | SqueezeNet paper, table 2 |
-# | VGG-16 | 138,357,544 (Keras) | 528 MB | Keras, list of applications |
-# | ResNet-18 | yours | 44.7 MB | torchvision, list of weights |
-# | GPT-2 small | yours | 548 MB | Hugging Face, file of weights |
-#
-# **Predict.** Put 10⁶ or 1024² to each. One of them is neither.
-#
-# *Your prediction:*
+# **Predict.** Put 10⁶ or 1024² to each; one of them is neither. *Your prediction:*
 
 # %% nbgrader={"grade": false, "grade_id": "demo_megabytes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 with meta():

@@ -90,8 +90,8 @@ def short(count: float) -> str:
 
 
 def bars(
-    rows: Iterable[dict],
-    value: str,
+    rows: Iterable[dict] | dict[str, float],
+    value: str = "count",
     *,
     name: str = "name",
     group: str | None = None,
@@ -101,12 +101,14 @@ def bars(
     show: Callable[[float], str] = short,
     guess: dict[str, float | None] | None = None,
 ) -> Any:
-    """Horizontal bars, one a row, the first on top, each with its number.
+    """Horizontal bars, one a row (or one an item of a dict), the first on top, with its number.
 
     `group` names the key whose values get a colour each; `guess` maps a row's name to what was
     predicted, drawn as an open diamond. `log` gives a logarithmic axis, on which a bar's length
     would mean nothing: dots instead.
     """
+    if isinstance(rows, dict):
+        rows = [{name: key, value: number} for key, number in rows.items()]
     rows = list(rows)
     names = [str(row[name]) for row in rows]
     values = [row[value] for row in rows]
