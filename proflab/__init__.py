@@ -36,6 +36,140 @@ from proflab.creation import (
     zeros,
     zeros_like,
 )
+from proflab.function import Function
+from proflab.methods import install
+from proflab.ops.activation import gelu, log_softmax, relu, softmax
+from proflab.ops.arithmetic import (
+    add,
+    clamp,
+    clip,
+    clone,
+    div,
+    divide,
+    masked_fill,
+    maximum,
+    minimum,
+    mul,
+    multiply,
+    pow,
+    rsub,
+    sub,
+    subtract,
+    true_divide,
+    where,
+)
+from proflab.ops.conv import conv1d, conv2d
+from proflab.ops.einsum import einsum
+from proflab.ops.indexing import (
+    argsort,
+    gather,
+    index_select,
+    masked_select,
+    max,
+    min,
+    nonzero,
+    scatter_add,
+    sort,
+    take_along_dim,
+    topk,
+)
+from proflab.ops.join import (
+    cat,
+    chunk,
+    concat,
+    concatenate,
+    flip,
+    meshgrid,
+    narrow,
+    repeat_interleave,
+    roll,
+    select,
+    split,
+    stack,
+    tile,
+    tril,
+    triu,
+    unbind,
+)
+from proflab.ops.matmul import addmm, baddbmm, bmm, dot, matmul, mm, mv, outer
+from proflab.ops.pointwise import (
+    abs,
+    absolute,
+    arctan,
+    atan,
+    ceil,
+    cos,
+    eq,
+    erf,
+    exp,
+    expm1,
+    floor,
+    floor_divide,
+    ge,
+    gt,
+    isfinite,
+    isinf,
+    isnan,
+    le,
+    log,
+    log1p,
+    log2,
+    log10,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    lt,
+    ne,
+    neg,
+    negative,
+    reciprocal,
+    remainder,
+    round,
+    rsqrt,
+    sigmoid,
+    sign,
+    sin,
+    sqrt,
+    square,
+    tan,
+    tanh,
+    trunc,
+)
+from proflab.ops.reduce import (
+    all,
+    allclose,
+    amax,
+    amin,
+    any,
+    argmax,
+    argmin,
+    cumsum,
+    equal,
+    logsumexp,
+    mean,
+    norm,
+    prod,
+    std,
+    sum,
+    var,
+)
+from proflab.ops.views import (
+    broadcast_to,
+    flatten,
+    moveaxis,
+    movedim,
+    permute,
+    ravel,
+    reshape,
+    squeeze,
+    swapaxes,
+    swapdims,
+    t,
+    transpose,
+    unflatten,
+    unsqueeze,
+)
 from proflab.tensor import (
     Tensor,
     device,
@@ -56,6 +190,10 @@ from proflab.tensor import int32 as int
 from proflab.tensor import int64 as long
 
 __version__ = "0.1.0"
+
+inf, nan, pi = float32.type("inf").item(), float32.type("nan").item(), 3.141592653589793
+
+install()
 
 
 def __getattr__(name: str):

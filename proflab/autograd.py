@@ -72,7 +72,7 @@ def run_backward(node: Node, grad) -> tuple:
             "pass retain_graph=True the first time"
         )
     some = next(g for g in grad if g is not None) if node.outputs else grad
-    if type(some) is MetaArray:
+    if type(some) is MetaArray and not node.op.transparent:
         return tuple(
             MetaArray(*spec) if n else None for spec, n in zip(node.specs, node.need, strict=True)
         )
@@ -150,7 +150,9 @@ def add(a, b):
 
 
 def _accumulate(leaf: Tensor, grad, source) -> None:
-    if leaf.grad is not None:
+    if leaf.grad is not None and type(leaf.grad.array) is np.ndarray:
+        leaf.grad.array += grad
+    elif leaf.grad is not None:
         leaf.grad = wrap(add(leaf.grad.array, grad))
     elif type(grad) is MetaArray:
         leaf.grad = wrap(grad)
@@ -240,3 +242,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph: bool = False) -> tupl
     finally:
         for t, g in zip(inputs, before, strict=True):
             t.grad = g
+
+
+def __getattr__(name: str):
+    if name == "Function":  # torch has it here; it stands in a file of its own
+        from proflab.function import Function
+
+        return Function
+    raise AttributeError(f"proflab.autograd has no {name!r}; docs/torch.md lists what it has")

@@ -36,6 +36,7 @@ class Op:
     view = False  # the result looks at the input's memory; all others return contiguous arrays
     extras = False  # forward and shape return (result, *more), where `keep` can choose from
     many = False  # forward and shape return a list of results
+    transparent = False  # no event of its own: its backward is made of ops that are (Function)
 
     def shape(self, *inputs: Array, **attributes) -> MetaArray:
         raise NotImplementedError(f"{self.name}: no shape rule")
@@ -210,7 +211,7 @@ def _guarded(h: Callable, call: Call, inner: Callable) -> Callable:
 
 def backward(node, grad):
     """Run one node's backward, inside the active hooks: arrays, None where none is needed."""
-    if not hooks:
+    if not hooks or node.op.transparent:
         return autograd.run_backward(node, grad)
     inputs = tuple(
         wrap(MetaArray(*spec), need) for spec, need in zip(node.specs, node.need, strict=True)

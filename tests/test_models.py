@@ -48,12 +48,14 @@ def test_published_parameter_counts_on_data(name):
     assert parameters(MAKE[name]()) == PUBLISHED[name]
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
 def test_gpt2_xl_on_meta_takes_no_memory_for_its_parameters():
     code = (
-        "import resource, proflab\n"
+        "import proflab\n"
         "with proflab.meta(): m = proflab.models.gpt2('xl')\n"
         "n = sum(p.numel() for p in m.parameters())\n"
-        "print(n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "peak = next(s for s in open('/proc/self/status') if s.startswith('VmHWM'))\n"
+        "print(n, peak.split()[1])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     count, kilobytes = map(int, out.stdout.split())
@@ -69,4 +71,5 @@ def test_importing_the_engine_imports_numpy_only():
         "print(sorted(new - sys.stdlib_module_names))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "['proflab']"
+    others = {m for m in eval(out.stdout) if "cython" not in m}  # numpy.random brings its runtime
+    assert others <= {"numpy", "proflab"}

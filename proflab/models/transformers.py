@@ -79,7 +79,7 @@ class Block(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """Dosovitskiy et al. 2020; Ti is Touvron et al.'s (DeiT) smallest. (batch, 3, size, size) in."""
+    """Dosovitskiy et al. 2020; Ti is the smallest of Touvron et al. (batch, 3, 224, 224) in."""
 
     def __init__(self, image=224, patch=16, d_model=192, layers=12, heads=3, num_classes=1000):
         patches = (image // patch) ** 2

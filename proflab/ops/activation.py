@@ -1,0 +1,306 @@
+"""The nonlinearities of neural networks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from proflab.dispatch import Op, apply, register
+from proflab.ops.arithmetic import clamp
+from proflab.ops.erf import erf, in_blocks
+from proflab.ops.pointwise import Pointwise, _sigmoid
+from proflab.shapes import MetaArray, normalize_dim
+from proflab.tensor import Tensor
+
+
+class Activation(Op):
+    """One element in, one out, with settings; keeps its input unless it says otherwise."""
+
+    def shape(self, input, **settings):
+        return MetaArray(input.shape, input.dtype)
+
+    def keep(self, need, out, input, **settings):
+        return (input,)
+
+
+@register
+class Relu(Pointwise):
+    """max(x, 0)"""
+
+    name = "relu"
+    keeps = "result"
+
+    def forward(self, input):
+        return np.maximum(input, 0)
+
+    def backward(self, node, grad):
+        (out,) = node.saved
+        return (grad * (out > 0),)
+
+
+@register
+class Relu6(Activation):
+    """min(max(x, 0), 6)"""
+
+    name = "relu6"
+
+    def forward(self, input):
+        return np.minimum(np.maximum(input, 0), 6)
+
+    def keep(self, need, out, input):
+        return (out,)
+
+    def backward(self, node, grad):
+        (out,) = node.saved
+        return (grad * ((out > 0) & (out < 6)),)
+
+
+@register
+class LeakyRelu(Activation):
+    """x, or negative_slope · x below 0"""
+
+    name = "leaky_relu"
+
+    def forward(self, input, negative_slope):
+        return np.where(input > 0, input, input * negative_slope)
+
+    def backward(self, node, grad, negative_slope):
+        (input,) = node.saved
+        return (np.where(input > 0, grad, grad * negative_slope),)
+
+
+@register
+class Elu(Activation):
+    """x, or alpha · (exp(x) - 1) below 0"""
+
+    name = "elu"
+
+    def forward(self, input, alpha):
+        return np.where(input > 0, input, alpha * np.expm1(np.minimum(input, 0)))
+
+    def backward(self, node, grad, alpha):
+        (input,) = node.saved
+        return (np.where(input > 0, grad, grad * alpha * np.exp(np.minimum(input, 0))),)
+
+
+_C = math.sqrt(2 / math.pi)
+
+
+def _gelu_tanh(x):
+    inner = x * x
+    inner *= 0.044715 * _C
+    inner += _C
+    inner *= x
+    np.tanh(inner, out=inner)
+    inner += 1
+    inner *= x
+    inner *= 0.5
+    return inner
+
+
+def _gelu_exact(x):
+    out = erf(x * math.sqrt(0.5))
+    out += 1
+    out *= x
+    out *= 0.5
+    return out
+
+
+def _gelu_tanh_backward(x, grad):
+    x2 = x * x
+    t = np.tanh(x * (_C + 0.044715 * _C * x2))
+    slope = (1 - t * t) * (_C + 3 * 0.044715 * _C * x2)
+    slope *= x
+    slope += 1 + t
+    slope *= grad
+    slope *= 0.5
+    return slope
+
+
+def _gelu_exact_backward(x, grad):
+    slope = np.exp(x * x * -0.5)
+    slope *= x
+    slope *= 1 / math.sqrt(2 * math.pi)
+    slope += 0.5 * (1 + erf(x * math.sqrt(0.5)))
+    slope *= grad
+    return slope
+
+
+@register
+class Gelu(Activation):
+    """x · Φ(x), Φ the normal distribution: exact by erf ("none") or its "tanh" approximation"""
+
+    name = "gelu"
+
+    def forward(self, input, approximate):
+        return in_blocks(_gelu_tanh if approximate == "tanh" else _gelu_exact, input)
+
+    def backward(self, node, grad, approximate):
+        (input,) = node.saved
+        rule = _gelu_tanh_backward if approximate == "tanh" else _gelu_exact_backward
+        return (in_blocks(rule, input, grad),)
+
+
+@register
+class Silu(Activation):
+    """x · sigmoid(x)"""
+
+    name = "silu"
+
+    def forward(self, input):
+        return input * _sigmoid(input)
+
+    def backward(self, node, grad):
+        (input,) = node.saved
+        s = _sigmoid(input)
+        return (grad * (s * (1 + input * (1 - s))),)
+
+
+@register
+class Hardswish(Activation):
+    """x · min(max(x + 3, 0), 6) / 6"""
+
+    name = "hardswish"
+
+    def forward(self, input):
+        return input * np.clip(input + 3, 0, 6) / 6
+
+    def backward(self, node, grad):
+        (input,) = node.saved
+        slope = np.where(input < -3, 0, np.where(input > 3, 1, (2 * input + 3) / 6))
+        return (grad * slope.astype(grad.dtype),)
+
+
+@register
+class Softplus(Activation):
+    """log(1 + exp(beta · x)) / beta; x itself where beta · x exceeds the threshold"""
+
+    name = "softplus"
+
+    def forward(self, input, beta, threshold):
+        scaled = input * beta
+        soft = np.log1p(np.exp(np.minimum(scaled, threshold))) / beta
+        return np.where(scaled > threshold, input, soft)
+
+    def backward(self, node, grad, beta, threshold):
+        (input,) = node.saved
+        return (grad * np.where(input * beta > threshold, 1, _sigmoid(input * beta)),)
+
+
+class OverDim(Op):
+    """Normalises over one dimension; keeps its result."""
+
+    def shape(self, input, dim):
+        normalize_dim(dim, len(input.shape))
+        return MetaArray(input.shape, input.dtype)
+
+    def keep(self, need, out, input, dim):
+        return (out,)
+
+
+@register
+class Softmax(OverDim):
+    """exp(x) / sum(exp(x)); the largest is subtracted first, so that exp cannot overflow"""
+
+    name = "softmax"
+
+    def forward(self, input, dim):
+        if not input.size:
+            return input.copy()
+        out = input - input.max(axis=dim, keepdims=True)
+        np.exp(out, out=out)
+        out /= out.sum(axis=dim, keepdims=True)
+        return out
+
+    def backward(self, node, grad, dim):
+        (out,) = node.saved
+        product = grad * out
+        product -= out * product.sum(axis=dim, keepdims=True)
+        return (product,)
+
+
+@register
+class LogSoftmax(OverDim):
+    """log(softmax(x)), without ever forming a softmax that could round to 0"""
+
+    name = "log_softmax"
+
+    def forward(self, input, dim):
+        if not input.size:
+            return input.copy()
+        out = input - input.max(axis=dim, keepdims=True)
+        out -= np.log(np.exp(out).sum(axis=dim, keepdims=True))
+        return out
+
+    def backward(self, node, grad, dim):
+        (out,) = node.saved
+        result = np.exp(out)
+        result *= -grad.sum(axis=dim, keepdims=True)
+        result += grad
+        return (result,)
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(input, 0)"""
+    return _maybe_inplace(apply(Relu, (input,)), input, inplace)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(input, 0), 6)"""
+    return _maybe_inplace(apply(Relu6, (input,)), input, inplace)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    out = apply(LeakyRelu, (input,), negative_slope=negative_slope)
+    return _maybe_inplace(out, input, inplace)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    return _maybe_inplace(apply(Elu, (input,), alpha=alpha), input, inplace)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * sigmoid(input)"""
+    return _maybe_inplace(apply(Silu, (input,)), input, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    return _maybe_inplace(apply(Hardswish, (input,)), input, inplace)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(input / 6 + 1/2, 0), 1)"""
+    return _maybe_inplace(clamp(input / 6 + 0.5, 0.0, 1.0), input, inplace)
+
+
+def _maybe_inplace(out: Tensor, input: Tensor, inplace: bool) -> Tensor:
+    """inplace=True: the input's name, too, stands for the result from now on."""
+    return input.become(out) if inplace else out
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """input · Φ(input); approximate: "none" or "tanh"."""
+    if approximate not in ("none", "tanh"):
+        raise ValueError(f"gelu: approximate is {approximate!r}, neither 'none' nor 'tanh'")
+    return apply(Gelu, (input,), approximate=approximate)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    return apply(Softplus, (input,), beta=beta, threshold=threshold)
+
+
+def softmax(input: Tensor, dim: int | None = None, dtype=None) -> Tensor:
+    """exp(input) over its sum along dim."""
+    return apply(Softmax, (_prepared(input, dim, dtype, "softmax"),), dim=dim)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, dtype=None) -> Tensor:
+    """log of softmax."""
+    return apply(LogSoftmax, (_prepared(input, dim, dtype, "log_softmax"),), dim=dim)
+
+
+def _prepared(input: Tensor, dim, dtype, name: str) -> Tensor:
+    if dim is None:
+        raise TypeError(f"{name}: no dim is given for an input of shape {input.shape}")
+    return input if dtype is None else input.to(dtype)

@@ -1,0 +1,214 @@
+"""Convolution as matrix products over columns.
+
+A column holds what one window of the input covers; the weights times all columns are the result.
+The columns of one image are made, used and overwritten by the next one's, so they stay in the
+cache, and are never kept for backward: they are made again from the input.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from proflab.dispatch import Op, apply, register
+from proflab.ops.join import pad as pad_tensor
+from proflab.ops.matmul import one_dtype
+from proflab.shapes import MetaArray
+from proflab.tensor import Tensor
+
+Pair = tuple[int, int]
+
+
+def output_size(size: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
+    """How many windows fit along one side; ValueError if none does."""
+    span = dilation * (kernel - 1) + 1
+    if size + 2 * padding < span:
+        raise ValueError(f"a window of {span} does not fit into {size} with padding {padding}")
+    return (size + 2 * padding - span) // stride + 1
+
+
+def padded(input: np.ndarray, padding: Pair, value: float = 0) -> np.ndarray:
+    """A copy with a border around the last two dimensions; the input itself if it has none."""
+    p, q = padding
+    if not (p or q):
+        return input
+    h, w = input.shape[-2:]
+    out = np.full((*input.shape[:-2], h + 2 * p, w + 2 * q), value, input.dtype)
+    out[..., p : p + h, q : q + w] = input
+    return out
+
+
+def window(i: int, j: int, out: Pair, stride: Pair, dilation: Pair) -> tuple:
+    """An index of what the place (i, j) of every window covers in the padded input."""
+    top, left = i * dilation[0], j * dilation[1]
+    rows = slice(top, top + stride[0] * (out[0] - 1) + 1, stride[0])
+    columns = slice(left, left + stride[1] * (out[1] - 1) + 1, stride[1])
+    return ..., rows, columns
+
+
+class Windows:
+    """One convolution's geometry: turns an image into columns, and adds columns into an image."""
+
+    def __init__(self, input_shape, weight_shape, stride: Pair, padding: Pair, dilation: Pair):
+        self.stride, self.padding, self.dilation = stride, padding, dilation
+        self.channels, self.size = input_shape[1], tuple(input_shape[2:])
+        self.kernel = tuple(weight_shape[2:])
+        sides = zip(self.size, self.kernel, stride, padding, dilation, strict=True)
+        self.out = tuple(output_size(*side) for side in sides)
+        self.places = self.out[0] * self.out[1]
+        # Windows of one element each, side by side: the image itself is its columns.
+        self.trivial = self.kernel == (1, 1) and stride == (1, 1) and padding == (0, 0)
+        self._columns = None
+
+    def columns(self, image: np.ndarray) -> np.ndarray:
+        """(channels, h, w) to (channels · kernel size, windows); overwritten by the next call."""
+        if self.trivial:
+            return np.ascontiguousarray(image).reshape(self.channels, -1)
+        if self._columns is None:
+            self._columns = np.empty((self.channels, *self.kernel, *self.out), image.dtype)
+            p, q = self.padding
+            bordered = (self.channels, self.size[0] + 2 * p, self.size[1] + 2 * q)
+            self._bordered = np.zeros(bordered, image.dtype) if p or q else None
+        if self._bordered is not None:
+            p, q = self.padding
+            self._bordered[:, p : p + self.size[0], q : q + self.size[1]] = image
+            image = self._bordered
+        for i in range(self.kernel[0]):
+            for j in range(self.kernel[1]):
+                self._columns[:, i, j] = image[window(i, j, self.out, self.stride, self.dilation)]
+        return self._columns.reshape(-1, self.places)
+
+    def add_columns(self, columns: np.ndarray, image: np.ndarray) -> None:
+        """Add each element of the columns to the place of the image that it was taken from."""
+        if self.trivial:
+            image += columns.reshape(image.shape)
+            return
+        p, q = self.padding
+        bordered = np.zeros(
+            (self.channels, self.size[0] + 2 * p, self.size[1] + 2 * q), columns.dtype
+        )
+        columns = columns.reshape(self.channels, *self.kernel, *self.out)
+        for i in range(self.kernel[0]):
+            for j in range(self.kernel[1]):
+                place = window(i, j, self.out, self.stride, self.dilation)
+                bordered[place] += columns[:, i, j]
+        image += bordered[:, p : p + self.size[0], q : q + self.size[1]]
+
+
+@register
+class Conv2d(Op):
+    """(batch, channels, h, w) and weights (out channels, channels / groups, kernel h, kernel w)"""
+
+    name = "conv2d"
+
+    def shape(self, input, weight, bias=None, *, stride, padding, dilation, groups):
+        self.check(input, weight, bias, groups)
+        out = Windows(input.shape, weight.shape, stride, padding, dilation).out
+        return MetaArray((input.shape[0], weight.shape[0], *out), input.dtype)
+
+    @staticmethod
+    def check(input, weight, bias, groups) -> None:
+        one_dtype(input, weight)
+        if len(input.shape) != 4 or len(weight.shape) != 4:
+            raise ValueError("the input and the weight need four dimensions each")
+        if input.shape[1] != weight.shape[1] * groups:
+            raise ValueError(
+                f"the input's channels are not {groups} times the weight's second size"
+            )
+        if weight.shape[0] % groups:
+            raise ValueError(f"{groups} groups do not divide the output channels")
+        if bias is not None and bias.shape != weight.shape[:1]:
+            raise ValueError("the bias's size is not the weight's first")
+
+    def forward(self, input, weight, bias=None, *, stride, padding, dilation, groups):
+        self.check(input, weight, bias, groups)
+        windows = Windows(input.shape, weight.shape, stride, padding, dilation)
+        batch, filters = input.shape[0], weight.shape[0]
+        matrix = weight.reshape(groups, filters // groups, -1)
+        out = np.empty((batch, groups, filters // groups, windows.places), input.dtype)
+        for image, result in zip(input, out, strict=True):
+            columns = windows.columns(image)
+            np.matmul(matrix, columns.reshape(groups, -1, windows.places), out=result)
+        out = out.reshape(batch, filters, *windows.out)
+        if bias is not None:
+            out += bias[:, None, None]
+        return out
+
+    def keep(self, need, out, input, weight, bias=None, **settings):
+        return input if need[1] else None, weight if need[0] else None
+
+    def backward(self, node, grad, stride, padding, dilation, groups):
+        input, weight = node.saved
+        shape, filters = node.shape(0), node.shape(1)
+        windows = Windows(shape, filters, stride, padding, dilation)
+        grads = [None] * len(node.need)
+        grad = np.ascontiguousarray(grad).reshape(shape[0], groups, -1, windows.places)
+        if node.need[0]:
+            grads[0] = np.zeros(shape, grad.dtype)
+            matrix = weight.reshape(groups, filters[0] // groups, -1).swapaxes(1, 2)
+            for g, image in zip(grad, grads[0], strict=True):
+                windows.add_columns(matrix @ g, image)
+        if node.need[1]:
+            total = np.zeros((groups, filters[0] // groups, filters[1] * filters[2] * filters[3]),
+                             grad.dtype)  # fmt: skip
+            for g, image in zip(grad, input, strict=True):
+                columns = windows.columns(image).reshape(groups, -1, windows.places)
+                total += g @ columns.swapaxes(1, 2)
+            grads[1] = total.reshape(filters)
+        if len(grads) > 2 and node.need[2]:
+            grads[2] = grad.sum(axis=(0, 3)).reshape(-1)
+        return tuple(grads)
+
+
+def pair(value) -> Pair:
+    """An int for both directions, or one for each."""
+    return (
+        (int(value[0]), int(value[-1]))
+        if isinstance(value, (tuple, list))
+        else (int(value), int(value))
+    )
+
+
+def _same(kernel: Pair, dilation: Pair, stride: Pair) -> list[Pair]:
+    """padding="same": what to add before and after, for each direction."""
+    if stride != (1, 1):
+        raise ValueError(f"conv2d: padding='same' needs stride 1, not {stride}")
+    total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    return [(n // 2, n - n // 2) for n in total]
+
+
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1, padding=0,
+           dilation=1, groups: int = 1) -> Tensor:  # fmt: skip
+    """(batch, channels, h, w), or without batch; ints or pairs; padding also "same", "valid"."""
+    if input.ndim == 3:
+        out = conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups)
+        return out.squeeze(0)
+    stride, dilation = pair(stride), pair(dilation)
+    if padding == "same":
+        (top, bottom), (left, right) = _same(weight.shape[2:], dilation, stride)
+        padding = (top, left)
+        if (bottom, right) != padding:  # an even window has no middle: pad it beforehand
+            input, padding = pad_tensor(input, (left, right, top, bottom)), (0, 0)
+    elif isinstance(padding, str):
+        if padding != "valid":
+            raise ValueError(f"conv2d: padding {padding!r} is neither 'same' nor 'valid'")
+        padding = 0
+    inputs = (input, weight) if bias is None else (input, weight, bias)
+    return apply(
+        Conv2d, inputs, stride=stride, padding=pair(padding), dilation=dilation, groups=int(groups)
+    )
+
+
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1, padding=0,
+           dilation=1, groups: int = 1) -> Tensor:  # fmt: skip
+    """(batch, channels, length), or without batch: a conv2d over images of one row."""
+    stride, dilation = pair(stride)[0], pair(dilation)[0]
+    if padding == "same":
+        (before, after), _ = _same((weight.shape[2], 1), (dilation, 1), (stride, 1))
+        input, padding = pad_tensor(input, (before, after)), 0
+    elif padding == "valid":
+        padding = 0
+    out = conv2d(
+        input.unsqueeze(-2), weight.unsqueeze(-2), bias, (1, stride), (0, pair(padding)[0]),
+        (1, dilation), groups,
+    )  # fmt: skip
+    return out.squeeze(-2)

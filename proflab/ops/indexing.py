@@ -1,0 +1,385 @@
+"""Elements by their places: slices, tables, gather, writing into a tensor, the k largest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from proflab.dispatch import Op, apply, register
+from proflab.ops.reduce import amax, amin, argmax, argmin
+from proflab.ops.views import _unless_contiguous, reshape
+from proflab.shapes import MetaArray, broadcast, normalize_dim
+from proflab.tensor import Tensor, bool_, int64, wrap
+
+
+@register
+class Slice(Op):
+    """Integers, slices, None and …: a view"""
+
+    name = "getitem"
+    view = True
+
+    def shape(self, input, index):
+        # numpy works out shape and strides of a view without touching memory, so one that points
+        # nowhere will do.
+        looks = np.lib.stride_tricks.as_strided(
+            np.empty(1, input.dtype), input.shape, input.strides
+        )[index if None in index or index.count(...) else (*index, ...)]
+        strides = _unless_contiguous(looks.strides, looks.shape, input.dtype.itemsize)
+        return input.view(looks.shape, strides)
+
+    def forward(self, input, index):
+        return input[index]
+
+    def backward(self, node, grad, index):
+        out = np.zeros(node.shape(0), grad.dtype)
+        out[index] = grad
+        return (out,)
+
+
+def _merge(index: tuple, arrays: tuple) -> tuple:
+    """An index with its tensors, in order, in the places held free by True."""
+    arrays = iter(arrays)
+    return tuple(next(arrays) if part is True else part for part in index)
+
+
+@register
+class Index(Op):
+    """Integers or booleans in tensors among the indices: a copy"""
+
+    name = "index"
+
+    def shape(self, input, *tensors, index):
+        if any(t.dtype == bool_ for t in tensors):
+            raise ValueError("how many elements a boolean index selects depends on data")
+        chosen = broadcast(*[t.shape for t in tensors])
+        shape, places, dim = [], [], 0
+        for part in _expand_ellipsis(index, len(input.shape)):
+            if part is None:
+                shape.append(1)
+            elif part is True or isinstance(part, int):
+                places.append(len(shape))
+                shape.append(None)
+                dim += 1
+            else:
+                shape.append(len(range(*part.indices(input.shape[dim]))))
+                dim += 1
+        # Together the tensors stand where the first did, or in front if a slice divides them.
+        together = places == list(range(places[0], places[0] + len(places)))
+        at = places[0] if together else 0
+        rest = [n for n in shape if n is not None]
+        at = len([n for n in shape[:at] if n is not None])
+        return MetaArray((*rest[:at], *chosen, *rest[at:]), input.dtype)
+
+    def forward(self, input, *tensors, index):
+        return input[_merge(index, tensors)]
+
+    def keep(self, need, out, input, *tensors, index):
+        return tensors
+
+    def backward(self, node, grad, index):
+        out = np.zeros(node.shape(0), grad.dtype)
+        np.add.at(out, _merge(index, node.saved), grad)
+        return (out, *(None,) * (len(node.need) - 1))
+
+
+@register
+class IndexPut(Op):
+    """A copy of the input with some elements replaced"""
+
+    name = "index_put"
+
+    def shape(self, input, value, *tensors, index):
+        return MetaArray(input.shape, input.dtype)
+
+    def forward(self, input, value, *tensors, index):
+        out = input.copy()
+        out[_merge(index, tensors)] = value
+        return out
+
+    def keep(self, need, out, input, value, *tensors, index):
+        return tensors
+
+    def backward(self, node, grad, index):
+        from proflab.shapes import unbroadcast
+
+        index = _merge(index, node.saved)
+        grads = [None] * len(node.need)
+        if node.need[0]:
+            grads[0] = grad.copy()
+            grads[0][index] = 0
+        if node.need[1]:
+            grads[1] = unbroadcast(grad[index], node.shape(1))
+        return tuple(grads)
+
+
+def _expand_ellipsis(index: tuple, ndim: int) -> tuple:
+    used = sum(part is not None and part is not ... for part in index)
+    if used > ndim:
+        raise ValueError(f"{used} indices for {ndim} dimensions")
+    at = index.index(...) if ... in index else len(index)
+    return (*index[:at], *(slice(None),) * (ndim - used), *index[at + 1 :])
+
+
+def _parse(index) -> tuple[tuple, tuple[Tensor, ...]]:
+    """The index with True in the place of each tensor, and the tensors."""
+    parts, tensors = [], []
+    for part in index if isinstance(index, tuple) else (index,):
+        if isinstance(part, (list, np.ndarray)):
+            part = Tensor(part)
+        if isinstance(part, Tensor) and (part.ndim or part.is_meta):
+            if part.dtype.kind not in "iub":
+                raise TypeError(f"getitem: a {part.dtype} tensor of shape {part.shape} is no index")
+            parts.append(True)
+            tensors.append(part)
+        elif isinstance(part, slice):
+            parts.append(slice(*(None if n is None else int(n) for n in _ends(part))))
+        elif part is None or part is ...:
+            parts.append(part)
+        elif isinstance(part, (bool, np.bool_)):
+            raise TypeError("getitem: a single True or False is no index")
+        elif hasattr(part, "__index__"):
+            parts.append(part.__index__())
+        else:
+            raise TypeError(f"getitem: {part!r} is no index")
+    return tuple(parts), tuple(tensors)
+
+
+def _ends(part: slice) -> tuple:
+    return part.start, part.stop, part.step
+
+
+def getitem(input: Tensor, index) -> Tensor:
+    """input[index]"""
+    index, tensors = _parse(index)
+    if tensors:
+        return apply(Index, (input, *tensors), index=index)
+    return apply(Slice, (input,), index=index)
+
+
+def setitem(input: Tensor, index, value) -> None:
+    """input[index] = value, in place"""
+    from proflab import autograd
+
+    index, tensors = _parse(index)
+    if not isinstance(value, Tensor):
+        value = Tensor(value, dtype=input.dtype)
+    if autograd.enabled and (input.requires_grad or value.requires_grad):
+        if input.requires_grad and input.node is None:
+            raise RuntimeError(
+                f"setitem: a leaf tensor of shape {input.shape} that requires a gradient cannot "
+                "be written to"
+            )
+        input.become(apply(IndexPut, (input, value.to(input.dtype), *tensors), index=index))
+    elif not input.is_meta:
+        if value.is_meta:
+            raise RuntimeError(f"setitem: a meta tensor of shape {value.shape} has no data")
+        input.array[_merge(index, tuple(t.array for t in tensors))] = value.array
+
+
+@register
+class Embedding(Op):
+    """Rows of a table by their numbers"""
+
+    name = "embedding"
+
+    def shape(self, input, weight, padding_idx):
+        if input.dtype.kind not in "iu":
+            raise TypeError(f"the numbers of rows are {input.dtype}, not integers")
+        if len(weight.shape) != 2:
+            raise ValueError("the table has not two dimensions")
+        return MetaArray((*input.shape, weight.shape[1]), weight.dtype)
+
+    def forward(self, input, weight, padding_idx):
+        if input.dtype.kind not in "iu":
+            raise TypeError(f"the numbers of rows are {input.dtype}, not integers")
+        if input.size and (input.min() < 0 or input.max() >= len(weight)):
+            raise ValueError(f"a row number outside 0 to {len(weight) - 1}")
+        return weight[input]
+
+    def keep(self, need, out, input, weight, padding_idx):
+        return (input,)
+
+    def backward(self, node, grad, padding_idx):
+        (input,) = node.saved
+        rows, order = np.sort(input, axis=None), np.argsort(input, axis=None, kind="stable")
+        out = np.zeros(node.shape(1), grad.dtype)
+        if rows.size:
+            # Equal numbers stand together now: each run of them is added up in one go.
+            starts = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
+            grads = grad.reshape(rows.size, -1)[order]
+            out[rows[starts]] = np.add.reduceat(grads, starts, axis=0)
+            if padding_idx is not None:
+                out[padding_idx] = 0
+        return None, out
+
+
+@register
+class Gather(Op):
+    """For each place in `index`, the element of the input with that number along `dim`"""
+
+    name = "gather"
+
+    def shape(self, input, index, dim):
+        if index.dtype.kind not in "iu":
+            raise TypeError(f"the index is {index.dtype}, not of integers")
+        if len(index.shape) != len(input.shape):
+            raise ValueError("the index has not as many dimensions as the input")
+        return MetaArray(index.shape, input.dtype)
+
+    def forward(self, input, index, dim):
+        if index.ndim != input.ndim:
+            raise ValueError("the index has not as many dimensions as the input")
+        return input[_grid(index, dim)]
+
+    def keep(self, need, out, input, index, dim):
+        return (index,)
+
+    def backward(self, node, grad, dim):
+        (index,) = node.saved
+        out = np.zeros(node.shape(0), grad.dtype)
+        np.add.at(out, _grid(index, dim), grad)
+        return out, None
+
+
+@register
+class ScatterAdd(Op):
+    """A copy of the input to which each element of `src` is added at its place along `dim`"""
+
+    name = "scatter_add"
+
+    def shape(self, input, index, src, dim):
+        return MetaArray(input.shape, input.dtype)
+
+    def forward(self, input, index, src, dim):
+        out = input.copy()
+        np.add.at(out, _grid(index, dim), src[tuple(map(slice, index.shape))])
+        return out
+
+    def keep(self, need, out, input, index, src, dim):
+        return (index,)
+
+    def backward(self, node, grad, dim):
+        (index,) = node.saved
+        shape = node.shape(2)
+        src = None
+        if node.need[2]:
+            src = np.zeros(shape, grad.dtype)
+            src[tuple(map(slice, index.shape))] = grad[_grid(index, dim)]
+        return grad, None, src
+
+
+def _grid(index: np.ndarray, dim: int) -> tuple:
+    """A full index: `index` along dim, and its own place along all others."""
+    grid = list(np.ogrid[tuple(map(slice, index.shape))]) if index.ndim else []
+    grid[dim] = index
+    return tuple(grid)
+
+
+@register
+class Argsort(Op):
+    """The places of the elements, in order; equal ones keep theirs"""
+
+    name = "argsort"
+
+    def shape(self, input, dim, descending):
+        return MetaArray(input.shape, int64)
+
+    def forward(self, input, dim, descending):
+        if descending:
+            back = np.argsort(np.flip(input, dim), axis=dim, kind="stable")
+            return input.shape[dim] - 1 - np.flip(back, dim)
+        return np.argsort(input, axis=dim, kind="stable")
+
+
+@register
+class Nonzero(Op):
+    name = "nonzero"
+
+    def shape(self, input):
+        raise ValueError("how many elements are not zero depends on data")
+
+    def forward(self, input):
+        return np.stack(np.nonzero(input), axis=1)
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
+    """Rows of `weight` by their numbers: (…) to (…, width)."""
+    return apply(Embedding, (input, weight), padding_idx=padding_idx)
+
+
+def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    return apply(Gather, (input, index), dim=normalize_dim(dim, input.ndim))
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    return apply(ScatterAdd, (input, index, src), dim=normalize_dim(dim, input.ndim))
+
+
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices along `dim` whose numbers stand in `index`."""
+    return getitem(input, (slice(None),) * normalize_dim(dim, input.ndim) + (index,))
+
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    return getitem(input, mask)
+
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
+    return gather(input, dim, indices)
+
+
+def nonzero(input: Tensor) -> Tensor:
+    """The places of all elements that are not zero: (number, dimensions)."""
+    return apply(Nonzero, (input,))
+
+
+def argsort(input: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+    return apply(Argsort, (input,), dim=normalize_dim(dim, input.ndim), descending=descending)
+
+
+def sort(input: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+    """(values, places), in order along a dimension."""
+    order = argsort(input, dim, descending)
+    return gather(input, dim, order), order
+
+
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
+    """(values, places) of the k largest, or smallest, along a dimension."""
+    dim = normalize_dim(dim, input.ndim)
+    if not 0 <= k <= input.shape[dim]:
+        raise ValueError(f"topk: {k} of the {input.shape[dim]} in dimension {dim}")
+    order = argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)]
+    return gather(input, dim, order), order
+
+
+def _pick(choose, best, pairwise: str):
+    """torch's max and min: of all, along a dimension with places, or of two tensors."""
+
+    def function(input: Tensor, dim=None, keepdim: bool = False):
+        if dim is None:
+            return best(input)
+        if isinstance(dim, Tensor):
+            from proflab.ops import arithmetic
+
+            return getattr(arithmetic, pairwise)(input, dim)
+        places = choose(input, dim, True)
+        values = gather(input, dim, places)
+        if keepdim:
+            return values, places
+        shape = [n for i, n in enumerate(input.shape) if i != normalize_dim(dim, input.ndim)]
+        return reshape(values, shape), reshape(places, shape)
+
+    return function
+
+
+max, min = _pick(argmax, amax, "maximum"), _pick(argmin, amin, "minimum")
+max.__name__, max.__doc__ = "max", "The largest; with dim, (values, places); or of two tensors."
+min.__name__, min.__doc__ = "min", "The smallest; with dim, (values, places); or of two tensors."
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Class numbers to rows of zeros with a one at their place, int64."""
+    if num_classes < 0:
+        num_classes = int(tensor.numpy().max()) + 1
+    classes = wrap(np.arange(num_classes))
+    return (tensor.unsqueeze(-1) == classes).to(int64)

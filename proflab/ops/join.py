@@ -1,0 +1,307 @@
+"""Putting tensors together and taking them apart; padding, repeating, triangles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from proflab.dispatch import Op, apply, register
+from proflab.ops.arithmetic import to
+from proflab.ops.indexing import getitem
+from proflab.ops.views import expand, permute, reshape, sizes, squeeze, unsqueeze
+from proflab.shapes import MetaArray, normalize_dim
+from proflab.tensor import Tensor
+
+
+def _cut(dim: int, start: int, stop: int) -> tuple:
+    """An index that takes start:stop of one dimension, and all of the others."""
+    return (slice(None),) * dim + (slice(start, stop),)
+
+
+@register
+class Cat(Op):
+    """Tensors one after the other along a dimension"""
+
+    name = "cat"
+
+    def shape(self, *inputs, dim):
+        first = inputs[0].shape
+        total = 0
+        for array in inputs:
+            rest = (*first[:dim], array.shape[dim] if len(array.shape) > dim else 0)
+            if array.shape != (*rest, *first[dim + 1 :]):
+                raise ValueError(f"the shapes differ in more than dimension {dim}")
+            total += array.shape[dim]
+        return MetaArray((*first[:dim], total, *first[dim + 1 :]), inputs[0].dtype)
+
+    def forward(self, *inputs, dim):
+        return np.concatenate(inputs, axis=dim)
+
+    def backward(self, node, grad, dim):
+        grads, start = [], 0
+        for (shape, _), need in zip(node.specs, node.need, strict=True):
+            stop = start + shape[dim]
+            grads.append(grad[_cut(dim, start, stop)] if need else None)
+            start = stop
+        return tuple(grads)
+
+
+@register
+class Split(Op):
+    """Pieces of the given sizes along a dimension, as views"""
+
+    name = "split"
+    view = True
+    many = True
+
+    def shape(self, input, sizes, dim):
+        if sum(sizes) != input.shape[dim]:
+            raise ValueError(f"the sizes {sizes} do not add up to dimension {dim}")
+        shape, strides = input.shape, input.strides
+        pieces = []
+        for n in sizes:
+            piece = (*shape[:dim], n, *shape[dim + 1 :])
+            whole = n == shape[dim] or dim == 0
+            pieces.append(input.view(piece, input._strides if whole else strides))
+        return pieces
+
+    def forward(self, input, sizes, dim):
+        if sum(sizes) != input.shape[dim]:
+            raise ValueError(f"the sizes {sizes} do not add up to dimension {dim}")
+        stops = np.cumsum(sizes).tolist()
+        return [input[_cut(dim, b - n, b)] for n, b in zip(sizes, stops, strict=True)]
+
+    def backward(self, node, grad, sizes, dim):
+        pieces = [
+            np.zeros(shape, dtype) if g is None else g
+            for g, (shape, dtype) in zip(grad, node.outputs, strict=True)
+        ]
+        return (np.concatenate(pieces, axis=dim),)
+
+
+@register
+class Pad(Op):
+    """A constant around the last dimensions; `widths` is a (before, after) a dimension"""
+
+    name = "pad"
+
+    def shape(self, input, widths, value):
+        shape = tuple(n + a + b for n, (a, b) in zip(input.shape, widths, strict=True))
+        if min(shape, default=0) < 0:
+            raise ValueError(f"padding by {widths} leaves a negative size")
+        return MetaArray(shape, input.dtype)
+
+    def forward(self, input, widths, value):
+        kept = tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in _zip(input.shape, widths))
+        grown = [(max(0, a), max(0, b)) for a, b in widths]
+        return np.pad(input[kept], grown, constant_values=value)
+
+    def backward(self, node, grad, widths, value):
+        shape = node.shape(0)
+        kept = tuple(slice(max(0, a), max(0, a) + n) for n, (a, b) in _zip(shape, widths))
+        if all(a >= 0 and b >= 0 for a, b in widths):
+            return (grad[kept],)
+        back = [(-a, -b) for a, b in widths]
+        return (self.forward(grad, back, 0),)
+
+
+def _zip(shape, widths):
+    return zip(shape, widths, strict=True)
+
+
+class Triangle(Op):
+    def shape(self, input, diagonal):
+        if len(input.shape) < 2:
+            raise ValueError("a triangle needs two dimensions")
+        return MetaArray(input.shape, input.dtype)
+
+    def forward(self, input, diagonal):
+        return self.function(input, diagonal)
+
+    def backward(self, node, grad, diagonal):
+        return (self.function(grad, diagonal),)
+
+
+@register
+class Tril(Triangle):
+    """What is not above a diagonal; zeros elsewhere"""
+
+    name = "tril"
+    function = staticmethod(np.tril)
+
+
+@register
+class Triu(Triangle):
+    """What is not below a diagonal; zeros elsewhere"""
+
+    name = "triu"
+    function = staticmethod(np.triu)
+
+
+@register
+class Flip(Op):
+    """The order along some dimensions reversed"""
+
+    name = "flip"
+
+    def shape(self, input, dims):
+        return MetaArray(input.shape, input.dtype)
+
+    def forward(self, input, dims):
+        return np.flip(input, dims)
+
+    def backward(self, node, grad, dims):
+        return (np.flip(grad, dims),)
+
+
+@register
+class Roll(Op):
+    """Elements moved along some dimensions; what leaves at one end enters at the other"""
+
+    name = "roll"
+
+    def shape(self, input, shifts, dims):
+        return MetaArray(input.shape, input.dtype)
+
+    def forward(self, input, shifts, dims):
+        return np.roll(input, shifts, dims)
+
+    def backward(self, node, grad, shifts, dims):
+        return (np.roll(grad, tuple(-s for s in shifts), dims),)
+
+
+def _one_dtype(tensors) -> tuple[Tensor, ...]:
+    tensors = tuple(tensors)
+    if not tensors:
+        raise ValueError("cat: there are no tensors to put together")
+    dtype = np.result_type(*[x.dtype for x in tensors])
+    return tuple(to(x, dtype) for x in tensors)
+
+
+def cat(tensors, dim: int = 0) -> Tensor:
+    """Tensors one after the other along a dimension that exists."""
+    tensors = _one_dtype(tensors)
+    return apply(Cat, tensors, dim=normalize_dim(dim, max(x.ndim for x in tensors)))
+
+
+concat = concatenate = cat
+
+
+def stack(tensors, dim: int = 0) -> Tensor:
+    """Tensors of one shape side by side along a new dimension."""
+    tensors = tuple(tensors)
+    if len({x.shape for x in tensors}) > 1:
+        raise ValueError(f"stack: the shapes {[x.shape for x in tensors]} are not all the same")
+    return cat([unsqueeze(x, dim) for x in tensors], dim)
+
+
+def split(tensor: Tensor, split_size_or_sections, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of one size (the last may be smaller), or of the given sizes; they share memory."""
+    dim = normalize_dim(dim, tensor.ndim)
+    n, pieces = tensor.shape[dim], split_size_or_sections
+    if isinstance(pieces, int):
+        if pieces <= 0:
+            raise ValueError(f"split: pieces of {pieces} of a tensor of shape {tensor.shape}")
+        whole, rest = divmod(n, pieces)
+        pieces = [pieces] * whole + [rest] * (rest > 0 or n == 0)
+    return apply(Split, (tensor,), sizes=tuple(pieces), dim=dim)
+
+
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size, the last one smaller if need be."""
+    if chunks <= 0:
+        raise ValueError(f"chunk: {chunks} pieces of a tensor of shape {input.shape}")
+    n = input.shape[normalize_dim(dim, input.ndim)]
+    return split(input, max(1, -(-n // chunks)), dim)
+
+
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along a dimension, which is gone."""
+    dim = normalize_dim(dim, input.ndim)
+    if not input.shape[dim]:
+        return ()
+    return tuple(squeeze(piece, dim) for piece in split(input, 1, dim))
+
+
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """start : start + length along one dimension."""
+    return getitem(input, _cut(normalize_dim(dim, input.ndim), start, start + length))
+
+
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """One slice along a dimension, which is gone."""
+    return getitem(input, (slice(None),) * normalize_dim(dim, input.ndim) + (index,))
+
+
+def pad(input: Tensor, pad, mode: str = "constant", value: float | None = None) -> Tensor:
+    """A constant around the last dimensions: pad is (left, right, top, bottom, …)."""
+    if mode != "constant":
+        raise ValueError(f"pad: mode {mode!r} is not there, only 'constant'")
+    if len(pad) % 2 or len(pad) > 2 * input.ndim:
+        raise ValueError(f"pad: {tuple(pad)} does not fit a tensor of shape {input.shape}")
+    pairs = [(int(a), int(b)) for a, b in zip(pad[::2], pad[1::2], strict=True)][::-1]
+    widths = [(0, 0)] * (input.ndim - len(pairs)) + pairs
+    return apply(Pad, (input,), widths=tuple(widths), value=value or 0)
+
+
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangle of the last two dimensions."""
+    return apply(Tril, (input,), diagonal=diagonal)
+
+
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangle of the last two dimensions."""
+    return apply(Triu, (input,), diagonal=diagonal)
+
+
+def flip(input: Tensor, *dims) -> Tensor:
+    return apply(Flip, (input,), dims=tuple(normalize_dim(d, input.ndim) for d in sizes(dims)))
+
+
+def roll(input: Tensor, shifts, dims=None) -> Tensor:
+    """Elements moved by `shifts` along `dims`; without dims, in the flattened tensor."""
+    if dims is None:
+        return reshape(roll(reshape(input, -1), shifts, 0), input.shape)
+    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    return apply(Roll, (input,), shifts=shifts, dims=dims)
+
+
+def repeat(input: Tensor, *repeats) -> Tensor:
+    """Copies of the whole tensor along each dimension."""
+    counts = sizes(repeats)
+    if len(counts) < input.ndim:
+        raise ValueError(f"repeat: {counts} has fewer dimensions than {input.shape}")
+    shape = (1,) * (len(counts) - input.ndim) + input.shape
+    # Each dimension n becomes (count, n), by a view; making it one of count · n copies.
+    pairs = [m for n in shape for m in (1, n)]
+    grown = [m for c, n in zip(counts, shape, strict=True) for m in (c, n)]
+    final = tuple(c * n for c, n in zip(counts, shape, strict=True))
+    return reshape(expand(reshape(input, pairs), grown), final)
+
+
+tile = repeat
+
+
+def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None) -> Tensor:
+    """Each element `repeats` times in a row."""
+    if dim is None:
+        input, dim = reshape(input, -1), 0
+    dim = normalize_dim(dim, input.ndim)
+    shape = list(input.shape)
+    grown = [*shape[: dim + 1], repeats, *shape[dim + 1 :]]
+    shape[dim] *= repeats
+    return reshape(expand(unsqueeze(input, dim + 1), grown), shape)
+
+
+def meshgrid(*tensors: Tensor, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Coordinates of a grid from those of its axes; indexing "ij" or "xy"."""
+    tensors = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    shape = [x.numel() for x in tensors]
+    grids = [
+        expand(reshape(x, [-1 if i == j else 1 for j in range(len(shape))]), shape)
+        for i, x in enumerate(tensors)
+    ]
+    if indexing == "xy":
+        order = [1, 0, *range(2, len(shape))]
+        grids = [permute(g, order) for g in grids]
+    return tuple(grids)

@@ -1,0 +1,288 @@
+"""Normalisation: to mean 0 and variance 1 over some of the dimensions, then scale and shift.
+
+All keep their input and one mean and one 1/σ a group, from which backward makes the rest again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from proflab.dispatch import Op, apply, register
+from proflab.shapes import MetaArray
+from proflab.tensor import Tensor, float32
+
+
+def standardize(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(normalised, mean, 1/σ) of each row of a matrix."""
+    mean = rows.mean(axis=-1, keepdims=True, dtype=rows.dtype)
+    out = rows - mean
+    variance = np.vecdot(out, out)[..., None] / max(1, rows.shape[-1])
+    rstd = (1 / np.sqrt(variance + eps)).astype(rows.dtype, copy=False)
+    out *= rstd
+    return out, mean, rstd
+
+
+def standardize_backward(rows, mean, rstd, grad) -> np.ndarray:
+    """The gradient of rows from that of the normalised ones."""
+    normal = (rows - mean) * rstd
+    along = np.vecdot(grad, normal)[..., None] / max(1, rows.shape[-1])
+    normal *= -along
+    normal += grad
+    normal -= grad.mean(axis=-1, keepdims=True)
+    normal *= rstd
+    return normal
+
+
+def _check_affine(expected: tuple, *arrays) -> None:
+    for array in arrays:
+        if array is not None and array.shape != expected:
+            raise ValueError(f"weight and bias must have the shape {expected}")
+
+
+@register
+class LayerNorm(Op):
+    """Over the last dimensions, those of `normalized_shape`"""
+
+    name = "layer_norm"
+    extras = True
+
+    @staticmethod
+    def check(input, weight, bias, normalized_shape) -> None:
+        if input.shape[len(input.shape) - len(normalized_shape) :] != normalized_shape:
+            raise ValueError(f"the last dimensions are not {normalized_shape}")
+        _check_affine(normalized_shape, weight, bias)
+
+    def shape(self, input, weight=None, bias=None, *, normalized_shape, eps):
+        self.check(input, weight, bias, normalized_shape)
+        kept = len(input.shape) - len(normalized_shape)
+        stat = MetaArray((*input.shape[:kept], *(1,) * len(normalized_shape)), input.dtype)
+        return MetaArray(input.shape, input.dtype), stat, MetaArray(stat.shape, stat.dtype)
+
+    def forward(self, input, weight=None, bias=None, *, normalized_shape, eps):
+        self.check(input, weight, bias, normalized_shape)
+        size = int(np.prod(normalized_shape))
+        out, mean, rstd = standardize(input.reshape(-1, size), eps)
+        if weight is not None:
+            out *= weight.reshape(-1)
+        if bias is not None:
+            out += bias.reshape(-1)
+        return out.reshape(input.shape), mean, rstd
+
+    def keep(self, need, out, input, weight=None, bias=None, **settings):
+        return input, weight if need[0] else None, out[1], out[2]
+
+    def backward(self, node, grad, normalized_shape, eps):
+        input, weight, mean, rstd = node.saved
+        size = int(np.prod(normalized_shape))
+        rows, grad = input.reshape(-1, size), grad.reshape(-1, size)
+        mean, rstd = mean.reshape(-1, 1), rstd.reshape(-1, 1)
+        grads = [None] * len(node.need)
+        if node.need[0]:
+            inner = grad if weight is None else grad * weight.reshape(-1)
+            grads[0] = standardize_backward(rows, mean, rstd, inner).reshape(input.shape)
+        if len(grads) > 1 and node.need[1]:
+            normal = (rows - mean) * rstd
+            normal *= grad
+            grads[1] = normal.sum(axis=0).reshape(normalized_shape)
+        if len(grads) > 2 and node.need[2]:
+            grads[2] = grad.sum(axis=0).reshape(normalized_shape)
+        return tuple(grads)
+
+
+@register
+class GroupNorm(Op):
+    """Over groups of channels: (batch, channels, …)"""
+
+    name = "group_norm"
+    extras = True
+
+    @staticmethod
+    def check(input, weight, bias, num_groups) -> None:
+        if len(input.shape) < 2 or input.shape[1] % num_groups:
+            raise ValueError(f"{num_groups} groups do not divide the channels")
+        _check_affine(input.shape[1:2], weight, bias)
+
+    def shape(self, input, weight=None, bias=None, *, num_groups, eps):
+        self.check(input, weight, bias, num_groups)
+        stat = (input.shape[0], num_groups)
+        return (
+            MetaArray(input.shape, input.dtype),
+            MetaArray(stat, input.dtype),
+            MetaArray(stat, input.dtype),
+        )
+
+    def forward(self, input, weight=None, bias=None, *, num_groups, eps):
+        self.check(input, weight, bias, num_groups)
+        batch, channels = input.shape[:2]
+        rows = input.reshape(batch * num_groups, -1) if input.size else input.reshape(0, 1)
+        out, mean, rstd = standardize(rows, eps)
+        out = out.reshape(batch, channels, -1) if input.size else out.reshape(input.shape)
+        if weight is not None and input.size:
+            out *= weight[:, None]
+        if bias is not None and input.size:
+            out += bias[:, None]
+        stat = (batch, num_groups)
+        if not input.size:
+            mean, rstd = np.zeros(stat, input.dtype), np.zeros(stat, input.dtype)
+        return out.reshape(input.shape), mean.reshape(stat), rstd.reshape(stat)
+
+    def keep(self, need, out, input, weight=None, bias=None, **settings):
+        return input, weight if need[0] else None, out[1], out[2]
+
+    def backward(self, node, grad, num_groups, eps):
+        input, weight, mean, rstd = node.saved
+        batch, channels = input.shape[:2]
+        grads = [None] * len(node.need)
+        if not input.size:
+            return tuple(np.zeros(shape, dtype) for shape, dtype in node.specs)
+        groups = (batch, num_groups, -1)
+        rows, mean, rstd = input.reshape(groups), mean[..., None], rstd[..., None]
+        flat = grad.reshape(batch, channels, -1)
+        if node.need[0]:
+            inner = flat if weight is None else flat * weight[:, None]
+            inner = inner.reshape(groups)
+            grads[0] = standardize_backward(rows, mean, rstd, inner).reshape(input.shape)
+        if len(grads) > 1 and node.need[1]:
+            normal = ((rows - mean) * rstd).reshape(flat.shape)
+            grads[1] = (normal * flat).sum(axis=(0, 2))
+        if len(grads) > 2 and node.need[2]:
+            grads[2] = flat.sum(axis=(0, 2))
+        return tuple(grads)
+
+
+@register
+class BatchNorm(Op):
+    """Each channel over batch and places in training, by the running statistics otherwise.
+
+    In training it also moves the running statistics, in place, as torch does."""
+
+    name = "batch_norm"
+    extras = True
+
+    @staticmethod
+    def check(input, *others) -> None:
+        if len(input.shape) < 2:
+            raise ValueError("the input has not two dimensions")
+        for array in others:
+            if array is not None and array.shape != input.shape[1:2]:
+                raise ValueError("weight, bias and statistics must have one number a channel")
+
+    def shape(self, input, mean, var, weight=None, bias=None, *, training, momentum, eps):
+        self.check(input, mean, var, weight, bias)
+        stat = input.shape[1:2]
+        return (
+            MetaArray(input.shape, input.dtype),
+            MetaArray(stat, input.dtype),
+            MetaArray(stat, input.dtype),
+        )
+
+    def forward(self, input, mean, var, weight=None, bias=None, *, training, momentum, eps):
+        self.check(input, mean, var, weight, bias)
+        x = input.reshape(*input.shape[:2], -1)
+        count = x.shape[0] * x.shape[2]
+        if training:
+            if count <= 1:
+                raise ValueError("one value a channel has no variance to train with")
+            batch_mean = x.mean(axis=2, dtype=x.dtype).mean(axis=0)
+            out = x - batch_mean[:, None]
+            batch_var = np.vecdot(out, out).sum(axis=0) / count
+            mean += momentum * (batch_mean - mean)
+            var += momentum * (batch_var * (count / (count - 1)) - var)
+            rstd = (1 / np.sqrt(batch_var + eps)).astype(x.dtype, copy=False)
+            out *= (rstd if weight is None else rstd * weight)[:, None]
+            if bias is not None:
+                out += bias[:, None]
+            return out.reshape(input.shape), batch_mean, rstd
+        rstd = (1 / np.sqrt(var + eps)).astype(x.dtype, copy=False)
+        scale = rstd if weight is None else rstd * weight
+        shift = -mean * scale if bias is None else bias - mean * scale
+        out = x * scale[:, None]
+        out += shift[:, None]
+        return out.reshape(input.shape), mean.copy(), rstd
+
+    def keep(self, need, out, input, mean, var, weight=None, bias=None, *, training, **settings):
+        kept = input if training or any(need[3:4]) else None
+        return kept, weight if need[0] else None, out[1], out[2]
+
+    def backward(self, node, grad, training, momentum, eps):
+        input, weight, mean, rstd = node.saved
+        shape = node.shape(0)
+        grads = [None] * len(node.need)
+        flat = (*shape[:2], -1) if grad.size else (*shape[:2], 0)
+        grad = grad.reshape(flat)
+        total = grad.sum(axis=(0, 2))
+        scale = rstd if weight is None else rstd * weight
+        along = None
+        if input is not None:
+            x = input.reshape(flat)
+            # Σ grad·(x - mean)·rstd, without an array of the normalised x
+            along = np.vecdot(np.ascontiguousarray(grad), np.ascontiguousarray(x)).sum(axis=0)
+            along = (along - mean * total) * rstd
+        if node.need[0]:
+            if training:
+                count = grad.shape[0] * grad.shape[2]
+                # scale · (grad - mean(grad) - normalised · mean(grad · normalised))
+                slope = -scale * rstd * along / count
+                out = x * slope[:, None]
+                out += (-scale * total / count - slope * mean)[:, None]
+                out += grad * scale[:, None]
+            else:
+                out = grad * scale[:, None]
+            grads[0] = out.reshape(shape)
+        if len(grads) > 3 and node.need[3]:
+            grads[3] = along
+        if len(grads) > 4 and node.need[4]:
+            grads[4] = total
+        return tuple(grads)
+
+
+def layer_norm(input: Tensor, normalized_shape, weight: Tensor | None = None,
+               bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """The last dimensions to mean 0 and variance 1, times weight, plus bias."""
+    shape = normalized_shape if isinstance(normalized_shape, (tuple, list)) else [normalized_shape]
+    inputs = _inputs(input, weight, bias)
+    out = apply(LayerNorm, inputs, normalized_shape=tuple(shape), eps=eps)
+    return out + bias if bias is not None and weight is None else out
+
+
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None,
+               bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """Channels in groups, each group to mean 0 and variance 1."""
+    return apply(GroupNorm, _inputs(input, weight, bias), num_groups=num_groups, eps=eps)
+
+
+def _inputs(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> tuple[Tensor, ...]:
+    if weight is None:
+        return (input,)
+    return (input, weight) if bias is None else (input, weight, bias)
+
+
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
+               weight: Tensor | None = None, bias: Tensor | None = None, training=False,
+               momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """Each channel to mean 0 and variance 1: over the batch, or by the running statistics."""
+    if running_mean is None or running_var is None:
+        if not training:
+            raise ValueError(
+                f"batch_norm: no running statistics to normalise {input.shape} by in eval"
+            )
+        from proflab.creation import ones, zeros
+
+        like = {"dtype": input.dtype, "device": input.device}
+        running_mean, running_var = zeros(input.shape[1], **like), ones(input.shape[1], **like)
+    inputs = (input, running_mean, running_var, *_inputs(input, weight, bias)[1:])
+    return apply(BatchNorm, inputs, training=bool(training), momentum=momentum, eps=eps)
+
+
+def rms_norm(input: Tensor, normalized_shape, weight: Tensor | None = None,
+             eps: float | None = None) -> Tensor:  # fmt: skip
+    """The last dimensions to root mean square 1, times weight."""
+    shape = normalized_shape if isinstance(normalized_shape, (tuple, list)) else [normalized_shape]
+    eps = (
+        float(np.finfo(input.dtype if input.dtype.kind == "f" else float32).eps)
+        if eps is None
+        else eps
+    )
+    mean_square = (input * input).mean(tuple(range(-len(shape), 0)), keepdim=True)
+    out = input * (mean_square + eps).rsqrt()
+    return out if weight is None else out * weight

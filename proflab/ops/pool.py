@@ -1,0 +1,216 @@
+"""Pooling: the largest, or the mean, of each window."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from proflab.dispatch import Op, apply, register
+from proflab.ops.conv import Pair, output_size, padded, pair, window
+from proflab.shapes import MetaArray
+from proflab.tensor import Tensor
+
+
+def _out(shape, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil: bool) -> Pair:
+    """The result's height and width. ceil: a window may hang over the end if it starts inside."""
+    if len(shape) not in (3, 4):
+        raise ValueError("the input has not three or four dimensions")
+    sides = []
+    for n, k, s, p, d in zip(shape[-2:], kernel, stride, padding, dilation, strict=True):
+        if 2 * p > k:
+            raise ValueError(f"a padding of {p} is more than half of a window of {k}")
+        size = output_size(n, k, s, p, d)
+        if ceil and (size - 1) * s + d * (k - 1) + 1 < n + 2 * p and size * s < n + p:
+            size += 1
+        sides.append(size)
+    return tuple(sides)
+
+
+def _bordered(input, out: Pair, kernel, stride, padding, dilation, value: float) -> np.ndarray:
+    """The padded input, longer still where windows hang over the end."""
+    need = [s * (o - 1) + d * (k - 1) + 1
+            for o, k, s, d in zip(out, kernel, stride, dilation, strict=True)]  # fmt: skip
+    p, q = padding
+    h, w = input.shape[-2:]
+    if need[0] <= h + 2 * p and need[1] <= w + 2 * q:
+        return padded(input, padding, value)
+    size = (max(need[0], h + 2 * p), max(need[1], w + 2 * q))
+    result = np.full((*input.shape[:-2], *size), value, input.dtype)
+    result[..., p : p + h, q : q + w] = input
+    return result
+
+
+@register
+class MaxPool2d(Op):
+    """The largest of each window. Keeps which one it was, in a byte, not the input"""
+
+    name = "max_pool2d"
+
+    def shape(self, input, kernel_size, stride, padding, dilation, ceil_mode):
+        out = _out(input.shape, kernel_size, stride, padding, dilation, ceil_mode)
+        return MetaArray((*input.shape[:-2], *out), input.dtype)
+
+    def forward(self, input, kernel_size, stride, padding, dilation, ceil_mode):
+        size = _out(input.shape, kernel_size, stride, padding, dilation, ceil_mode)
+        low = -np.inf if input.dtype.kind == "f" else np.iinfo(input.dtype).min
+        image = _bordered(input, size, kernel_size, stride, padding, dilation, low)
+        out = None
+        for i in range(kernel_size[0]):
+            for j in range(kernel_size[1]):
+                part = image[window(i, j, size, stride, dilation)]
+                out = part.copy() if out is None else np.maximum(out, part, out=out)
+        return out
+
+    def keep(self, need, out, input, kernel_size, stride, padding, dilation, ceil_mode):
+        places = math.prod(kernel_size)
+        dtype = np.dtype(np.uint8 if places <= 256 else np.uint16)
+        if type(out) is MetaArray:
+            return (MetaArray(out.shape, dtype),)
+        size = out.shape[-2:]
+        image = _bordered(input, size, kernel_size, stride, padding, dilation, -np.inf)
+        which = np.zeros(out.shape, dtype)
+        for place in reversed(range(places)):  # backwards, so that the first of equals wins
+            i, j = divmod(place, kernel_size[1])
+            np.copyto(which, place, where=image[window(i, j, size, stride, dilation)] == out)
+        return (which,)
+
+    def backward(self, node, grad, kernel_size, stride, padding, dilation, ceil_mode):
+        (which,) = node.saved
+        shape, size = node.shape(0), grad.shape[-2:]
+        p, q = padding
+        sides = zip(size, kernel_size, stride, dilation, strict=True)
+        span = [s * (o - 1) + d * (k - 1) + 1 for o, k, s, d in sides]
+        h, w = shape[-2:]
+        image = np.zeros(
+            (*shape[:-2], max(span[0], h + 2 * p), max(span[1], w + 2 * q)), grad.dtype
+        )
+        for place in range(math.prod(kernel_size)):
+            i, j = divmod(place, kernel_size[1])
+            image[window(i, j, size, stride, dilation)] += grad * (which == place)
+        return (image[..., p : p + h, q : q + w],)
+
+
+@register
+class AvgPool2d(Op):
+    """The mean of each window. `divisors` says what each sum is divided by"""
+
+    name = "avg_pool2d"
+
+    def shape(self, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
+        out = _out(input.shape, kernel_size, stride, padding, (1, 1), ceil_mode)
+        return MetaArray((*input.shape[:-2], *out), input.dtype)
+
+    @staticmethod
+    def counts(shape, size, kernel_size, stride, padding, count_include_pad, divisor):
+        """What each window's sum is divided by: a number, or a (h, w) array."""
+        if divisor is not None:
+            return divisor
+        sides = []
+        for n, o, k, s, p in zip(shape[-2:], size, kernel_size, stride, padding, strict=True):
+            start = np.arange(o) * s - p
+            stop = np.minimum(start + k, n + p)
+            if not count_include_pad:
+                start, stop = np.maximum(start, 0), np.minimum(stop, n)
+            sides.append(stop - start)
+        return np.outer(*sides)
+
+    def forward(self, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
+        size = _out(input.shape, kernel_size, stride, padding, (1, 1), ceil_mode)
+        image = _bordered(input, size, kernel_size, stride, padding, (1, 1), 0)
+        out = np.zeros((*input.shape[:-2], *size), input.dtype)
+        for i in range(kernel_size[0]):
+            for j in range(kernel_size[1]):
+                out += image[window(i, j, size, stride, (1, 1))]
+        counts = self.counts(
+            input.shape, size, kernel_size, stride, padding, count_include_pad, divisor
+        )
+        out /= np.asarray(counts, out.dtype)
+        return out
+
+    def backward(self, node, grad, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                 divisor):  # fmt: skip
+        shape, size = node.shape(0), grad.shape[-2:]
+        counts = self.counts(shape, size, kernel_size, stride, padding, count_include_pad, divisor)
+        grad = grad / np.asarray(counts, grad.dtype)
+        p, q = padding
+        h, w = shape[-2:]
+        span = [s * (o - 1) + k for o, k, s in zip(size, kernel_size, stride, strict=True)]
+        image = np.zeros(
+            (*shape[:-2], max(span[0], h + 2 * p), max(span[1], w + 2 * q)), grad.dtype
+        )
+        for i in range(kernel_size[0]):
+            for j in range(kernel_size[1]):
+                image[window(i, j, size, stride, (1, 1))] += grad
+        return (image[..., p : p + h, q : q + w],)
+
+
+@register
+class AdaptiveAvgPool2d(Op):
+    """Means over windows chosen so that the result has the size asked for"""
+
+    name = "adaptive_avg_pool2d"
+
+    def shape(self, input, output_size):
+        if len(input.shape) not in (3, 4):
+            raise ValueError("the input has not three or four dimensions")
+        return MetaArray((*input.shape[:-2], *output_size), input.dtype)
+
+    @staticmethod
+    def averaging(n: int, out: int, dtype) -> np.ndarray:
+        """(out, n): row i takes the mean over the i-th of `out` overlapping windows of a side."""
+        matrix = np.zeros((out, n), dtype)
+        for i in range(out):
+            start, stop = i * n // out, -(-(i + 1) * n // out)
+            matrix[i, start:stop] = 1 / (stop - start)
+        return matrix
+
+    def forward(self, input, output_size):
+        if output_size == (1, 1):
+            return input.mean(axis=(-2, -1), keepdims=True, dtype=input.dtype)
+        rows = self.averaging(input.shape[-2], output_size[0], input.dtype)
+        columns = self.averaging(input.shape[-1], output_size[1], input.dtype)
+        return rows @ input @ columns.T
+
+    def backward(self, node, grad, output_size):
+        shape = node.shape(0)
+        if output_size == (1, 1):
+            return (np.broadcast_to(grad / max(1, shape[-2] * shape[-1]), shape),)
+        rows = self.averaging(shape[-2], output_size[0], grad.dtype)
+        columns = self.averaging(shape[-1], output_size[1], grad.dtype)
+        return (rows.T @ grad @ columns,)
+
+
+def max_pool2d(input: Tensor, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+               return_indices=False) -> Tensor:  # fmt: skip
+    """The largest of each window; ints or pairs, the stride is the kernel size if left out."""
+    if return_indices:
+        raise ValueError("max_pool2d: return_indices=True is not there")
+    kernel = pair(kernel_size)
+    return apply(
+        MaxPool2d, (input,), kernel_size=kernel, stride=_stride(stride, kernel),
+        padding=pair(padding), dilation=pair(dilation), ceil_mode=ceil_mode,
+    )  # fmt: skip
+
+
+def avg_pool2d(input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False,
+               count_include_pad=True, divisor_override=None) -> Tensor:  # fmt: skip
+    """The mean of each window; ints or pairs, the stride is the kernel size if left out."""
+    kernel = pair(kernel_size)
+    return apply(
+        AvgPool2d, (input,), kernel_size=kernel, stride=_stride(stride, kernel),
+        padding=pair(padding), ceil_mode=ceil_mode, count_include_pad=count_include_pad,
+        divisor=divisor_override,
+    )  # fmt: skip
+
+
+def _stride(stride, kernel: Pair) -> Pair:
+    """Left out, or an empty list as torch also takes it: windows side by side."""
+    return kernel if stride is None or stride == [] else pair(stride)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
+    """Means over windows so that the result has `output_size`: an int or a pair, None to keep."""
+    size = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * 2
+    size = tuple(n if o is None else int(o) for o, n in zip(size, input.shape[-2:], strict=True))
+    return apply(AdaptiveAvgPool2d, (input,), output_size=size)

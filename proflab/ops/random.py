@@ -1,0 +1,58 @@
+"""Dropout: zeros at random places."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from proflab import creation
+from proflab.dispatch import Op, apply, register
+from proflab.shapes import MetaArray
+from proflab.tensor import Tensor, bool_
+
+
+@register
+class Dropout(Op):
+    """Each element 0 with probability p, else divided by 1 - p. Keeps where it let through.
+
+    shared: how many of the first dimensions choose; the others all share their choice."""
+
+    name = "dropout"
+    extras = True
+
+    def shape(self, input, p, shared):
+        return MetaArray(input.shape, input.dtype), MetaArray(self.chosen(input, shared), bool_)
+
+    @staticmethod
+    def chosen(input, shared):
+        if shared is None:
+            return input.shape
+        return (*input.shape[:shared], *(1,) * (len(input.shape) - shared))
+
+    def forward(self, input, p, shared):
+        mask = creation.generator().random(self.chosen(input, shared), np.float32) >= p
+        return input * self.scale(mask, p, input.dtype), mask
+
+    @staticmethod
+    def scale(mask, p, dtype):
+        return mask * dtype.type(1 / (1 - p) if p < 1 else 0)
+
+    def keep(self, need, out, input, p, shared):
+        return (out[1],)
+
+    def backward(self, node, grad, p, shared):
+        (mask,) = node.saved
+        return (grad * self.scale(mask, p, grad.dtype),)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """In training, each element 0 with probability p, else divided by 1 - p."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout: p is {p}, not between 0 and 1 (input shape: {input.shape})")
+    out = apply(Dropout, (input,), p=float(p), shared=None) if training and p else input
+    return input.become(out) if inplace else out
+
+
+def dropout2d(input: Tensor, p=0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (batch, channels, h, w)."""
+    out = apply(Dropout, (input,), p=float(p), shared=2) if training and p else input
+    return input.become(out) if inplace else out
