@@ -1,0 +1,332 @@
+"""Runs strangers' code: one warm zygote a job slot inside bubblewrap, one forked student a turn.
+
+The grader's side. What the student's process may see is in `bubblewrap.py`, what it does to itself
+before any student code in `zygote.py`. `docs/security.md` says what is defended and what is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import select
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Literal
+
+from proflab.course.layout import CourseError
+from proflab.grading.bubblewrap import (
+    LIBRARY,
+    find_bubblewrap,
+    make_view,
+    site_folders,
+    unprivileged_user,
+)
+from proflab.grading.conversation import new_channel
+from proflab.grading.files import gather_files
+from proflab.grading.plan import Limits, Plan, Result, Runner, Submission
+from proflab.grading.processes import Family, Process, ending
+from proflab.grading.runner import SPARE_SECONDS, PlainRunner, Turnstile, run_fairly
+from proflab.grading.syscalls import SeccompMissing, seccomp_program
+from proflab.grading.turn import Turn
+from proflab.grading.worker import Channel
+
+LAUNCH = Path(__file__).with_name("launch.py")
+START_SECONDS = 120.0
+END_SECONDS = 30.0
+TURNS = 200
+DESCRIPTORS = 256
+HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you trust"
+
+
+class SandboxError(Exception):
+    """The sandbox itself failed, not the student's code; the sentence says how."""
+
+
+def make_runner(
+    isolation: Literal["auto", "none"] = "auto", jobs: int = 1, limits: Limits | None = None
+) -> Runner:
+    """The runner for `jobs` turns at a time; CourseError where isolation is not to be had."""
+    if isolation == "none":
+        return PlainRunner(limits)
+    if not sys.platform.startswith("linux"):
+        raise CourseError(
+            f"isolation needs Linux: grade in a container or virtual machine, {HOW_TO_GO_WITHOUT}"
+        )
+    if find_bubblewrap() is None:
+        raise CourseError(
+            "students' code cannot be isolated: bubblewrap is not installed. Install it "
+            f"(apt install bubblewrap, dnf install bubblewrap), {HOW_TO_GO_WITHOUT}"
+        )
+    runner = SandboxRunner(limits, jobs)
+    try:
+        runner.warm()
+    except SandboxError as error:
+        runner.close()
+        raise CourseError(
+            f"students' code cannot be isolated: {error}. `proflab doctor` says what is missing; "
+            f"{HOW_TO_GO_WITHOUT[3:]}"
+        ) from None
+    return runner
+
+
+class SandboxRunner:
+    """Runs submissions isolated, from up to `jobs` threads at once, each in a slot of its own."""
+
+    def __init__(self, limits: Limits | None = None, jobs: int = 1, nested: bool = True) -> None:
+        self.limits = limits or Limits()
+        self.jobs, self.nested = jobs, nested
+        cores = len(os.sched_getaffinity(0))
+        self.threads = max(1, cores // jobs)
+        self._turnstile = Turnstile()
+        # Zygotes die with the thread that started them, so one thread starts them all.
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="proflab-sandbox")
+        self._slots: queue.LifoQueue[Slot] = queue.LifoQueue()
+        for number in reversed(range(jobs)):
+            self._slots.put(Slot(self, number))
+
+    def run(self, submission: Submission, plan: Plan) -> Result:
+        """See Runner. Raises CourseError when the sandbox itself fails, twice."""
+        files = gather_files(submission)
+        slot = self._slots.get()
+        try:
+            return run_fairly(self._turnstile, lambda: slot.turn(files, plan))
+        except SandboxError as error:
+            raise CourseError(f"the sandbox failed: {error}; `proflab doctor` says more") from None
+        finally:
+            self._slots.put(slot)
+
+    def warm(self) -> dict:
+        """Start one zygote now; what it found on this machine. Raises SandboxError."""
+        slot = self._slots.get()
+        try:
+            return slot.zygote().about
+        finally:
+            self._slots.put(slot)
+
+    def start(self, number: int) -> Zygote:
+        """A new zygote for a slot; a cold one a turn where namespaces cannot be nested."""
+        zygote = self._starter.submit(Zygote, self, number).result()
+        if self.nested and not zygote.about["nested"]:
+            zygote.close()
+            self.nested = False
+            zygote = self._starter.submit(Zygote, self, number).result()
+        return zygote
+
+    def close(self) -> None:
+        """End all zygotes."""
+        for _ in range(self.jobs):
+            with contextlib.suppress(queue.Empty):
+                self._slots.get_nowait().close()
+        self._starter.shutdown()
+
+    def __enter__(self) -> SandboxRunner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Slot:
+    """A place for one turn at a time, with a zygote that is replaced when it is worn or broken."""
+
+    def __init__(self, runner: SandboxRunner, number: int) -> None:
+        self.runner, self.number = runner, number
+        self._zygote: Zygote | None = None
+
+    def zygote(self) -> Zygote:
+        """The slot's zygote, started if need be."""
+        if self._zygote is None:
+            self._zygote = self.runner.start(self.number)
+        return self._zygote
+
+    def turn(self, files: dict[str, bytes], plan: Plan) -> Result:
+        """One turn; where the sandbox fails before the student's code began, once more."""
+        try:
+            return self._turn(files, plan)
+        except SandboxError:
+            return self._turn(files, plan)
+
+    def _turn(self, files: dict[str, bytes], plan: Plan) -> Result:
+        zygote = self.zygote()
+        try:
+            result = zygote.turn(files, plan)
+        except BaseException:
+            self.close()
+            raise
+        if not zygote.usable or result.status == "tampered":
+            self.close()
+        return result
+
+    def close(self) -> None:
+        """End the slot's zygote."""
+        if self._zygote is not None:
+            self._zygote.close()
+            self._zygote = None
+
+
+class Zygote:
+    """The grader's hold on one zygote."""
+
+    def __init__(self, runner: SandboxRunner, slot: int) -> None:
+        self.limits, self.turns, self.usable = runner.limits, 0, True
+        ours, theirs = socket.socketpair()
+        self.control = Channel(ours)
+        ours.settimeout(START_SECONDS)
+        with theirs, tempfile.TemporaryFile() as complaints:
+            self.process = self._launch(runner, slot, theirs.fileno(), complaints)
+            theirs.close()
+            try:
+                self._prepare(runner.nested)
+                self.about = self.control.receive()[0]
+            except (EOFError, OSError, ValueError):
+                self.close()
+                complaints.seek(0)
+                lines = complaints.read().decode(errors="replace").strip().splitlines()
+                said = lines[-1] if lines else "it said nothing"
+                raise SandboxError(f"the sandbox did not start ({said[:300]})") from None
+        self.nested = self.about["nested"]
+        ours.settimeout(END_SECONDS)
+
+    def _launch(
+        self, runner: SandboxRunner, slot: int, channel: int, complaints
+    ) -> subprocess.Popen:
+        view = make_view(runner.limits, runner.threads, runner.nested, channel)
+        orders = {
+            "bubblewrap": find_bubblewrap(),
+            "parent": os.getpid(),
+            "user": unprivileged_user(slot),
+            "groups": [],
+            "before": view.before,
+            "binds": view.binds,
+            "after": view.after,
+        }
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(orders)],
+            env={},
+            cwd="/",
+            pass_fds=[channel],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=complaints,
+            start_new_session=True,
+        )
+
+    def _prepare(self, nested: bool) -> None:
+        limits = self.limits
+        try:
+            program = seccomp_program()
+        except SeccompMissing:
+            program = b""
+        inside = {
+            "memory": limits.memory,
+            "cpu": int(limits.notebook_seconds) + SPARE_SECONDS,
+            "processes": limits.processes,
+            "file": limits.file,
+            "descriptors": DESCRIPTORS,
+            "scratch": limits.scratch,
+            "scratch_files": limits.scratch_files,
+        }
+        order = {"limits": inside, "nested": nested, "site": site_folders(), "library": LIBRARY}
+        self.control.send(order, program)
+
+    def turn(self, files: dict[str, bytes], plan: Plan) -> Result:
+        """Carry out a plan in a fork; returns when nothing of it is left running."""
+        self.turns += 1
+        init, init_theirs = new_channel()
+        ours, theirs = new_channel()
+        with init, ours:
+            with init_theirs, theirs:
+                self._announce(init_theirs, theirs)
+            body = Body(init, files)
+            try:
+                return Turn(ours, body, self.limits).carry_out(plan)
+            finally:
+                body.close()
+                init.close()
+                self._wait_for_the_end()
+
+    def _announce(self, init: socket.socket, channel: socket.socket) -> None:
+        order = json.dumps({"turn": self.turns}).encode()
+        try:
+            socket.send_fds(self.control.sock, [order], [init.fileno(), channel.fileno()])
+        except OSError:
+            raise SandboxError("its warm process ended") from None
+
+    def _wait_for_the_end(self) -> None:
+        if not self.nested or self.turns >= TURNS:
+            self.usable = False
+        if not self.nested:
+            self.close()
+            return
+        try:
+            message = self.control.receive()[0]
+            self.usable = self.usable and message == {"ended": self.turns}
+        except (EOFError, OSError, ValueError):
+            self.usable = False
+
+    def close(self) -> None:
+        """End the zygote; with its process 1 all that is in its namespaces ends."""
+        self.usable = False
+        self.control.sock.close()
+        try:
+            self.process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Body(Family):
+    """All processes of one turn: those below its init, which reports who ended and how."""
+
+    def __init__(self, init: socket.socket, files: dict[str, bytes]) -> None:
+        init.settimeout(START_SECONDS)
+        self.init = Channel(init)
+        self.endings: dict[int, int] = {}
+        names = [(path, len(data)) for path, data in files.items()]
+        try:
+            self.init.send({"files": names}, b"".join(files.values()))
+            super().__init__(sender(init))
+            message = self.init.receive()[0]
+        except (EOFError, OSError, ValueError) as error:
+            raise SandboxError(f"a turn could not be started ({error})") from None
+        if "failed" in message:
+            raise SandboxError(f"a turn could not be started ({message['failed']})")
+        self.process = Process(self.roots[0])
+
+    def death(self, name: int) -> str:
+        """See processes.Body."""
+        self._hear()
+        return ending(self.endings[name]) if name in self.endings else ""
+
+    def _hear(self) -> None:
+        while select.select([self.init.sock], [], [], 0)[0]:
+            try:
+                message = self.init.receive()[0]
+            except (EOFError, OSError, ValueError):
+                return
+            if "failed" in message:
+                raise SandboxError(f"a turn could not be started ({message['failed']})")
+            self.endings[message["died"]] = message["code"]
+
+    def starved(self) -> bool:
+        """See processes.Body."""
+        return False
+
+    def close(self) -> None:
+        """Let go of init's number."""
+        self.process.close()
+
+
+def sender(sock: socket.socket) -> int:
+    """The process, as numbered here, whose message comes next; waits for it."""
+    _, notes, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(12), socket.MSG_PEEK)
+    if not notes:
+        raise EOFError("no message")
+    return struct.unpack("3i", notes[0][2][:12])[0]
