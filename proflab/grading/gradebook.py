@@ -1,0 +1,212 @@
+"""Writes results into nbgrader's gradebook: one transaction a submission, nothing lost.
+
+The rows are nbgrader's own, so that formgrader, feedback, late penalties and export go on working.
+A table of ours in the same file, written in the same transaction, keeps each submission's status,
+sentence, fingerprint and verdicts; a submission whose fingerprint is there need not be graded anew.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbgrader.preprocessors
+from nbformat.v4 import new_notebook
+from nbgrader.api import Gradebook, MissingEntry
+from sqlalchemy import Column, MetaData, String, Table, Text, select
+from sqlalchemy.exc import OperationalError
+from traitlets.config import Config
+
+from proflab.course.layout import CourseError
+from proflab.grading.execute import CaseResult, Graded
+from proflab.grading.key import Key
+
+BUSY_SECONDS = 60
+
+OUTCOMES = Table(
+    "proflab_outcome",
+    MetaData(),
+    Column("student", String(128), primary_key=True),
+    Column("assignment", String(128), primary_key=True),
+    Column("status", String(32), nullable=False),
+    Column("sentence", Text, nullable=False),
+    Column("fingerprint", String(64), nullable=False),
+    Column("cases", Text, nullable=False),
+    Column("graded_at", String(32), nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One submission's row in our table; `cases` holds a dict for each CaseResult."""
+
+    student: str
+    assignment: str
+    status: str
+    sentence: str
+    fingerprint: str
+    cases: list[CaseResult] = field(default_factory=list)
+    graded_at: str = ""
+
+
+class Book:
+    """The gradebook, open for one grading."""
+
+    def __init__(self, path: Path, config: Config | None = None) -> None:
+        self.path = path
+        with clear_errors(path):
+            course_id = (config or Config()).CourseDirectory.get("course_id", "")
+            self.gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
+            OUTCOMES.create(self.gradebook.engine, checkfirst=True)
+        self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
+        self.penalties.init_plugin()
+
+    def __enter__(self) -> Book:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.gradebook.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Gradebook]:
+        """nbgrader's Gradebook whose commits wait for the end of the block; all or nothing."""
+        session = self.gradebook.db
+        commit = session().commit
+        session.commit = session.flush
+        with clear_errors(self.path):
+            try:
+                with session().no_autoflush:  # half-built rows are flushed by nbgrader's commits
+                    yield self.gradebook
+                commit()
+            except BaseException:
+                session.rollback()
+                raise
+            finally:
+                del session.commit
+                session.remove()  # the next submission starts with an empty session
+
+    def register(self, key: Key) -> None:
+        """Make the lesson's assignment and cells known, as `nbgrader generate_assignment` does."""
+        with self.transaction() as book:
+            book.update_or_create_assignment(key.name)
+            saver = nbgrader.preprocessors.SaveCells()
+            saver.new_grade_cells, saver.new_solution_cells = {}, {}
+            saver.new_task_cells, saver.new_source_cells = {}, {}
+            saver.gradebook, saver.notebook_id, saver.assignment_id = book, key.name, key.name
+            for index, cell in enumerate(key.cells):
+                saver.preprocess_cell(cell.master, {}, index)
+            try:
+                saver._create_notebook(new_notebook(metadata=key.metadata))
+            except RuntimeError:
+                raise CourseError(
+                    f"lesson {key.name} has gained or lost graded cells since the submissions in "
+                    f"{self.path.name} were graded; keep the old lesson for this class, or remove "
+                    f"the assignment with `nbgrader db assignment remove {key.name} --force`"
+                ) from None
+
+    def outcomes(self, assignment: str) -> dict[str, Outcome]:
+        """The outcome of every student who has one for this assignment."""
+        query = select(OUTCOMES).where(OUTCOMES.c.assignment == assignment)
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            rows = connection.execute(query).mappings().all()
+        return {row["student"]: read_row(dict(row)) for row in rows}
+
+    def write(
+        self,
+        key: Key,
+        outcome: Outcome,
+        graded: Graded | None,
+        timestamp: datetime.datetime | None = None,
+    ) -> None:
+        """Write one submission's grades, comments, penalty and outcome in one transaction."""
+        with self.transaction() as book:
+            book.update_or_create_student(outcome.student)
+            late = {"timestamp": timestamp} if timestamp else {}
+            book.update_or_create_submission(key.name, outcome.student, **late)
+            notebook = book.find_submission_notebook(key.name, key.name, outcome.student)
+            self._write_grades(notebook, key, graded)
+            book.db.flush()
+            self._write_penalty(book, key.name, outcome.student)
+            row = asdict(outcome) | {
+                "cases": json.dumps([asdict(case) for case in outcome.cases]),
+                "graded_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            }
+            here = (OUTCOMES.c.student == outcome.student) & (OUTCOMES.c.assignment == key.name)
+            book.db.execute(OUTCOMES.delete().where(here))
+            book.db.execute(OUTCOMES.insert().values(row))
+
+    def _write_grades(self, notebook: Any, key: Key, graded: Graded | None) -> None:
+        scores = graded.scores if graded else {}
+        kinds = {cell.grade_id: cell.kind for cell in key.cells}
+        unanswered = set(graded.unanswered) if graded else set(kinds)
+        for grade in notebook.grades:
+            if kinds.get(grade.name) == "manual" and grade.name not in unanswered:
+                grade.auto_score = None
+            else:
+                grade.auto_score = scores.get(grade.name, 0.0)
+            # As nbgrader does: a person's earlier mark is kept, and shown for another look.
+            grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+        for comment in notebook.comments:
+            empty = kinds.get(comment.name) == "manual" and comment.name in unanswered
+            comment.auto_comment = "No response." if empty else None
+
+    def _write_penalty(self, book: Gradebook, assignment: str, student: str) -> None:
+        book.db.expire_all()  # scores are computed by the database from what was just written
+        submission = book.find_submission(assignment, student)
+        notebook = book.find_submission_notebook(assignment, assignment, student)
+        notebook.late_submission_penalty = None
+        late = submission.total_seconds_late
+        if late > 0:
+            plugin = self.penalties.plugin_inst
+            penalty = plugin.late_submission_penalty(student, notebook.score, late)
+            if penalty is not None:
+                penalty = self.penalties._check_late_penalty(notebook, penalty)
+                notebook.late_submission_penalty = penalty
+
+    def scores(self, assignment: str) -> dict[str, dict[str, float]]:
+        """For each student: `auto`, `manual`, `penalty`, `score`, `max_score`, `needs_manual`."""
+        with clear_errors(self.path):
+            try:
+                submissions = self.gradebook.find_assignment(assignment).submissions
+            except MissingEntry:
+                return {}
+            return {s.student.id: submission_scores(s) for s in submissions}
+
+
+def read_row(row: dict) -> Outcome:
+    """An Outcome from a row of our table."""
+    return Outcome(**row | {"cases": [CaseResult(**case) for case in json.loads(row["cases"])]})
+
+
+def submission_scores(submission: Any) -> dict[str, float]:
+    """One submission's points, as nbgrader counts them."""
+    grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+    return {
+        "auto": sum(g.score for g in grades if g.cell_type == "code"),
+        "manual": sum(g.score for g in grades if g.cell_type != "code"),
+        "penalty": submission.late_submission_penalty or 0.0,
+        "score": submission.score,
+        "max_score": submission.max_score,
+        "needs_manual": submission.needs_manual_grade,
+    }
+
+
+@contextmanager
+def clear_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's complaints into one sentence that says what to do."""
+    try:
+        yield
+    except OperationalError as error:
+        said = str(error.orig)
+        if "locked" in said:
+            what = "is in use by another program: close it (formgrader, another grading)"
+        elif "full" in said:
+            what = "cannot be written, the disk is full: make room"
+        else:
+            what = f"cannot be used ({said})"
+        raise CourseError(f"{path} {what}, then run it again; nothing is lost") from None
