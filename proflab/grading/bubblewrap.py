@@ -20,6 +20,8 @@ from proflab.grading.runner import student_environment
 PACKAGE = Path(proflab.__file__).parent
 HERE = Path(__file__).parent
 LIBRARY, PROGRAMS = "/proflab/library", "/proflab/programs"
+SCRATCH = "/proflab/student"
+SHARED = ("/tmp", "/dev/shm")
 PRIVATE = ("grading", "course", "cli.py", "__pycache__")
 SYSTEM = (
     "/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share/zoneinfo",
@@ -77,24 +79,33 @@ def make_view(limits: Limits, threads: int, nested: bool, channel: int) -> View:
             after += ["--tmpfs", f"{folder}/proflab", "--remount-ro", f"{folder}/proflab"]
     for name, value in zygote_environment(threads).items():
         after += ["--setenv", name, value]
-    after += ["--chdir", "/home", "--remount-ro", "/"]
+    after += ["--chdir", "/", "--remount-ro", "/"]
     after += [sys.executable, "-I", f"{PROGRAMS}/zygote.py", str(channel)]
     return View(before, binds, after)
 
 
+def writable_folders() -> list[str]:
+    """The usual places for temporary files, but where this Python itself lies below one."""
+    targets = [Path(target) for _, target in python_binds([])]
+    return [p for p in SHARED if not any(target.is_relative_to(p) for target in targets)]
+
+
 def scratch_arguments(limits: Limits, nested: bool) -> list[str]:
-    """Where may be written: each turn mounts its own over these, if it can."""
+    """What may be written to. Where turns can, they mount one of their own over all of these."""
     size = ["--size", str(limits.scratch)]
-    if nested:
-        return [*size, "--tmpfs", "/home", "--dir", "/tmp", "--dir", "/dev/shm"]
-    return [*size, "--tmpfs", "/home", *size, "--tmpfs", "/tmp", *size, "--tmpfs", "/dev/shm"]
+    arguments = [*size, "--tmpfs", SCRATCH]
+    for folder in SHARED:
+        own = folder in writable_folders() and not nested
+        arguments += [*size, "--tmpfs", folder] if own else ["--dir", folder]
+    return arguments
 
 
 def zygote_environment(threads: int) -> dict[str, str]:
     """The environment of zygote and students."""
     libraries = ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMEXPR")
     counts = {f"{name}_NUM_THREADS": str(threads) for name in libraries}
-    return student_environment(Path("/home/student")) | counts
+    home = student_environment(Path(SCRATCH, "work"))
+    return home | counts | {"TMPDIR": f"{SCRATCH}/tmp"}
 
 
 def system_binds() -> tuple[list[str], list[tuple[str, str]]]:

@@ -27,6 +27,7 @@ from proflab.grading.bubblewrap import (
     make_view,
     site_folders,
     unprivileged_user,
+    writable_folders,
 )
 from proflab.grading.conversation import new_channel
 from proflab.grading.files import gather_files
@@ -233,7 +234,13 @@ class Zygote:
             "scratch": limits.scratch,
             "scratch_files": limits.scratch_files,
         }
-        order = {"limits": inside, "nested": nested, "site": site_folders(), "library": LIBRARY}
+        order = {
+            "limits": inside,
+            "nested": nested,
+            "site": site_folders(),
+            "library": LIBRARY,
+            "writable": writable_folders(),
+        }
         self.control.send(order, program)
 
     def turn(self, files: dict[str, bytes], plan: Plan) -> Result:

@@ -19,9 +19,9 @@ import sys
 from pathlib import Path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-HOME = "/home/student"
-SCRATCH = "/home"
-WRITABLE = [SCRATCH, "/tmp", "/dev/shm"]
+SCRATCH = "/proflab/student"
+HOME = f"{SCRATCH}/work"
+TEMPORARY = f"{SCRATCH}/tmp"
 DEVICES = ["/dev/null", "/dev/zero", "/dev/full"]
 
 
@@ -55,6 +55,7 @@ class Zygote:
         """Import what students import, and say what this machine lets us do."""
         order, program, _ = self.control.receive()
         self.limits, self.nested, self.program = order["limits"], order["nested"], program
+        self.writable = order["writable"]
         sys.path += [p for p in order["site"] if p not in sys.path]
         sys.path.insert(0, order["library"])
         from proflab.plain import dumps, loads
@@ -144,9 +145,9 @@ class Zygote:
         mount("none", "/", flags=c.MS_REC | c.MS_PRIVATE)
         mount("proc", "/proc", "proc", safe | c.MS_NOEXEC)
         mount("scratch", SCRATCH, "tmpfs", safe, size)
-        for folder, place in ((f"{SCRATCH}/tmp", "/tmp"), (f"{SCRATCH}/shm", "/dev/shm")):
-            os.mkdir(folder)
-            mount(folder, place, flags=c.MS_BIND)
+        os.mkdir(TEMPORARY)
+        for place in self.writable:
+            mount(TEMPORARY, place, flags=c.MS_BIND)
 
 
 class Init:
@@ -157,7 +158,8 @@ class Init:
 
     def run(self) -> None:
         """Start the worker, then reap until the grader lets go."""
-        os.makedirs(HOME, exist_ok=True)
+        for folder in (HOME, TEMPORARY):
+            os.makedirs(folder, exist_ok=True)
         self.write_files()
         self.zygote.confine.drop_capabilities()
         pid = os.fork()
@@ -208,7 +210,7 @@ class Init:
             zygote.confine.be_first_to_go()
             os.chdir(HOME)
             self.take_limits()
-            zygote.confine.landlock(WRITABLE, DEVICES)
+            zygote.confine.landlock([SCRATCH, *zygote.writable], DEVICES)
             zygote.confine.seccomp(zygote.program)
             sys.modules["numpy"].random.seed()
             zygote.student_side.prepare(HOME)
