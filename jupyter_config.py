@@ -5,7 +5,7 @@ from pathlib import Path
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import GetGrades
 
-from proflab.grading.feedback import HideHidden
+from proflab.grading.feedback import EscapeMarkup, HideHidden
 
 c = get_config()  # noqa: F821 (traitlets provides it)
 
@@ -16,7 +16,13 @@ c.CourseDirectory.course_id = "proflab"
 c.OverwriteCells.add_missing_cells = True
 
 # Feedback names hidden cases and says whether they passed, and nothing else about them.
-c.GenerateFeedback.preprocessors = [GetGrades, HideHidden, CSSHTMLHeaderPreprocessor]
+c.GenerateFeedback.preprocessors = [
+    GetGrades,
+    HideHidden,
+    EscapeMarkup,
+    CSSHTMLHeaderPreprocessor,
+]
 
 # A submission's outputs and markdown may hold scripts: neither formgrader nor feedback runs them.
 c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.preprocessors = [EscapeMarkup]

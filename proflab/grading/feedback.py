@@ -19,6 +19,14 @@ from proflab.grading.split import BEGIN_HIDDEN, GrammarError, hidden_source_remo
 
 PASSED, FAILED = "✅", "❌"
 
+# What a student's markdown may hold as HTML: plain tags without attributes, and pictures.
+_SAFE_TAG = re.compile(
+    r"</?(?:details|summary|b|i|em|strong|br|sub|sup|kbd|p|table|tr|td|th)\s*/?>"
+    r"|<img\s+(?:(?:alt|width|height)=\"[^\"<>]*\"\s*|src=\"(?!\s*javascript:)[^\"<>]*\"\s*)+/?>",
+    re.IGNORECASE,
+)
+_ANY_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
 
 class HideHidden(NbGraderPreprocessor):
     """Replaces hidden cases by their labels and verdicts, in the source and in the outputs."""
@@ -30,6 +38,26 @@ class HideHidden(NbGraderPreprocessor):
         if kind_of(cell) == "test" and BEGIN_HIDDEN in cell.source:
             hide(cell)
         return cell, resources
+
+
+class EscapeMarkup(NbGraderPreprocessor):
+    """Shows tags in markdown and raw cells as text, but for a few that can do no harm.
+
+    nbconvert sanitizes outputs (`sanitize_html`); nbgrader's pages leave markdown as it is.
+    """
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict, index: int
+    ) -> tuple[NotebookNode, dict]:
+        """Escape the tags of one cell that is not code."""
+        if cell.cell_type != "code":
+            cell.source = escape_tags(cell.source)
+        return cell, resources
+
+
+def escape_tags(text: str) -> str:
+    """`text` with every tag escaped that is not known to be harmless."""
+    return _ANY_TAG.sub(lambda found: "<" if _SAFE_TAG.match(text, found.start()) else "&lt;", text)
 
 
 def hide(cell: NotebookNode) -> None:
