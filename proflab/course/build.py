@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from proflab.course.assemble import MADE_BY, is_upto, render
+from proflab.course.assemble import MADE_BY, render
 from proflab.course.audit import course_mistakes, lesson_mistakes, release_mistakes
 from proflab.course.collect import Collection, collect
 from proflab.course.layout import Course, CourseError
@@ -84,7 +84,7 @@ def _report_check(differences: list[str]) -> int:
 def build(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") -> list[str]:
     """Make source/ and release/ of the lessons (all, if none is named); returns their names."""
     plan = Plan.read(course, lessons)
-    with _workplace(course) as work:
+    with workplace(course.root) as work:
         make(plan, work, audit)
         _swap(course.root, work, [f"{step}/{name}" for name in plan.wanted for step in STEPS])
     return plan.wanted
@@ -94,7 +94,7 @@ def check(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") ->
     """One sentence for each file in source/ and release/ that a build would change."""
     named = list(lessons)
     plan = Plan.read(course, named)
-    with _workplace(course) as work:
+    with workplace(course.root) as work:
         make(plan, work, audit)
         differences = [
             sentence
@@ -166,6 +166,8 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> None:
         built = collect(earlier)
         plan.built[lesson.name] = built
         mistakes += lesson_mistakes(lesson, folder, built.names)
+        together = collect([*earlier, lesson]).notes
+        mistakes += [f"modules/: {note}" for note in together if note not in built.notes]
     _raise(mistakes)
     for lesson in tqdm(chosen, desc="building", disable=None, leave=False):
         _make_lesson(plan, lesson, work, audit)
@@ -227,9 +229,9 @@ def _raise(mistakes: list[str]) -> None:
 
 
 @contextmanager
-def _workplace(course: Course) -> Iterator[Path]:
-    """A temporary folder on the course's own file system, so that moving out of it is atomic."""
-    work = Path(tempfile.mkdtemp(prefix=".build-", dir=course.root))
+def workplace(root: Path) -> Iterator[Path]:
+    """A temporary folder on the root's own file system, so that moving out of it is atomic."""
+    work = Path(tempfile.mkdtemp(prefix=".build-", dir=root))
     try:
         yield work
     finally:
@@ -271,11 +273,3 @@ def _contents(folder: Path) -> dict[str, bytes]:
     paths = (path for path in folder.rglob("*") if path.is_file())
     kept = (path for path in paths if not IGNORED & set(path.relative_to(folder).parts))
     return {str(path.relative_to(folder)): path.read_bytes() for path in kept}
-
-
-def upto(course: Course, through: str) -> list[str]:
-    """The names of the lessons that a class at lesson N has."""
-    names = [name for name in course.lessons() if is_upto(name, through)]
-    if not names:
-        raise CourseError(f"there is no lesson up to {through!r} in modules/")
-    return names

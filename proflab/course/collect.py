@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from proflab.course.layout import CourseError
@@ -62,9 +62,9 @@ class Collection:
 
     @property
     def names(self) -> list[str]:
-        """What the file offers: functions and classes, in order."""
-        found = [n.name for s in self.statements if isinstance(n := s.node, _DEFINITIONS)]
-        return list(dict.fromkeys(found))
+        """What the file offers, imports apart, in order."""
+        found = [n for s in self.statements if not s.is_import for n in sorted(s.binds)]
+        return [name for name in dict.fromkeys(found) if not name.startswith("_")]
 
 
 def collect(lessons: Iterable[Lesson], known: Mapping[str, list[str]] | None = None) -> Collection:
@@ -107,12 +107,10 @@ def _cell_statements(
         if cell.role != "exercise":
             return []
         result.notes.append(str(error))
-        reason = f"cell {cell.name} does not parse"
-        text = f"def {cell.name}(*args, **kwargs):\n    raise NotImplementedError({reason!r})"
+        text = f"# The cell {cell.name} is no Python that can be read.\n"
+        text += f"def {cell.name}(*args, **kwargs):\n    raise NotImplementedError()"
         return [Statement(lesson, ast.parse(text).body[0], text, True)]
-    if _EXPECT & used_names(nodes):
-        return []
-    wanted = cell.role != "free" or metadata_lost
+    wanted = cell.role != "free" or (metadata_lost and not _EXPECT & used_names(nodes))
     return [
         Statement(lesson, node, text, wanted and _is_definition(node))
         for node, text in _written(cell.code.splitlines(), nodes)
@@ -163,16 +161,20 @@ def _text(lines: list[str], node: ast.stmt, previous: ast.stmt | None) -> str:
 
 
 def _require_exercises(candidates: list[Statement], exercises: list[str]) -> None:
-    """Require the exercises that are defined elsewhere than in their own cells."""
-    offered = {name for s in candidates if s.required for name in s.binds}
+    """Where an exercise's own cell lacks it or still holds the stub, take it from another cell."""
     for name in exercises:
-        if name in offered:
+        places = [i for i, s in enumerate(candidates) if _defines(s.node, name)]
+        own = [i for i in places if candidates[i].required and not _is_stub(candidates[i].node)]
+        written = [i for i in places if not _is_stub(candidates[i].node)]
+        if own or not places:
             continue
-        for index in reversed(range(len(candidates))):
-            found = candidates[index]
-            if name in found.binds and isinstance(found.node, _DEFINITIONS):
-                candidates[index] = Statement(found.lesson, found.node, found.text, True)
-                break
+        chosen = (written or places)[-1]
+        for index in places:
+            candidates[index] = replace(candidates[index], required=index == chosen)
+
+
+def _defines(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, _DEFINITIONS) and node.name == name
 
 
 def _needed(candidates: list[Statement], result: Collection) -> list[Statement]:

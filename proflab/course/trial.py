@@ -6,14 +6,14 @@ but the NotImplementedError of what is still to be written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
-from proflab.course.notebook import Lesson
+from proflab.course.notebook import Lesson, set_cell_ids
 
 SHOWN_TAG = "nbval-check-output"
 
@@ -36,17 +36,15 @@ def try_lesson(
     solved = grade(nbformat.from_dict(source), source, folder, full=True)
     empty = grade(nbformat.from_dict(release), source, folder, full=True)
     mistakes = [*_solved_mistakes(lesson, solved), *_empty_mistakes(lesson, empty)]
+    set_cell_ids(solved.notebook)
     return Trial(mistakes, solved.notebook)
 
 
-def _solved_mistakes(lesson: Lesson, solved):
-    failed = set()
-    for index, kind, message in solved.errors:
+def _solved_mistakes(lesson: Lesson, solved) -> Iterator[str]:
+    for index, kind, message in _first_errors(solved):
         where = _where(lesson, solved.notebook, index)
-        if where not in failed:
-            failed.add(where)
-            yield f"{where}: in the solved notebook it raises {kind}: {message}"
-    if failed:
+        yield f"{where}: in the solved notebook it raises {kind}: {message}"
+    if solved.errors:
         return
     for cell in lesson.named("test"):
         score = solved.scores.get(cell.name, 0.0)
@@ -54,15 +52,24 @@ def _solved_mistakes(lesson: Lesson, solved):
             yield f"{cell.where}: the solution earns {score:g} of {cell.points:g} points"
 
 
-def _empty_mistakes(lesson: Lesson, empty):
+def _empty_mistakes(lesson: Lesson, empty) -> Iterator[str]:
     for cell in lesson.named("test"):
         score = empty.scores.get(cell.name, 0.0)
         if score:
             yield f"{cell.where}: an empty notebook earns {score:g} points"
-    for index, kind, message in empty.errors:
+    for index, kind, message in _first_errors(empty):
         if kind != "NotImplementedError":
             where = _where(lesson, empty.notebook, index)
             yield f"{where}: in an empty notebook it raises {kind}: {message}"
+
+
+def _first_errors(graded) -> Iterator[tuple[int, str, str]]:
+    """The error at which each cell would stop in Jupyter; the grader goes on to its other cases."""
+    seen = set()
+    for index, kind, message in graded.errors:
+        if index not in seen:
+            seen.add(index)
+            yield index, kind, message
 
 
 def _where(lesson: Lesson, notebook: NotebookNode, index: int) -> str:
