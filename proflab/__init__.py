@@ -4,7 +4,7 @@
 `import proflab` gives the engine, under torch's names, and imports numpy only.
 """
 
-from proflab import autograd, dispatch, models, nn
+from proflab import autograd, dispatch, models, nn, optim
 from proflab.autograd import (
     enable_grad,
     is_grad_enabled,

@@ -1,7 +1,7 @@
 # ruff: noqa: F401  (a room that only shows what the others hold)
 """Layers and models' building blocks, under torch's names."""
 
-from proflab.nn import functional, init
+from proflab.nn import functional, init, utils
 from proflab.nn.activations import (
     ELU,
     GELU,

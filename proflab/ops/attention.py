@@ -90,7 +90,7 @@ class Attention(Op):
         inner *= share
         if len(grads) > 3 and node.need[3]:
             grads[3] = unbroadcast(inner, mask.shape)
-        inner *= scale
+        inner = inner * scale  # not in place: it may be the mask's gradient
         if node.need[0]:
             grads[0] = unbroadcast(product(inner, key), query.shape)
         if node.need[1]:

@@ -55,6 +55,8 @@ def in_blocks(function, *arrays: np.ndarray, block: int = 1 << 14) -> np.ndarray
     costs, from the cache almost nothing.
     """
     first = arrays[0]
+    if not first.shape:  # numpy would hand its functions scalars, which cannot be written to
+        return function(*(a.reshape(1) for a in arrays)).reshape(())
     if first.size <= block:
         return function(*arrays)
     flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]

@@ -6,7 +6,7 @@ import numpy as np
 
 from proflab.dispatch import Op, apply, register
 from proflab.ops.reduce import amax, amin, argmax, argmin
-from proflab.ops.views import _unless_contiguous, reshape
+from proflab.ops.views import reshape, unless_contiguous
 from proflab.shapes import MetaArray, broadcast, normalize_dim
 from proflab.tensor import Tensor, bool_, int64, wrap
 
@@ -24,7 +24,7 @@ class Slice(Op):
         looks = np.lib.stride_tricks.as_strided(
             np.empty(1, input.dtype), input.shape, input.strides
         )[index if None in index or index.count(...) else (*index, ...)]
-        strides = _unless_contiguous(looks.strides, looks.shape, input.dtype.itemsize)
+        strides = unless_contiguous(looks.strides, looks.shape, input.dtype.itemsize)
         return input.view(looks.shape, strides)
 
     def forward(self, input, index):

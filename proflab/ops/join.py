@@ -7,7 +7,15 @@ import numpy as np
 from proflab.dispatch import Op, apply, register
 from proflab.ops.arithmetic import to
 from proflab.ops.indexing import getitem
-from proflab.ops.views import expand, permute, reshape, sizes, squeeze, unsqueeze
+from proflab.ops.views import (
+    expand,
+    permute,
+    reshape,
+    sizes,
+    squeeze,
+    unless_contiguous,
+    unsqueeze,
+)
 from proflab.shapes import MetaArray, normalize_dim
 from proflab.tensor import Tensor
 
@@ -56,12 +64,11 @@ class Split(Op):
     def shape(self, input, sizes, dim):
         if sum(sizes) != input.shape[dim]:
             raise ValueError(f"the sizes {sizes} do not add up to dimension {dim}")
-        shape, strides = input.shape, input.strides
+        shape, strides, itemsize = input.shape, input.strides, input.dtype.itemsize
         pieces = []
         for n in sizes:
             piece = (*shape[:dim], n, *shape[dim + 1 :])
-            whole = n == shape[dim] or dim == 0
-            pieces.append(input.view(piece, input._strides if whole else strides))
+            pieces.append(input.view(piece, unless_contiguous(strides, piece, itemsize)))
         return pieces
 
     def forward(self, input, sizes, dim):
@@ -147,7 +154,7 @@ class Flip(Op):
         return MetaArray(input.shape, input.dtype)
 
     def forward(self, input, dims):
-        return np.flip(input, dims)
+        return np.flip(input, dims).copy()
 
     def backward(self, node, grad, dims):
         return (np.flip(grad, dims),)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
@@ -28,10 +30,15 @@ def for_blas(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array)
 
 
+def as_rows(array: np.ndarray) -> np.ndarray:
+    """All dimensions but the last made one. (reshape's -1 cannot be worked out where one is 0.)"""
+    return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
+
+
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a @ b of at least two dimensions each; many rows against one matrix are one product."""
     if b.ndim == 2 and a.ndim > 2:
-        out = for_blas(a.reshape(-1, a.shape[-1])) @ for_blas(b)
+        out = for_blas(as_rows(a)) @ for_blas(b)
         return out.reshape(*a.shape[:-1], b.shape[1])
     return for_blas(a) @ for_blas(b)
 
@@ -81,8 +88,8 @@ class Matmul(Op):
             grads[0] = grads[0].reshape(a)
         if node.need[1]:
             if len(b) <= 2 and input.ndim > 2:  # one matrix, used by all: one product gives the sum
-                rows = input.reshape(-1, input.shape[-1])
-                grads[1] = for_blas(rows.T) @ for_blas(grad.reshape(-1, grad.shape[-1]))
+                rows = as_rows(input)
+                grads[1] = for_blas(rows.T) @ for_blas(as_rows(grad))
             else:
                 grads[1] = product(_swap(input), grad)
                 grads[1] = unbroadcast(grads[1], b if len(b) > 1 else (*b, 1))
@@ -113,7 +120,7 @@ class Linear(Op):
             and bias.shape != weight.shape[:1]
         ):
             raise ValueError("the shapes do not fit")
-        rows = input if input.ndim == 2 else input.reshape(-1, weight.shape[1])
+        rows = input if input.ndim == 2 else as_rows(input)
         out = for_blas(rows) @ for_blas(weight).T
         if bias is not None:
             out += bias
@@ -124,12 +131,12 @@ class Linear(Op):
 
     def backward(self, node, grad):
         input, weight = node.saved
-        grad = for_blas(grad.reshape(-1, grad.shape[-1]))
+        grad = for_blas(as_rows(grad))
         grads = [None] * len(node.need)
         if node.need[0]:
             grads[0] = (grad @ for_blas(weight)).reshape(node.shape(0))
         if node.need[1]:
-            grads[1] = grad.T @ for_blas(input.reshape(-1, node.shape(1)[1]))
+            grads[1] = grad.T @ for_blas(as_rows(input))
         if len(grads) > 2 and node.need[2]:
             grads[2] = grad.sum(axis=0)
         return tuple(grads)

@@ -66,7 +66,9 @@ class LayerNorm(Op):
             out *= weight.reshape(-1)
         if bias is not None:
             out += bias.reshape(-1)
-        return out.reshape(input.shape), mean, rstd
+        kept = len(input.shape) - len(normalized_shape)
+        stat = (*input.shape[:kept], *(1,) * len(normalized_shape))
+        return out.reshape(input.shape), mean.reshape(stat), rstd.reshape(stat)
 
     def keep(self, need, out, input, weight=None, bias=None, **settings):
         return input, weight if need[0] else None, out[1], out[2]

@@ -69,6 +69,8 @@ class Prod(Reduction):
 
     def backward(self, node, grad, dim, keepdim):
         (input,) = node.saved
+        if not input.size:
+            return (np.zeros_like(input),)
         # The product of all others, from both sides, so that a zero does no harm.
         flat = input.reshape(1, -1) if dim is None else np.moveaxis(input, dim[0], -1)
         one = np.ones((*flat.shape[:-1], 1), input.dtype)

@@ -31,7 +31,7 @@ class Reshape(Op):
         strides = view_strides(input, shape) if type(input) is MetaArray else None
         if strides is None:
             return MetaArray(shape, input.dtype)
-        return input.view(shape, _unless_contiguous(strides, shape, input.dtype.itemsize))
+        return input.view(shape, unless_contiguous(strides, shape, input.dtype.itemsize))
 
     def forward(self, input, shape):
         return input.reshape(shape)
@@ -49,7 +49,7 @@ class Permute(Op):
         shape, strides = input.shape, input.strides
         new = tuple([shape[d] for d in dims])
         strides = tuple([strides[d] for d in dims])
-        return input.view(new, _unless_contiguous(strides, new, input.dtype.itemsize))
+        return input.view(new, unless_contiguous(strides, new, input.dtype.itemsize))
 
     def forward(self, input, dims):
         return input.transpose(dims)
@@ -71,7 +71,7 @@ class Expand(Op):
             s if n == shape[new + i] else 0
             for i, (n, s) in enumerate(zip(input.shape, input.strides, strict=True))
         )
-        return input.view(shape, _unless_contiguous(strides, shape, input.dtype.itemsize))
+        return input.view(shape, unless_contiguous(strides, shape, input.dtype.itemsize))
 
     def forward(self, input, shape):
         return np.broadcast_to(input, shape)
@@ -82,7 +82,7 @@ class Expand(Op):
         return (unbroadcast(grad, node.shape(0)),)
 
 
-def _unless_contiguous(strides, shape, itemsize):
+def unless_contiguous(strides, shape, itemsize):
     """None, which stands for contiguous, where the strides are those of a row-major array."""
     expected = contiguous_strides(shape, itemsize)
     same = all(s == e or n == 1 for s, e, n in zip(strides, expected, shape, strict=True))
