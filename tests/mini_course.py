@@ -13,6 +13,7 @@ import shutil
 from pathlib import Path
 
 from proflab.course.layout import Course
+from proflab.course.notebook import Lesson, read_module
 
 ROOT = Path(__file__).parent.parent
 
@@ -48,7 +49,7 @@ def code(body: str, name: str = "", tags: tuple[str, ...] = (), **flags) -> str:
     return f"# %%{head}{_metadata(name, flags)}\n{body.strip()}\n"
 
 
-def text(body: str, name: str = "", **flags) -> str:
+def markdown(body: str, name: str = "", **flags) -> str:
     """A markdown cell in percent format."""
     lines = "\n".join(f"# {line}".rstrip() for line in body.strip().splitlines())
     return f"# %% [markdown]{_metadata(name, flags)}\n{lines}\n"
@@ -72,20 +73,20 @@ def exercise(body: str, name: str) -> str:
     return code(body, name, solution=True)
 
 
-def tests(body: str, name: str, points: float) -> str:
-    """A test cell."""
+def graded(body: str, name: str, points: float) -> str:
+    """A test cell (not named for pytest to collect)."""
     return code(body, name, grade=True, locked=True, points=points)
 
 
 def essay(name: str, scheme: str, points: float = 10) -> str:
     """A cell that is graded by hand, with its mark scheme."""
     body = f"An answer.\n\n=== BEGIN MARK SCHEME ===\n{scheme}\n=== END MARK SCHEME ==="
-    return text(body, name, grade=True, solution=True, points=points)
+    return markdown(body, name, grade=True, solution=True, points=points)
 
 
 FIRST = "\n".join([
     HEADER,
-    text("# 01 · Areas\n\nHow large is it? ![a plane](plane.svg)"),
+    markdown("# 01 · Areas\n\nHow large is it? ![a plane](plane.svg)"),
     given("import math\n\nfrom proflab.lesson import expect, expect_raises", "first_imports"),
     exercise('''
 def area(width, height):
@@ -97,7 +98,7 @@ def area(width, height):
     return surface
     ### END SOLUTION
 ''', "area"),
-    tests('''
+    graded('''
 expect("three by four", area(3, 4), 12)
 ### BEGIN HIDDEN TESTS
 long_side = 7_919
@@ -115,15 +116,15 @@ def circle(radius):
     return math.pi * radius**2
     ### END SOLUTION
 ''', "circle"),
-    tests('expect("radius 2", circle(2), 4 * math.pi)', "test_circle", 20),
-    tests('expect("radius 0", circle(0), 0.0)', "test_circle_2", 20),
-    text("Why do circles win?"),
+    graded('expect("radius 2", circle(2), 4 * math.pi)', "test_circle", 20),
+    graded('expect("radius 0", circle(0), 0.0)', "test_circle_2", 20),
+    markdown("Why do circles win?"),
     essay("essay_area", "Five points for the isoperimetric inequality."),
 ])  # fmt: skip
 
 SECOND = "\n".join([
     HEADER,
-    text("# 02 · Volumes"),
+    markdown("# 02 · Volumes"),
     given("from built import area, circle\nfrom proflab.lesson import expect", "second_imports"),
     exercise('''
 def volume(width, height, depth):
@@ -133,13 +134,13 @@ def volume(width, height, depth):
     return ground * height
     ### END SOLUTION
 ''', "volume"),
-    tests('''
+    graded('''
 expect("a cube", volume(2, 2, 2), 8)
 ### BEGIN HIDDEN TESTS
 expect("a brick", volume(2, 3, 5), 30)
 ### END HIDDEN TESTS
 ''', "test_volume", 100),
-    text("What is a volume?"),
+    markdown("What is a volume?"),
     essay("essay_volume", "Ten points for naming the measure."),
 ])  # fmt: skip
 
@@ -163,3 +164,15 @@ def write_lesson(root: Path, name: str, lesson: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.py").write_text(lesson)
     (folder / "plane.svg").write_text(SVG)
+
+
+def read_lesson(root: Path, source: str, name: str = "01_first") -> Lesson:
+    """Write a course of this one lesson and read it, as the build does, without its stamp."""
+    course = make_course(root, {name: source})
+    return read_module(course.module(name), name, f"modules/{name}/{name}.py")
+
+
+def changed(old: str, new: str, source: str = FIRST) -> str:
+    """The first lesson with one thing changed."""
+    assert old in source
+    return source.replace(old, new, 1)

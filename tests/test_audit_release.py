@@ -1,0 +1,147 @@
+"""What the build finds in a release, and when it runs a lesson as a class would."""
+
+import re
+
+import nbformat
+import pytest
+from mini_course import FIRST, SECOND, changed, make_course
+from mini_course import read_lesson as read
+
+from proflab.course.audit import release_mistakes
+from proflab.course.build import build
+from proflab.course.layout import CourseError
+from proflab.course.leaks import leaks
+from proflab.course.notebook import Lesson
+from proflab.course.trial import try_lesson
+
+FILE = "modules/01_first/01_first.py"
+COPY = "modules/02_second/02_second.py"
+
+
+# ── the release ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("cell", "sentence"),
+    [
+        (
+            "### BEGIN SOLUTION\ndef area(a, b):\n    return a * b\n### END SOLUTION",
+            "cell area: the stub leaves area undefined; put the solution inside it",
+        ),
+        (
+            "class area:\n    ### BEGIN SOLUTION\n    def of(self):\n        pass\n"
+            "    ### END SOLUTION",
+            "cell area: the stub leaves area.of undefined; put the solution inside it",
+        ),
+        (
+            "def area(a, b):\n    return (\n    ### BEGIN SOLUTION\n    a\n    ### END SOLUTION\n)",
+            "cell area: the stub that is left without the solution is no Python",
+        ),
+    ],
+)
+def test_a_stub_keeps_every_name(tmp_path, cell, sentence):
+    start = FIRST.index("def area")
+    end = FIRST.index("### END SOLUTION", start) + len("### END SOLUTION")
+    make_course(tmp_path, {"01_first": FIRST[:start] + cell + FIRST[end:]})
+    course = make_course(tmp_path, {})
+    with pytest.raises(CourseError) as error:
+        build(course, audit="static")
+    assert str(error.value).startswith(f"{FILE}, {sentence}")
+
+
+def test_a_cell_that_got_lost_is_named(tmp_path):
+    lesson = read(tmp_path, FIRST)
+    kept = [c for c in lesson.notebook.cells if c["id"] != "test_area"]
+    release = Lesson("01_first", "", nbformat.from_dict({**lesson.notebook, "cells": kept}))
+    assert release_mistakes(lesson, release) == [
+        f"{FILE}, cell test_area is missing from the release"
+    ]
+
+
+LEAKS = {
+    "own solution": ("surface = width * height", "the solution of " + FILE + ", cell area"),
+    "later solution": ("ground = area(width, depth)", "the solution of " + COPY + ", cell volume"),
+    "hidden case": ('expect("a brick", volume(2, 3, 5), 30)', "the hidden block of " + COPY),
+    "mark scheme": ("Five points for the isoperimetric", "the mark scheme of " + FILE),
+}
+
+
+@pytest.mark.parametrize("secret", LEAKS)
+@pytest.mark.parametrize("name", ["01_first.ipynb", "notes.txt"])
+def test_a_secret_in_a_released_file_is_found(tmp_path, secret, name):
+    lessons = [read(tmp_path, FIRST), read(tmp_path, SECOND, "02_second")]
+    folder = tmp_path / "release/01_first"
+    folder.mkdir(parents=True)
+    line, of = LEAKS[secret]
+    line = next(s for s in (FIRST + SECOND).splitlines() if line in s).removeprefix("# ")
+    cell = nbformat.v4.new_markdown_cell(f"A hint:\n{line}\nand so on.")
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    (folder / name).write_text(nbformat.writes(notebook) if name.endswith("b") else cell.source)
+    found = leaks(folder, lessons[0], lessons, "release/01_first")
+    assert len(found) == 1
+    assert found[0].startswith(f"release/01_first/{name} shows students {of}")
+
+
+def test_what_earlier_lessons_disclose_or_show_is_no_secret(tmp_path):
+    lessons = [read(tmp_path, FIRST), read(tmp_path, SECOND, "02_second")]
+    folder = tmp_path / "release/02_second"
+    folder.mkdir(parents=True)
+    (folder / "built.py").write_text("    surface = width * height\n    return surface\n")
+    assert leaks(folder, lessons[1], lessons, "release/02_second") == []
+
+
+def test_an_answer_that_a_lesson_gives_away_stops_the_build(tmp_path):
+    told = FIRST.replace("# Why do circles win?", "# Hint:\n#\n#     return math.pi * radius**2")
+    with pytest.raises(CourseError, match="01_first.ipynb shows students the solution"):
+        build(make_course(tmp_path, {"01_first": told}), audit="static")
+
+
+# ── trying it ────────────────────────────────────────────────────────────────────────────────
+
+
+def tried(tmp_path, source: str) -> list[str]:
+    """What running the lesson brings to light; the empty notebook has only stubs."""
+    lesson = read(tmp_path, source)
+    stub = "    raise NotImplementedError()\n"
+    empty = re.sub(r" +### BEGIN SOLUTION\n.*?### END SOLUTION\n", stub, source, flags=re.S)
+    release = read(tmp_path / "empty", empty)
+    return try_lesson(lesson, release.notebook, tmp_path).mistakes
+
+
+@pytest.fixture(autouse=True)
+def _room(tmp_path):
+    (tmp_path / "empty").mkdir()
+
+
+def test_a_right_lesson_scores_as_it_should(tmp_path):
+    assert tried(tmp_path, FIRST) == []
+
+
+CAREFUL = """try:
+        area(1, 1)
+    except NotImplementedError:
+        raise KeyError("side") from None"""
+TRIALS = {
+    "a solution that fails": (
+        changed("surface = width * height", "surface = width + height"),
+        "cell test_area: in the solved notebook it raises AssertionError: three by four",
+    ),
+    "points for nothing": (
+        changed('expect("radius 0", circle(0), 0.0)', 'expect("one", 1, 1)'),
+        "cell test_circle_2: an empty notebook earns 20 points",
+    ),
+    "an error that is no stub's": (
+        changed('print(f"pi is', 'area and print(area.__name__[9], f"pi is'),
+        "cell first_shown: in the solved notebook it raises IndexError: string index out of range",
+    ),
+    "an empty notebook that breaks": (
+        changed("print(side, area(side, side))", CAREFUL),
+        "cell first_demo: in an empty notebook it raises KeyError: 'side'",
+    ),
+}
+
+
+@pytest.mark.parametrize("trial", TRIALS)
+def test_a_lesson_that_scores_wrongly_is_told_so(tmp_path, trial):
+    source, sentence = TRIALS[trial]
+    assert f"{FILE}, {sentence}" in tried(tmp_path, source)
