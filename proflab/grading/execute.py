@@ -10,10 +10,10 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_notebook
 
 from proflab.compare import Verdict, show
 from proflab.grading.align import Aligned, Slot, align
+from proflab.grading.handin import notebook_of
 from proflab.grading.key import Key, make_key
 from proflab.grading.runner import (
     PlainRunner,
@@ -267,11 +267,7 @@ def executed_notebook(aligned: Aligned, key: Key) -> NotebookNode:
     """The graded notebook; its cells are the slots', which are filled in afterwards."""
     names = ("kernelspec", "language_info")
     metadata = {name: key.metadata[name] for name in names if name in key.metadata}
-    notebook = new_notebook(metadata=metadata, cells=[slot.cell for slot in aligned.slots])
-    for cell in notebook.cells:
-        cell.pop("id", None)
-    notebook.nbformat_minor = 4  # without cell ids: a student's copy may have lost them
-    return notebook
+    return notebook_of([slot.cell for slot in aligned.slots], metadata)
 
 
 def unanswered(aligned: Aligned, key: Key) -> list[str]:

@@ -17,19 +17,21 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell, new_notebook
+from nbformat.v4 import new_markdown_cell
 
 import proflab
 from proflab.course.layout import Course, CourseError
 from proflab.grading.execute import Graded, grade_notebook
-from proflab.grading.handin import read_handin
+from proflab.grading.handin import notebook_of, read_handin
 from proflab.grading.key import Key, read_key
-from proflab.grading.runner import Limits, PlainRunner, Runner, Submission
+from proflab.grading.plan import Runner, Submission
+from proflab.grading.sandbox import make_runner
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,24 +64,21 @@ def default_jobs() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Grade the class, print a table of scores; 0 unless the input cannot be used."""
     course = Course.find()
-    runner = choose_runner(arguments)
-    rows = grade_class(
-        course,
-        arguments.lesson,
-        runner,
-        students=arguments.student,
-        jobs=arguments.jobs,
-        regrade=arguments.regrade,
-        full=arguments.full,
-    )
+    check_lesson(course, arguments.lesson)
+    isolation = "none" if arguments.no_sandbox else "auto"
+    with closing(make_runner(isolation, arguments.jobs)) as runner:
+        rows = grade_class(
+            course,
+            arguments.lesson,
+            runner,
+            students=arguments.student,
+            jobs=arguments.jobs,
+            regrade=arguments.regrade,
+            full=arguments.full,
+        )
     print_table(rows)
     print(f"Next: proflab report {arguments.lesson}")
     return 0
-
-
-def choose_runner(arguments: argparse.Namespace) -> Runner:
-    """The runner for the isolation that was asked for."""
-    return PlainRunner(Limits())
 
 
 @dataclass(frozen=True)
@@ -252,11 +251,7 @@ def record(course: Course, key: Key, book, done: Done) -> None:
 def placeholder(key: Key, done: Done) -> NotebookNode:
     """The graded notebook of a hand-in in which there was nothing to grade."""
     text = f"# {key.name}: {done.status}\n\nThis hand-in could not be graded: {done.sentence}."
-    cell = new_markdown_cell(text)
-    cell.pop("id", None)
-    notebook = new_notebook(cells=[cell])
-    notebook.nbformat_minor = 4
-    return notebook
+    return notebook_of([new_markdown_cell(text)], {})
 
 
 def write_autograded(course: Course, lesson: str, work: Work, notebook: NotebookNode) -> None:

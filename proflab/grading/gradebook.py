@@ -168,6 +168,11 @@ class Book:
                 penalty = self.penalties._check_late_penalty(notebook, penalty)
                 notebook.late_submission_penalty = penalty
 
+    def students(self) -> list[str]:
+        """The ids of all students that the gradebook knows."""
+        with clear_errors(self.path):
+            return [student.id for student in self.gradebook.students]
+
     def scores(self, assignment: str) -> dict[str, dict[str, float]]:
         """For each student: `auto`, `manual`, `penalty`, `score`, `max_score`, `needs_manual`."""
         with clear_errors(self.path):

@@ -83,7 +83,17 @@ def parse_handin(text: str, name: str) -> HandIn:
     if len(cells) > MAX_CELLS:
         sentence = f"{name} has {len(cells):,} cells, more than {MAX_CELLS:,}"
         return HandIn(None, "unreadable", sentence)
-    return HandIn(new_notebook(cells=[c for c in map(rebuilt, cells) if c is not None]))
+    return HandIn(notebook_of([c for c in map(rebuilt, cells) if c is not None], {}))
+
+
+def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:
+    """A notebook of format 4.4: without cell ids, which a student's copy may have lost."""
+    notebook = new_notebook(metadata=metadata)
+    for cell in cells:
+        cell.pop("id", None)
+    notebook.cells = cells
+    notebook.nbformat_minor = 4
+    return notebook
 
 
 def rebuilt(cell: Any) -> NotebookNode | None:
@@ -98,7 +108,6 @@ def rebuilt(cell: Any) -> NotebookNode | None:
         return None
     source = source.encode("utf-8", "replace").decode()[:MAX_SOURCE]
     new = maker[kind](source=source)
-    new.pop("id", None)
     metadata = cell.get("metadata")
     marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     if isinstance(marks, dict) and isinstance(marks.get("grade_id"), str):

@@ -104,6 +104,9 @@ class PlainRunner:
         files = gather_files(submission)
         return run_fairly(self._turnstile, lambda: self._turn(files, plan))
 
+    def close(self) -> None:
+        """Nothing is kept between turns."""
+
     def _turn(self, files: dict[str, bytes], plan: Plan) -> Result:
         with tempfile.TemporaryDirectory(prefix="proflab-", ignore_cleanup_errors=True) as name:
             place = Path(name) / "work"
