@@ -29,7 +29,7 @@ if "google.colab" in sys.modules and os.path.basename(os.getcwd()) != "$lesson":
     address = "$archive"
     try:
         with urllib.request.urlopen(address, timeout=60) as reply:
-            archive = tarfile.open(fileobj=io.BytesIO(reply.read()))
+            archive = tarfile.open(fileobj=io.BytesIO(reply.read()), mode="r:gz")
         top = archive.getnames()[0].split("/")[0]
         wanted = (f"{top}/proflab/", f"{top}/release/$lesson/")
         members = [member for member in archive if member.name.startswith(wanted)]

@@ -3,7 +3,7 @@
 The package's sources travel inside the file as compressed text, and an importer finds them there.
 The other way, one flat text of all modules, would need every import rewritten and every name of
 every module to be different; this way `from proflab import nn` and the engine's own imports mean
-what they mean in the course, and a traceback still shows the engine's lines. The importer stands
+what they mean in the course, and a traceback in Jupyter still shows the engine's lines. The importer stands
 first, so that a ProfLab that is installed in another version is not used by accident.
 """
 
@@ -34,13 +34,16 @@ def _carry_engine(packed):
     class Engine(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         def find_spec(self, name, path=None, target=None):
             if name in sources:
-                return importlib.util.spec_from_loader(name, self, origin=f"<{name}>")
+                return importlib.util.spec_from_loader(name, self, origin=f"carried:{name}")
 
         def is_package(self, name):
             return sources[name][0]
 
         def get_source(self, name):
             return sources[name][1]
+
+        def get_code(self, name):
+            return compile(sources[name][1], f"carried:{name}", "exec")
 
     if "proflab" not in sys.modules:
         sys.meta_path.insert(0, Engine())
