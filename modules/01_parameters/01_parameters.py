@@ -425,29 +425,28 @@ expect(
         {"name": "bias", "shape": (1,), "count": 1, "share": 0.25},
     ],
 )
-table = parameter_table(nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 6, bias=False)))
-expect("the largest first", [row["name"] for row in table], ["1.weight", "0.weight"])
-expect("shares", [row["share"] for row in table], [0.75, 0.25])
+two = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 6, bias=False))
+expect("the largest first", [row["name"] for row in parameter_table(two)], ["1.weight", "0.weight"])
+expect("shares", [row["share"] for row in parameter_table(two)], [0.75, 0.25])
 ### BEGIN HIDDEN TESTS
-table = parameter_table(models.LeNet5())
-expect("LeNet-5, ten tensors", len(table), 10)
-expect("its ends", [table[0]["count"], table[-1]["count"]], [48_000, 6])
-expect("its largest share", table[0]["share"], 48_000 / 61_706)
-expect("the sum of its shares", sum(row["share"] for row in table), 1.0)
-table = parameter_table(nn.Conv2d(4, 8, (3, 5), groups=2))
-expect("shapes", [row["shape"] for row in table], [(8, 2, 3, 5), (8,)])
+lenet, conv = models.LeNet5(), nn.Conv2d(4, 8, (3, 5), groups=2)
+expect("LeNet-5, ten tensors", len(parameter_table(lenet)), 10)
+expect("its largest", parameter_table(lenet)[0]["count"], 48_000)
+expect("its largest share", parameter_table(lenet)[0]["share"], 48_000 / 61_706)
+expect("the sum of its shares", sum(row["share"] for row in parameter_table(lenet)), 1.0)
+expect("shapes", [row["shape"] for row in parameter_table(conv)], [(8, 2, 3, 5), (8,)])
 equal = doubles.Weights(b=Tensor.meta((2, 2)), c=Tensor.meta((9,)), a=Tensor.meta((4,)))
 expect("equal counts", [row["name"] for row in parameter_table(equal)], ["c", "b", "a"])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_parameter_table_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 wte = Tensor.meta((6, 2))
-tied = parameter_table(doubles.Weights(norm=Tensor.meta((4,)), wte=wte, head=wte))
-expect("one row for two names", [row["name"] for row in tied], ["wte", "norm"])
+tied = doubles.Weights(norm=Tensor.meta((4,)), wte=wte, head=wte)
+expect("one row for two names", [row["name"] for row in parameter_table(tied)], ["wte", "norm"])
 expect("a ReLU has no rows", parameter_table(nn.ReLU()), [])
 expect_raises("a list is no model", lambda: parameter_table([1, 2]), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("shares of tied weights", [row["share"] for row in tied], [0.75, 0.25])
+expect("shares of tied weights", [row["share"] for row in parameter_table(tied)], [0.75, 0.25])
 expect("a Tensor has no rows", parameter_table(Tensor([1.0])), [])
 frozen = nn.Linear(4, 2)
 frozen.weight.requires_grad = False
@@ -597,19 +596,15 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_reflect_deployment", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
-wide = reflect_deployment(7_000_000_000, 4, memory_gb=24)
-half = reflect_deployment(7_000_000_000, 2, memory_gb=24)
-expect("7 billion, float32, 24 GB", wide, {"model_mb": 28e9 / 1024**2, "fits": False})
-expect("7 billion, float16, 24 GB", half, {"model_mb": 14e9 / 1024**2, "fits": True})
+expect("float32", reflect_deployment(2**30, 4, 3), {"model_mb": 4096.0, "fits": False})
+expect("float16", reflect_deployment(2**30, 2, 3), {"model_mb": 2048.0, "fits": True})
 expect_raises("no memory", lambda: reflect_deployment(10, 4, 0), ValueError)
 ### BEGIN HIDDEN TESTS
-tiny = reflect_deployment(7_000_000_000, 0.5, 3)
-expect("7 billion, 4 bits, 3 GB", tiny, {"model_mb": 3.5e9 / 1024**2, "fits": False})
-expect("full to the last byte", reflect_deployment(1024**3, 2, 2)["fits"], True)
-expect("one byte too many", reflect_deployment(1024**3 + 1, 1, 1)["fits"], False)
+expect("4 bits", reflect_deployment(7 * 2**30, 0.5, 3), {"model_mb": 3584.0, "fits": False})
+expect("full to the last byte", reflect_deployment(2**30, 2, memory_gb=2)["fits"], True)
+expect("one byte too many", reflect_deployment(2**30 + 1, 1, memory_gb=1)["fits"], False)
 expect("over 10⁹, under 1024³ bytes", reflect_deployment(1_050_000_000, 1, 1)["fits"], True)
-small = reflect_deployment(11_689_512, 1, 1 / 64)
-expect("ResNet-18, int8, 16 MB", small, {"model_mb": 11_689_512 / 1024**2, "fits": True})
+expect("16 MB", reflect_deployment(11_689_512, 1, 1 / 64)["model_mb"], 11_689_512 / 1024**2)
 expect_raises("negative memory", lambda: reflect_deployment(10, 4, -0.5), ValueError)
 expect_raises("no bytes a parameter", lambda: reflect_deployment(10, 0, 1), ValueError)
 expect_raises("negative bytes", lambda: reflect_deployment(10, -2, 1), ValueError)

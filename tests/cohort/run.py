@@ -1,0 +1,189 @@
+"""Runs a lesson's cohort: forks the solved lesson, replaces one exercise, judges its test cells.
+
+A lesson's file, `lesson_NN.py`, holds two dicts, `MUTANTS` (wrong, and must lose points) and
+`ALTERNATES` (right in another style, and must keep all). Each maps an exercise to its entries, and
+an entry's sentence to its code: the body of the function alone, under the solution's own signature,
+or, where it says `def NAME`, `class NAME` or `NAME =` itself, the whole of it. `HELPERS`, if there,
+is code that all entries can use, so that each differs from the solution in one thing only.
+
+The statements are executed as the grader does it, and judged as the grader does it, but without
+its isolation: what attacks the grader does not belong here.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import re
+import textwrap
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from proflab.course.layout import Course
+from proflab.course.notebook import Cell, read_module
+from proflab.grading.split import Answer, Step, TestCell, split
+from proflab.plain import NotPlain, dumps, loads, plain
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Case:
+    """How a case of a test cell ended; `reason` and `diagnosis` say why it failed."""
+
+    cell: str
+    label: str
+    passed: bool
+    reason: str = ""
+    diagnosis: str = ""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A lesson with its solutions executed: its names, its exercises' code, its test cells."""
+
+    name: str
+    scope: dict[str, Any]
+    solutions: dict[str, str]
+    tests: dict[str, list[TestCell]]
+    helpers: str
+
+    def cell_points(self) -> dict[str, float]:
+        """Each test cell's points."""
+        return {cell.name: cell.points for cells in self.tests.values() for cell in cells}
+
+
+def lessons() -> list[str]:
+    """The lessons that have a cohort, as `lesson_NN` names them."""
+    return sorted(path.stem for path in Path(__file__).parent.glob("lesson_[0-9][0-9].py"))
+
+
+def entries(lesson: str, kind: str) -> dict[str, dict[str, str]]:
+    """The MUTANTS or ALTERNATES of `lesson_NN`: exercise → sentence → code."""
+    return getattr(importlib.import_module(f"cohort.{lesson}"), kind)
+
+
+@cache
+def solved(lesson: str) -> Solved:
+    """Execute the lesson's set-up and solutions, once a process, without demo and test cells."""
+    course = Course(ROOT)
+    name = next(n for n in course.lessons() if n.startswith(lesson.removeprefix("lesson_") + "_"))
+    cells = read_module(course.module(name), name).cells
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    for cell in cells:
+        if cell.role in ("exercise", "given", "free", "setup"):
+            exec(compile(cell.code, cell.name or "cell", "exec"), scope)
+    exercises = {cell.name: cell.source for cell in cells if cell.role == "exercise"}
+    tests = {exercise: _tests(cells, exercise) for exercise in exercises}
+    helpers = getattr(importlib.import_module(f"cohort.{lesson}"), "HELPERS", "")
+    return Solved(name, scope, exercises, tests, helpers)
+
+
+def _tests(cells: list[Cell], exercise: str) -> list[TestCell]:
+    wanted = re.compile(rf"test_{re.escape(exercise)}(_\d+)?")
+    return [
+        split(cell.source, cell.name, cell.points)
+        for cell in cells
+        if cell.role == "test" and wanted.fullmatch(cell.name)
+    ]
+
+
+def stub(solution: str) -> str:
+    """The solution's code as the release has it, with nothing written."""
+    region = r"^( *)### BEGIN SOLUTION.*?### END SOLUTION$"
+    return re.sub(region, r"\1raise NotImplementedError()", solution, flags=re.S | re.M)
+
+
+def complete(exercise: str, code: str, solution: str) -> str:
+    """An entry's code as a whole cell: a bare body gets the solution's signature."""
+    code = textwrap.dedent(code).strip("\n")
+    if re.search(rf"^(def|class) {exercise}\b|^{exercise}\s*=", code, re.M):
+        return code
+    function = next(n for n in ast.parse(solution).body if isinstance(n, ast.FunctionDef))
+    head = ast.unparse(ast.FunctionDef(function.name, function.args, [ast.Pass()], [], lineno=1))
+    return head.replace("\n    pass", "") + "\n" + textwrap.indent(code, "    ")
+
+
+def judge(lesson: Solved, exercise: str, code: str) -> list[Case]:
+    """Every case of the exercise's test cells, in a fork of the solved lesson with `code` in it."""
+
+    def replaced() -> list[Case]:
+        exec(compile(lesson.helpers + "\n" + code, exercise, "exec"), lesson.scope)
+        return [case for cell in lesson.tests[exercise] for case in _run(cell, lesson.scope)]
+
+    return _in_fork(replaced)
+
+
+def judge_all(lesson: Solved, codes: dict[str, str]) -> list[Case]:
+    """Every case of the lesson, with all of these exercises replaced at once."""
+
+    def replaced() -> list[Case]:
+        for exercise, code in codes.items():
+            exec(compile(code, exercise, "exec"), lesson.scope)
+        cells = [cell for cells in lesson.tests.values() for cell in cells]
+        return [case for cell in cells for case in _run(cell, lesson.scope)]
+
+    return _in_fork(replaced)
+
+
+def points(cases: list[Case], lesson: Solved) -> float:
+    """The points that these cases are worth: a cell's, when all its cases passed."""
+    failed = {case.cell for case in cases if not case.passed}
+    cells = {case.cell for case in cases}
+    return sum(lesson.cell_points()[cell] for cell in cells - failed)
+
+
+def _run(cell: TestCell, scope: dict[str, Any]) -> list[Case]:
+    cases = []
+    for block in cell.blocks:
+        for step, answer in zip(block.steps, block.answers, strict=True):
+            if answer is None:
+                try:
+                    exec(step.code, scope)
+                except Exception as error:
+                    cases.append(Case(cell.name, "set-up", False, repr(error)))
+                    return cases
+            else:
+                verdict = _ask(step, answer, scope)
+                cases.append(
+                    Case(cell.name, answer.label, verdict.passed, verdict.reason, verdict.diagnosis)
+                )
+    return cases
+
+
+def _ask(step: Step, answer: Answer, scope: dict[str, Any]):
+    try:
+        value = eval(step.code, scope)
+    except Exception as error:
+        return answer.judge_raised([kind.__name__ for kind in type(error).__mro__], str(error))
+    try:
+        return answer.judge_value(loads(dumps(plain(value))))
+    except NotPlain as error:
+        return answer.judge_raised(["NotPlain"], str(error))
+
+
+def _in_fork(action: Callable[[], list[Case]]) -> list[Case]:
+    """What `action` returns in a forked child, so that nothing it does is left here."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            rows = [list(vars(case).values()) for case in action()]
+            data = dumps(rows)
+        except BaseException:
+            data = dumps(traceback.format_exc())
+        with os.fdopen(writer, "wb") as pipe:
+            pipe.write(data)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        rows = loads(pipe.read())
+    os.waitpid(child, 0)
+    if isinstance(rows, str):
+        raise RuntimeError(f"the entry's own code is at fault:\n{rows}")
+    return [Case(*row) for row in rows]

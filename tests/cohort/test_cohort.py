@@ -1,0 +1,87 @@
+"""Every mutant loses points, every alternate keeps them, and no cheap cheat earns one."""
+
+from __future__ import annotations
+
+import pytest
+
+from cohort.run import complete, entries, judge, judge_all, lessons, points, solved, stub
+
+EXERCISES = [(lesson, name) for lesson in lessons() for name in solved(lesson).solutions]
+# What an entry with a slip of the pen raises: it would be "caught" without testing anything.
+SLIPS = ("NameError", "SyntaxError", "UnboundLocalError", "ImportError")
+CONSTANTS = ("0", "1", "1.0", "None", "True", "False", "''", "[]", "{}", "float('nan')", "10**6")
+
+each_exercise = pytest.mark.parametrize("lesson, exercise", EXERCISES)
+
+
+@each_exercise
+def test_the_solution_keeps_all_points(lesson, exercise):
+    cases = judge(solved(lesson), exercise, solved(lesson).solutions[exercise])
+    assert [case for case in cases if not case.passed] == []
+
+
+@each_exercise
+def test_mutants_lose_points(lesson, exercise):
+    survivors, slips = [], []
+    for sentence, code in entries(lesson, "MUTANTS")[exercise].items():
+        code = complete(exercise, code, solved(lesson).solutions[exercise])
+        failed = [case for case in judge(solved(lesson), exercise, code) if not case.passed]
+        survivors += [] if failed else [sentence]
+        slips += [(sentence, c.reason) for c in failed if c.reason.startswith(SLIPS)]
+    assert survivors == []
+    assert slips == []
+
+
+@each_exercise
+def test_alternates_keep_points(lesson, exercise):
+    lost = {}
+    for sentence, code in entries(lesson, "ALTERNATES")[exercise].items():
+        code = complete(exercise, code, solved(lesson).solutions[exercise])
+        failed = [case for case in judge(solved(lesson), exercise, code) if not case.passed]
+        if failed:
+            lost[sentence] = failed
+    assert lost == {}
+
+
+@each_exercise
+def test_there_are_enough_entries(lesson, exercise):
+    assert len(entries(lesson, "MUTANTS")[exercise]) >= 3
+    assert len(entries(lesson, "ALTERNATES")[exercise]) >= 2
+
+
+@each_exercise
+def test_an_empty_exercise_earns_nothing(lesson, exercise):
+    code = stub(solved(lesson).solutions[exercise])
+    assert "NotImplementedError" in code
+    assert points(judge(solved(lesson), exercise, code), solved(lesson)) == 0
+
+
+@each_exercise
+def test_no_constant_earns_anything(lesson, exercise):
+    """Neither a usual constant, nor the right answer to one of the cases, nor always raising."""
+    wanted = [
+        repr(answer.expected)
+        for cell in solved(lesson).tests[exercise]
+        for _, answer in cell.answers
+        if answer.call == "expect"
+    ]
+    bodies = [f"return {value}" for value in dict.fromkeys((*CONSTANTS, *wanted))]
+    for body in (*bodies, "raise ValueError('no')"):
+        code = f"def {exercise}(*args, **kwargs):\n    {body}"
+        assert points(judge(solved(lesson), exercise, code), solved(lesson)) == 0, body
+
+
+@pytest.mark.parametrize("lesson", lessons())
+def test_an_empty_notebook_scores_0_and_a_solved_one_100(lesson):
+    solutions = solved(lesson).solutions
+    empty = {name: stub(code) for name, code in solutions.items()}
+    assert points(judge_all(solved(lesson), empty), solved(lesson)) == 0
+    assert points(judge_all(solved(lesson), solutions), solved(lesson)) == 100
+
+
+@pytest.mark.parametrize("constant", CONSTANTS)
+@pytest.mark.parametrize("lesson", lessons())
+def test_a_notebook_of_constants_scores_0(lesson, constant):
+    code = f"(*args, **kwargs):\n    return {constant}"
+    constants = {name: f"def {name}{code}" for name in solved(lesson).solutions}
+    assert points(judge_all(solved(lesson), constants), solved(lesson)) == 0
