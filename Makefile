@@ -1,0 +1,97 @@
+# ProfLab: `make demo` and `make test` set up all that they need on a fresh clone.
+#
+# What may be set on the command line: PYTHON=python3.12 (which Python makes .venv), LESSON=…,
+# JOBS=N (how many processes test).
+
+LESSON ?= 01_parameters
+JOBS ?= 2
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SYSTEM := $(VENV)/.system
+
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+export MPLBACKEND ?= Agg
+
+.DEFAULT_GOAL := help
+.PHONY: help setup system demo test lab build grade report lint format bench soak pins clean FORCE
+
+help:  ## this list
+	@echo "make demo and make test work on a fresh clone; the rest is for daily use."
+	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+# ── set-up ──────────────────────────────────────────────────────────────────────────────────
+
+setup: $(READY) $(SYSTEM)  ## the environment in .venv: pinned packages, this one editable
+
+# Another Python than the environment's was asked for: make the environment anew.
+ifdef PYTHON
+ifneq ($(shell $(PYTHON) -V 2>&1),$(shell $(BIN)/python -V 2>&1))
+$(READY): FORCE
+endif
+endif
+
+$(READY): requirements.txt pyproject.toml
+	@.ci/environment $(VENV) $(PYTHON)
+	@touch $@
+
+# Tried once an environment; `make system` tries again.
+$(SYSTEM): $(READY)
+	@.ci/system
+	@touch $@
+
+system:  ## bubblewrap and Chromium, where this account may install them
+	@.ci/system
+
+# ── the course ──────────────────────────────────────────────────────────────────────────────
+
+demo: setup  ## build the course, grade the sample class, write the page of results
+	@.ci/demo $(LESSON)
+
+build: $(READY)  ## make source/ and release/ from modules/
+	@proflab build
+
+grade: setup  ## grade what lies in submitted/ (LESSON=01_parameters)
+	@proflab grade $(LESSON)
+
+report: $(READY)  ## write the page of results
+	@proflab report $(LESSON)
+
+lab: $(READY)  ## JupyterLab, with nbgrader's formgrader under /formgrader/manage_assignments
+	@jupyter lab
+
+# ── its checks ──────────────────────────────────────────────────────────────────────────────
+
+test: setup  ## lint, generated files in step, all tests: under ten minutes on two cores
+	@status=0; \
+	$(MAKE) --no-print-directory lint || status=1; \
+	proflab build --check || status=1; \
+	python -m pytest -n $(JOBS) || status=1; \
+	exit $$status
+
+lint: $(READY)  ## ruff: mistakes and format
+	@ruff check . && ruff format --check .
+
+format: $(READY)  ## let ruff mend what it can
+	@ruff check --fix . ; ruff format .
+
+bench: setup  ## every figure that the documents quote: one script each, one table each
+	@for script in benchmarks/bench_*.py; do echo "── $$script"; python $$script || exit 1; done
+
+soak: setup  ## what takes longer than `make test` allows
+	@python -m pytest -m soak
+
+# The oldest supported Python decides: what installs on it has wheels for the newer ones, too.
+pins: PYTHON ?= python3.11
+pins:  ## renew requirements.txt: install pyproject's extras afresh, freeze what came
+	@.ci/pins $(PYTHON) > requirements.txt.new && mv requirements.txt.new requirements.txt
+
+clean:  ## remove the environment and everything generated but source/ and release/
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .nbgrader.log
+	rm -rf gradebook.db* report*.html reports
+	find autograded feedback -mindepth 1 ! -name README.md -delete 2>/dev/null || true
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
