@@ -204,6 +204,10 @@ def test_nothing_that_the_build_did_not_make_is_deleted(course, monkeypatch, cap
     [
         (["build", "07"], "there is no lesson '07' in modules/: 01_first, 02_second"),
         (["build", "--through", "1"], "--through N and -o FOLDER go together"),
+        (
+            ["build", "1", "--through", "1", "-o", "t"],
+            "--through N takes all lessons up to N: name no other",
+        ),
     ],
 )
 def test_an_argument_that_cannot_be_used_gets_one_sentence(
@@ -229,4 +233,16 @@ def test_a_file_that_the_build_makes_may_not_stand_in_modules(course):
 def test_what_nbgrader_refuses_is_told_in_a_sentence(course):
     (course.root / "jupyter_config.py").write_text("c.ClearSolutions.code_stub = {'R': 'fail()'}")
     with pytest.raises(CourseError, match="nbgrader could not make the release of 01_first: .*pyt"):
+        build(course, audit="static")
+
+
+def test_a_mistake_in_another_lesson_that_could_hide_a_leak_stops_the_build(course):
+    write_lesson(course.root, "02_second", SECOND.replace("### END SOLUTION", ""))
+    with pytest.raises(CourseError, match="02_second.py, cell volume: ### BEGIN SOLUTION without"):
+        build(course, ["01_first"], audit="static")
+
+
+def test_a_solution_that_needs_what_no_cell_defines_stops_the_build(course):
+    write_lesson(course.root, "01_first", FIRST.replace("return surface", "return surface * SCALE"))
+    with pytest.raises(CourseError, match="01_first.py, cell area: SCALE is used and defined no"):
         build(course, audit="static")

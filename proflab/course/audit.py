@@ -29,7 +29,7 @@ _PICTURE = re.compile(r"!\[[^]]*\]\(\s*<?([^)\s>]+)|<img[^>]*?\ssrc=[\"']([^\"']
 
 def lesson_mistakes(lesson: Lesson, folder: Path, built: Iterable[str] = ()) -> list[str]:
     """The mistakes in one lesson; `folder` holds its pictures, `built` is what built.py offers."""
-    mistakes = [*_metadata(lesson), *_delimiters(lesson)]
+    mistakes = [*_metadata(lesson), *delimiter_mistakes(lesson)]
     if mistakes:  # what follows reads cells that these rules hold for
         return mistakes
     mistakes += [*_python(lesson), *_grammar(lesson), *_exercise_names(lesson)]
@@ -116,7 +116,8 @@ def _metadata(lesson: Lesson) -> Iterator[str]:
             yield f"{cell.where}: a cell that the student fills in must not be locked"
 
 
-def _delimiters(lesson: Lesson) -> Iterator[str]:
+def delimiter_mistakes(lesson: Lesson) -> Iterator[str]:
+    """Solution, hidden and mark-scheme regions that do not end, or stand in the wrong cell."""
     for cell in lesson.cells:
         try:
             found = {pair: regions(cell.source, pair) for pair in _PLACES}

@@ -18,7 +18,12 @@ from pathlib import Path
 from typing import Literal
 
 from proflab.course.assemble import MADE_BY, render
-from proflab.course.audit import course_mistakes, lesson_mistakes, release_mistakes
+from proflab.course.audit import (
+    course_mistakes,
+    delimiter_mistakes,
+    lesson_mistakes,
+    release_mistakes,
+)
 from proflab.course.collect import Collection, collect
 from proflab.course.layout import Course, CourseError
 from proflab.course.leaks import leaks
@@ -53,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     course = Course.find()
     if bool(arguments.through) != bool(arguments.output):
         raise CourseError("--through N and -o FOLDER go together")
+    if arguments.through and arguments.lessons:
+        raise CourseError("--through N takes all lessons up to N: name no other")
     if arguments.through:
         from proflab.course.through import class_tree
 
@@ -160,14 +167,15 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> None:
 
     mistakes = course_mistakes(plan.lessons)
     chosen = [lesson for lesson in plan.lessons if lesson.name in plan.wanted]
+    for lesson in plan.lessons:
+        mistakes += delimiter_mistakes(lesson)  # also of others: their secrets must be known
     for lesson in chosen:
         folder = plan.course.module(lesson.name).parent
         earlier = plan.before(lesson.name)
         built = collect(earlier)
         plan.built[lesson.name] = built
         mistakes += lesson_mistakes(lesson, folder, built.names)
-        together = collect([*earlier, lesson]).notes
-        mistakes += [f"modules/: {note}" for note in together if note not in built.notes]
+        mistakes += collect([*earlier, lesson]).notes
     _raise(mistakes)
     for lesson in tqdm(chosen, desc="building", disable=None, leave=False):
         _make_lesson(plan, lesson, work, audit)

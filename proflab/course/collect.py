@@ -28,9 +28,10 @@ BUILT = "built"
 
 @dataclass(frozen=True)
 class Statement:
-    """A top-level statement that may go into the file."""
+    """A top-level statement that may go into the file. `where` names its cell in messages."""
 
     lesson: str
+    where: str
     node: ast.stmt
     text: str
     required: bool
@@ -109,10 +110,10 @@ def _cell_statements(
         result.notes.append(str(error))
         text = f"# The cell {cell.name} is no Python that can be read.\n"
         text += f"def {cell.name}(*args, **kwargs):\n    raise NotImplementedError()"
-        return [Statement(lesson, ast.parse(text).body[0], text, True)]
+        return [Statement(lesson, cell.where, ast.parse(text).body[0], text, True)]
     wanted = cell.role != "free" or (metadata_lost and not _EXPECT & used_names(nodes))
     return [
-        Statement(lesson, node, text, wanted and _is_definition(node))
+        Statement(lesson, cell.where, node, text, wanted and _is_definition(node))
         for node, text in _written(cell.code.splitlines(), nodes)
     ]
 
@@ -192,7 +193,8 @@ def _needed(candidates: list[Statement], result: Collection) -> list[Statement]:
             settled |= candidates[providers[-1]].binds
             wanted |= candidates[providers[-1]].uses
         elif not any("*" in s.binds for s in (*result.statements, *candidates)):
-            result.notes.append(f"{candidates[0].lesson} uses {name}, which is defined nowhere")
+            user = next(i for i in sorted(chosen) if name in candidates[i].uses)
+            result.notes.append(f"{candidates[user].where}: {name} is used and defined nowhere")
     return [s for index, s in enumerate(candidates) if index in chosen]
 
 
@@ -230,11 +232,10 @@ def _is_stub(node: ast.stmt) -> bool:
 
 def _note_clashes(result: Collection) -> None:
     """Say where two lessons give one name two meanings: the file can hold the last one only."""
-    texts: dict[str, tuple[str, str]] = {}
+    firsts: dict[str, Statement] = {}
     for statement in result.statements:
-        for name in sorted(statement.binds):
-            lesson, text = texts.get(name, (statement.lesson, statement.text))
-            if text != statement.text and name not in ("*", "annotations"):
-                place = f"{lesson} and {statement.lesson}" if lesson != statement.lesson else lesson
-                result.notes.append(f"{name} is defined twice, in {place}: the last one counts")
-            texts[name] = (statement.lesson, statement.text)
+        for name in sorted(statement.binds - {"*", "annotations"}):
+            first = firsts.setdefault(name, statement)
+            if first.text != statement.text:
+                place = f"in {first.where}; the last one counts"
+                result.notes.append(f"{statement.where}: {name} has another meaning {place}")

@@ -3,8 +3,8 @@
 The package's sources travel inside the file as compressed text, and an importer finds them there.
 The other way, one flat text of all modules, would need every import rewritten and every name of
 every module to be different; this way `from proflab import nn` and the engine's own imports mean
-what they mean in the course, and a traceback in Jupyter still shows the engine's lines. The importer stands
-first, so that a ProfLab that is installed in another version is not used by accident.
+what they mean in the course, and a traceback in Jupyter still shows the engine's lines. The
+importer stands first, so that a ProfLab installed in another version is not used by accident.
 """
 
 from __future__ import annotations
