@@ -50,11 +50,14 @@ def compare(
         return Verdict(True)
     where, got, wanted, note = difference
     place = f" at {where}" if where else ""
-    reason = note + place if note else "got {}, expected {}{}".format(*show_two(got, wanted), place)
+    if note:
+        return Verdict(False, note + place)
+    diagnosis, amount = diagnose(got, wanted)
     for sentence, value in (mistakes or {}).items():
         if _difference(actual, plain(value), rel, abs, "") is None:
-            return Verdict(False, reason, sentence)
-    return Verdict(False, reason, diagnose(got, wanted) if not note else "")
+            diagnosis = sentence
+    shown = "got {}, expected {}".format(*show_two(got, wanted))
+    return Verdict(False, shown + (f" ({amount})" if amount else "") + place, diagnosis)
 
 
 def compare_between(actual: Any, low: float, high: float) -> Verdict:
@@ -68,8 +71,9 @@ def compare_between(actual: Any, low: float, high: float) -> Verdict:
     if low <= actual <= high:
         return Verdict(True)
     bound = low if actual < low else high
+    diagnosis, amount = diagnose(actual, bound)
     reason = f"got {show(actual)}, expected a number from {show(low)} to {show(high)}"
-    return Verdict(False, reason, diagnose(actual, bound))
+    return Verdict(False, reason + (f" ({amount})" if amount else ""), diagnosis)
 
 
 def compare_raised(raised: list[str], message: str, exception: str) -> Verdict:
@@ -163,65 +167,72 @@ def _dict_difference(actual, expected, rel, abs_, where):
 # ── diagnosis: what a wrong number looks like ────────────────────────────────────────────────
 
 _UNITS = (
-    (1024**2 / 10**6, "10⁶ bytes, where a MB here is 1024² bytes?"),
-    (10**6 / 1024**2, "1024² bytes, where 10⁶ were asked for?"),
-    (1024**3 / 10**9, "10⁹ bytes, where a GB here is 1024³ bytes?"),
-    (10**9 / 1024**3, "1024³ bytes, where 10⁹ were asked for?"),
-    (1000.0, "1000 times too much: milliseconds or thousands, where the unit is larger?"),
-    (0.001, "1000 times too little: seconds, where milliseconds are asked for?"),
-    (1e6, "a million times too much: which unit is asked for?"),
-    (1e-6, "a million times too little: which unit is asked for?"),
-    (1024.0, "1024 times too much: KB, where MB are asked for?"),
-    (1024.0**2, "1024² times too much: bytes, where MB are asked for?"),
-    (1 / 1024.0, "1024 times too little: GB, where MB are asked for?"),
-    (1 / 1024.0**2, "1024² times too little: MB, where bytes are asked for?"),
+    (1024**2 / 10**6, "", "10⁶ bytes, where a MB here is 1024² bytes?"),
+    (10**6 / 1024**2, "", "1024² bytes, where 10⁶ were asked for?"),
+    (1024**3 / 10**9, "", "10⁹ bytes, where a GB here is 1024³ bytes?"),
+    (10**9 / 1024**3, "", "1024³ bytes, where 10⁹ were asked for?"),
+    (1000.0, "1000 times too much", "milliseconds or thousands, where the unit is larger?"),
+    (0.001, "1000 times too little", "seconds, where milliseconds are asked for?"),
+    (1e6, "a million times too much", "a smaller unit than the one that is asked for?"),
+    (1e-6, "a million times too little", "a larger unit than the one that is asked for?"),
+    (1024.0, "1024 times too much", "KB, where MB are asked for?"),
+    (1024.0**2, "1024² times too much", "bytes, where MB are asked for?"),
+    (1 / 1024.0, "1024 times too little", "GB, where MB are asked for?"),
+    (1 / 1024.0**2, "1024² times too little", "MB, where bytes are asked for?"),
 )
 
 
-def diagnose(actual: Any, expected: Any) -> str:
-    """What the wrong number `actual` looks like, as a question; empty when nothing stands out."""
+def diagnose(actual: Any, expected: Any) -> tuple[str, str]:
+    """What the wrong value `actual` looks like, as a question, and by how much it is off.
+
+    The question holds no number of the case, so that a class's answers can be counted by it; both
+    are empty when nothing stands out.
+    """
+    if actual is None:
+        return "is a `return` missing?", ""
+    if isinstance(actual, bool) != isinstance(expected, bool):
+        return "a truth value and a number are two things", ""
     if not (_is_real(actual) and _is_real(expected)):
-        if isinstance(actual, bool) or isinstance(expected, bool):
-            return "a truth value and a number are two things"
-        return "is a `return` missing?" if actual is None else ""
+        return "", ""
     if not (math.isfinite(actual) and math.isfinite(expected)) or actual == 0 or expected == 0:
-        return ""
+        return "", ""
     if actual == -expected:
-        return "the sign is the wrong way round"
+        return "is the sign the wrong way round?", ""
     try:
         ratio = float(Fraction(actual) / Fraction(expected))
     except OverflowError:
-        return ""
-    for factor, sentence in _UNITS:
+        return "", ""
+    for factor, amount, sentence in _UNITS:
         if math.isclose(ratio, factor, rel_tol=2e-5):
-            return sentence
+            return sentence, amount
     return _diagnose_ratio(ratio) or _diagnose_bias(actual, expected)
 
 
-def _diagnose_ratio(ratio: float) -> str:
+def _diagnose_ratio(ratio: float) -> tuple[str, str] | None:
     if math.isclose(ratio, 0.5, rel_tol=1e-9):
-        return "half: multiply-adds, where each counts as two?"
+        return "multiply-adds, where each counts as two?", "half"
     if math.isclose(ratio, 2.0, rel_tol=1e-9):
-        return "twice: is something counted two times?"
+        return "is something counted two times?", "twice"
     if 3 <= ratio <= 65536 and math.isclose(ratio, round(ratio), rel_tol=1e-9):
-        return f"{round(ratio):,} times too many: is the batch counted, or something in a loop?"
+        amount = f"{round(ratio):,} times too many"
+        return "is the batch counted, or something in a loop?", amount
     if ratio > 0 and 3 <= 1 / ratio <= 65536 and math.isclose(1 / ratio, round(1 / ratio)):
-        return f"only one part in {round(1 / ratio):,}: is a dimension left out?"
-    return ""
+        return "is a dimension left out?", f"one part in {round(1 / ratio):,}"
+    return None
 
 
-def _diagnose_bias(actual: float, expected: float) -> str:
+def _diagnose_bias(actual: float, expected: float) -> tuple[str, str]:
     """A layer's weights are a multiple of its biases, so their absence leaves a mark."""
     if not (isinstance(actual, int) and isinstance(expected, int)):
-        return ""
+        return "", ""
     gap = expected - actual
     if abs(gap) == 1:
-        return "off by one"
+        return "is it off by one?", ""
     if gap > 0 and actual % gap == 0:
-        return f"{gap:,} too few: is a bias left out?"
+        return "is a bias left out?", f"{gap:,} too few"
     if gap < 0 and expected % -gap == 0:
-        return f"{-gap:,} too many: is a bias counted that is not there?"
-    return ""
+        return "is a bias counted that is not there?", f"{-gap:,} too many"
+    return "", ""
 
 
 # ── how a value is shown ─────────────────────────────────────────────────────────────────────

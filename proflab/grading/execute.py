@@ -291,8 +291,7 @@ def name_outcome(graded: Graded, aligned: Aligned, result: Result) -> None:
         graded.status = "tampered"
     elif aligned.recovered:
         graded.status = "metadata recovered"
-        names = ", ".join(aligned.recovered)
-        sentences.append(
-            f"the notebook had lost its grading metadata, which was recovered: {names}"
-        )
+        count = len(aligned.recovered)
+        how = "by text, name and place"
+        sentences.append(f"{count} cells had lost their grading metadata and were recognised {how}")
     graded.sentence = "; ".join(sentences)

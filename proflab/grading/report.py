@@ -102,6 +102,16 @@ class Summary:
     statuses: dict[str, int] = field(default_factory=dict)
 
     @property
+    def unusual(self) -> list[Student]:
+        """Submissions whose outcome a person should know of."""
+        return [s for s in self.students if s.status not in CLEAN]
+
+    @property
+    def unmarked(self) -> list[Student]:
+        """Submissions with an answer that waits for a person's mark."""
+        return [s for s in self.students if s.needs_manual]
+
+    @property
     def to_look_at(self) -> list[Student]:
         """Submissions that need a person."""
         return [s for s in self.students if s.status not in CLEAN or s.needs_manual]
@@ -177,10 +187,15 @@ def make_student(
     marks: dict[str, bool | None] = {}
     for exercise in exercises:
         cases = [case for cell in exercise.cells for case in by_cell.get(cell, [])]
-        marks[exercise.name] = all(case.passed for case in cases) if cases else None
+        written = [case for case in cases if not unwritten(case)]
+        marks[exercise.name] = all(case.passed for case in cases) if written else None
         exercise.attempted += bool(cases)
         exercise.passed += bool(marks[exercise.name])
-    failed = [c for c in outcome.cases if not c.passed and not (public and c.hidden)]
+    failed = [
+        case
+        for case in outcome.cases
+        if not case.passed and not unwritten(case) and not (public and case.hidden)
+    ]
     return Student(
         name,
         score["auto"],
@@ -192,6 +207,11 @@ def make_student(
         marks,
         failed,
     )
+
+
+def unwritten(case: CaseResult) -> bool:
+    """Whether a case failed because its exercise is still the stub."""
+    return not case.passed and "NotImplementedError" in case.reason
 
 
 def diagnoses(
