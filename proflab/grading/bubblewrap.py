@@ -105,7 +105,8 @@ def zygote_environment(threads: int) -> dict[str, str]:
     libraries = ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMEXPR")
     counts = {f"{name}_NUM_THREADS": str(threads) for name in libraries}
     home = student_environment(Path(SCRATCH, "work"))
-    return home | counts | {"TMPDIR": f"{SCRATCH}/tmp"}
+    # PYTHONPATH is for the Pythons that a student starts: the zygote itself takes no notice.
+    return home | counts | {"TMPDIR": f"{SCRATCH}/tmp", "PYTHONPATH": LIBRARY}
 
 
 def system_binds() -> tuple[list[str], list[tuple[str, str]]]:

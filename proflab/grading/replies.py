@@ -6,6 +6,7 @@ Nothing here may raise, or take more time and memory than its limits say, for an
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from proflab.grading.plan import MB, Reply
@@ -19,6 +20,7 @@ MAX_ITEMS = 8_000_000
 MAX_KEYS = 10_000
 MAX_INT_DIGITS = 256
 MAX_DEPTH = 32
+JSON_MIME = re.compile(r"application/(.*\+)?json")
 CUT_NOTE = "\n… the rest of the output was cut: it was longer than {:,} bytes\n"
 
 
@@ -114,7 +116,7 @@ def read_output(output: Any) -> dict | None:
         return {"output_type": kind, **names, "traceback": lines}
     if kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
         values = {text(mime, 100): value for mime, value in output["data"].items()}
-        data = {mime: fit(value) for mime, value in values.items() if storable(value)}
+        data = {mime: fit(value) for mime, value in values.items() if storable(mime, value)}
         rebuilt = {"output_type": kind, "data": data, "metadata": {}}
         if kind == "execute_result":
             count = output.get("execution_count")
@@ -124,8 +126,13 @@ def read_output(output: Any) -> dict | None:
     return None
 
 
-def storable(value: Any) -> bool:
-    """Whether a mime value is a string, or JSON that is not too deep to be written again."""
+def storable(mime: str, value: Any) -> bool:
+    """Whether a mime value is one that nbformat takes: a string, or JSON where that is its type.
+
+    JSON that is too deep to be written again is none.
+    """
+    if not JSON_MIME.fullmatch(mime):
+        return isinstance(value, str)
     level = [value]
     for _ in range(MAX_DEPTH):
         below: list = []

@@ -1,0 +1,68 @@
+"""What an attack is: the cells that a hostile student hands in, and what must happen.
+
+Every attack is handed in for one exercise, `square_sum(values)`, whose honest answer is the sum of
+squares. Unless it is said otherwise it must pass no case, leave no process and no file, and bring
+back none of the canaries that are planted around it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from proflab.grading.split import TestCell, split
+
+TRIED = "tried"
+HONEST = "def square_sum(values):\n    return sum(v * v for v in values)"
+# The inputs of the hidden block are a secret, too: no later cell may know them.
+HIDDEN_INPUT = "77, 4, 12"
+TEST_SOURCE = f"""
+expect("two numbers", square_sum([1, 2]), 5)
+expect("a float", square_sum([0.5]), 0.25)
+### BEGIN HIDDEN TESTS
+values = [{HIDDEN_INPUT}]
+expect("hidden: three numbers", square_sum(values), 6089)
+### END HIDDEN TESTS
+"""
+
+
+def test_cell() -> TestCell:
+    """The graded cell that every attack faces."""
+    return split(TEST_SOURCE, "test_square_sum", 10)
+
+
+test_cell.__test__ = False
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One hostile submission.
+
+    cells: executed before the test cell; `{course}`, `{port}`, `{socket}`, `{abstract}` and `{nap}`
+    in them stand for the course's folder, a TCP port and two Unix sockets on which the test
+    listens, and a time to sleep by which it finds what is left.
+    after: executed after it.
+    statuses: what the turn may end with.
+    tried: whether the attack lives to print "tried", which shows that its code ran.
+    runner: "roomy", "cpu" (half a CPU second a cell) or "wall" (a second of real time a cell).
+    files: the submission's folder: name → content, or ("link", target), or ("hard link", target).
+    never: further texts that must not come back.
+    always: texts that must come back.
+    """
+
+    name: str
+    cells: tuple[str, ...]
+    after: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ("finished",)
+    tried: bool = True
+    runner: str = "roomy"
+    files: dict[str, str | tuple[str, str]] = field(default_factory=dict)
+    never: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
+
+
+ATTACKS: list[Attack] = []
+
+
+def attack(name: str, *cells: str, **fields) -> None:
+    """Add an attack to the corpus."""
+    ATTACKS.append(Attack(name, cells, **fields))
