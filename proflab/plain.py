@@ -102,7 +102,14 @@ def loads(data: bytes) -> Any:
         return plain(_untag(json.loads(data), 0))
     except NotPlain:
         raise
-    except (ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        RecursionError,
+        MemoryError,
+    ) as error:
         raise NotPlain(f"the reply is not in the reply format ({type(error).__name__})") from None
 
 
