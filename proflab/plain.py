@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ import numpy as np
 MAX_DEPTH = 8
 MAX_BYTES = 16 * 1024**2
 _ARRAY_KINDS = "biufc"
+_ARRAY_DTYPE = re.compile(r"[<|][biufc]\d{1,2}")
+# What taking apart a malformed reply may raise.
+_MALFORMED = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError)
 
 
 class NotPlain(ValueError):
@@ -102,14 +106,7 @@ def loads(data: bytes) -> Any:
         return plain(_untag(json.loads(data), 0))
     except NotPlain:
         raise
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        ArithmeticError,
-        RecursionError,
-        MemoryError,
-    ) as error:
+    except _MALFORMED as error:
         raise NotPlain(f"the reply is not in the reply format ({type(error).__name__})") from None
 
 
@@ -154,11 +151,12 @@ def _untag(data: Any, depth: int) -> Any:
         case ["d", list(items)]:
             return {_untag(key, depth + 1): _untag(item, depth + 1) for key, item in items}
         case ["a", str(dtype), list(shape), str(text)]:
-            return _array(np.dtype(dtype), shape, text)
+            return _array(dtype, shape, text)
     raise NotPlain("the reply holds something that is not in the reply format")
 
 
-def _array(dtype: np.dtype, shape: list, text: str) -> np.ndarray:
-    if dtype.kind not in _ARRAY_KINDS or not all(type(n) is int and n >= 0 for n in shape):
+def _array(dtype: str, shape: list, text: str) -> np.ndarray:
+    # numpy would read far more than this as a dtype, by `ast.literal_eval` among others.
+    if not _ARRAY_DTYPE.fullmatch(dtype) or not all(type(n) is int and n >= 0 for n in shape):
         raise NotPlain("the reply holds an array that is not of numbers")
     return np.frombuffer(base64.b64decode(text, validate=True), dtype).reshape(shape).copy()
