@@ -115,6 +115,13 @@ def test_only_cells_marked_for_comparison_keep_their_output(built):
     assert not any(c.get("outputs") for c in notebook(built, "release", "01_first").cells)
 
 
+def test_nbval_accepts_the_source(built):
+    command = [sys.executable, "-m", "pytest", "-q", "--nbval-lax", "-p", "no:cacheprovider"]
+    place = built.source("01_first")
+    ran = subprocess.run([*command, place.name], cwd=place.parent, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout
+
+
 def test_a_static_build_keeps_the_outputs_of_unchanged_cells(course):
     before = files(course.root)
     build(course, audit="static")

@@ -26,6 +26,8 @@ MARK_SCHEME = ("=== BEGIN MARK SCHEME ===", "=== END MARK SCHEME ===")
 
 COLAB_SETUP = "colab_setup"
 _NOTEBOOK_METADATA = ("kernelspec", "accelerator", "colab")
+# jupytext's notes on blank lines in the text.
+_LAYOUT_OF_TEXT = ("lines_to_next_cell", "lines_to_end_of_cell_marker")
 _FORBIDDEN_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -138,6 +140,9 @@ def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
         raise CourseError(f"{place} names no kernelspec in its header, so Jupyter cannot run it")
     kept["kernelspec"].setdefault("language", "python")
     notebook.metadata = nbformat.from_dict({**kept, "language_info": {"name": "python"}})
+    for cell in notebook.cells:
+        for key in _LAYOUT_OF_TEXT:
+            cell.metadata.pop(key, None)
     set_cell_ids(notebook)
     return Lesson(lesson, place, notebook)
 

@@ -85,20 +85,24 @@ def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
     A cell that has changed since, in `executed`, gets none.
     """
     outputs = {cell.get("id"): cell for cell in executed.cells if cell.cell_type == "code"}
+    number = 0
     for cell in notebook.cells:
         ran = outputs.get(cell["id"])
         if SHOWN_TAG in cell.metadata.get("tags", []) and ran and ran.source == cell.source:
-            cell.outputs = [text for output in ran.outputs if (text := _text_only(output))]
+            number += 1
+            kept = [_text_only(output, number) for output in ran.outputs]
+            cell.outputs = [output for output in kept if output]
+            # nbval refuses a cell that has outputs and was never run.
+            cell.execution_count = number if cell.outputs else None
 
 
-def _text_only(output: NotebookNode) -> NotebookNode | None:
+def _text_only(output: NotebookNode, number: int) -> NotebookNode | None:
     if output.output_type == "stream":
         return output if output.name == "stdout" else None
     text = output.get("data", {}).get("text/plain")
     if text is None:
         return None
-    text = "".join(text)
-    kept = {"output_type": output.output_type, "data": {"text/plain": text}, "metadata": {}}
+    kept = {"output_type": output.output_type, "metadata": {}}
     if output.output_type == "execute_result":
-        kept["execution_count"] = None
-    return nbformat.from_dict(kept)
+        kept["execution_count"] = number
+    return nbformat.from_dict({**kept, "data": {"text/plain": "".join(text)}})
