@@ -231,9 +231,9 @@ def solved(release: dict, solutions: dict[str, str], essay: str | None) -> dict:
     for cell in notebook["cells"]:
         grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
         if grade_id in solutions:
-            cell["source"] = textwrap.dedent(solutions[grade_id]).strip().splitlines(keepends=True)
+            cell["source"] = textwrap.dedent(solutions[grade_id]).strip()
         elif grade_id.startswith("essay") and essay:
-            cell["source"] = essay.strip().splitlines(keepends=True)
+            cell["source"] = essay.strip()
     return notebook
 
 
