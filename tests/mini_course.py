@@ -14,6 +14,7 @@ from pathlib import Path
 
 from proflab.course.layout import Course
 from proflab.course.notebook import Lesson, read_module
+from proflab.course.release import CONFIGURATION
 
 ROOT = Path(__file__).parent.parent
 
@@ -154,7 +155,8 @@ def make_course(root: Path, lessons: dict[str, str] | None = None) -> Course:
         write_lesson(root, name, lesson)
     (root / "pyproject.toml").write_text(PYPROJECT)
     (root / "README.md").write_text("# A mini course\n")
-    shutil.copy(ROOT / "jupyter_config.py", root)
+    for configuration in CONFIGURATION:
+        shutil.copy(ROOT / configuration, root)
     return Course(root)
 
 

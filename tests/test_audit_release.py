@@ -82,6 +82,20 @@ def test_a_secret_in_a_released_file_is_found(tmp_path, secret, name):
     assert found[0].startswith(f"release/01_first/{name} shows students {of}")
 
 
+@pytest.mark.parametrize("form", ["### BEGIN SOLUTION\n{}\n### END SOLUTION", "{}"])
+def test_a_model_answer_stays_secret_in_later_lessons(tmp_path, form):
+    secret = "Because a circle has the shortest edge of all."
+    answer = form.format(secret).replace("\n", "\n# ")
+    start, end = FIRST.index("# An answer."), FIRST.index("# === END MARK SCHEME ===")
+    first = FIRST[:start] + f"# {answer}" + FIRST[end + len("# === END MARK SCHEME ===") :]
+    lessons = [read(tmp_path, first), read(tmp_path, SECOND, "02_second")]
+    folder = tmp_path / "release/02_second"
+    folder.mkdir(parents=True)
+    (folder / "notes.md").write_text(secret)
+    found = leaks(folder, lessons[1], lessons, "release/02_second")
+    assert len(found) == 1 and "notes.md shows students the mark scheme of " + FILE in found[0]
+
+
 def test_what_earlier_lessons_disclose_or_show_is_no_secret(tmp_path):
     lessons = [read(tmp_path, FIRST), read(tmp_path, SECOND, "02_second")]
     folder = tmp_path / "release/02_second"
@@ -145,3 +159,12 @@ TRIALS = {
 def test_a_lesson_that_scores_wrongly_is_told_so(tmp_path, trial):
     source, sentence = TRIALS[trial]
     assert f"{FILE}, {sentence}" in tried(tmp_path, source)
+
+
+def test_settings_that_let_a_secret_through_stop_the_build(tmp_path):
+    course = make_course(tmp_path)
+    with (course.root / "jupyter_config.py").open("a") as settings:
+        settings.write("\nc.ClearHiddenTests.enabled = False\n")
+    with pytest.raises(CourseError, match="shows students the hidden block of .* test_area"):
+        build(course, audit="static")
+    assert not (course.root / "release").exists()

@@ -23,7 +23,6 @@ class Secret:
     """The telling lines of one region that students must not see."""
 
     cell: Cell
-    lesson: str
     kind: str
     lines: tuple[str, ...]
 
@@ -58,16 +57,24 @@ def _sentence(name: str, secret: Secret, text: str, disclosed: set[str]) -> str:
 
 def _secrets(lesson: Lesson, folder: str) -> Iterator[Secret]:
     open_text = _normal("\n".join(_open_lines(lesson)))
-    kinds = {"hidden block": HIDDEN, "mark scheme": MARK_SCHEME}
-    if lesson.name >= folder:
-        kinds["solution"] = SOLUTION
     for cell in lesson.cells:
-        for kind, pair in kinds.items():
-            lines = [line for region in regions(cell.source, pair) for line in _telling(region)]
-            if kind != "solution":
-                lines = [line for line in lines if line not in open_text]
-            if lines:
-                yield Secret(cell, lesson.name, kind, tuple(lines))
+        for kind, lines in _secret_lines(cell).items():
+            if kind == "solution" and lesson.name < folder:
+                continue
+            told = [line for line in _telling(lines) if kind == "solution" or line not in open_text]
+            if told:
+                yield Secret(cell, kind, tuple(told))
+
+
+def _secret_lines(cell: Cell) -> dict[str, list[str]]:
+    """What no student may see of a cell. Of one graded by hand that is all, for it is cleared."""
+    hidden, solution, scheme = (
+        [line for region in regions(cell.source, pair) for line in region]
+        for pair in (HIDDEN, SOLUTION, MARK_SCHEME)
+    )
+    if cell.role == "manual":
+        return {"mark scheme": solution or scheme or cell.source.splitlines()}
+    return {"hidden block": hidden, "solution": solution, "mark scheme": scheme}
 
 
 def _telling(lines: Iterable[str]) -> Iterator[str]:
@@ -80,10 +87,7 @@ def _telling(lines: Iterable[str]) -> Iterator[str]:
 def _open_lines(lesson: Lesson) -> Iterator[str]:
     """What the lesson shows, its regions and the cells graded by hand left out."""
     for cell in lesson.cells:
-        hidden = {
-            line for pair in (SOLUTION, HIDDEN, MARK_SCHEME) for r in regions(cell.source, pair)
-            for line in r
-        }  # fmt: skip
+        hidden = {line for lines in _secret_lines(cell).values() for line in lines}
         if cell.role != "manual":
             yield from (line for line in cell.source.splitlines() if line not in hidden)
 
