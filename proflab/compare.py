@@ -90,6 +90,10 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def _is_finite(value: float) -> bool:
+    return isinstance(value, int) or math.isfinite(value)  # isfinite overflows on a huge int
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
 
@@ -194,7 +198,7 @@ def diagnose(actual: Any, expected: Any) -> tuple[str, str]:
         return "a truth value and a number are two things", ""
     if not (_is_real(actual) and _is_real(expected)):
         return "", ""
-    if not (math.isfinite(actual) and math.isfinite(expected)) or actual == 0 or expected == 0:
+    if not (_is_finite(actual) and _is_finite(expected)) or actual == 0 or expected == 0:
         return "", ""
     if actual == -expected:
         return "is the sign the wrong way round?", ""
