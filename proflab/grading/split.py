@@ -195,9 +195,17 @@ def _case(call: ast.Call, name: str) -> tuple[Step, Answer]:
     if kind == "expect_raises":
         return _raises_case(label, actual, call.args[2], name)
     options = {k.arg: _literal(k.value, name) for k in call.keywords}
+    for option in ("rel", "abs"):
+        if not isinstance(options.get(option, 0.0), (int, float, type(None))):
+            raise GrammarError(_at(name, call, f"{option} must be a number"))
+    mistakes = options.get("mistakes", {})
+    if not (isinstance(mistakes, dict) and all(isinstance(text, str) for text in mistakes)):
+        raise GrammarError(_at(name, call, "mistakes must be a dict of sentences"))
     step = Step("value", ast.unparse(actual))
     if kind == "expect_between":
         low, high = (_literal(node, name) for node in call.args[2:])
+        if not all(isinstance(bound, (int, float)) for bound in (low, high)):
+            raise GrammarError(_at(name, call, "the bounds must be numbers"))
         if not low <= high:
             raise GrammarError(_at(name, call, "the lower bound is above the upper bound"))
         return step, Answer(label, kind, low=low, high=high)
@@ -210,7 +218,13 @@ def _raises_case(
 ) -> tuple[Step, Answer]:
     arguments = action.args if isinstance(action, ast.Lambda) else None
     if arguments is None or any(
-        (arguments.args, arguments.posonlyargs, arguments.kwonlyargs, arguments.vararg)
+        (
+            arguments.args,
+            arguments.posonlyargs,
+            arguments.kwonlyargs,
+            arguments.vararg,
+            arguments.kwarg,
+        )
     ):
         raise GrammarError(_at(name, action, "expect_raises takes `lambda: …` without arguments"))
     known = getattr(builtins, exception.id, None) if isinstance(exception, ast.Name) else None
