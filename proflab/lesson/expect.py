@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from proflab.compare import Verdict, compare, compare_between, compare_raised, show
+from proflab.plain import NotPlain, plain
 
 __all__ = ["expect", "expect_between", "expect_raises"]
 
@@ -28,12 +29,12 @@ def expect(
     `mistakes` maps the sentence that names a misconception to the value that it leads to.
     Raises AssertionError, which says what was got, what was expected and what that looks like.
     """
-    _tell(label, compare(actual, expected, rel, abs, mistakes), show(actual))
+    _tell(label, compare(actual, expected, rel, abs, mistakes), _shown(actual))
 
 
 def expect_between(label: str, actual: float, low: float, high: float) -> None:
     """Check that `low <= actual <= high`; raises AssertionError otherwise."""
-    _tell(label, compare_between(actual, low, high), show(actual))
+    _tell(label, compare_between(actual, low, high), _shown(actual))
 
 
 def expect_raises(label: str, action: Callable[[], Any], exception: type[Exception]) -> None:
@@ -46,10 +47,10 @@ def expect_raises(label: str, action: Callable[[], Any], exception: type[Excepti
     except Exception as error:
         if isinstance(error, NotImplementedError) and exception is not NotImplementedError:
             raise
-        raised, message = [kind.__name__ for kind in type(error).__mro__], str(error)
+        raised, message = [kind.__name__ for kind in type(error).__mro__], _said(error)
     else:
-        raised, message = [], show(value)
-    _tell(label, compare_raised(raised, message, exception.__name__), f"{exception.__name__}")
+        raised, message = [], _shown(value)
+    _tell(label, compare_raised(raised, message, exception.__name__), exception.__name__)
 
 
 def passed_line(label: str, shown: str) -> str:
@@ -61,6 +62,21 @@ def failed_text(label: str, verdict: Verdict) -> str:
     """What a failed case says."""
     hint = f"\n   {verdict.diagnosis}" if verdict.diagnosis else ""
     return f"❌ {label}: {verdict.reason}{hint}"
+
+
+def _shown(value: Any) -> str:
+    """The value as text, without asking it how it wants to be shown."""
+    try:
+        return show(plain(value))
+    except NotPlain:
+        return f"a {type(value).__name__}"
+
+
+def _said(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def _tell(label: str, verdict: Verdict, shown: str) -> None:
