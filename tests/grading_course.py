@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
+import functools
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -16,6 +19,7 @@ from nbformat import NotebookNode
 
 from proflab.course.layout import Course
 from proflab.grading.grade import Row, grade_class
+from proflab.grading.gradebook import Book
 from proflab.grading.runner import PlainRunner
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +35,17 @@ def copy_course(place: Path, students: list[str] | None = None) -> Course:
     for student in sample_class.EXPECTED if students is None else students:
         shutil.copytree(ROOT / "submitted" / student, place / "submitted" / student)
     (place / "submitted").mkdir(exist_ok=True)
+    shutil.copy(empty_gradebook(), place / "gradebook.db")
     return Course(place)
+
+
+@functools.cache
+def empty_gradebook() -> Path:
+    """A gradebook without a row: making one takes a second, copying it none."""
+    path = Path(tempfile.mkdtemp(prefix="proflab-")) / "gradebook.db"
+    atexit.register(shutil.rmtree, path.parent)
+    with Book(path):
+        return path
 
 
 def source() -> NotebookNode:

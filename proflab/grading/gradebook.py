@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -19,7 +21,7 @@ import nbgrader.preprocessors
 from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import Column, MetaData, String, Table, Text, select
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError
 from traitlets.config import Config
 
 from proflab.course.layout import CourseError
@@ -59,6 +61,8 @@ class Book:
 
     def __init__(self, path: Path, config: Config | None = None) -> None:
         self.path = path
+        # nbgrader calls alembic by name, which an environment that is not activated does not find.
+        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         with clear_errors(path):
             course_id = (config or Config()).CourseDirectory.get("course_id", "")
             self.gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
@@ -206,7 +210,7 @@ def clear_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's complaints into one sentence that says what to do."""
     try:
         yield
-    except OperationalError as error:
+    except DatabaseError as error:
         said = str(error.orig)
         if "locked" in said:
             what = "is in use by another program: close it (formgrader, another grading)"
