@@ -7,6 +7,7 @@ before any student code in `zygote.py`. `docs/security.md` says what is defended
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import queue
@@ -29,6 +30,7 @@ from proflab.grading.bubblewrap import (
     unprivileged_user,
     writable_folders,
 )
+from proflab.grading.cgroups import Group
 from proflab.grading.conversation import new_channel
 from proflab.grading.files import gather_files
 from proflab.grading.plan import Limits, Plan, Result, Runner, Submission
@@ -42,6 +44,7 @@ LAUNCH = Path(__file__).with_name("launch.py")
 START_SECONDS = 120.0
 END_SECONDS = 30.0
 TURNS = 200
+NUMBERS = itertools.count()
 DESCRIPTORS = 256
 HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you trust"
 
@@ -177,6 +180,7 @@ class Zygote:
 
     def __init__(self, runner: SandboxRunner, slot: int) -> None:
         self.limits, self.turns, self.usable = runner.limits, 0, True
+        self.group = Group.make(f"{next(NUMBERS)}")
         ours, theirs = socket.socketpair()
         self.control = Channel(ours)
         ours.settimeout(START_SECONDS)
@@ -194,6 +198,9 @@ class Zygote:
                 raise SandboxError(f"the sandbox did not start ({said[:300]})") from None
         self.nested = self.about["nested"]
         ours.settimeout(END_SECONDS)
+        if self.group is not None:
+            # The scratch space counts, and what the zygote has already.
+            self.group.limit(self.group.used() + runner.limits.memory + runner.limits.scratch)
 
     def _launch(
         self, runner: SandboxRunner, slot: int, channel: int, complaints
@@ -203,7 +210,7 @@ class Zygote:
             "bubblewrap": find_bubblewrap(),
             "parent": os.getpid(),
             "user": unprivileged_user(slot),
-            "groups": [],
+            "groups": [self.group.entry] if self.group else [],
             "before": view.before,
             "binds": view.binds,
             "after": view.after,
@@ -251,7 +258,7 @@ class Zygote:
         with init, ours:
             with init_theirs, theirs:
                 self._announce(init_theirs, theirs)
-            body = Body(init, files)
+            body = Body(init, files, self.group)
             try:
                 return Turn(ours, body, self.limits).carry_out(plan)
             finally:
@@ -287,13 +294,19 @@ class Zygote:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        if self.group is not None:
+            self.group.remove()
 
 
 class Body(Family):
     """All processes of one turn: those below its init, which reports who ended and how."""
 
-    def __init__(self, init: socket.socket, files: dict[str, bytes]) -> None:
+    def __init__(
+        self, init: socket.socket, files: dict[str, bytes], group: Group | None = None
+    ) -> None:
         init.settimeout(START_SECONDS)
+        self.group = group
+        self.kills = group.kills() if group else 0
         self.init = Channel(init)
         self.endings: dict[int, int] = {}
         names = [(path, len(data)) for path, data in files.items()]
@@ -324,7 +337,7 @@ class Body(Family):
 
     def starved(self) -> bool:
         """See processes.Body."""
-        return False
+        return self.group is not None and self.group.kills() > self.kills
 
     def close(self) -> None:
         """Let go of init's number."""

@@ -118,7 +118,8 @@ class Turn:
         code: str,
         oracles: Mapping[str, Oracle] | None,
     ) -> Reply:
-        message, blob = conversation.ask({"do": kind, "code": code}, oracles=oracles)
+        request = {"do": kind, "code": code, "calls": oracles is not None}
+        message, blob = conversation.ask(request, oracles=oracles)
         reply = read_reply(message, blob, kind)
         if conversation.interrupted is not None:
             self._note(conversation.interrupted)

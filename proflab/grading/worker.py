@@ -304,7 +304,7 @@ class Worker:
             if request["do"] == "snapshot":
                 self.snapshot(request, sock)
                 continue
-            self.nonce = request["nonce"]
+            self.nonce = request["nonce"] if request.get("calls") else ""
             try:
                 reply, blob = self.doers[request["do"]](request["code"])
             except BaseException as error:  # an interrupt that came late, say
@@ -337,12 +337,12 @@ class Worker:
     def call(self, name: str, *arguments: Any) -> Any:
         """What the grader's double `name` returns for plain `arguments`; RuntimeError if nothing.
 
-        Works only while a test's statement is executed.
+        Works only while a statement of a test with doubles is executed.
         """
         blob = self.dumps(arguments)
         with self.calling:
             if not self.nonce:
-                raise RuntimeError("the grader answers only while a test runs")
+                raise RuntimeError("the grader answers only in a test that has doubles")
             self.channel.send({"nonce": self.nonce, "call": name}, blob)
             answer, blob, _ = self.channel.receive()
         if "refused" in answer:
@@ -405,9 +405,9 @@ def main() -> None:
     """Serve on the socket whose descriptor is the first argument, in the working directory."""
     sock = socket.socket(fileno=int(sys.argv[1]))
     limit([*sys.argv[2:], str(4), "0"])  # 4: no core dumps
-    prepare(os.getcwd())
-    from proflab.plain import dumps, loads
+    from proflab.plain import dumps, loads  # before the folder, whose proflab.py is not ours
 
+    prepare(os.getcwd())
     Worker(dumps, loads).serve(Channel(sock))
 
 

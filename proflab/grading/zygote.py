@@ -13,6 +13,7 @@ import json
 import os
 import resource
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -158,6 +159,7 @@ class Init:
 
     def run(self) -> None:
         """Start the worker, then reap until the grader lets go."""
+        shutil.rmtree(HOME, ignore_errors=True)  # where it is the zygote's own
         for folder in (HOME, TEMPORARY):
             os.makedirs(folder, exist_ok=True)
         self.write_files()

@@ -1,0 +1,263 @@
+"""What a user of a runner notices: replies, outputs, limits, ends. Both runners, one behaviour."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sandboxes import needs_sandbox
+
+from proflab.grading.plan import MB, Limits, Result, RunBlock, RunCell, Submission
+from proflab.grading.runner import PlainRunner
+from proflab.grading.sandbox import SandboxRunner, make_runner
+from proflab.grading.split import Step
+
+HERE = Submission("someone")
+# Generous in real time: only CPU seconds may decide on a busy machine.
+LIMITS = Limits(cell_seconds=1.0, notebook_seconds=30.0, memory=600 * MB, wall_factor=300.0)
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with SandboxRunner(LIMITS) as runner:
+        yield runner
+
+
+@pytest.fixture(params=["plain", pytest.param("sandbox", marks=needs_sandbox)])
+def runner(request):
+    if request.param == "plain":
+        return PlainRunner(LIMITS)
+    return request.getfixturevalue("sandbox")
+
+
+def block(*steps: tuple[str, str], hidden: bool = False, oracles=None) -> RunBlock:
+    return RunBlock(hidden, tuple(Step(*step) for step in steps), oracles)
+
+
+def values(result: Result, item: int) -> list:
+    return [reply.value for reply in result.replies[item]]
+
+
+def text(result: Result, item: int) -> str:
+    return "".join(o.get("text", "") for o in result.replies[item][0].outputs)
+
+
+def test_cells_and_steps_share_one_namespace(runner):
+    plan = (
+        RunCell("def f(x):\n    return 2 * x"),
+        block(("setup", "y = f(4)"), ("value", "y"), ("raises", "f(None)")),
+        RunCell("print(y)"),
+    )
+    result = runner.run(HERE, plan)
+    assert (result.status, result.sentence) == ("finished", "")
+    assert result.replies[1][1].value == 8
+    assert result.replies[1][2].state == "raised"
+    assert result.replies[1][2].raised[:2] == ["TypeError", "Exception"]
+    assert text(result, 2) == "8\n"
+
+
+def test_values_come_back_exactly(runner):
+    plan = (RunCell("import numpy as np"), block(("value", "[0.1, 2**70, {'a': (1j, None)}]"),
+            ("value", "np.arange(6.0).reshape(2, 3)")))  # fmt: skip
+    replies = runner.run(HERE, plan).replies[1]
+    assert replies[0].value == [0.1, 2**70, {"a": (1j, None)}]
+    assert np.array_equal(replies[1].value, np.arange(6.0).reshape(2, 3))
+
+
+def test_what_is_no_plain_data_is_refused_with_a_sentence(runner):
+    reply = runner.run(HERE, (block(("value", "object()")),)).replies[0][0]
+    assert reply.state == "refused"
+    assert "object" in reply.message
+
+
+def test_cells_behave_as_in_jupyter(runner):
+    plan = (
+        RunCell("%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);"),
+        RunCell("import asyncio\nawait asyncio.sleep(0)\n{'a': 1}"),
+        RunCell("lines = !echo one\nprint(lines)\n!echo two"),
+        RunCell("input('?')"),
+        RunCell("1 / 0"),
+        RunCell("exit()\nprint('on')"),
+    )
+    result = runner.run(HERE, plan)
+    assert result.status == "finished"
+    kinds = [[o["output_type"] for o in replies[0].outputs] for replies in result.replies]
+    assert "image/png" in result.replies[0][0].outputs[0]["data"]
+    assert result.replies[1][0].outputs[0]["data"]["text/plain"] == "{'a': 1}"
+    assert text(result, 2) == "['one']\ntwo\n"
+    assert result.replies[3][0].outputs[0]["ename"] == "EOFError"
+    assert kinds[4] == ["error"]
+    assert text(result, 5).endswith("on\n")
+
+
+def test_a_hidden_block_changes_nothing_later_and_its_outputs_are_dropped(runner):
+    plan = (
+        RunCell("state = [1]"),
+        block(("setup", "state.append(2); print('secret')"), ("value", "state"), hidden=True),
+        RunCell("state.append(3)\nprint(state)"),
+        block(("value", "state"), hidden=True),
+    )
+    result = runner.run(HERE, plan)
+    assert values(result, 1)[1] == [1, 2]
+    assert values(result, 3) == [[1, 3]]
+    assert text(result, 2) == "[1, 3]\n"
+    assert all(not reply.outputs for item in (1, 3) for reply in result.replies[item])
+
+
+def test_too_much_cpu_time_is_stopped_like_a_button_would_and_the_rest_goes_on(runner):
+    plan = (RunCell("while True: pass"), RunCell("print('next')"), block(("value", "7")))
+    result = runner.run(HERE, plan)
+    assert result.status == "timed out"
+    assert "1 CPU seconds" in result.sentence
+    assert not result.hit_wall
+    assert result.replies[0][0].outputs[-1]["ename"] == "KeyboardInterrupt"
+    assert text(result, 1) == "next\n"
+    assert values(result, 2) == [7]
+
+
+def test_too_much_memory_is_named(runner):
+    plan = (RunCell("hoard = bytearray(3_000_000_000)"), RunCell("print('next')"))
+    result = runner.run(HERE, plan)
+    assert result.status == "out of memory"
+    assert "600 MB" in result.sentence
+    assert text(result, 1) == "next\n"
+
+
+@pytest.mark.parametrize(
+    "code, word",
+    [
+        ("import os; os._exit(3)", "exit status 3"),
+        ("import ctypes; ctypes.string_at(0)", "segmentation fault"),
+        ("import os; os.kill(os.getpid(), 9)", "killed"),
+    ],
+)
+def test_a_process_that_dies_is_told_by_how_and_hidden_blocks_before_it_count(runner, code, word):
+    plan = (
+        RunCell("x = 1"),
+        block(("value", "x"), hidden=True),
+        RunCell(code),
+        block(("value", "x")),
+    )
+    result = runner.run(HERE, plan)
+    assert result.status == "process died"
+    assert word in result.sentence
+    assert values(result, 1) == [1]
+    assert result.replies[3][0].state == "lost"
+
+
+def test_every_item_gets_its_replies_however_the_turn_ends(runner):
+    plan = (
+        RunCell("import os; os._exit(0)"),
+        block(("setup", "a = 1"), ("value", "a")),
+        RunCell("2"),
+    )
+    result = runner.run(HERE, plan)
+    assert [len(replies) for replies in result.replies] == [1, 2, 1]
+    assert {reply.state for replies in result.replies for reply in replies} == {"lost"}
+
+
+def test_long_output_is_cut_with_a_note(runner):
+    result = runner.run(HERE, (RunCell("print('x' * 10**7)"),))
+    assert len(text(result, 0)) < 2.1 * MB
+    assert "was cut" in text(result, 0)
+
+
+def test_support_files_replace_copies_and_notebooks_and_links_stay_behind(runner, tmp_path):
+    mine, support = tmp_path / "mine", tmp_path / "support"
+    (mine / "data").mkdir(parents=True)
+    support.mkdir()
+    (mine / "data/table.csv").write_text("1,2")
+    (mine / "built.py").write_text("x = 'mine'")
+    (mine / "notes.ipynb").write_text("{}")
+    (mine / "link.txt").symlink_to("/etc/hostname")
+    (mine / "numpy.py").write_text("raise SystemExit")
+    (support / "built.py").write_text("x = 'support'")
+    (support / "lesson.ipynb").write_text("the answers")
+    code = "import os, built, numpy\nprint(sorted(os.listdir('.')), os.listdir('data'), built.x)"
+    result = runner.run(Submission("me", mine, support), (RunCell(code),))
+    listed = text(result, 0)
+    assert "built.py" in listed and "table.csv" in listed and listed.endswith("support\n")
+    assert "ipynb" not in listed and "link" not in listed
+
+
+# ── doubles that stay with the grader ────────────────────────────────────────────────────────
+
+
+class Clock:
+    """A scripted clock: its script and its log are on this side."""
+
+    def __init__(self, readings: list[float]) -> None:
+        self.readings, self.log = iter(readings), []
+
+    def tick(self, name: str = "now") -> float:
+        self.log.append(name)
+        return next(self.readings)
+
+
+STUB = "import proflab_grader\ndef now():\n    return proflab_grader.call('clock', 'now')"
+
+
+def clock_block(made: list[Clock], *steps: tuple[str, str], hidden: bool = True) -> RunBlock:
+    def make():
+        made.append(Clock([1.5, 4.0, 9.0]))
+        return {"clock": made[-1].tick}
+
+    return block(*steps, hidden=hidden, oracles=make)
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_a_stub_asks_the_grader_once_for_each_tick(runner, hidden):
+    made: list[Clock] = []
+    student = "def elapsed():\n    start = now()\n    return now() - start"
+    steps = ("value", "elapsed()"), ("value", "now()")
+    plan = (RunCell(STUB), RunCell(student), clock_block(made, *steps, hidden=hidden))
+    result = runner.run(HERE, plan)
+    assert values(result, 2) == [2.5, 9.0]
+    assert [clock.log for clock in made] == [["now"] * 3]
+
+
+def test_a_double_that_has_nothing_more_to_say_raises_in_the_students_code(runner):
+    made: list[Clock] = []
+    plan = (
+        RunCell(STUB),
+        clock_block(made, ("value", "[now() for _ in range(4)]"), ("value", "1")),
+    )
+    replies = runner.run(HERE, plan).replies[1]
+    assert replies[0].raised[0] == "RuntimeError"
+    assert "StopIteration" in replies[0].message
+    assert replies[1].value == 1
+
+
+@pytest.mark.parametrize(
+    "call", ["call('other')", "call(5)", "call('clock', 1, 2, 3)", "call('clock', *[1j] * 99)"]
+)
+def test_calls_that_make_no_sense_raise_in_the_students_code_only(runner, call):
+    made: list[Clock] = []
+    plan = (RunCell("from proflab_grader import call"), clock_block(made, ("value", call)))
+    result = runner.run(HERE, plan)
+    assert result.status == "finished"
+    assert result.replies[1][0].raised[0] == "RuntimeError"
+
+
+def test_a_call_outside_such_a_test_raises_without_asking(runner):
+    plan = (
+        RunCell("from proflab_grader import call\ncall('clock')"),
+        block(("value", "call('x')")),
+    )
+    result = runner.run(HERE, plan)
+    assert result.status == "finished"
+    assert result.replies[0][0].outputs[0]["ename"] == "RuntimeError"
+    assert "only in a test that has doubles" in result.replies[1][0].message
+
+
+# ── which runner ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_none_means_an_ordinary_subprocess():
+    assert isinstance(make_runner("none"), PlainRunner)
+
+
+@needs_sandbox
+def test_auto_means_the_sandbox():
+    runner = make_runner("auto", 1, LIMITS)
+    assert isinstance(runner, SandboxRunner)
+    runner.close()

@@ -1,0 +1,333 @@
+"""The sandbox from the grader's side: what enters it, what ends it, who may use it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+import pytest
+from sandboxes import needs_sandbox
+
+from proflab.course.layout import CourseError
+from proflab.grading import sandbox as sandbox_module
+from proflab.grading.cgroups import Group
+from proflab.grading.plan import MB, Limits, RunBlock, RunCell, Submission
+from proflab.grading.runner import Turnstile, run_fairly
+from proflab.grading.sandbox import SandboxRunner, make_runner
+from proflab.grading.split import split
+
+HERE = Submission("someone")
+pytestmark = needs_sandbox
+
+
+def text(result, item: int = 0) -> str:
+    return "".join(o.get("text", "") for o in result.replies[item][0].outputs)
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with SandboxRunner(Limits(), jobs=2) as runner:
+        yield runner
+
+
+# ── what enters ──────────────────────────────────────────────────────────────────────────────
+
+SECRETS = {
+    "expected": "918273645", "float": "0.7264519", "bound": "5512.25", "tolerance": "0.00731",
+    "label": "zebra", "mistake": "giraffe", "comment": "okapi", "exception": "ArithmeticError",
+}  # fmt: skip
+LESSON_TEST = """
+# okapi: think of 918273645
+first = 3  # okapi
+expect("zebra one", square(first), 918273645, mistakes={"giraffe": 12})
+expect("zebra two", square(0.5), 0.7264519, rel=0.00731)
+### BEGIN HIDDEN TESTS
+second = 4444
+expect_between("zebra three", square(second), 5512.25, 6000)  # okapi
+expect_raises("zebra four", lambda: square(None), ArithmeticError)
+### END HIDDEN TESTS
+"""
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Everything that the grader writes to any socket, and gives to any program, in order."""
+    record: list[bytes] = []
+
+    class Recorded(socket.socket):
+        def send(self, data, *rest):
+            record.append(bytes(data))
+            return super().send(data, *rest)
+
+        def sendall(self, data, *rest):
+            record.append(bytes(data))
+            return super().sendall(data, *rest)
+
+        def sendmsg(self, buffers, *rest):
+            record.extend(bytes(b) for b in buffers)
+            return super().sendmsg(buffers, *rest)
+
+    real_pair, real_popen = socket.socketpair, subprocess.Popen
+
+    def pair(*arguments):
+        return tuple(Recorded(fileno=end.detach()) for end in real_pair(*arguments))
+
+    class Popen(real_popen):
+        def __init__(self, arguments, **options):
+            record.append(repr((arguments, options.get("env"))).encode())
+            super().__init__(arguments, **options)
+
+    monkeypatch.setattr(socket, "socketpair", pair)
+    monkeypatch.setattr(subprocess, "Popen", Popen)
+    return record
+
+
+def test_no_expected_value_tolerance_label_or_later_case_enters(sent):
+    cell = split(LESSON_TEST, "test_square", 10)
+    blocks = [RunBlock(block.hidden, block.steps) for block in cell.blocks]
+    received: list[int] = []
+    student = "def square(x):\n    return x"
+    with SandboxRunner(Limits()) as runner:
+        result = runner.run(HERE, (RunCell(student), *blocks, RunCell("print('end')")))
+        received.append(len(sent))
+    assert result.status == "finished"
+    everything = b"".join(sent)
+    assert b"square(first)" in everything and b"square(second)" in everything  # it was recorded
+    for kind, secret in SECRETS.items():
+        assert secret.encode() not in everything, kind
+
+
+def test_each_case_enters_alone_and_the_hidden_ones_after_the_notebook(sent):
+    cell = split(LESSON_TEST, "test_square", 10)
+    blocks = [RunBlock(block.hidden, block.steps) for block in cell.blocks]
+    with SandboxRunner(Limits()) as runner:
+        runner.run(HERE, (RunCell("square = abs"), *blocks, RunCell("print('end')")))
+    codes = [
+        "square(first)",
+        "square(0.5)",
+        "print('end')",
+        "4444",
+        "square(second)",
+        "square(None)",
+    ]
+    where = [[i for i, data in enumerate(sent) if code.encode() in data] for code in codes]
+    assert all(len(places) == 1 for places in where), where
+    assert where == sorted(where)
+
+
+def test_the_environment_and_the_arguments_hold_nothing_of_the_graders(sent, monkeypatch):
+    monkeypatch.setenv("COURSE_TOKEN", "hyena")
+    with SandboxRunner(Limits()) as runner:
+        code = "import os\nprint(dict(os.environ), open('/proc/1/cmdline').read())"
+        result = runner.run(HERE, (RunCell(code),))
+    assert "hyena" not in text(result)
+    assert b"hyena" not in b"".join(sent)
+
+
+# ── limits that only the sandbox has ─────────────────────────────────────────────────────────
+
+TWO_HOGS = """
+import os, time
+for _ in range(6):
+    if os.fork() == 0:
+        hoard = bytearray(b"x" * 100_000_000)
+        time.sleep(1000)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("with_group", [True, False])
+def test_memory_is_counted_over_all_processes(monkeypatch, with_group):
+    if not with_group:
+        monkeypatch.setattr(Group, "make", classmethod(lambda cls, name: None))
+    limits = Limits(memory=300 * MB, scratch=16 * MB)
+    with SandboxRunner(limits) as runner:
+        result = runner.run(HERE, (RunCell(TWO_HOGS), RunCell("print('next')")))
+        again = runner.run(HERE, (RunCell("print('fine')"),))
+    assert result.status == "out of memory"
+    assert "300 MB" in result.sentence
+    assert (again.status, text(again)) == ("finished", "fine\n")
+
+
+def test_scratch_space_is_new_for_every_turn_and_limited(sandbox):
+    code = "import os, shutil\nprint(os.listdir('.'), shutil.disk_usage('.').total)\nopen('x', 'w')"
+    for _ in range(3):
+        listed = text(sandbox.run(HERE, (RunCell(code),)))
+        assert listed == f"[] {Limits().scratch}\n"
+
+
+def test_blas_threads_work_and_are_shared_out():
+    code = "import numpy as np, os\nprint((np.ones((300, 300)) @ np.ones((300, 300))).sum())"
+    look = "print(os.environ['OPENBLAS_NUM_THREADS'])"
+    with SandboxRunner(Limits(), jobs=64) as runner:
+        result = runner.run(HERE, (RunCell(code), RunCell(look)))
+    assert text(result) == "27000000.0\n"
+    assert text(result, 1) == "1\n"
+
+
+# ── turns that run out of real time ──────────────────────────────────────────────────────────
+
+
+def test_a_sleeper_hits_the_wall_and_is_tried_twice(monkeypatch):
+    tries = []
+    real = sandbox_module.Zygote.turn
+    monkeypatch.setattr(
+        sandbox_module.Zygote, "turn", lambda self, *a: tries.append(1) or real(self, *a)
+    )
+    with SandboxRunner(Limits(cell_seconds=0.5, wall_factor=1.0)) as runner:
+        result = runner.run(HERE, (RunCell("import time\ntime.sleep(1000)"),))
+    assert (result.status, result.hit_wall) == ("timed out", True)
+    assert "0.5 seconds" in result.sentence
+    assert len(tries) == 2
+
+
+def test_the_second_try_is_alone_and_counts():
+    from proflab.grading.plan import Result
+
+    turnstile, log = Turnstile(), []
+
+    def busy():
+        log.append("in")
+        time.sleep(0.05)
+        log.append("out")
+        return Result()
+
+    results = iter([Result("timed out", "slow", hit_wall=True), Result()])
+
+    def unlucky():
+        log.append("in")
+        result = next(results)
+        log.append("out")
+        return result
+
+    with ThreadPoolExecutor(4) as pool:
+        others = [pool.submit(run_fairly, turnstile, busy) for _ in range(6)]
+        mine = pool.submit(run_fairly, turnstile, unlucky)
+        assert mine.result(60).status == "finished"
+        assert all(other.result(60).status == "finished" for other in others)
+    assert log.count("in") == log.count("out") == 8
+
+
+# ── slots and zygotes ────────────────────────────────────────────────────────────────────────
+
+
+def test_as_many_threads_as_jobs_and_more_may_call_at_once(sandbox):
+    def one(number: int) -> str:
+        return text(sandbox.run(HERE, (RunCell(f"print({number} ** 2)"),)))
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(one, range(24))) == [f"{n * n}\n" for n in range(24)]
+
+
+def test_a_zygote_outlives_the_thread_that_first_called(sandbox):
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(sandbox.run, HERE, (RunCell("1"),)).result()
+    before = sandbox._slots.queue[-1]._zygote
+    assert sandbox.run(HERE, (RunCell("2"),)).status == "finished"
+    assert sandbox._slots.queue[-1]._zygote is before
+
+
+def test_a_zygote_is_replaced_when_worn_or_dead():
+    with SandboxRunner(Limits()) as runner:
+        runner.run(HERE, (RunCell("1"),))
+        slot = runner._slots.queue[-1]
+        first = slot._zygote
+        first.process.kill()
+        assert runner.run(HERE, (RunCell("print(2)"),)).status == "finished"
+        second = slot._zygote
+        assert second is not first
+        second.turns = sandbox_module.TURNS - 1
+        runner.run(HERE, (RunCell("3"),))
+        assert slot._zygote is None
+
+
+def test_where_namespaces_cannot_be_nested_each_turn_gets_its_own_bubblewrap():
+    look = "import os\nprint(os.listdir('.'), os.path.exists('/tmp/note'))\nopen('/tmp/note', 'w')"
+    with SandboxRunner(Limits(), nested=False) as runner:
+        for _ in range(2):
+            result = runner.run(HERE, (RunCell(look), RunCell("open('x', 'w')")))
+            assert (result.status, text(result)) == ("finished", "[] False\n")
+            assert runner._slots.queue[-1]._zygote is None
+
+
+GRADER = """
+    import sys, time
+    from proflab.grading.plan import Limits, RunCell, Submission
+    from proflab.grading.sandbox import SandboxRunner
+    runner = SandboxRunner(Limits())
+    runner.warm()
+    print("warm", flush=True)
+    code = "import os, time\\nos.fork()\\nif os.fork() == 0: os.setsid()\\ntime.sleep(1000)"
+    runner.run(Submission("x"), (RunCell(code),))
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.005, 0.02, 0.3])
+def test_a_killed_grader_leaves_no_process_behind(delay):
+    grader = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(GRADER)], stdout=subprocess.PIPE, text=True
+    )
+    assert grader.stdout.readline() == "warm\n"
+    time.sleep(delay)
+    family = psutil.Process(grader.pid).children(recursive=True)
+    assert family
+    grader.send_signal(signal.SIGKILL)
+    grader.wait()
+    grader.stdout.close()
+    _, alive = psutil.wait_procs(family, timeout=60)
+    assert alive == []
+
+
+# ── whose machine it is ──────────────────────────────────────────────────────────────────────
+
+
+def test_without_bubblewrap_grading_refuses_and_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(sandbox_module, "find_bubblewrap", lambda: None)
+    with pytest.raises(CourseError, match="apt install bubblewrap.*--no-sandbox"):
+        make_runner("auto")
+
+
+def test_where_the_sandbox_does_not_start_grading_refuses_and_names_doctor(monkeypatch):
+    monkeypatch.setattr(sandbox_module, "find_bubblewrap", lambda: "/bin/false")
+    with pytest.raises(CourseError, match="proflab doctor.*--no-sandbox"):
+        make_runner("auto")
+
+
+REACH_PYTHON = """
+    mkdir "$1" && mount --bind "$2" "$1" && mount -t tmpfs -o mode=755 none "$3" &&
+    mkdir -p "$2" && mount --bind "$1" "$2"
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root is needed to become someone else")
+def test_an_ordinary_user_has_the_same_sandbox(tmp_path):
+    code = """
+        import os
+        from proflab.grading.plan import RunCell, Submission
+        from proflab.grading.sandbox import make_runner
+        assert os.getuid() == 12345
+        runner = make_runner("auto")
+        look = "print(os.getuid(), [p for p in os.listdir('/proc') if p.isdigit()])"
+        cell = RunCell(f"import os\\n{look}")
+        result = runner.run(Submission("x"), (cell,))
+        print(runner.nested, result.status, result.replies[0][0].outputs[0]["text"])
+    """
+    drop = ["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"]
+    python = [sys.executable, "-c", textwrap.dedent(code)]
+    # This Python may live in root's home, which another user cannot enter: bind it in for them.
+    home, base = os.path.expanduser("~"), sys.base_prefix
+    script = 'exec "$@"'
+    arguments: list[str] = []
+    if base.startswith(home + "/"):
+        script = f'{textwrap.dedent(REACH_PYTHON)}\nshift 3; exec "$@"'
+        arguments = [str(tmp_path / "python"), base, home]
+    command = ["unshare", "--mount", "sh", "-ec", script, "sh", *arguments, *drop, *python]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
+    assert done.stdout.split("\n")[0] == "True finished 1000 ['1', '2']", done.stderr
