@@ -143,5 +143,5 @@ def package_binds() -> list[tuple[str, str]]:
     """The package without grader and course tools, and the programs of the sandbox's inside."""
     public = [p for p in sorted(PACKAGE.iterdir()) if p.name not in PRIVATE]
     binds = [(str(p), f"{LIBRARY}/proflab/{p.name}") for p in public if not p.is_symlink()]
-    programs = ("zygote.py", "worker.py", "confine.py")
+    programs = ("zygote.py", "worker.py", "channel.py", "recorder.py", "confine.py")
     return binds + [(str(HERE / name), f"{PROGRAMS}/{name}") for name in programs]

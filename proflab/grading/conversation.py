@@ -18,12 +18,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from proflab.grading.channel import HEADER
 from proflab.grading.plan import MB, Limits, Oracle
 from proflab.grading.processes import Body, Process
 from proflab.grading.replies import MAX_JSON, MAX_VALUE, BadReply, parse_message, parse_value
 from proflab.plain import NotPlain, dumps
 
-HEADER = struct.Struct(">II")
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 2.0
 MAX_CALLS = 200_000

@@ -41,7 +41,7 @@ __all__ = [
     "Submission", "fill_lost", "statements",
 ]  # fmt: skip
 
-WORKER = Path(__file__).with_name("worker.py")
+WORKER = Path(__file__).with_name("plain_worker.py")
 SPARE_SECONDS = 5
 
 

@@ -31,6 +31,7 @@ from proflab.grading.bubblewrap import (
     writable_folders,
 )
 from proflab.grading.cgroups import Group
+from proflab.grading.channel import Channel
 from proflab.grading.conversation import new_channel
 from proflab.grading.files import gather_files
 from proflab.grading.plan import Limits, Plan, Result, Runner, Submission
@@ -38,7 +39,6 @@ from proflab.grading.processes import Family, Process, ending
 from proflab.grading.runner import SPARE_SECONDS, PlainRunner, Turnstile, run_fairly
 from proflab.grading.syscalls import SeccompMissing, seccomp_program
 from proflab.grading.turn import Turn
-from proflab.grading.worker import Channel
 
 LAUNCH = Path(__file__).with_name("launch.py")
 START_SECONDS = 120.0

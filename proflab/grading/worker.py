@@ -1,10 +1,10 @@
 """The student's side of grading: executes what it is sent, one request at a time.
 
 Runs in the student's process and therefore holds nothing that a student may not see: no labels,
-no expected values, no later statements. It imports nothing of the grading package, so that it can
-be started by its path where the rest is out of reach. Cells behave as in ipykernel (magics, rich
-display, inline figures, top-level await); test statements are compiled as they are, so that a
-student's transformers do not touch them.
+no expected values, no later statements. It imports nothing of the grading package but the two files
+beside it, by their bare names: where it runs, the rest is out of reach. Cells behave as in
+ipykernel (magics, rich display, inline figures, top-level await); test statements are compiled as
+they are, so that a student's transformers do not touch them.
 
 A message is two lengths of four bytes, that much JSON, and that much plain data. Each request
 carries a nonce, which its reply repeats: a reply that was written before the request was known does
@@ -16,11 +16,9 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import json
 import os
 import signal
 import socket
-import struct
 import sys
 import threading
 import traceback
@@ -29,140 +27,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-HEADER = struct.Struct(">II")
-OUTPUT_LIMIT = 2 * 1024**2
-OVERHEAD = 100
-CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
-
-
-class Channel:
-    """One end of a Unix socket pair that carries messages, and with a message a socket."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self.sock = sock
-
-    def receive(self) -> tuple[dict, bytes, socket.socket | None]:
-        """The next message, its data and the socket that came with it; EOFError at the end."""
-        header, fds = b"", []
-        while len(header) < HEADER.size:
-            chunk, got, _, _ = socket.recv_fds(self.sock, HEADER.size - len(header), 1)
-            if not chunk:
-                raise EOFError
-            header, fds = header + chunk, fds + got
-        json_size, blob_size = HEADER.unpack(header)
-        message = json.loads(self._exactly(json_size))
-        blob = self._exactly(blob_size)
-        return message, blob, socket.socket(fileno=fds[0]) if fds else None
-
-    def _exactly(self, size: int) -> bytes:
-        parts = []
-        while size:
-            part = self.sock.recv(min(size, 1 << 20))
-            if not part:
-                raise EOFError
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
-
-    def send(self, message: dict, blob: bytes = b"") -> None:
-        """Send one message."""
-        body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
-        self.sock.sendall(HEADER.pack(len(body), len(blob)) + body + blob)
-
-
-class Recorder:
-    """Collects a cell's outputs in order, as nbformat stores them, up to a limit of bytes."""
-
-    def __init__(self) -> None:
-        self.outputs: list[dict] = []
-        self.left = OUTPUT_LIMIT
-        self.clear_next = False
-
-    def take(self) -> list[dict]:
-        """What was recorded since the last call."""
-        outputs, self.outputs, self.left = self.outputs, [], OUTPUT_LIMIT
-        return outputs
-
-    def text(self, name: str, text: str) -> None:
-        """Record text written to stdout or stderr."""
-        self._before()
-        last = self.outputs[-1] if self.outputs else {}
-        if self.left < 0 or not text:
-            return
-        goes_on = last.get("output_type") == "stream" and last["name"] == name
-        self.left -= len(text) + (0 if goes_on else OVERHEAD)
-        if self.left < 0:
-            text = text[: self.left] + CUT_NOTE.format(OUTPUT_LIMIT)
-        if not goes_on:
-            last = {"output_type": "stream", "name": name, "parts": []}
-            self.outputs.append(last)
-        last["parts"].append(text)
-        if len(last["parts"]) > 1000:
-            last["parts"] = ["".join(last["parts"])]
-
-    def rich(self, output: dict) -> None:
-        """Record a display, a cell's value or an error."""
-        self._before()
-        if self.left < 0:
-            return
-        texts = [*map(str, output.get("data", {}).values()), *output.get("traceback", ())]
-        self.left -= OVERHEAD + sum(map(len, texts))
-        if self.left < 0:
-            note = CUT_NOTE.format(OUTPUT_LIMIT)
-            self.outputs.append({"output_type": "stream", "name": "stderr", "parts": [note]})
-            return
-        self.outputs.append(output)
-
-    def _before(self) -> None:
-        if self.clear_next:
-            self.outputs, self.left, self.clear_next = [], OUTPUT_LIMIT, False
-
-
-def finished(outputs: list[dict]) -> list[dict]:
-    """Recorded outputs with each stream's parts joined."""
-    for output in outputs:
-        if "parts" in output:
-            output["text"] = "".join(output.pop("parts"))
-    return outputs
-
-
-class Stream:
-    """A text stream that writes into a Recorder."""
-
-    encoding = "utf-8"
-    errors = "replace"
-
-    def __init__(self, name: str, recorder: Recorder) -> None:
-        self.name, self.recorder = f"<{name}>", recorder
-        self._kind = name
-
-    def write(self, text: str) -> int:
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        self.recorder.text(self._kind, text)
-        return len(text)
-
-    def writelines(self, lines: Any) -> None:
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def isatty(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return False
-
-    def fileno(self) -> int:
-        raise OSError("a notebook's output has no file descriptor")
-
-    closed = False
+from channel import Channel
+from recorder import Recorder, Stream, as_json, error_output, finished, safe_str
 
 
 def make_shell(recorder: Recorder) -> Any:
@@ -240,33 +106,6 @@ def run_command(shell: Any, command: str) -> None:
         for line in process.stdout:
             sys.stdout.write(line.decode("utf-8", "replace"))
     shell.user_ns["_exit_code"] = process.returncode
-
-
-def as_json(data: dict) -> dict:
-    """A mime bundle as it can be stored: bytes as base64, anything else that JSON lacks as text."""
-    import base64
-
-    encode = {bytes: lambda value: base64.b64encode(value).decode()}
-    plain = {key: encode.get(type(value), lambda v: v)(value) for key, value in data.items()}
-    return json.loads(json.dumps(plain, default=repr))
-
-
-def error_output(etype: type, evalue: BaseException, lines: list[str]) -> dict:
-    """An exception as nbformat stores it."""
-    return {
-        "output_type": "error",
-        "ename": etype.__name__,
-        "evalue": safe_str(evalue),
-        "traceback": [str(line) for line in lines],
-    }
-
-
-def safe_str(error: BaseException) -> str:
-    """`str(error)`, also where that raises; at most 2,000 characters."""
-    try:
-        return str(str(error))[:2000]
-    except BaseException:
-        return "(its message cannot be read)"
 
 
 class Worker:
@@ -384,6 +223,12 @@ def refuse_input(*_: Any) -> str:
     raise EOFError("input() cannot be answered while a notebook is graded")
 
 
+def hide_programs() -> None:
+    """Forget these modules' names: a student may have a worker.py."""
+    for name in ("worker", "channel", "recorder", "confine"):
+        sys.modules.pop(name, None)
+
+
 def prepare(folder: str) -> None:
     """Give the process what a notebook's kernel has: its folder last on the path, no keyboard."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -399,17 +244,3 @@ def limit(pairs: list[str]) -> None:
     for kind, most in zip(pairs[::2], pairs[1::2], strict=True):
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(int(kind), (int(most), int(most)))
-
-
-def main() -> None:
-    """Serve on the socket whose descriptor is the first argument, in the working directory."""
-    sock = socket.socket(fileno=int(sys.argv[1]))
-    limit([*sys.argv[2:], str(4), "0"])  # 4: no core dumps
-    from proflab.plain import dumps, loads  # before the folder, whose proflab.py is not ours
-
-    prepare(os.getcwd())
-    Worker(dumps, loads).serve(Channel(sock))
-
-
-if __name__ == "__main__":
-    main()

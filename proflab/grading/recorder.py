@@ -1,0 +1,134 @@
+"""What a cell writes and displays, kept as nbformat stores it, up to a limit of bytes.
+
+On the student's side, so it imports the standard library only. The grader limits again.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+OUTPUT_LIMIT = 2 * 1024**2
+OVERHEAD = 100
+CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
+
+
+class Recorder:
+    """Collects a cell's outputs in order, as nbformat stores them, up to a limit of bytes."""
+
+    def __init__(self) -> None:
+        self.outputs: list[dict] = []
+        self.left = OUTPUT_LIMIT
+        self.clear_next = False
+
+    def take(self) -> list[dict]:
+        """What was recorded since the last call."""
+        outputs, self.outputs, self.left = self.outputs, [], OUTPUT_LIMIT
+        return outputs
+
+    def text(self, name: str, text: str) -> None:
+        """Record text written to stdout or stderr."""
+        self._before()
+        last = self.outputs[-1] if self.outputs else {}
+        if self.left < 0 or not text:
+            return
+        goes_on = last.get("output_type") == "stream" and last["name"] == name
+        self.left -= len(text) + (0 if goes_on else OVERHEAD)
+        if self.left < 0:
+            text = text[: self.left] + CUT_NOTE.format(OUTPUT_LIMIT)
+        if not goes_on:
+            last = {"output_type": "stream", "name": name, "parts": []}
+            self.outputs.append(last)
+        last["parts"].append(text)
+        if len(last["parts"]) > 1000:
+            last["parts"] = ["".join(last["parts"])]
+
+    def rich(self, output: dict) -> None:
+        """Record a display, a cell's value or an error."""
+        self._before()
+        if self.left < 0:
+            return
+        texts = [*map(str, output.get("data", {}).values()), *output.get("traceback", ())]
+        self.left -= OVERHEAD + sum(map(len, texts))
+        if self.left < 0:
+            note = CUT_NOTE.format(OUTPUT_LIMIT)
+            self.outputs.append({"output_type": "stream", "name": "stderr", "parts": [note]})
+            return
+        self.outputs.append(output)
+
+    def _before(self) -> None:
+        if self.clear_next:
+            self.outputs, self.left, self.clear_next = [], OUTPUT_LIMIT, False
+
+
+def finished(outputs: list[dict]) -> list[dict]:
+    """Recorded outputs with each stream's parts joined."""
+    for output in outputs:
+        if "parts" in output:
+            output["text"] = "".join(output.pop("parts"))
+    return outputs
+
+
+class Stream:
+    """A text stream that writes into a Recorder."""
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def __init__(self, name: str, recorder: Recorder) -> None:
+        self.name, self.recorder = f"<{name}>", recorder
+        self._kind = name
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self.recorder.text(self._kind, text)
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def isatty(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        raise OSError("a notebook's output has no file descriptor")
+
+    closed = False
+
+
+def as_json(data: dict) -> dict:
+    """A mime bundle as it can be stored: bytes as base64, anything else that JSON lacks as text."""
+    encode = {bytes: lambda value: base64.b64encode(value).decode()}
+    plain = {key: encode.get(type(value), lambda v: v)(value) for key, value in data.items()}
+    return json.loads(json.dumps(plain, default=repr))
+
+
+def error_output(etype: type, evalue: BaseException, lines: list[str]) -> dict:
+    """An exception as nbformat stores it."""
+    return {
+        "output_type": "error",
+        "ename": etype.__name__,
+        "evalue": safe_str(evalue),
+        "traceback": [str(line) for line in lines],
+    }
+
+
+def safe_str(error: BaseException) -> str:
+    """`str(error)`, also where that raises; at most 2,000 characters."""
+    try:
+        return str(str(error))[:2000]
+    except BaseException:
+        return "(its message cannot be read)"
