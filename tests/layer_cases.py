@@ -6,18 +6,33 @@ As in engine_cases, `P` is the library. Weights are a fixed pattern, so that non
 from __future__ import annotations
 
 import numpy as np
+from engine_cases import Maker
 
 
 def fill(P, module) -> None:
-    """A pattern that depends on the order of parameters and on their places; new statistics."""
+    """Patterned parameters, and statistics as of a new layer."""
+    fill_parameters(P, module)
+    with P.no_grad():
+        for name, buffer in module.named_buffers():
+            buffer.fill_(0 if "mean" in name or "num" in name else 1)
+
+
+def fill_parameters(P, module) -> None:
+    """A pattern that depends on the order of parameters and on their places."""
     with P.no_grad():
         for k, parameter in enumerate(module.parameters()):
             places = np.arange(parameter.numel(), dtype=np.float64)
             values = 0.4 * np.sin(places * 0.37 + k).reshape(tuple(parameter.shape))
             parameter.copy_(P.tensor(values.astype(np.float32)))
             parameter.grad = None
-        for name, buffer in module.named_buffers():
-            buffer.fill_(0 if "mean" in name or "num" in name else 1)
+
+
+def model_input(P, seed: str, shape: tuple):
+    """Values of a shape, or tokens for (vocabulary, shape)."""
+    maker = Maker(seed)
+    if isinstance(shape[1], tuple):
+        return P.tensor(maker.integers(shape[0], *shape[1]))
+    return P.tensor(maker.values(*shape).astype(np.float32))
 
 
 def images(*shape: int):

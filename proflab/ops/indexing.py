@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
 from proflab.ops.reduce import amax, amin, argmax, argmin
 from proflab.ops.views import reshape, unless_contiguous
-from proflab.shapes import MetaArray, broadcast, normalize_dim
+from proflab.shapes import MetaArray, broadcast, normalize_dim, unbroadcast
 from proflab.tensor import Tensor, bool_, int64, wrap
 
 
@@ -100,8 +102,6 @@ class IndexPut(Op):
         return tensors
 
     def backward(self, node, grad, index):
-        from proflab.shapes import unbroadcast
-
         index = _merge(index, node.saved)
         grads = [None] * len(node.need)
         if node.need[0]:
@@ -333,23 +333,30 @@ def nonzero(input: Tensor) -> Tensor:
     return apply(Nonzero, (input,))
 
 
+class Ranked(NamedTuple):
+    """What max, min, sort and topk return: the elements, and the places they came from."""
+
+    values: Tensor
+    indices: Tensor
+
+
 def argsort(input: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     return apply(Argsort, (input,), dim=normalize_dim(dim, input.ndim), descending=descending)
 
 
-def sort(input: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+def sort(input: Tensor, dim: int = -1, descending: bool = False) -> Ranked:
     """(values, places), in order along a dimension."""
     order = argsort(input, dim, descending)
-    return gather(input, dim, order), order
+    return Ranked(gather(input, dim, order), order)
 
 
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True) -> Ranked:
     """(values, places) of the k largest, or smallest, along a dimension."""
     dim = normalize_dim(dim, input.ndim)
     if not 0 <= k <= input.shape[dim]:
         raise ValueError(f"topk: {k} of the {input.shape[dim]} in dimension {dim}")
     order = argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)]
-    return gather(input, dim, order), order
+    return Ranked(gather(input, dim, order), order)
 
 
 def _pick(choose, best, pairwise: str):
@@ -365,9 +372,9 @@ def _pick(choose, best, pairwise: str):
         places = choose(input, dim, True)
         values = gather(input, dim, places)
         if keepdim:
-            return values, places
+            return Ranked(values, places)
         shape = [n for i, n in enumerate(input.shape) if i != normalize_dim(dim, input.ndim)]
-        return reshape(values, shape), reshape(places, shape)
+        return Ranked(reshape(values, shape), reshape(places, shape))
 
     return function
 

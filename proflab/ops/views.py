@@ -16,6 +16,7 @@ from proflab.shapes import (
     contiguous_strides,
     normalize_dim,
     resolve_shape,
+    unbroadcast,
     view_strides,
 )
 from proflab.tensor import Tensor
@@ -77,8 +78,6 @@ class Expand(Op):
         return np.broadcast_to(input, shape)
 
     def backward(self, node, grad, shape):
-        from proflab.shapes import unbroadcast
-
         return (unbroadcast(grad, node.shape(0)),)
 
 

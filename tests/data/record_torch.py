@@ -16,7 +16,14 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from engine_cases import CASES, Maker  # noqa: E402
-from layer_cases import LAYERS, OPTIMIZERS, fill, run_optimizer  # noqa: E402
+from layer_cases import (  # noqa: E402
+    LAYERS,
+    OPTIMIZERS,
+    fill,
+    fill_parameters,
+    model_input,
+    run_optimizer,
+)
 
 SAMPLES = 2
 
@@ -64,6 +71,23 @@ def record_optimizers() -> dict[str, np.ndarray]:
     return {name: run_optimizer(torch, *case) for name, case in OPTIMIZERS.items()}
 
 
+def record_ported() -> dict[str, np.ndarray]:
+    """Result and sums of gradients of the models in torch_style_models.py, as they stand."""
+    import torch_style_models
+
+    recorded = {}
+    for cls, arguments, shape in torch_style_models.EXAMPLES:
+        model = cls(*arguments)
+        fill_parameters(torch, model)
+        out = model(model_input(torch, cls.__name__, shape))
+        out.square().sum().backward()
+        recorded[f"{cls.__name__}|out"] = out.detach().numpy()
+        grads = [(p.grad if p.grad is not None else p * 0).abs().sum().item()
+                 for p in model.parameters()]  # fmt: skip
+        recorded[f"{cls.__name__}|grads"] = np.array(grads)
+    return recorded
+
+
 def save(name: str, recorded: dict[str, np.ndarray]) -> None:
     """One vector of all numbers, and the names and shapes by which to cut it up."""
     index = json.dumps([[key, list(value.shape)] for key, value in recorded.items()])
@@ -79,3 +103,4 @@ if __name__ == "__main__":
     save("torch_ops.npz", record_ops())
     save("torch_layers.npz", record_layers())
     save("torch_optimizers.npz", record_optimizers())
+    save("torch_ported.npz", record_ported())
