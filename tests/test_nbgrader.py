@@ -1,0 +1,68 @@
+"""The course works with nbgrader's own commands, and they agree with ours."""
+
+import csv
+
+import pytest
+import sample_class
+from grading_course import LESSON, ROOT, command, copy_course, grade, hand_in, solved
+
+from proflab.grading.gradebook import Book
+
+# Parity is promised for work that keeps its metadata, is a notebook and writes nothing to stderr
+# in a test cell.
+ALIKE = [s for s, (status, _, _) in sample_class.EXPECTED.items() if status == "graded"]
+
+
+def scores(course):
+    with Book(course.gradebook) as book:
+        return {student: row["auto"] for student, row in book.scores(LESSON).items()}
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory):
+    """A class released, graded, fed back and exported by nbgrader alone."""
+    course = copy_course(tmp_path_factory.mktemp("stock"), ALIKE)
+    for words in (
+        ["generate_assignment", LESSON, "--force"],
+        ["autograde", LESSON],
+        ["generate_feedback", LESSON],
+        ["export"],
+    ):
+        done = command(course, "nbgrader", *words)
+        assert done.returncode == 0, done.stderr
+    return course
+
+
+def test_generate_assignment_makes_the_release_that_is_committed(stock):
+    for path in sorted((ROOT / "release" / LESSON).iterdir()):
+        assert (stock.root / "release" / LESSON / path.name).read_bytes() == path.read_bytes()
+
+
+def test_the_same_scores_as_nbgrader_autograde(stock, tmp_path):
+    course = copy_course(tmp_path, ALIKE)
+    grade(course, full=True, jobs=2)
+    assert scores(course) == scores(stock)
+    assert len(ALIKE) >= 6
+
+
+def test_feedback_and_export_of_nbgraders_own_grading(stock):
+    for student in ALIKE:
+        assert (stock.root / "feedback" / student / LESSON / f"{LESSON}.html").exists()
+    with (stock.root / "grades.csv").open() as file:
+        rows = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert rows["complete"] == 100
+    assert rows["empty"] == 0
+
+
+def test_nbgrader_goes_on_with_a_gradebook_of_ours(tmp_path):
+    course = copy_course(tmp_path, ["complete", "not_json"])
+    grade(course)
+    for words in (["generate_feedback", LESSON], ["export"], ["db", "student", "list"]):
+        done = command(course, "nbgrader", *words)
+        assert done.returncode == 0, done.stderr
+    page = course.root / "feedback" / "not_json" / LESSON / f"{LESSON}.html"
+    assert "is not JSON" in page.read_text("utf-8")
+    hand_in(course, "second", solved())
+    done = command(course, "nbgrader", "autograde", LESSON, "--student", "second")
+    assert done.returncode == 0, done.stderr
+    assert scores(course) == {"complete": 100, "not_json": 0, "second": 100}
