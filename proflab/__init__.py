@@ -41,14 +41,9 @@ from proflab.methods import install
 from proflab.ops.activation import gelu, log_softmax, relu, softmax
 from proflab.ops.arithmetic import (
     add,
-    clamp,
-    clip,
     clone,
     div,
     divide,
-    masked_fill,
-    maximum,
-    minimum,
     mul,
     multiply,
     pow,
@@ -56,8 +51,8 @@ from proflab.ops.arithmetic import (
     sub,
     subtract,
     true_divide,
-    where,
 )
+from proflab.ops.choose import clamp, clip, masked_fill, maximum, minimum, where
 from proflab.ops.conv import conv1d, conv2d
 from proflab.ops.einsum import einsum
 from proflab.ops.indexing import (

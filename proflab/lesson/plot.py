@@ -1,18 +1,19 @@
 """The course's pictures: one style for all, safe for the colour-blind, readable in print.
 
-Each function takes rows (plain dicts and numbers) and returns a `Picture`: a matplotlib figure that
-shows itself in a notebook and carries a description for those who cannot see it. matplotlib is
+Each function takes rows (plain dicts and numbers) and returns a `Picture`: a figure that shows
+itself in a notebook and carries a description for those who cannot see it. matplotlib is
 imported inside, so that importing a lesson's tools costs nothing. What may not enter: a formula.
 """
 
 from __future__ import annotations
 
 import base64
+import html
 import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from dataclasses import dataclass
 from typing import Any
 
 # Okabe and Ito's colours: told apart by the colour-blind, and light to dark in print.
@@ -42,43 +43,42 @@ STYLE = {
 }
 
 
-@cache
-def _picture_class() -> type:
-    from matplotlib.figure import Figure
+@dataclass
+class Picture:
+    """A matplotlib figure, and `alt`, the sentences that stand for it where it cannot be seen."""
 
-    class Picture(Figure):
-        """A figure with `alt`, the sentence that stands for it where it cannot be seen."""
+    figure: Any
+    alt: str
 
-        alt = ""
+    def png(self, dpi: float = 160) -> bytes:
+        """The picture as a PNG file."""
+        import matplotlib
 
-        def png(self, dpi: float = 160) -> bytes:
-            """The picture as a PNG file."""
-            import matplotlib
+        target = io.BytesIO()
+        with matplotlib.rc_context(STYLE):
+            self.figure.savefig(target, format="png", dpi=dpi, bbox_inches="tight")
+        return target.getvalue()
 
-            target = io.BytesIO()
-            with matplotlib.rc_context(STYLE):
-                self.savefig(target, format="png", dpi=dpi, bbox_inches="tight")
-            return target.getvalue()
-
-        def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple:
-            data = self.png()
-            # Drawn at twice the size at which it is shown, to be sharp on any screen.
-            width, height = (int.from_bytes(data[at : at + 4]) // 2 for at in (16, 20))
-            shown = {"image/png": base64.b64encode(data).decode(), "text/plain": self.alt}
-            return shown, {"image/png": {"alt": self.alt, "width": width, "height": height}}
-
-    return Picture
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        # As HTML, for what shows an image/png alone drops its description.
+        data = self.png()
+        # Drawn at twice the size at which it is shown, to be sharp on any screen.
+        width, height = (int.from_bytes(data[at : at + 4]) // 2 for at in (16, 20))
+        source = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+        size = f'width="{width}" height="{height}"'
+        image = f'<img alt="{html.escape(self.alt)}" {size} src="{source}">'
+        return {"text/html": image, "text/plain": self.alt}
 
 
 @contextmanager
-def canvas(width: float, height: float, alt: str) -> Iterator[tuple[Any, Any]]:
+def canvas(width: float, height: float, alt: str) -> Iterator[tuple[Picture, Any]]:
     """An empty picture of so many inches, and its axes, to be drawn on in the course's style."""
     import matplotlib
+    from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
-        picture = _picture_class()(figsize=(width, height), layout="constrained")
-        picture.alt = alt
-        yield picture, picture.add_subplot()
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield Picture(figure, alt), figure.add_subplot()
 
 
 def short(count: float) -> str:
@@ -100,7 +100,7 @@ def bars(
     log: bool = False,
     show: Callable[[float], str] = short,
     guess: dict[str, float | None] | None = None,
-) -> Any:
+) -> Picture:
     """Horizontal bars, one a row (or one an item of a dict), the first on top, with its number.
 
     `group` names the key whose values get a colour each; `guess` maps a row's name to what was
@@ -141,14 +141,16 @@ def bars(
             axes.legend(frameon=False, loc="lower right")
         axes.set_yticks(range(len(rows)), names)
         axes.tick_params(axis="y", length=0)
-        axes.xaxis.set_major_formatter(lambda number, _: show(number) if not log else short(number))
+        axes.xaxis.set_major_formatter(lambda number, _: (short if log else show)(number))
         axes.set(xlabel=unit, ylim=(len(rows) - 0.4, -0.6))
         axes.set_title(title)
         axes.grid(axis="x")
     return picture
 
 
-def waffle(models: dict[str, dict[str, int]], *, square: int, unit: str, title: str = "") -> Any:
+def waffle(
+    models: dict[str, dict[str, int]], *, square: int, unit: str, title: str = ""
+) -> Picture:
     """Models side by side, each a block of squares of `square` parameters, coloured by part.
 
     `models` maps a model's name to its parts and their counts; all have the same parts.
@@ -197,7 +199,7 @@ def _draw_squares(axes: Any, spots: Sequence[tuple[float, float]], colours: list
 
 def ladder(
     models: dict[str, dict[str, float]], limits: dict[str, float], *, unit: str, title: str = ""
-) -> Any:
+) -> Picture:
     """A line a model with a mark for each of its sizes, against limits drawn across.
 
     `models` maps a name to {kind: size}, in the same kinds throughout and the smallest model
@@ -238,7 +240,7 @@ def curves(
     title: str = "",
     log: str = "",
     show: Callable[[float], str] = short,
-) -> Any:
+) -> Picture:
     """Lines through (x, y) points, each named at its end; `log` may be "x", "y" or "xy"."""
     said = "; ".join(
         f"{name} from {show(points[0][1])} to {show(points[-1][1])}"

@@ -9,6 +9,7 @@ from proflab.ops import (  # noqa: F401  importing a file registers its ops
     activation,
     arithmetic,
     attention,
+    choose,
     conv,
     einsum,
     indexing,

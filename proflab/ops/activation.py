@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.arithmetic import clamp
+from proflab.ops.choose import clamp
 from proflab.ops.erf import erf, in_blocks
 from proflab.ops.pointwise import Pointwise, _sigmoid
 from proflab.shapes import MetaArray, normalize_dim

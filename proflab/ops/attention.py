@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.arithmetic import masked_fill
+from proflab.ops.choose import masked_fill
 from proflab.ops.join import triu
 from proflab.ops.matmul import one_dtype, product
 from proflab.ops.pointwise import logical_not

@@ -359,17 +359,17 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True) -> Ranked:
     return Ranked(gather(input, dim, order), order)
 
 
-def _pick(choose, best, pairwise: str):
+def _pick(place, best, pairwise: str):
     """torch's max and min: of all, along a dimension with places, or of two tensors."""
 
     def function(input: Tensor, dim=None, keepdim: bool = False):
         if dim is None:
             return best(input)
         if isinstance(dim, Tensor):
-            from proflab.ops import arithmetic
+            from proflab.ops import choose
 
-            return getattr(arithmetic, pairwise)(input, dim)
-        places = choose(input, dim, True)
+            return getattr(choose, pairwise)(input, dim)
+        places = place(input, dim, True)
         values = gather(input, dim, places)
         if keepdim:
             return Ranked(values, places)
