@@ -33,6 +33,7 @@ class Op:
     """
 
     name = ""
+    kind = ""  # the file of ops/ in which it stands
     view = False  # the result looks at the input's memory; all others return contiguous arrays
     extras = False  # forward and shape return (result, *more), where `keep` can choose from
     many = False  # forward and shape return a list of results
@@ -56,6 +57,7 @@ def register(cls: type[Op]) -> Op:
     op = cls()
     if not op.name or op.name in OPS:
         raise ValueError(f"an op needs a name of its own, not {op.name!r}")
+    op.kind = cls.__module__.rpartition(".")[2]
     OPS[op.name] = op
     return op
 
