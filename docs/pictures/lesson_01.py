@@ -34,7 +34,7 @@ def gpt2_sizes():
 
 def groups():
     """What groups cut away: eight channels to eight, three times."""
-    with plot.canvas(7.5, 2.6, "Channels joined in one, two and eight groups") as (picture, axes):
+    with plot.canvas(6.2, 2.3, "Channels joined in one, two and eight groups") as (picture, axes):
         for column, count in enumerate((1, 2, 8)):
             left, size = 4.4 * column, 8 // count
             for source in range(8):
@@ -43,7 +43,7 @@ def groups():
                 for target in range(first, first + size):
                     axes.plot([left, left + 2.6], [-source, -target], color=colour, lw=0.9)
             for x in (left, left + 2.6):
-                axes.plot([x] * 8, range(0, -8, -1), "o", color=plot.INK, ms=5)
+                axes.plot([x] * 8, range(0, -8, -1), "o", color=plot.INK, ms=4)
             axes.text(left + 1.3, 1.1, f"groups={count}", ha="center", va="bottom")
             lines = f"{8 * size} of 64 kernels"
             axes.text(left + 1.3, -8.1, lines, ha="center", va="top", color=plot.QUIET)
@@ -60,7 +60,7 @@ def block():
         (0, 3.0 - row, 1, 1, name) for row, name in enumerate("query key value output".split())
     ]
     boxes += [(2.6, 0, 1, 4, "d → 4 d"), (4.6, 0, 4, 1, "4 d → d")]
-    with plot.canvas(6.5, 3.1, "The matrices of a GPT-2 block, to scale") as (picture, axes):
+    with plot.canvas(5.4, 2.7, "The matrices of a GPT-2 block, to scale") as (picture, axes):
         for x, y, width, height, name in boxes:
             colour = plot.COLOURS[1 if width == height else 2]
             axes.add_patch(Rectangle((x, y), width, height, fc=colour, ec="white", lw=2))
