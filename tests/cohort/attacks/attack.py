@@ -7,6 +7,7 @@ back none of the canaries that are planted around it.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 
 from proflab.grading.split import TestCell, split
@@ -37,6 +38,7 @@ test_cell.__test__ = False
 class Attack:
     """One hostile submission.
 
+    module: where it is written down.
     cells: executed before the test cell; `{course}`, `{port}`, `{socket}`, `{abstract}` and `{nap}`
     in them stand for the course's folder, a TCP port and two Unix sockets on which the test
     listens, and a time to sleep by which it finds what is left.
@@ -51,6 +53,7 @@ class Attack:
 
     name: str
     cells: tuple[str, ...]
+    module: str
     after: tuple[str, ...] = ()
     statuses: tuple[str, ...] = ("finished",)
     tried: bool = True
@@ -65,4 +68,5 @@ ATTACKS: list[Attack] = []
 
 def attack(name: str, *cells: str, **fields) -> None:
     """Add an attack to the corpus."""
-    ATTACKS.append(Attack(name, cells, **fields))
+    module = sys._getframe(1).f_globals["__name__"]
+    ATTACKS.append(Attack(name, cells, module, **fields))
