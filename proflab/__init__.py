@@ -4,6 +4,10 @@
 `import proflab` gives the engine, under torch's names, and imports numpy only.
 """
 
+import builtins as _builtins
+
+import numpy as _numpy
+
 from proflab import autograd, dispatch, models, nn, optim
 from proflab.autograd import (
     enable_grad,
@@ -38,7 +42,7 @@ from proflab.creation import (
 )
 from proflab.function import Function
 from proflab.methods import install
-from proflab.ops.activation import gelu, log_softmax, relu, softmax
+from proflab.ops.activation import log_softmax, relu, softmax
 from proflab.ops.arithmetic import (
     add,
     clone,
@@ -63,6 +67,7 @@ from proflab.ops.indexing import (
     max,
     min,
     nonzero,
+    scatter,
     scatter_add,
     sort,
     take_along_dim,
@@ -187,6 +192,14 @@ from proflab.tensor import int64 as long
 __version__ = "0.1.0"
 
 inf, nan, pi = float32.type("inf").item(), float32.type("nan").item(), 3.141592653589793
+
+finfo, iinfo, inference_mode = _numpy.finfo, _numpy.iinfo, no_grad
+
+
+def is_tensor(obj) -> _builtins.bool:
+    """Is it a Tensor?"""
+    return isinstance(obj, Tensor)
+
 
 install()
 

@@ -107,7 +107,7 @@ def backward(
         return
     pending: dict[Node, object] = {}
     _deliver((self.node, self.index), start, None, pending, wanted)
-    with no_grad():
+    with no_grad(), np.errstate(all="ignore"):
         for node in sorted(_reachable(self.node), key=lambda n: n.order, reverse=True):
             grad = pending.pop(node, None)
             if grad is None:

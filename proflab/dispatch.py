@@ -35,6 +35,7 @@ class Op:
     name = ""
     kind = ""  # the file of ops/ in which it stands
     view = False  # the result looks at the input's memory; all others return contiguous arrays
+    loud = False  # may meet infinities, of which numpy warns and torch does not: hush numpy
     extras = False  # forward and shape return (result, *more), where `keep` can choose from
     many = False  # forward and shape return a list of results
     transparent = False  # no event of its own: its backward is made of ops that are (Function)
@@ -81,7 +82,11 @@ def run(op: Op, inputs: tuple[Tensor, ...], attributes: dict):
             rule = op.shape
             break
     try:
-        result = rule(*arrays, **attributes)
+        if op.loud:
+            with np.errstate(all="ignore"):
+                result = rule(*arrays, **attributes)
+        else:
+            result = rule(*arrays, **attributes)
     except (ValueError, TypeError, IndexError) as error:
         raise _explain(op, arrays, attributes, error) from error
     out = result[0] if op.extras else result

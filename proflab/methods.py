@@ -25,7 +25,7 @@ from proflab.tensor import Tensor, float16, float32, float64, int32, int64
 
 METHODS = {
     arithmetic: "add sub mul div rsub pow clone multiply divide subtract true_divide",
-    choose: "maximum minimum where masked_fill clamp clip",
+    choose: "maximum minimum masked_fill clamp clip",
     pointwise: """neg negative abs absolute sign square exp log log2 log10 log1p expm1 sqrt rsqrt
         reciprocal floor ceil round trunc sin cos tan atan arctan tanh sigmoid erf
         eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bitwise_or
@@ -37,11 +37,11 @@ METHODS = {
         expand expand_as broadcast_to flatten unflatten squeeze unsqueeze ravel contiguous""",
     join: """split chunk unbind narrow select tril triu flip roll repeat tile repeat_interleave""",
     indexing: """gather scatter_add index_select masked_select take_along_dim nonzero argsort sort
-        topk max min""",
+        topk max min scatter""",
     matmul: "matmul mm bmm mv dot outer addmm baddbmm",
 }
 IN_PLACE = """add sub mul div pow masked_fill clamp neg exp log sqrt rsqrt reciprocal abs floor ceil
-    round sigmoid tanh relu tril triu scatter_add"""
+    round sigmoid tanh relu tril triu scatter_add scatter"""
 
 OPERATORS = {
     "__add__": arithmetic.add,
@@ -217,6 +217,7 @@ def install() -> None:
     Tensor.backward, Tensor.become = autograd.backward, become
     Tensor.to, Tensor.copy_, Tensor.fill_ = _to, _copy_, _fill_
     Tensor.type = _to
+    Tensor.where = lambda self, condition, other: choose.where(condition, self, other)
     Tensor.zero_ = lambda self: _fill_(self, 0)
     Tensor.type_as = lambda self, other: arithmetic.to(self, other.dtype)
     Tensor.cpu = lambda self: _to(self, "cpu")

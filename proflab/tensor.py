@@ -43,6 +43,10 @@ class Tensor:
     __array_priority__ = 100  # `ndarray * tensor` asks the tensor
 
     def __init__(self, data=(), requires_grad: bool = False, dtype=None):
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                "Tensor: takes one value, list or array, not sizes: use proflab.empty(2, 3)"
+            )
         self.array = as_array(data, dtype)
         if requires_grad and self.array.dtype.kind != "f":
             raise TypeError(

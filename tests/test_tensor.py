@@ -298,3 +298,20 @@ def test_an_unknown_name_is_named(run, name):
 def test_names_that_do_not_exist_cannot_be_imported():
     with pytest.raises(ImportError, match="LSTM"):
         from proflab.nn import LSTM  # noqa: F401
+
+
+def test_numpy_prints_no_warning_where_torch_is_silent(recwarn):
+    x = proflab.tensor([0.0, -1.0, 1000.0], requires_grad=True)
+    for y in (x.log(), x / 0, 1 / x, x.exp(), x.sqrt(), x**-1.5, x.sigmoid(), x.var(0),
+              proflab.zeros(0).mean(), proflab.ones(1).var(), F.softplus(x)):  # fmt: skip
+        if y.requires_grad:
+            y.sum().backward()
+    assert not recwarn.list
+
+
+def test_sizes_are_no_values():
+    with pytest.raises(TypeError, match=r"proflab.empty\(2, 3\)"):
+        Tensor(2, 3)
+    assert proflab.zeros(2, 3).scatter_(1, proflab.tensor([[0], [2]]), 1.0).sum().item() == 2
+    x = proflab.tensor([1.0, -2.0])
+    assert x.where(x > 0, 0.0).tolist() == [1.0, 0.0]

@@ -17,6 +17,8 @@ from proflab.tensor import Tensor
 class Activation(Op):
     """One element in, one out, with settings; keeps its input unless it says otherwise."""
 
+    loud = True
+
     def shape(self, input, **settings):
         return MetaArray(input.shape, input.dtype)
 
@@ -29,6 +31,7 @@ class Relu(Pointwise):
     """max(x, 0)"""
 
     name = "relu"
+    loud = False
     keeps = "result"
 
     def forward(self, input):
@@ -190,6 +193,8 @@ class Softplus(Activation):
 
 class OverDim(Op):
     """Normalises over one dimension; keeps its result."""
+
+    loud = True
 
     def shape(self, input, dim):
         normalize_dim(dim, len(input.shape))

@@ -91,6 +91,7 @@ class Mul(Binary):
 @register
 class Div(Binary):
     name = "div"
+    loud = True
 
     def forward(self, input, other):
         return input / other
@@ -115,6 +116,7 @@ class Rdiv(Binary):
     """number / input"""
 
     name = "rdiv"
+    loud = True
 
     def forward(self, input, other):
         return other / input
@@ -132,6 +134,7 @@ class Pow(Binary):
     """input ** other"""
 
     name = "pow"
+    loud = True
 
     def forward(self, input, other):
         return input**other

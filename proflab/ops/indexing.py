@@ -315,6 +315,22 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return apply(ScatterAdd, (input, index, src), dim=normalize_dim(dim, input.ndim))
 
 
+def scatter(input: Tensor, dim: int, index: Tensor, src) -> Tensor:
+    """A copy of the input with elements replaced by those of `src`, or a number, along `dim`."""
+    dim = normalize_dim(dim, input.ndim)
+    grid = [
+        wrap(np.arange(n).reshape([-1 if i == d else 1 for i in range(input.ndim)]))
+        for d, n in enumerate(index.shape)
+    ]
+    grid[dim] = index
+    if not isinstance(src, Tensor):
+        src = wrap(np.asarray(src, input.dtype))
+    elif src.shape != index.shape:
+        src = src[tuple(slice(n) for n in index.shape)]
+    places = (True,) * input.ndim
+    return apply(IndexPut, (input, src.to(input.dtype), *grid), index=places)
+
+
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices along `dim` whose numbers stand in `index`."""
     return getitem(input, (slice(None),) * normalize_dim(dim, input.ndim) + (index,))

@@ -16,6 +16,7 @@ class NllLoss(Op):
     """-input[target] over the classes in dimension 1, weighted; "mean" divides by the weights"""
 
     name = "nll_loss"
+    loud = True
 
     def shape(self, input, target, weight=None, *, ignore_index, reduction):
         if target.dtype.kind not in "iu":

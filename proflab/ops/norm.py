@@ -14,7 +14,7 @@ from proflab.tensor import Tensor, float32
 
 def standardize(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(normalised, mean, 1/σ) of each row of a matrix."""
-    mean = rows.mean(axis=-1, keepdims=True, dtype=rows.dtype)
+    mean = rows.sum(axis=-1, keepdims=True, dtype=rows.dtype) / max(1, rows.shape[-1])
     out = rows - mean
     variance = np.vecdot(out, out)[..., None] / max(1, rows.shape[-1])
     rstd = (1 / np.sqrt(variance + eps)).astype(rows.dtype, copy=False)

@@ -17,6 +17,7 @@ from proflab.tensor import Tensor, bool_, float32
 class Pointwise(Op):
     """One element in, one out."""
 
+    loud = True
     keeps = "input"  # what slope() is a function of: "input", "result", or "" for a constant slope
 
     def shape(self, input):

@@ -28,6 +28,11 @@ def spread(grad: np.ndarray, shape: tuple, dim: tuple | None, keepdim: bool) -> 
     return np.broadcast_to(grad, shape)
 
 
+def _count(input: np.ndarray, result: np.ndarray) -> int:
+    """How many elements went into each of the result's."""
+    return input.size // max(1, result.size)
+
+
 class Reduction(Op):
     def shape(self, input, dim, keepdim):
         return MetaArray(reduced(input.shape, dim, keepdim), input.dtype)
@@ -47,9 +52,11 @@ class Sum(Reduction):
 @register
 class Mean(Reduction):
     name = "mean"
+    loud = True
 
     def forward(self, input, dim, keepdim):
-        return input.mean(axis=dim, keepdims=keepdim, dtype=input.dtype)
+        total = input.sum(axis=dim, keepdims=keepdim, dtype=input.dtype)
+        return total / _count(input, total)
 
     def backward(self, node, grad, dim, keepdim):
         shape = node.shape(0)
@@ -120,30 +127,31 @@ class Var(Reduction):
     """The variance; `correction` is subtracted from the number of elements"""
 
     name = "var"
+    loud = True
 
     def shape(self, input, dim, keepdim, correction):
         return super().shape(input, dim, keepdim)
 
     def forward(self, input, dim, keepdim, correction):
-        with np.errstate(all="ignore"):  # of one element: nan, as in torch
-            return input.var(axis=dim, keepdims=keepdim, ddof=correction, dtype=input.dtype)
+        centred = input - input.mean(axis=dim, keepdims=True) if input.size else input
+        total = (centred * centred).sum(axis=dim, keepdims=keepdim)
+        # Of one element: nan, as in torch.
+        return total / total.dtype.type(max(0, _count(input, total) - correction))
 
     def keep(self, need, out, input, dim, keepdim, correction):
         return (input,)
 
     def backward(self, node, grad, dim, keepdim, correction):
         (input,) = node.saved
-        count = input.size // max(1, grad.size)
-        with np.errstate(all="ignore"):
-            slope = (input - input.mean(axis=dim, keepdims=True)) * np.divide(
-                2.0, count - correction, dtype=input.dtype
-            )
+        scale = 2 / np.maximum(input.dtype.type(_count(input, grad) - correction), 0)
+        slope = (input - input.mean(axis=dim, keepdims=True)) * scale if input.size else input
         return (spread(grad, input.shape, dim, keepdim) * slope,)
 
 
 @register
 class Logsumexp(Reduction):
     name = "logsumexp"
+    loud = True
 
     def forward(self, input, dim, keepdim):
         top = input.max(axis=dim, keepdims=True)
