@@ -164,7 +164,7 @@ counts = {
 plot.bars(counts, title=f"AlexNet: {sum(counts.values()):,} parameters")
 
 # %% [markdown]
-# The convolutions hold next to none of the parameters, yet do nearly all of the work: lesson 02 counts it. Size and work are two things.
+# Call your function for the 256 channels, too. AlexNet's convolutions hold next to none of its parameters, yet do nearly all of the work: lesson 02 counts it. Size and work are two things.
 #
 # ## 3 · Attention
 #
@@ -503,7 +503,7 @@ plot.bars(shares, unit=unit, title="ResNet-18", show="{:.0%}".format, guess=gues
 #
 # ![The matrices of a GPT-2 block drawn to scale: for attention four squares of d by d, for the feed-forward layers one rectangle of d by 4 d and one of 4 d by d, together twice the area.](block.png)
 #
-# **Predict.** From small to XL, the width grows from 768 to 1600 and the blocks from 12 to 48. Is XL 4, 8, 12 or 16 times as large as small? *Your prediction:*
+# **Predict.** GPT-2 XL has 48 blocks of width 1600, GPT-3 has 96 of width 12,288. How many times as many parameters is that: 16, 60, 110 or 240? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "gpt2_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -559,7 +559,9 @@ for size, (d, blocks) in sizes.items():
 plot.waffle(parts, square=10**6, unit="one million parameters", title="GPT-2 in four sizes")
 
 # %% [markdown]
-# The picture from the top of the lesson, by your formula: vectors grow with the width alone, blocks with its square and with their number. Does the paper agree with you? Its table 2 says 117 M, 345 M, 762 M and 1542 M.
+# The picture from the top of the lesson, by your formula: vectors grow with the width alone, blocks with its square and with their number. (GPT-3 is built of the same parts: try `gpt2_parameters(50257, 2048, 12288, 96)`.)
+#
+# Does the paper agree with you? Its table 2 says 117 M, 345 M, 762 M and 1542 M.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2_paper", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for size, millions in {"small": 117, "medium": 345, "large": 762, "xl": 1542}.items():
