@@ -15,6 +15,8 @@ from proflab.grading.plan import MB, Submission
 
 MAX_BYTES = 64 * MB
 MAX_FILES = 2_000
+MAX_ENTRIES = 20_000
+MAX_DEPTH = 16
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -52,22 +54,36 @@ def read_folder(folder: Path) -> dict[str, bytes]:
 def _regular_files(folder: Path) -> Iterator[tuple[str, int]]:
     """(relative path, open descriptor) of each; the caller closes it."""
     owner = folder.stat().st_uid
-    for parent, folders, names, parent_fd in os.fwalk(folder, follow_symlinks=False):
-        folders.sort()
-        for name in sorted(names):
-            if name.endswith(".ipynb"):
-                continue
-            try:
-                descriptor = os.open(name, _FLAGS, dir_fd=parent_fd)
-            except OSError:
-                continue
-            about = os.fstat(descriptor)
-            # Another's file, linked to from here, is not the student's to read.
-            foreign = about.st_nlink > 1 and about.st_uid != owner
-            if stat.S_ISREG(about.st_mode) and not foreign and _is_text(name):
-                yield os.path.relpath(os.path.join(parent, name), folder), descriptor
-            else:
-                os.close(descriptor)
+    for parent, name, parent_fd in _entries(folder):
+        try:
+            descriptor = os.open(name, _FLAGS, dir_fd=parent_fd)
+        except OSError:
+            continue
+        about = os.fstat(descriptor)
+        # Another's file, linked to from here, is not the student's to read.
+        foreign = about.st_nlink > 1 and about.st_uid != owner
+        if stat.S_ISREG(about.st_mode) and not foreign:
+            yield os.path.relpath(os.path.join(parent, name), folder), descriptor
+        else:
+            os.close(descriptor)
+
+
+def _entries(folder: Path) -> Iterator[tuple[str, str, int]]:
+    """(folder, name, the folder's descriptor) of what may be a file, up to a number and a depth."""
+    seen = 0
+    try:
+        for parent, folders, names, parent_fd in os.fwalk(folder, follow_symlinks=False):
+            folders[:] = sorted(filter(_is_text, folders))
+            if parent.count(os.sep) - str(folder).count(os.sep) >= MAX_DEPTH:
+                folders.clear()
+            for name in sorted(filter(_is_text, names)):
+                seen += 1
+                if seen > MAX_ENTRIES:
+                    return
+                if not name.endswith(".ipynb"):
+                    yield parent, name, parent_fd
+    except OSError:
+        return  # a folder that vanished or cannot be entered
 
 
 def _is_text(name: str) -> bool:

@@ -6,6 +6,7 @@ before any student code in `zygote.py`. `docs/security.md` says what is defended
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import itertools
 import json
@@ -17,6 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
@@ -80,6 +82,16 @@ def make_runner(
     return runner
 
 
+_open: weakref.WeakSet[SandboxRunner] = weakref.WeakSet()
+
+
+@atexit.register
+def close_all() -> None:
+    """End what is still running when the grader ends in good order."""
+    for runner in list(_open):
+        runner.close()
+
+
 class SandboxRunner:
     """Runs submissions isolated, from up to `jobs` threads at once, each in a slot of its own."""
 
@@ -94,6 +106,7 @@ class SandboxRunner:
         self._slots: queue.LifoQueue[Slot] = queue.LifoQueue()
         for number in reversed(range(jobs)):
             self._slots.put(Slot(self, number))
+        _open.add(self)
 
     def run(self, submission: Submission, plan: Plan) -> Result:
         """See Runner. Raises CourseError when the sandbox itself fails, twice."""

@@ -1,0 +1,80 @@
+"""What of a submission's folder may enter a student's process: regular files, and not too many."""
+
+import os
+import socket
+import subprocess
+
+import pytest
+
+from proflab.grading import files
+from proflab.grading.files import gather_files, read_folder, write_files
+from proflab.grading.plan import Submission
+
+
+def test_links_pipes_sockets_and_notebooks_stay_outside(tmp_path, monkeypatch):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    folder = tmp_path / "me"
+    (folder / "data").mkdir(parents=True)
+    (folder / "data/a.csv").write_bytes(b"1,2")
+    (folder / "x.ipynb").write_text("{}")
+    (folder / "link.txt").symlink_to(secret)
+    (folder / "all").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe")
+    monkeypatch.chdir(folder)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("sock")
+        assert read_folder(folder) == {"data/a.csv": b"1,2"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can link to another's file")
+def test_a_hard_link_to_anothers_file_stays_outside_and_one_to_ones_own_does_not(tmp_path):
+    theirs, mine, folder = tmp_path / "theirs", tmp_path / "mine", tmp_path / "me"
+    folder.mkdir()
+    theirs.write_text("secret")
+    os.chown(theirs, 12345, 12345)
+    mine.write_text("mine")
+    os.link(theirs, folder / "a.txt")
+    os.link(mine, folder / "b.txt")
+    assert read_folder(folder) == {"b.txt": b"mine"}
+
+
+def test_only_so_many_bytes_and_files_are_taken(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    monkeypatch.setattr(files, "MAX_FILES", 3)
+    for number in range(9):
+        (tmp_path / f"{number}").write_bytes(b"x" * (900 if number == 1 else 100))
+    assert sorted(read_folder(tmp_path)) == ["0", "1"]
+    (tmp_path / "1").unlink()
+    assert sorted(read_folder(tmp_path)) == ["0", "2", "3"]
+
+
+def test_folders_within_folders_end_somewhere(tmp_path):
+    place = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1100):
+        os.mkdir("d", dir_fd=place)
+        below = os.open("d", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = below
+    os.close(place)
+    (tmp_path / "a.txt").write_text("a")
+    assert read_folder(tmp_path) == {"a.txt": b"a"}
+    subprocess.run(["rm", "-rf", tmp_path / "d"], check=True)  # shutil.rmtree gives up
+
+
+def test_a_support_file_wins_over_a_students_file_or_folder_of_that_name(tmp_path):
+    mine, support = tmp_path / "mine", tmp_path / "support"
+    (mine / "built.py").mkdir(parents=True)
+    (mine / "built.py/__init__.py").write_text("forged")
+    (mine / "data").write_text("a file")
+    (support / "data").mkdir(parents=True)
+    (support / "data/table.csv").write_text("given")
+    (support / "built.py").write_text("genuine")
+    found = gather_files(Submission("me", mine, support))
+    assert found == {"built.py": b"genuine", "data/table.csv": b"given"}
+    write_files(found, tmp_path / "copy")
+    assert (tmp_path / "copy/data/table.csv").read_text() == "given"
+
+
+def test_a_missing_folder_is_an_empty_one(tmp_path):
+    assert gather_files(Submission("me", tmp_path / "gone", None)) == {}
