@@ -57,6 +57,17 @@ from proflab.ops.arithmetic import (
     true_divide,
 )
 from proflab.ops.choose import clamp, clip, masked_fill, maximum, minimum, where
+from proflab.ops.compose import (
+    adaptive_avg_pool1d,
+    avg_pool1d,
+    cosine_similarity,
+    hstack,
+    lerp,
+    max_pool1d,
+    numel,
+    pixel_shuffle,
+    vstack,
+)
 from proflab.ops.conv import conv1d, conv2d
 from proflab.ops.einsum import einsum
 from proflab.ops.indexing import (
@@ -102,6 +113,7 @@ from proflab.ops.pointwise import (
     eq,
     erf,
     exp,
+    exp2,
     expm1,
     floor,
     floor_divide,

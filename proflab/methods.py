@@ -26,8 +26,8 @@ from proflab.tensor import Tensor, float16, float32, float64, int32, int64
 METHODS = {
     arithmetic: "add sub mul div rsub pow clone multiply divide subtract true_divide",
     choose: "maximum minimum masked_fill clamp clip",
-    pointwise: """neg negative abs absolute sign square exp log log2 log10 log1p expm1 sqrt rsqrt
-        reciprocal floor ceil round trunc sin cos tan atan arctan tanh sigmoid erf
+    pointwise: """neg negative abs absolute sign square exp exp2 log log2 log10 log1p expm1 sqrt
+        rsqrt reciprocal floor ceil round trunc sin cos tan atan arctan tanh sigmoid erf
         eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bitwise_or
         bitwise_not isnan isinf isfinite floor_divide remainder""",
     activation: "relu softmax log_softmax",

@@ -92,7 +92,19 @@ unary("clamp", lambda P, x: x.clamp(-0.7, 0.9) + x.clamp(min=0.1) + P.clamp(x, m
 unary("masked fill", lambda P, x: x.masked_fill(x > 0.5, -3.0))
 unary("clone", lambda P, x: x.clone() * 2)
 unary("convert", lambda P, x: x.to(P.float64) * 1.5)
-for _name in ("neg", "exp", "expm1", "sin", "cos", "tanh", "sigmoid", "erf", "abs", "square"):
+for _name in (
+    "neg",
+    "exp",
+    "exp2",
+    "expm1",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "erf",
+    "abs",
+    "square",
+):
     unary(_name, lambda P, x, f=_name: getattr(P, f)(x))
 for _name in ("log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "atan"):
     unary(_name, lambda P, x, f=_name: getattr(P, f)(x), low=0.3, high=3.0)

@@ -139,6 +139,25 @@ LAYERS = {  # name: (make, inputs, keyword arguments of the call)
         images(3, 4),
         none,
     ),  # fmt: skip
+    "more activations": (
+        lambda P: P.nn.Sequential(
+            P.nn.Conv2d(2, 4, 1),
+            P.nn.InstanceNorm2d(4, affine=True),
+            P.nn.PReLU(4),
+            P.nn.Mish(),
+            P.nn.GLU(1),
+            P.nn.Hardtanh(-0.9, 2.0),
+            P.nn.LogSigmoid(),
+            P.nn.PReLU(),
+            P.nn.AdaptiveMaxPool2d(2),
+            P.nn.Flatten(2),
+            P.nn.MaxPool1d(2, 1, 1),
+            P.nn.AvgPool1d(2, 1),
+            P.nn.AdaptiveAvgPool1d(3),
+        ),
+        images(2, 2, 4, 6),
+        none,
+    ),  # fmt: skip
     "pooling": (
         lambda P: P.nn.Sequential(
             P.nn.Conv2d(1, 4, 3, padding="same"),

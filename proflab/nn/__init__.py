@@ -5,18 +5,15 @@ from proflab.nn import functional, init, utils
 from proflab.nn.activations import (
     ELU,
     GELU,
-    AdaptiveAvgPool2d,
-    AvgPool2d,
-    Dropout,
-    Dropout2d,
-    Flatten,
+    GLU,
     Hardsigmoid,
     Hardswish,
+    Hardtanh,
     Identity,
     LeakyReLU,
+    LogSigmoid,
     LogSoftmax,
-    MaxPool2d,
-    PixelShuffle,
+    Mish,
     ReLU,
     ReLU6,
     Sigmoid,
@@ -24,9 +21,6 @@ from proflab.nn.activations import (
     Softmax,
     Softplus,
     Tanh,
-    Unflatten,
-    Upsample,
-    ZeroPad2d,
 )
 from proflab.nn.attention import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 from proflab.nn.containers import ModuleDict, ModuleList, ParameterList, Sequential
@@ -37,8 +31,10 @@ from proflab.nn.layers import (
     Conv2d,
     Embedding,
     GroupNorm,
+    InstanceNorm2d,
     LayerNorm,
     Linear,
+    PReLU,
     RMSNorm,
 )
 from proflab.nn.losses import (
@@ -52,6 +48,22 @@ from proflab.nn.losses import (
 )
 from proflab.nn.module import Module
 from proflab.nn.parameter import Parameter
+from proflab.nn.shaping import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveMaxPool2d,
+    AvgPool1d,
+    AvgPool2d,
+    Dropout,
+    Dropout2d,
+    Flatten,
+    MaxPool1d,
+    MaxPool2d,
+    PixelShuffle,
+    Unflatten,
+    Upsample,
+    ZeroPad2d,
+)
 
 
 def __getattr__(name: str):

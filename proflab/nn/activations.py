@@ -1,8 +1,6 @@
-"""Layers without weights: activations, softmax, dropout, pooling, shapes."""
+"""Activations and softmax as layers."""
 
 from __future__ import annotations
-
-import math
 
 from proflab.nn import functional as F
 from proflab.nn.module import Module
@@ -96,6 +94,35 @@ class Softplus(Module):
         return F.softplus(input, self.beta, self.threshold)
 
 
+class Hardtanh(Module):
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False):
+        self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+
+class Mish(Module):
+    def __init__(self, inplace: bool = False):
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, self.inplace)
+
+
+class GLU(Module):
+    def __init__(self, dim: int = -1):
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.glu(input, self.dim)
+
+
+class LogSigmoid(Module):
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
 class Sigmoid(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.sigmoid(input)
@@ -123,133 +150,3 @@ class LogSoftmax(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim)
-
-
-class _Dropout(Module):
-    def __init__(self, p: float = 0.5, inplace: bool = False):
-        if not 0 <= p <= 1:
-            raise ValueError(f"{type(self).__name__}: p is {p}, not between 0 and 1")
-        self.p, self.inplace = p, inplace
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
-
-
-class Dropout(_Dropout):
-    """In training, each element to 0 with probability p, the rest scaled by 1 / (1 - p)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout(input, self.p, self.training, self.inplace)
-
-
-class Dropout2d(_Dropout):
-    """Dropout of whole channels of a (batch, channels, h, w)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
-
-
-class MaxPool2d(Module):
-    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False):  # fmt: skip
-        if return_indices:
-            raise ValueError("MaxPool2d: return_indices=True is not there")
-        self.kernel_size, self.padding, self.dilation = kernel_size, padding, dilation
-        self.stride = kernel_size if stride is None else stride
-        self.ceil_mode = ceil_mode
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.max_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
-        )
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-class AvgPool2d(Module):
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False,
-                 count_include_pad=True, divisor_override=None):  # fmt: skip
-        self.kernel_size, self.padding = kernel_size, padding
-        self.stride = kernel_size if stride is None else stride
-        self.options = (ceil_mode, count_include_pad, divisor_override)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding, *self.options)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-class AdaptiveAvgPool2d(Module):
-    """Averages over windows chosen so that the result has `output_size`."""
-
-    def __init__(self, output_size):
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
-class Flatten(Module):
-    def __init__(self, start_dim: int = 1, end_dim: int = -1):
-        self.start_dim, self.end_dim = start_dim, end_dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return input.flatten(self.start_dim, self.end_dim)
-
-
-class Unflatten(Module):
-    def __init__(self, dim: int, unflattened_size):
-        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return input.unflatten(self.dim, self.unflattened_size)
-
-
-class Upsample(Module):
-    """mode "nearest" only."""
-
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None):
-        self.size, self.scale_factor, self.mode = size, scale_factor, mode
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(input, self.size, self.scale_factor, self.mode)
-
-
-class PixelShuffle(Module):
-    """(batch, c·r², h, w) to (batch, c, h·r, w·r)."""
-
-    def __init__(self, upscale_factor: int):
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        b, c, h, w = input.shape
-        r = self.upscale_factor
-        out = input.reshape(b, c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3)
-        return out.reshape(b, c // (r * r), h * r, w * r)
-
-
-class ZeroPad2d(Module):
-    """padding: an int, or (left, right, top, bottom)."""
-
-    def __init__(self, padding):
-        self.padding = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pad(input, self.padding)
-
-
-def check_heads(owner: str, embed_dim: int, num_heads: int) -> int:
-    """The width of one head; ValueError if the heads do not divide the width."""
-    if embed_dim % num_heads:
-        raise ValueError(f"{owner}: {num_heads} heads do not divide a width of {embed_dim}")
-    return embed_dim // num_heads
-
-
-def scale_of(head_dim: int) -> float:
-    """What attention's scores are multiplied by."""
-    return 1 / math.sqrt(head_dim)

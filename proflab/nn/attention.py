@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 from proflab.creation import empty, zeros
 from proflab.nn import functional as F
 from proflab.nn import init
-from proflab.nn.activations import Dropout, check_heads, scale_of
 from proflab.nn.containers import ModuleList
 from proflab.nn.layers import LayerNorm, Linear
 from proflab.nn.module import Module
 from proflab.nn.parameter import Parameter
+from proflab.nn.shaping import Dropout
 from proflab.tensor import Tensor
+
+
+def check_heads(owner: str, embed_dim: int, num_heads: int) -> int:
+    """The width of one head; ValueError if the heads do not divide the width."""
+    if embed_dim % num_heads:
+        raise ValueError(f"{owner}: {num_heads} heads do not divide a width of {embed_dim}")
+    return embed_dim // num_heads
+
+
+def scale_of(head_dim: int) -> float:
+    """What attention's scores are multiplied by."""
+    return 1 / math.sqrt(head_dim)
 
 
 class MultiheadAttention(Module):
@@ -166,8 +179,6 @@ class TransformerEncoder(Module):
 
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
                  enable_nested_tensor=True, mask_check=True):  # fmt: skip
-        import copy
-
         self.layers = ModuleList(copy.deepcopy(encoder_layer) for _ in range(num_layers))
         self.num_layers, self.norm = num_layers, norm
 

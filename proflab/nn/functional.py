@@ -15,6 +15,22 @@ from proflab.ops.activation import (
     softplus,
 )
 from proflab.ops.attention import scaled_dot_product_attention
+from proflab.ops.compose import (
+    adaptive_avg_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    cosine_similarity,
+    glu,
+    hardtanh,
+    instance_norm,
+    interpolate,
+    logsigmoid,
+    max_pool1d,
+    mish,
+    normalize,
+    pixel_shuffle,
+    prelu,
+)
 from proflab.ops.conv import conv1d, conv2d
 from proflab.ops.indexing import embedding, one_hot
 from proflab.ops.join import pad
@@ -33,7 +49,6 @@ from proflab.ops.norm import batch_norm, group_norm, layer_norm, rms_norm
 from proflab.ops.pointwise import sigmoid, tanh
 from proflab.ops.pool import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from proflab.ops.random import dropout, dropout2d
-from proflab.ops.resize import interpolate, normalize
 
 
 def __getattr__(name: str):

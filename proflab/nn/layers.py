@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proflab.creation import empty, ones, zeros
+from proflab.creation import empty, full, ones, zeros
 from proflab.nn import functional as F
 from proflab.nn import init
 from proflab.nn.module import Module
@@ -241,3 +241,32 @@ class GroupNorm(Module):
 
     def extra_repr(self) -> str:
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}"
+
+
+class InstanceNorm2d(Module):
+    """Each channel of each sample to mean 0 and variance 1; without running statistics."""
+
+    def __init__(self, num_features: int, eps=1e-5, momentum=0.1, affine=False,
+                 track_running_stats=False, device=None, dtype=None):  # fmt: skip
+        positive("InstanceNorm2d", num_features=num_features)
+        if track_running_stats:
+            raise ValueError("InstanceNorm2d: track_running_stats=True is not there")
+        self.num_features, self.eps = num_features, eps
+        like = {"device": device, "dtype": dtype}
+        self.weight = Parameter(ones(num_features, **like)) if affine else None
+        self.bias = Parameter(zeros(num_features, **like)) if affine else None
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
+
+
+class PReLU(Module):
+    """The input, or a learnt multiple of it below 0: one for all, or one a channel."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device=None, dtype=None):
+        positive("PReLU", num_parameters=num_parameters)
+        start = full((num_parameters,), init, device=device, dtype=dtype)
+        self.weight = Parameter(start)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.prelu(input, self.weight)
