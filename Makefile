@@ -67,11 +67,7 @@ lab: $(READY)  ## JupyterLab, with nbgrader's formgrader under /formgrader/manag
 # ── its checks ──────────────────────────────────────────────────────────────────────────────
 
 test: setup  ## lint, generated files in step, all tests: under ten minutes on two cores
-	@status=0; \
-	ruff check . && ruff format --check . || status=1; \
-	proflab build --check || status=1; \
-	python -m pytest -n $(JOBS) || status=1; \
-	exit $$status
+	@.ci/test $(JOBS)
 
 lint: $(READY)  ## ruff: mistakes and format
 	@ruff check . && ruff format --check .
