@@ -14,7 +14,7 @@ def _(m: Maker):
         "dilation": (m.pick(1, 2), 1),
         "groups": groups,
     }
-    x = m.values(m.pick(1, 2), groups * m.pick(1, 2), m.pick(5, 6), m.pick(2, 5))
+    x = m.values(m.pick(0, 2), groups * m.pick(1, 2), m.pick(5, 6), m.pick(2, 5))
     w = m.values(groups * m.pick(1, 2), x.shape[1] // groups, kh, kw)
     return [x, w, m.values(len(w))], lambda P, *t: P.nn.functional.conv2d(*t, **settings)
 
@@ -31,7 +31,7 @@ def _(m: Maker):
 
 @case("conv1d")
 def _(m: Maker):
-    x, w = m.values(m.pick(1, 2), 2, m.pick(3, 5)), m.values(m.pick(1, 2), 2, m.pick(1, 3))
+    x, w = m.values(m.pick(0, 2), 2, m.pick(3, 5)), m.values(m.pick(1, 2), 2, m.pick(1, 3))
     padding = ["same", 1, 0][m.pick(0, 2)]
     return [x, w, m.values(len(w))], lambda P, *t: P.nn.functional.conv1d(*t, padding=padding)
 
@@ -40,7 +40,7 @@ def _(m: Maker):
 def _(m: Maker):
     k, s, p = m.pick(2, 3), m.pick(1, 3), m.pick(0, 1)
     ceil = bool(m.pick(0, 1))
-    x = m.values(m.pick(1, 2), m.pick(1, 2), m.pick(4, 6), m.pick(4, 6))
+    x = m.values(m.pick(0, 2), m.pick(1, 2), m.pick(4, 6), m.pick(4, 6))
     return [x], lambda P, x: P.nn.functional.max_pool2d(x, k, s, p, ceil_mode=ceil)
 
 
@@ -48,7 +48,7 @@ def _(m: Maker):
 def _(m: Maker):
     k, s, p = m.pick(2, 3), m.pick(1, 3), m.pick(0, 1)
     ceil, include = bool(m.pick(0, 1)), bool(m.pick(0, 1))
-    x = m.values(m.pick(1, 2), m.pick(1, 2), m.pick(4, 6), m.pick(4, 6))
+    x = m.values(m.pick(0, 2), m.pick(1, 2), m.pick(4, 6), m.pick(4, 6))
     return [x], lambda P, x: P.nn.functional.avg_pool2d(
         x, k, s, p, ceil_mode=ceil, count_include_pad=include
     )
@@ -57,7 +57,7 @@ def _(m: Maker):
 @case("adaptive_avg_pool2d")
 def _(m: Maker):
     size = (m.pick(1, 3), m.pick(1, 3))
-    x = m.values(m.pick(1, 2), 2, m.pick(3, 5), m.pick(3, 5))
+    x = m.values(m.pick(0, 2), 2, m.pick(3, 5), m.pick(3, 5))
     return [x], lambda P, x: P.nn.functional.adaptive_avg_pool2d(x, size)
 
 

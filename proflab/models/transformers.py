@@ -147,7 +147,8 @@ class GPT2(nn.Module):
         self.wpe = nn.Embedding(context, d_model)
         self.blocks = nn.ModuleList(Block(d_model, heads, True, "tanh") for _ in range(layers))
         self.ln_f = nn.LayerNorm(d_model)
-        self.lm_head = nn.Linear(d_model, vocab_size, bias=False)
+        # Tied, its own weight would only be thrown away: let it have no data.
+        self.lm_head = nn.Linear(d_model, vocab_size, bias=False, device="meta" if tied else None)
         if tied:
             self.lm_head.weight = self.wte.weight
         for name, parameter in self.named_parameters():

@@ -141,7 +141,8 @@ class Conv2d(Op):
         shape, filters = node.shape(0), node.shape(1)
         windows = Windows(shape, filters, stride, padding, dilation)
         grads = [None] * len(node.need)
-        grad = np.ascontiguousarray(grad).reshape(shape[0], groups, -1, windows.places)
+        grad = np.ascontiguousarray(grad)
+        grad = grad.reshape(shape[0], groups, filters[0] // groups, windows.places)
         if node.need[0]:
             grads[0] = np.zeros(shape, grad.dtype)
             matrix = weight.reshape(groups, filters[0] // groups, -1).swapaxes(1, 2)

@@ -201,7 +201,8 @@ class Embedding(Op):
 
     def backward(self, node, grad, padding_idx):
         (input,) = node.saved
-        rows, order = np.sort(input, axis=None), np.argsort(input, axis=None, kind="stable")
+        order = np.argsort(input, axis=None, kind="stable")
+        rows = input.reshape(-1)[order]
         out = np.zeros(node.shape(1), grad.dtype)
         if rows.size:
             # Equal numbers stand together now: each run of them is added up in one go.

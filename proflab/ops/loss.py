@@ -18,16 +18,20 @@ class NllLoss(Op):
     name = "nll_loss"
     loud = True
 
-    def shape(self, input, target, weight=None, *, ignore_index, reduction):
+    @staticmethod
+    def check(input, target) -> None:
         if target.dtype.kind not in "iu":
             raise TypeError(f"the classes are {target.dtype}, not integers")
         one = len(input.shape) == 1
         if target.shape != (() if one else (*input.shape[:1], *input.shape[2:])):
             raise ValueError("the classes' shape is not the input's without dimension 1")
+
+    def shape(self, input, target, weight=None, *, ignore_index, reduction):
+        self.check(input, target)
         return MetaArray(target.shape if reduction == "none" else (), input.dtype)
 
     def forward(self, input, target, weight=None, *, ignore_index, reduction):
-        self.shape(input, target, weight, ignore_index=ignore_index, reduction=reduction)
+        self.check(input, target)
         picks, weights = self.choose(input.shape, target, weight, ignore_index, input.dtype)
         losses = -input[picks] * weights
         if reduction == "none":

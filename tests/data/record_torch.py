@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from engine_cases import CASES, Maker  # noqa: E402
+from expression_cases import EXPRESSIONS, names  # noqa: E402
 from layer_cases import (  # noqa: E402
     LAYERS,
     OPTIMIZERS,
@@ -88,6 +89,16 @@ def record_ported() -> dict[str, np.ndarray]:
     return recorded
 
 
+def record_expressions() -> dict[str, np.ndarray]:
+    """Each expression's value, under its text and its dtype."""
+    recorded = {}
+    for text in EXPRESSIONS:
+        value = eval(text, names(torch))
+        value = value.detach() if isinstance(value, torch.Tensor) else torch.tensor(value)
+        recorded[f"{text}|{str(value.dtype).removeprefix('torch.')}"] = value.numpy()
+    return recorded
+
+
 def save(name: str, recorded: dict[str, np.ndarray]) -> None:
     """One vector of all numbers, and the names and shapes by which to cut it up."""
     index = json.dumps([[key, list(value.shape)] for key, value in recorded.items()])
@@ -104,3 +115,4 @@ if __name__ == "__main__":
     save("torch_layers.npz", record_layers())
     save("torch_optimizers.npz", record_optimizers())
     save("torch_ported.npz", record_ported())
+    save("torch_expressions.npz", record_expressions())
