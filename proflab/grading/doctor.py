@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -197,7 +198,9 @@ def sandbox(can_start: bool) -> list[Layer]:
 
 def succeeds(action: Callable[[], None]) -> bool:
     """Whether `action` succeeds, tried in a child so that it changes nothing here."""
-    pid = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # 3.12 warns of BLAS's threads; the child uses none
+        pid = os.fork()
     if pid == 0:
         try:
             action()

@@ -416,9 +416,10 @@ os.register_at_fork(after_in_child=corrupt)
 attack(
     "telling a later cell what a hidden case asked",
     """
-import inspect, os
+import inspect, os, tempfile
+place = tempfile.gettempdir() + "/leak.txt"
 def square_sum(values):
-    with open("/tmp/leak.txt", "a") as file:
+    with open(place, "a") as file:
         file.write(f"{values}")
     with open("leak.txt", "a") as file:
         file.write(f"{values} {[f.code_context for f in inspect.stack()]}")
@@ -427,7 +428,7 @@ def square_sum(values):
 """,
     after=(
         "import time\ntime.sleep(0.3)",
-        "print(*(open(f).read() for f in ('/tmp/leak.txt', 'leak.txt')))",
+        "print(*(open(f).read() for f in (place, 'leak.txt')))",
         TELL,
     ),
     never=(HIDDEN_INPUT,),
