@@ -7,8 +7,8 @@ import sample_class
 from grading_course import LESSON, cell, command, copy_course, grade, hand_in, solved
 
 from proflab.course.layout import CourseError
-from proflab.grading import grade as grading
-from proflab.grading import gradebook
+from proflab.grading import autograded as writing
+from proflab.grading import gradebook, work
 from proflab.grading.gradebook import Book
 from proflab.grading.key import read_key
 
@@ -62,7 +62,7 @@ def test_what_has_not_changed_is_not_graded_again(course, monkeypatch):
     assert grade(course, regrade=True)["complete"].fresh
     hand_in(course, "complete", solved(linear_parameters="pass"))
     assert grade(course)["complete"].score < 100
-    monkeypatch.setattr(grading, "harness_fingerprint", lambda: "another harness")
+    monkeypatch.setattr(work, "harness_fingerprint", lambda: "another harness")
     assert grade(course)["complete"].fresh
 
 
@@ -91,7 +91,7 @@ def test_unknown_names_get_a_sentence(course):
     with pytest.raises(CourseError, match="there is no folder submitted/"):
         grade(course, students=[".."])
     with pytest.raises(CourseError, match="there is no lesson '99_none' in source/"):
-        grading.check_lesson(course, "99_none")
+        work.check_lesson(course, "99_none")
 
 
 def test_manual_points_survive_a_regrade(course):
@@ -160,7 +160,7 @@ def test_a_full_disk_gets_a_sentence_and_a_clean_rerun(course, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(grading.os, "fsync", full)
+        patch.setattr(writing.os, "fsync", full)
         with pytest.raises(CourseError, match="the disk is full; make room and run it again"):
             grade(course)
     assert not list(autograded(course, "complete").parent.glob(".*.part"))

@@ -19,8 +19,16 @@ from typing import Any
 
 import nbgrader.preprocessors
 from nbformat.v4 import new_notebook
-from nbgrader.api import Gradebook, MissingEntry
-from sqlalchemy import Column, MetaData, String, Table, Text, select
+from nbgrader.api import (
+    Assignment,
+    Grade,
+    Gradebook,
+    GradeCell,
+    MissingEntry,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from sqlalchemy import Column, MetaData, String, Table, Text, func, select
 from sqlalchemy.exc import DatabaseError
 from traitlets.config import Config
 
@@ -63,10 +71,11 @@ class Book:
         self.path = path
         # nbgrader calls alembic by name, which an environment that is not activated does not find.
         os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        course_id = (config or Config()).CourseDirectory.get("course_id", "")
         with clear_errors(path):
-            course_id = (config or Config()).CourseDirectory.get("course_id", "")
-            self.gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
-            OUTCOMES.create(self.gradebook.engine, checkfirst=True)
+            if not path.exists() or path.stat().st_size == 0:
+                create(path, course_id)
+            self.gradebook = open_gradebook(path, course_id)
         self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
         self.penalties.init_plugin()
 
@@ -84,6 +93,8 @@ class Book:
         session.commit = session.flush
         with clear_errors(self.path):
             try:
+                # At once: what is read here stays true, and who waits for the lock holds none.
+                session().connection().exec_driver_sql("BEGIN IMMEDIATE")
                 with session().no_autoflush:  # half-built rows are flushed by nbgrader's commits
                     yield self.gradebook
                 commit()
@@ -177,6 +188,20 @@ class Book:
         with clear_errors(self.path):
             return [student.id for student in self.gradebook.students]
 
+    def auto_scores(self, assignment: str) -> dict[str, float]:
+        """Each student's points for code, in one query, however large the class."""
+        rows = (
+            select(SubmittedAssignment.student_id, func.sum(Grade.score))
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+            .join(GradeCell, GradeCell.id == Grade.cell_id)
+            .where(Assignment.name == assignment, GradeCell.cell_type == "code")
+            .group_by(SubmittedAssignment.student_id)
+        )
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            return {student: float(score) for student, score in connection.execute(rows)}
+
     def scores(self, assignment: str) -> dict[str, dict[str, float]]:
         """For each student: `auto`, `manual`, `penalty`, `score`, `max_score`, `needs_manual`."""
         with clear_errors(self.path):
@@ -185,6 +210,24 @@ class Book:
             except MissingEntry:
                 return {}
             return {s.student.id: submission_scores(s) for s in submissions}
+
+
+def open_gradebook(path: Path, course_id: str) -> Gradebook:
+    """The database at `path`, with our table in it."""
+    gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
+    OUTCOMES.create(gradebook.engine, checkfirst=True)
+    return gradebook
+
+
+def create(path: Path, course_id: str) -> None:
+    """Make an empty gradebook under another name: nbgrader takes several steps, of which none or
+    all must have been taken.
+    """
+    part = path.with_name(path.name + ".part")
+    for left in path.parent.glob(part.name + "*"):
+        left.unlink()
+    open_gradebook(part, course_id).close()
+    os.replace(part, path)
 
 
 def read_row(row: dict) -> Outcome:

@@ -1,0 +1,122 @@
+"""Writes a graded hand-in into autograded/: each file whole or not at all.
+
+Files are on disk before the row that tells of them is written. A grading that is killed leaves at
+most a hidden `.part` file, which the next one removes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+from proflab.course.layout import Course, CourseError
+from proflab.grading.handin import notebook_of
+from proflab.grading.work import Work
+
+STAMP = "timestamp.txt"
+
+
+def placeholder(lesson: str, status: str, sentence: str) -> NotebookNode:
+    """The graded notebook of a hand-in in which there was nothing to grade."""
+    text = f"# {lesson}: {status}\n\nThis hand-in could not be graded: {sentence}."
+    return notebook_of([new_markdown_cell(text)], {})
+
+
+def write_autograded(course: Course, lesson: str, work: Work, notebook: NotebookNode) -> None:
+    """Put the graded notebook and support files into autograded/; CourseError where it cannot."""
+    place = place_of(course, lesson, work)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for path, data in support_files(course.source(lesson).parent, work).items():
+            target = place / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(target, data)
+        replace_file(place / f"{lesson}.ipynb", nbformat.writes(notebook).encode())
+        sync_folder(place)
+    except OSError as error:
+        what = "the disk is full" if error.errno == errno.ENOSPC else str(error.strerror)
+        raise CourseError(
+            f"the graded notebook of {work.student} cannot be written to autograded/: {what}; "
+            "make room and run it again, nothing is lost"
+        ) from None
+
+
+def support_files(source: Path, work: Work) -> dict[str, bytes]:
+    """What lies beside the graded notebook: the lesson's files and when it was handed in."""
+    files = {
+        str(path.relative_to(source)): path.read_bytes()
+        for path in sorted(source.rglob("*"))
+        if path.is_file() and path.suffix != ".ipynb"
+    }
+    stamp = work.folder / STAMP
+    if stamp.is_file() and not stamp.is_symlink():
+        files[STAMP] = stamp.read_bytes()[:200]
+    return files
+
+
+def place_of(course: Course, lesson: str, work: Work) -> Path:
+    """The folder of a graded hand-in."""
+    return course.root / "autograded" / work.student / lesson
+
+
+def remove_parts(course: Course, lesson: str, work: Work) -> None:
+    """Remove what a grading that was killed left unfinished."""
+    for part in place_of(course, lesson, work).rglob(".*.part"):
+        part.unlink(missing_ok=True)
+
+
+def replace_file(target: Path, data: bytes) -> None:
+    """Write `data` beside `target`, sync it and rename it into place."""
+    if is_already(target, data):
+        return
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def is_already(target: Path, data: bytes) -> bool:
+    """Whether the file is there with just this content."""
+    try:
+        return target.stat().st_size == len(data) and target.read_bytes() == data
+    except FileNotFoundError:
+        return False
+
+
+def sync_folder(place: Path) -> None:
+    """Make renames in a folder durable: a row must not outlive, in a power cut, its file."""
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_timestamp(folder: Path) -> datetime.datetime | None:
+    """When it was handed in: nbgrader's timestamp.txt, if there is a usable one."""
+    from dateutil import parser
+    from nbgrader.utils import parse_utc
+
+    path = folder / STAMP
+    try:
+        if path.is_symlink():
+            return None
+        text = path.read_text(errors="replace")[:200].strip()
+        parser.parse(text)
+        return parse_utc(text)
+    except (OSError, ValueError, OverflowError):
+        return None

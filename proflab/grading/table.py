@@ -1,0 +1,80 @@
+"""What `proflab grade` shows: a bar while it grades, and a table of scores and outcomes."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from proflab.grading.key import Key
+from proflab.grading.work import Work
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table that `proflab grade` prints."""
+
+    student: str
+    score: float
+    max_score: float
+    status: str
+    sentence: str
+    fresh: bool
+
+
+class HasStatus(Protocol):
+    """Whatever ended with a named outcome."""
+
+    @property
+    def status(self) -> str:
+        """The outcome's name."""
+
+
+T = TypeVar("T", bound=HasStatus)
+
+
+def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
+    """`items` with a bar that counts outcomes and tells the time left."""
+    from tqdm import tqdm
+
+    counts: Counter[str] = Counter()
+    with tqdm(total=total, unit="submission", disable=not show or not total) as bar:
+        for item in items:
+            yield item
+            counts[item.status] += 1
+            bar.set_postfix_str(", ".join(f"{n} {status}" for status, n in counts.items()))
+            bar.update()
+
+
+def make_rows(book, key: Key, works: list[Work], fresh: set[str]) -> list[Row]:
+    """The table's rows from what the gradebook holds now."""
+    outcomes, scores = book.outcomes(key.name), book.auto_scores(key.name)
+    return [
+        Row(
+            w.student,
+            scores[w.student],
+            key.max_score,
+            outcomes[w.student].status,
+            outcomes[w.student].sentence,
+            w.student in fresh,
+        )
+        for w in works
+    ]
+
+
+def print_table(rows: list[Row]) -> None:
+    """Print scores and outcomes, one line a student."""
+    if not rows:
+        print("Nothing was handed in for this lesson: submitted/STUDENT/LESSON/ is where it goes.")
+        return
+    width = max(len(row.student) for row in rows)
+    space = max(20, shutil.get_terminal_size((100, 20)).columns - width - 34)
+    for row in rows:
+        sentence = row.sentence if len(row.sentence) <= space else row.sentence[: space - 1] + "…"
+        score = f"{row.score:5g} / {row.max_score:g}"
+        print(f"{row.student:<{width}}  {score}  {row.status:<18}  {sentence}".rstrip())
+    old = sum(not row.fresh for row in rows)
+    if old:
+        print(f"({old} of {len(rows)} were unchanged since they were graded; --regrade forces)")

@@ -1,0 +1,82 @@
+"""Which submissions there are, and which of them have changed since they were graded."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import proflab
+from proflab.course.layout import Course, CourseError
+from proflab.grading.key import Key
+
+
+@dataclass(frozen=True)
+class Work:
+    """One submission to be graded."""
+
+    student: str
+    folder: Path
+    fingerprint: str
+
+    def notebook(self, lesson: str) -> Path:
+        """The path where the notebook should be."""
+        return self.folder / f"{lesson}.ipynb"
+
+
+def check_lesson(course: Course, lesson: str) -> None:
+    """Refuse a lesson that the course does not have."""
+    lessons = course.lessons("source")
+    if lesson not in lessons:
+        there = ", ".join(lessons) or "none yet: run `proflab build`"
+        raise CourseError(f"there is no lesson {lesson!r} in source/ (there is {there})")
+
+
+def find_work(course: Course, key: Key, students: list[str] | None, full: bool) -> list[Work]:
+    """The submissions of a lesson: every student's folder that holds one, or those named."""
+    submitted, lesson = course.root / "submitted", key.name
+    found = sorted(p.parent.name for p in submitted.glob(f"*/{lesson}") if p.is_dir())
+    for name in students or []:
+        if not (submitted / name).is_dir() or name in (".", "..") or "/" in name:
+            raise CourseError(f"there is no folder submitted/{name}; there are {', '.join(found)}")
+    support = folder_fingerprint(course.source(lesson).parent)
+    base = [key.fingerprint, support, harness_fingerprint(), str(full)]
+    works = []
+    for student in dict.fromkeys(students or found):
+        folder = submitted / student / lesson
+        text = "\n".join([*base, folder_fingerprint(folder)])
+        works.append(Work(student, folder, hashlib.sha256(text.encode()).hexdigest()))
+    return works
+
+
+def folder_fingerprint(folder: Path) -> str:
+    """A hash of the regular files in `folder` and of where its links point."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        digest.update(str(path.relative_to(folder)).encode("utf-8", "surrogateescape") + b"\0")
+        try:
+            if path.is_symlink():
+                digest.update(os.fsencode(os.readlink(path)))
+            elif path.is_file():
+                with path.open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError as error:  # grading gives it a name, too
+            digest.update(str(error.strerror).encode())
+    return digest.hexdigest()
+
+
+def harness_fingerprint() -> str:
+    """A hash of the package: a change in engine or grader makes earlier grades stale."""
+    root = Path(proflab.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def needs_grading(course: Course, key: Key, work: Work, known: dict) -> bool:
+    """Whether there is no result for exactly this submission, lesson and harness."""
+    outcome = known.get(work.student)
+    written = course.root / "autograded" / work.student / key.name / f"{key.name}.ipynb"
+    return outcome is None or outcome.fingerprint != work.fingerprint or not written.exists()
