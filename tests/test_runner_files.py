@@ -8,7 +8,9 @@ import pytest
 
 from proflab.grading import files
 from proflab.grading.files import gather_files, read_folder, write_files
-from proflab.grading.plan import Submission
+from proflab.grading.plan import Limits, RunCell, Submission
+from proflab.grading.runner import PlainRunner
+from proflab.grading.sandbox import SandboxRunner
 
 
 def test_links_pipes_sockets_and_notebooks_stay_outside(tmp_path, monkeypatch):
@@ -74,6 +76,28 @@ def test_a_support_file_wins_over_a_students_file_or_folder_of_that_name(tmp_pat
     assert found == {"built.py": b"genuine", "data/table.csv": b"given"}
     write_files(found, tmp_path / "copy")
     assert (tmp_path / "copy/data/table.csv").read_text() == "given"
+
+
+def test_a_folder_that_does_not_fit_costs_its_own_files_only(tmp_path):
+    mine, support = tmp_path / "mine", tmp_path / "support"
+    place = mine.joinpath(*["d" * 250] * 14)
+    place.mkdir(parents=True)
+    (place / ("n" * 250)).write_text("a path too long for elsewhere")
+    for number in range(900):
+        (mine / f"{number}" / "a" / "b" / "c").mkdir(parents=True)
+        (mine / f"{number}" / "a" / "b" / "c" / "x").write_text("x")
+    support.mkdir()
+    (support / "built.py").write_text("ORIGIN = 'genuine'")
+    limits = Limits(scratch_files=500)
+    runners = [PlainRunner(limits)]
+    if os.environ.get("PROFLAB_NO_SANDBOX_TESTS") != "1":
+        runners.append(SandboxRunner(limits))
+    for runner in runners:
+        cell = RunCell("import built\nprint(built.ORIGIN)")
+        result = runner.run(Submission("me", mine, support), (cell,))
+        assert result.status == "finished"
+        assert result.replies[0][0].outputs[0]["text"] == "genuine\n"
+        runner.close()
 
 
 def test_a_missing_folder_is_an_empty_one(tmp_path):

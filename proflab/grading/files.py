@@ -6,6 +6,7 @@ opened, so everything is decided on the open descriptor.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator
@@ -21,15 +22,17 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 
 
 
 def gather_files(submission: Submission) -> dict[str, bytes]:
-    """Relative path → content of the submission's files; the lesson's support files win."""
-    files: dict[str, bytes] = {}
-    for folder in (submission.folder, submission.support):
-        if folder is not None and folder.is_dir():
-            own = read_folder(folder)
-            # A student's folder of that name gives way to a support file, and the reverse.
-            files = {path: data for path, data in files.items() if not _in_the_way(path, own)}
-            files |= own
-    return files
+    """Relative path → content of the submission's files; the lesson's support files win.
+
+    They also come first, so that they are there whatever room is left for the student's.
+    """
+    given, own = submission.support, submission.folder
+    files = read_folder(given) if given is not None and given.is_dir() else {}
+    if own is None or not own.is_dir():
+        return files
+    # A student's folder of a support file's name gives way, and the reverse.
+    mine = {p: data for p, data in read_folder(own).items() if not _in_the_way(p, files)}
+    return files | {path: data for path, data in mine.items() if path not in files}
 
 
 def _in_the_way(path: str, files: dict[str, bytes]) -> bool:
@@ -95,8 +98,9 @@ def _is_text(name: str) -> bool:
 
 
 def write_files(files: dict[str, bytes], place: Path) -> None:
-    """Write gathered files below `place`."""
+    """Write gathered files below `place`; one whose name or size does not fit there is left out."""
     for path, data in files.items():
         target = place / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+        with contextlib.suppress(OSError):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)

@@ -8,6 +8,7 @@ that is in its namespaces. It imports nothing of the grading package but its two
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -198,8 +199,9 @@ class Init:
         start = 0
         for path, size in order["files"]:
             target = Path(HOME, path)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data[start : start + size])
+            with contextlib.suppress(OSError):  # a name or a size that does not fit
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data[start : start + size])
             start += size
 
     def become_student(self) -> None:
