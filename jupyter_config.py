@@ -2,27 +2,45 @@
 
 from pathlib import Path
 
-from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
-from nbgrader.preprocessors import GetGrades
+from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
+from nbgrader.preprocessors import (
+    AssignLatePenalties,
+    CheckCellMetadata,
+    GetGrades,
+    IgnorePattern,
+    LimitOutput,
+    SaveAutoGrades,
+)
 
-from proflab.grading.feedback import EscapeMarkup, HideHidden
+from proflab.grading.feedback import DisarmMarkup, HideHidden
+from proflab.grading.preprocessor import SandboxedExecute
 
 c = get_config()  # noqa: F821 (traitlets provides it)
 
 c.CourseDirectory.root = str(Path(__file__).resolve().parent)
 c.CourseDirectory.course_id = "proflab"
+# Where formgrader's "release" and "collect" buttons exchange files with students of this machine.
+c.Exchange.root = str(Path(__file__).resolve().parent / "exchange")
 
-# A deleted test cell is put back, as `proflab grade` does.
-c.OverwriteCells.add_missing_cells = True
+# `nbgrader autograde` and formgrader's button run submissions in the sandbox; the rest of the list
+# is nbgrader's own. Without this line they run them with your rights.
+c.Autograde.autograde_preprocessors = [
+    SandboxedExecute,
+    IgnorePattern,
+    ClearMetadataPreprocessor,
+    LimitOutput,
+    SaveAutoGrades,
+    AssignLatePenalties,
+    CheckCellMetadata,
+]
 
 # Feedback names hidden cases and says whether they passed, and nothing else about them.
 c.GenerateFeedback.preprocessors = [
     GetGrades,
     HideHidden,
-    EscapeMarkup,
+    DisarmMarkup,
     CSSHTMLHeaderPreprocessor,
 ]
 
 # A submission's outputs and markdown may hold scripts: neither formgrader nor feedback runs them.
-c.HTMLExporter.sanitize_html = True
-c.HTMLExporter.preprocessors = [EscapeMarkup]
+c.HTMLExporter.preprocessors = [DisarmMarkup]

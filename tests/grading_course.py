@@ -26,10 +26,17 @@ ROOT = Path(__file__).resolve().parents[1]
 LESSON = sample_class.LESSON
 
 
-def copy_course(place: Path, students: list[str] | None = None) -> Course:
-    """Copy what grading reads into `place`, with these of the sample class's hand-ins."""
-    for name in ("jupyter_config.py", "nbgrader_config.py"):
-        shutil.copy(ROOT / name, place)
+STOCK = "\n# nbgrader as it comes:\nc.Autograde.pop('autograde_preprocessors')\n"
+
+
+def copy_course(place: Path, students: list[str] | None = None, stock: bool = False) -> Course:
+    """Copy what grading reads into `place`, with these of the sample class's hand-ins.
+
+    stock: `nbgrader autograde` executes submissions itself, without isolation.
+    """
+    shutil.copy(ROOT / "nbgrader_config.py", place)
+    config = (ROOT / "jupyter_config.py").read_text()
+    (place / "jupyter_config.py").write_text(config + STOCK if stock else config)
     for name in ("source", "release"):
         shutil.copytree(ROOT / name / LESSON, place / name / LESSON)
     for student in sample_class.EXPECTED if students is None else students:

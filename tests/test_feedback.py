@@ -8,9 +8,12 @@ import pytest
 from grading_course import LESSON, command, copy_course, grade, hand_in, release, solved, source
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from proflab.grading.feedback import escape_tags
+from proflab.grading.execute import grade_notebook
+from proflab.grading.feedback import disarmed, escape_tags
 from proflab.grading.key import make_key
 from proflab.grading.split import BEGIN_HIDDEN, hidden_source_removed
+
+KEY = make_key(LESSON, source())
 
 # Its hidden cases fail, and it prints what it is given.
 CURIOUS = """
@@ -18,6 +21,10 @@ def linear_parameters(in_features, out_features, bias=True):
     print("called with", in_features, out_features, bias)
     return {3: 8, 768: 2_362_368 if bias else 2_359_296}[in_features]
 """
+
+
+def is_demo(cell):
+    return "demo" in cell.metadata.get("tags", [])
 
 
 def plain_digits(text):
@@ -30,7 +37,7 @@ def hidden_literals():
 
     Not in the release, nor in what its demo cells print for everybody.
     """
-    shown = [o.get("text", "") for c in source().cells for o in c.get("outputs", [])]
+    shown = [str(c.outputs) for c in grade_notebook(source(), KEY).notebook.cells if is_demo(c)]
     known = plain_digits(" ".join([cell.source for cell in release().cells] + shown))
     found = set()
     for cell in source().cells:
@@ -41,7 +48,7 @@ def hidden_literals():
                     text = ast.get_source_segment(cell.source, node)
                     if text not in visible:
                         found.add(plain_digits(text))
-    labels = {a.label for t in make_key(LESSON, source()).tests.values() for _, a in t.answers}
+    labels = {a.label for t in KEY.tests.values() for _, a in t.answers}
     told = {text for text in found if text.strip("\"'") in labels}
     return {t for t in found - told if t not in known and len(t.strip("\"'")) >= 4}
 
@@ -52,7 +59,7 @@ LITERALS = hidden_literals()
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     """Feedback pages by student and kind of grading, as text and as HTML."""
-    course = copy_course(tmp_path_factory.mktemp("feedback"), ["complete"])
+    course = copy_course(tmp_path_factory.mktemp("feedback"), ["complete"], stock=True)
     hand_in(course, "empty", release())
     curious = solved(linear_parameters=CURIOUS)
     curious.cells.append(new_markdown_cell("# <script>alert(1)</script> <b>bold</b>"))
@@ -137,3 +144,29 @@ def test_harmless_markup_stays():
         'a < b, x<y? no: x <= y. <b>bold</b><br> ![p](p.png) <img src="p.png" alt="a plot"/>\n> q'
     )
     assert escape_tags(text).replace("&lt;y", "<y") == text
+
+
+@pytest.mark.parametrize(
+    "html_output",
+    [
+        "<script>alert(1)</script>",
+        "<img src='https://x.example/track.png'>",
+        "<a href='javascript:alert(1)'>x</a>",
+        "<a href='data:text/html,<script>alert(1)</script>'>x</a>",
+        "<div style='position:fixed' onclick='alert(1)'>x</div>",
+        "<svg onload='alert(1)'></svg>",
+    ],
+)
+def test_html_outputs_are_disarmed(html_output):
+    kept = disarmed({"text/html": html_output, "application/javascript": "alert(1)"})
+    assert list(kept) == ["text/html"]
+    tags = "".join(re.findall(r"<[^>]*>", kept["text/html"]))
+    assert not re.search(r"script|svg|href|src|on\w+=|style", tags)
+
+
+def test_a_students_picture_and_table_stay():
+    table = "<table><tbody><tr><td>1</td></tr></tbody></table>"
+    picture = '<img src="data:image/png;base64,aGk=" alt="a plot">'
+    kept = disarmed({"text/html": table + picture, "image/png": "aGk=\n", "text/plain": "<x>"})
+    assert kept == {"text/html": table + picture, "image/png": "aGk=\n", "text/plain": "<x>"}
+    assert disarmed({"image/png": 'x" onerror="alert(1)'}) == {}

@@ -2,9 +2,11 @@
 
 import csv
 
+import nbformat
 import pytest
 import sample_class
 from grading_course import LESSON, ROOT, command, copy_course, grade, hand_in, solved
+from nbformat.v4 import new_code_cell
 
 from proflab.grading.gradebook import Book
 
@@ -21,7 +23,7 @@ def scores(course):
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory):
     """A class released, graded, fed back and exported by nbgrader alone."""
-    course = copy_course(tmp_path_factory.mktemp("stock"), ALIKE)
+    course = copy_course(tmp_path_factory.mktemp("stock"), ALIKE, stock=True)
     for words in (
         ["generate_assignment", LESSON, "--force"],
         ["autograde", LESSON],
@@ -52,6 +54,31 @@ def test_feedback_and_export_of_nbgraders_own_grading(stock):
         rows = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
     assert rows["complete"] == 100
     assert rows["empty"] == 0
+
+
+def test_autograde_as_configured_isolates_recovers_and_agrees(tmp_path):
+    course = copy_course(tmp_path, ["complete", "forgets_biases", "lost_metadata"])
+    code = sample_class.textwrap.dedent(sample_class.COMPLETE["linear_parameters"]).strip()
+    # Only a hidden case notices that it overflows.
+    overflows = code.replace("in_features * out_features", "in_features * out_features % 2**32")
+    notebook = solved(linear_parameters=overflows)
+    (tmp_path / "secret.txt").write_text("the exam")
+    spy = f"open({str(tmp_path / 'secret.txt')!r}).read()"
+    notebook.cells.append(
+        new_code_cell(f"try:\n    print({spy})\nexcept OSError:\n    print('no')")
+    )
+    hand_in(course, "spy", notebook)
+    talkative = "import sys; print('hm', file=sys.stderr); sys.displayhook(1000)\n"
+    inside = code.replace("weights =", f"{talkative}    weights =")
+    hand_in(course, "talkative", solved(linear_parameters=inside))
+    for words in (["generate_assignment", LESSON, "--force"], ["autograde", LESSON]):
+        done = command(course, "nbgrader", *words)
+        assert done.returncode == 0, done.stderr
+    expected = {"complete": 100, "forgets_biases": 52, "lost_metadata": 100}
+    assert scores(course) == expected | {"spy": 92, "talkative": 100}
+    graded = course.root / "autograded" / "spy" / LESSON / f"{LESSON}.ipynb"
+    assert "the exam" not in graded.read_text("utf-8")
+    assert [o.text for o in nbformat.read(graded, 4).cells[-1].outputs] == ["no\n"]
 
 
 def test_nbgrader_goes_on_with_a_gradebook_of_ours(tmp_path):

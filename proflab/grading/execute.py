@@ -187,14 +187,20 @@ class OutputWriter:
         self.outputs: list[dict] = []
         self.failures: list[str] = []
         self.tracebacks: list[str] = []
+        self.hidden_failures = 0
 
     def add(self, outputs: list[dict]) -> None:
-        """What the student's code printed or displayed."""
+        """What the student's code printed or displayed.
+
+        nbgrader reads points from a test cell's outputs: a line on stderr is none, a value is a
+        score. So neither is passed on as such.
+        """
         for output in outputs:
             if output["output_type"] == "stream":
-                self._text(output["name"], output["text"])
-            else:
-                self.outputs.append(output)
+                self._text(output["text"])
+            elif output["output_type"] != "error":
+                data = {"output_type": "display_data", "data": output["data"], "metadata": {}}
+                self.outputs.append(data)
 
     def case(self, answer: Answer, reply: Reply, verdict: Verdict, hidden: bool) -> None:
         """A case's line; a hidden one is marked, so that feedback can shorten it."""
@@ -202,9 +208,10 @@ class OutputWriter:
             mark = "✅" if verdict.passed else "❌"
             why = f": {verdict.reason} {verdict.diagnosis}".rstrip() if verdict.reason else ""
             self._hidden(f"{mark} {answer.label} (hidden){why}", answer.label, verdict.passed)
+            self.hidden_failures += not verdict.passed
         elif verdict.passed:
             shown = answer.exception if answer.call == "expect_raises" else show(reply.value)
-            self._text("stdout", passed_line(answer.label, shown) + "\n")
+            self._text(passed_line(answer.label, shown) + "\n")
         else:
             self.failures.append(failed_text(answer.label, verdict))
             if reply.state == "raised":
@@ -216,11 +223,15 @@ class OutputWriter:
         text = f"❌ set-up: {what}"
         if hidden:
             self._hidden(f"{text} (hidden)", "set-up", False)
+            self.hidden_failures += 1
         else:
             self.failures.append(text)
 
     def finish(self) -> list[NotebookNode]:
-        """All outputs; visible failures come as one error, as an assertion in a notebook would."""
+        """All outputs; failures come as one error, as an assertion in a notebook would."""
+        if self.hidden_failures:
+            cases = "case" if self.hidden_failures == 1 else "cases"
+            self.failures.append(f"❌ {self.hidden_failures} {cases} on other input failed")
         if self.failures:
             self.outputs.append(
                 {
@@ -232,12 +243,12 @@ class OutputWriter:
             )
         return [nbformat.from_dict(output) for output in self.outputs]
 
-    def _text(self, name: str, text: str) -> None:
+    def _text(self, text: str) -> None:
         last = self.outputs[-1] if self.outputs else {}
-        if last.get("output_type") == "stream" and last["name"] == name:
+        if last.get("output_type") == "stream":
             last["text"] += text
         else:
-            self.outputs.append({"output_type": "stream", "name": name, "text": text})
+            self.outputs.append({"output_type": "stream", "name": "stdout", "text": text})
 
     def _hidden(self, text: str, label: str, passed: bool) -> None:
         mark = {HIDDEN: {"label": label, "passed": passed}}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+import bleach
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
@@ -25,6 +26,13 @@ _SAFE_TAG = re.compile(
     r"|<img\s+(?:(?:alt|width|height)=\"[^\"<>]*\"\s*|src=\"(?!\s*javascript:)[^\"<>]*\"\s*)+/?>",
     re.IGNORECASE,
 )
+_SHOWN_AS_TEXT = ("text/plain", "text/latex", "application/json")
+_PICTURES = ("image/png", "image/jpeg")
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
+_HTML_TAGS = set(
+    "a abbr b blockquote br caption code col div em figcaption figure h1 h2 h3 h4 hr i img li ol p "
+    "pre s small span strong sub sup table tbody td tfoot th thead tr u ul".split()
+)
 _ANY_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
@@ -40,19 +48,48 @@ class HideHidden(NbGraderPreprocessor):
         return cell, resources
 
 
-class EscapeMarkup(NbGraderPreprocessor):
-    """Shows tags in markdown and raw cells as text, but for a few that can do no harm.
+class DisarmMarkup(NbGraderPreprocessor):
+    """Makes what a student wrote or displayed harmless in a browser: no script, no foreign address.
 
-    nbconvert sanitizes outputs (`sanitize_html`); nbgrader's pages leave markdown as it is.
+    nbgrader's pages leave markdown and HTML outputs as they are.
     """
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict, index: int
     ) -> tuple[NotebookNode, dict]:
-        """Escape the tags of one cell that is not code."""
+        """Disarm a cell's text, if it is not code, and its outputs."""
         if cell.cell_type != "code":
             cell.source = escape_tags(cell.source)
+            return cell, resources
+        for output in cell.outputs:
+            if "data" in output:
+                output.data = NotebookNode(disarmed(output.data))
         return cell, resources
+
+
+def disarmed(data: dict) -> dict:
+    """A display's mime bundle without what a browser would execute or fetch."""
+    kept = {mime: value for mime, value in data.items() if mime in _SHOWN_AS_TEXT}
+    for mime in _PICTURES:
+        if _BASE64.fullmatch(str(data.get(mime, "-"))):
+            kept[mime] = data[mime]
+    if "text/markdown" in data:
+        kept["text/markdown"] = escape_tags(str(data["text/markdown"]))
+    if "text/html" in data:
+        kept["text/html"] = bleach.clean(
+            str(data["text/html"]),
+            tags=_HTML_TAGS,
+            attributes=allowed_attribute,
+            protocols={"http", "https", "data"},
+        )
+    return kept
+
+
+def allowed_attribute(tag: str, name: str, value: str) -> bool:
+    """Whether an HTML output may keep an attribute: sizes, descriptions, pictures in the page."""
+    if tag == "img" and name == "src":
+        return re.match(r"data:image/(png|jpeg|gif);base64,", value) is not None
+    return name in {"alt", "title", "width", "height", "colspan", "rowspan", "class"}
 
 
 def escape_tags(text: str) -> str:
