@@ -71,18 +71,13 @@ from proflab.ops.compose import (
 from proflab.ops.conv import conv1d, conv2d
 from proflab.ops.einsum import einsum
 from proflab.ops.indexing import (
-    argsort,
     gather,
     index_select,
     masked_select,
-    max,
-    min,
     nonzero,
     scatter,
     scatter_add,
-    sort,
     take_along_dim,
-    topk,
 )
 from proflab.ops.join import (
     cat,
@@ -103,6 +98,7 @@ from proflab.ops.join import (
     unbind,
 )
 from proflab.ops.matmul import addmm, baddbmm, bmm, dot, matmul, mm, mv, outer
+from proflab.ops.order import argsort, max, min, sort, topk
 from proflab.ops.pointwise import (
     abs,
     absolute,

@@ -75,7 +75,11 @@ def apply(op: Op, inputs: tuple[Tensor, ...], **attributes):
 
 def run(op: Op, inputs: tuple[Tensor, ...], attributes: dict):
     """Compute an op's result, and leave a node behind if it needs a gradient."""
-    arrays = [t.array for t in inputs]
+    try:
+        arrays = [t.array for t in inputs]
+    except AttributeError:
+        kinds = ", ".join(type(t).__name__ for t in inputs)
+        raise TypeError(f"{op.name}: takes tensors, not ({kinds})") from None
     rule = op.forward
     for array in arrays:
         if type(array) is MetaArray:

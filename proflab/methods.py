@@ -17,6 +17,7 @@ from proflab.ops import (
     indexing,
     join,
     matmul,
+    order,
     pointwise,
     reduce,
     views,
@@ -36,8 +37,8 @@ METHODS = {
     views: """reshape view view_as reshape_as permute transpose swapaxes swapdims t movedim moveaxis
         expand expand_as broadcast_to flatten unflatten squeeze unsqueeze ravel contiguous""",
     join: """split chunk unbind narrow select tril triu flip roll repeat tile repeat_interleave""",
-    indexing: """gather scatter_add index_select masked_select take_along_dim nonzero argsort sort
-        topk max min scatter""",
+    indexing: "gather scatter scatter_add index_select masked_select take_along_dim nonzero",
+    order: "argsort sort topk max min",
     matmul: "matmul mm bmm mv dot outer addmm baddbmm",
 }
 IN_PLACE = """add sub mul div pow masked_fill clamp neg exp log sqrt rsqrt reciprocal abs floor ceil

@@ -245,6 +245,7 @@ BAD = {
     "array of meta": (lambda: np.asarray(m((2,))), "numpy: a meta tensor"),
     "meta to cpu": (lambda: m((2,)).to("cpu"), "to: a meta tensor"),
     "numpy in the graph": (lambda: r(2).requires_grad_().numpy(), r"numpy: .*\(2,\)"),
+    "an array": (lambda: nn.Linear(2, 2)(np.ones((1, 2))), "linear: .*ndarray, Parameter"),
     "text": (lambda: Tensor(["a"]), "Tensor: no tensor"),
     "integer gradient": (lambda: Tensor([1], requires_grad=True), "Tensor: only floating"),
     "backward": (lambda: (r(2).requires_grad_() * 2).backward(), r"backward: .*\(2,\)"),

@@ -17,6 +17,7 @@ from proflab.ops import (  # noqa: F401  importing a file registers its ops
     loss,
     matmul,
     norm,
+    order,
     pointwise,
     pool,
     random,

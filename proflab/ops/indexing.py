@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.reduce import amax, amin, argmax, argmin
-from proflab.ops.views import reshape, unless_contiguous
+from proflab.ops.views import unless_contiguous
 from proflab.shapes import MetaArray, broadcast, normalize_dim, unbroadcast
 from proflab.tensor import Tensor, bool_, int64, wrap
 
@@ -25,17 +22,22 @@ class Slice(Op):
         # nowhere will do.
         looks = np.lib.stride_tricks.as_strided(
             np.empty(1, input.dtype), input.shape, input.strides
-        )[index if None in index or index.count(...) else (*index, ...)]
+        )[_with_ellipsis(index)]
         strides = unless_contiguous(looks.strides, looks.shape, input.dtype.itemsize)
         return input.view(looks.shape, strides)
 
     def forward(self, input, index):
-        return input[index]
+        return input[_with_ellipsis(index)]
 
     def backward(self, node, grad, index):
         out = np.zeros(node.shape(0), grad.dtype)
         out[index] = grad
         return (out,)
+
+
+def _with_ellipsis(index: tuple) -> tuple:
+    """The index with a … in it, without which numpy turns a single element into a copy."""
+    return index if any(part is ... for part in index) else (*index, ...)
 
 
 def _merge(index: tuple, arrays: tuple) -> tuple:
@@ -277,22 +279,6 @@ def _grid(index: np.ndarray, dim: int) -> tuple:
 
 
 @register
-class Argsort(Op):
-    """The places of the elements, in order; equal ones keep theirs"""
-
-    name = "argsort"
-
-    def shape(self, input, dim, descending):
-        return MetaArray(input.shape, int64)
-
-    def forward(self, input, dim, descending):
-        if descending:
-            back = np.argsort(np.flip(input, dim), axis=dim, kind="stable")
-            return input.shape[dim] - 1 - np.flip(back, dim)
-        return np.argsort(input, axis=dim, kind="stable")
-
-
-@register
 class Nonzero(Op):
     name = "nonzero"
 
@@ -348,57 +334,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
 def nonzero(input: Tensor) -> Tensor:
     """The places of all elements that are not zero: (number, dimensions)."""
     return apply(Nonzero, (input,))
-
-
-class Ranked(NamedTuple):
-    """What max, min, sort and topk return: the elements, and the places they came from."""
-
-    values: Tensor
-    indices: Tensor
-
-
-def argsort(input: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
-    return apply(Argsort, (input,), dim=normalize_dim(dim, input.ndim), descending=descending)
-
-
-def sort(input: Tensor, dim: int = -1, descending: bool = False) -> Ranked:
-    """(values, places), in order along a dimension."""
-    order = argsort(input, dim, descending)
-    return Ranked(gather(input, dim, order), order)
-
-
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True) -> Ranked:
-    """(values, places) of the k largest, or smallest, along a dimension."""
-    dim = normalize_dim(dim, input.ndim)
-    if not 0 <= k <= input.shape[dim]:
-        raise ValueError(f"topk: {k} of the {input.shape[dim]} in dimension {dim}")
-    order = argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)]
-    return Ranked(gather(input, dim, order), order)
-
-
-def _pick(place, best, pairwise: str):
-    """torch's max and min: of all, along a dimension with places, or of two tensors."""
-
-    def function(input: Tensor, dim=None, keepdim: bool = False):
-        if dim is None:
-            return best(input)
-        if isinstance(dim, Tensor):
-            from proflab.ops import choose
-
-            return getattr(choose, pairwise)(input, dim)
-        places = place(input, dim, True)
-        values = gather(input, dim, places)
-        if keepdim:
-            return Ranked(values, places)
-        shape = [n for i, n in enumerate(input.shape) if i != normalize_dim(dim, input.ndim)]
-        return Ranked(reshape(values, shape), reshape(places, shape))
-
-    return function
-
-
-max, min = _pick(argmax, amax, "maximum"), _pick(argmin, amin, "minimum")
-max.__name__, max.__doc__ = "max", "The largest; with dim, (values, places); or of two tensors."
-min.__name__, min.__doc__ = "min", "The smallest; with dim, (values, places); or of two tensors."
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.arithmetic import to
+from proflab.ops.arithmetic import clone, to
 from proflab.ops.indexing import getitem
 from proflab.ops.views import (
     expand,
@@ -283,7 +283,8 @@ def repeat(input: Tensor, *repeats) -> Tensor:
     pairs = [m for n in shape for m in (1, n)]
     grown = [m for c, n in zip(counts, shape, strict=True) for m in (c, n)]
     final = tuple(c * n for c, n in zip(counts, shape, strict=True))
-    return reshape(expand(reshape(input, pairs), grown), final)
+    out = reshape(expand(reshape(input, pairs), grown), final)
+    return clone(out) if set(counts) <= {1} else out  # never a view: it may be written to
 
 
 tile = repeat
@@ -297,7 +298,8 @@ def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None) -> Te
     shape = list(input.shape)
     grown = [*shape[: dim + 1], repeats, *shape[dim + 1 :]]
     shape[dim] *= repeats
-    return reshape(expand(unsqueeze(input, dim + 1), grown), shape)
+    out = reshape(expand(unsqueeze(input, dim + 1), grown), shape)
+    return clone(out) if repeats == 1 else out
 
 
 def meshgrid(*tensors: Tensor, indexing: str = "ij") -> tuple[Tensor, ...]:
