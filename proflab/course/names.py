@@ -39,6 +39,15 @@ def _bound(node: ast.AST) -> Iterator[str]:
         yield from _bound(child)
 
 
+def _foreign(node: ast.AST) -> Iterator[str]:
+    """The names that a function's statement declares global or nonlocal, inner functions apart."""
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        yield from node.names
+    if not isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.Lambda)):
+        for child in ast.iter_child_nodes(node):
+            yield from _foreign(child)
+
+
 def used_names(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that are read from module scope, also from inside functions and classes."""
     reader = _Reader()
@@ -64,7 +73,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
-            self.used.add(node.target.id)
+            self.visit_Name(ast.Name(node.target.id, ast.Load()))  # it is read, too
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
@@ -92,13 +101,7 @@ class _Reader(ast.NodeVisitor):
 
     def _visit_function(self, arguments: ast.arguments, body: list) -> None:
         named = [a for a in ast.walk(arguments) if isinstance(a, ast.arg)]
-        foreign = {
-            name
-            for node in body
-            for inner in ast.walk(node)
-            if isinstance(inner, (ast.Global, ast.Nonlocal))
-            for name in inner.names
-        }
+        foreign = {name for node in body for name in _foreign(node)}
         local = ({a.arg for a in named} | bound_names(body)) - foreign
         self._visit_scope("function", local, body)
 
