@@ -6,7 +6,7 @@ should come out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -37,3 +37,34 @@ class OnlyParameters:
     def parameters(self) -> Iterator[Any]:
         """Every tensor, as often as it was given."""
         yield from self._tensors
+
+
+def unknown_op(name: str) -> Callable[[Any], Any]:
+    """A function of one tensor that dispatch sees as an op of this name, which is in no list."""
+    from proflab import dispatch
+    from proflab.shapes import MetaArray
+
+    class Unknown(dispatch.Op):
+        def shape(self, x: Any) -> MetaArray:
+            return MetaArray(x.shape, x.dtype)
+
+        def forward(self, x: Any) -> Any:
+            return x.copy()
+
+    op = Unknown()
+    op.name = name
+    return lambda tensor: dispatch.apply(op, (tensor,))
+
+
+def refuses(word: str, function: Callable, *arguments: Any) -> bool | str:
+    """True if function(*arguments) raises a NotImplementedError naming `word`, else what it did.
+
+    One without a message comes from an exercise that is still to be written, and is passed on.
+    """
+    try:
+        function(*arguments)
+    except NotImplementedError as error:
+        if not str(error):
+            raise
+        return word in str(error) or f"the message does not name {word}"
+    return "nothing was raised"

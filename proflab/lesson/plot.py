@@ -197,6 +197,44 @@ def _draw_squares(axes: Any, spots: Sequence[tuple[float, float]], colours: list
     axes.add_collection(PatchCollection(squares, facecolors=colours, edgecolors="none"))
 
 
+def shares(models: dict[str, dict[str, float]], *, unit: str, title: str = "") -> Picture:
+    """A bar a model, all of one length, divided by the shares of its parts; totals at the right.
+
+    `models` maps a model's name to its parts and their counts; a part that is missing is 0.
+    """
+    kinds = list(dict.fromkeys(kind for parts in models.values() for kind in parts))
+    totals = {model: sum(parts.values()) for model, parts in models.items()}
+    said = "; ".join(
+        f"{model}, {short(totals[model])}: "
+        + ", ".join(f"{kind} {count / totals[model]:.1%}" for kind, count in parts.items())
+        for model, parts in models.items()
+    )
+    alt = f"{title or 'Shares'} (of all {unit}). {said}"
+    with canvas(8.0, 1.2 + 0.36 * len(models), alt) as (picture, axes):
+        left = [0.0] * len(models)
+        for kind, colour in zip(kinds, COLOURS, strict=False):
+            widths = [parts.get(kind, 0) / totals[model] for model, parts in models.items()]
+            axes.barh(range(len(models)), widths, left=left, color=colour, height=0.72, label=kind)
+            for row, width in enumerate(widths):
+                if width >= 0.06:
+                    axes.text(
+                        left[row] + width / 2, row, f"{width:.0%}", ha="center", va="center",
+                        color="white" if colour in (COLOURS[0], COLOURS[2]) else INK,
+                    )  # fmt: skip
+                left[row] += width
+        for row, total in enumerate(totals.values()):
+            axes.text(1.01, row, short(total), va="center")
+        axes.set_yticks(range(len(models)), list(models))
+        axes.tick_params(axis="y", length=0)
+        axes.xaxis.set_major_formatter(lambda number, _: f"{number:.0%}")
+        axes.set(xlim=(0, 1), ylim=(len(models) - 0.4, -0.6), xlabel=f"share of all {unit}")
+        axes.set_title(title)
+        axes.spines["left"].set_visible(False)
+        above = {"loc": "upper left", "bbox_to_anchor": (1.11, 1.02), "frameon": False}
+        axes.legend(**above)
+    return picture
+
+
 def ladder(
     models: dict[str, dict[str, float]], limits: dict[str, float], *, unit: str, title: str = ""
 ) -> Picture:
