@@ -80,12 +80,18 @@ def run_backward(node: Node, grad) -> tuple:
 
 
 def backward(
-    self: Tensor, gradient: Tensor | None = None, retain_graph: bool = False, inputs=None
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs=None,
 ) -> None:
     """Add to `.grad` of every leaf that this tensor was computed from.
 
     gradient: what to start from, of this tensor's shape; 1 if left out, for one element only.
     """
+    if create_graph:
+        raise NotImplementedError("backward: create_graph=True is not there: no second derivatives")
     if self.node is None and not self.requires_grad:
         raise RuntimeError(f"backward: a tensor of shape {self.shape} that requires no gradient")
     if gradient is None:
@@ -117,7 +123,9 @@ def backward(
                 node.kept = None
             for edge, g in zip(node.edges, grads, strict=True):
                 if edge is not None and g is not None:
-                    _deliver(edge, g, grad, pending, wanted)
+                    # What a Function of one's own returns may be in use elsewhere: no source.
+                    source = None if node.op.transparent else grad
+                    _deliver(edge, g, source, pending, wanted)
 
 
 def _reachable(root: Node) -> set[Node]:
@@ -225,7 +233,7 @@ def saved_tensors(pack: Callable, unpack: Callable) -> Iterator[None]:
         packers.pop()
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph: bool = False) -> tuple:
+def grad(outputs, inputs, grad_outputs=None, retain_graph: bool | None = None) -> tuple:
     """Gradients of one output with respect to `inputs`, which keep their `.grad` as it is."""
     output = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
     if isinstance(grad_outputs, (tuple, list)):
@@ -237,7 +245,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph: bool = False) -> tupl
     for t in inputs:
         t.grad = None
     try:
-        backward(output, grad_outputs, retain_graph, inputs)
+        backward(output, grad_outputs, retain_graph, inputs=inputs)
         return tuple(t.grad for t in inputs)
     finally:
         for t, g in zip(inputs, before, strict=True):

@@ -102,8 +102,7 @@ def run(op: Op, inputs: tuple[Tensor, ...], attributes: dict):
         return tuple(wrap(a, node is not None, node, i) for i, a in enumerate(outs))
     if type(out) is not np.ndarray or not out.flags.c_contiguous:
         out = _contiguous(op, out)
-        if not op.extras:
-            result = out
+        result = (out, *result[1:]) if op.extras else out
     node = _node(op, inputs, attributes, arrays, result, out)
     return wrap(out, node is not None, node)
 

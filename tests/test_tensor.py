@@ -78,7 +78,7 @@ def test_gradients_accumulate_and_are_not_shared():
 def test_a_tensor_used_many_times_gets_every_part():
     x = proflab.tensor([2.0, 3.0], requires_grad=True)
     y = x
-    for _ in range(300):  # deep, and without recursion
+    for _ in range(3000):  # deep, and without recursion
         y = y * 1.0 + x * 0.0
     (y * x + x).sum().backward()
     assert x.grad.tolist() == [5.0, 7.0]
@@ -250,6 +250,8 @@ BAD = {
     "integer gradient": (lambda: Tensor([1], requires_grad=True), "Tensor: only floating"),
     "backward": (lambda: (r(2).requires_grad_() * 2).backward(), r"backward: .*\(2,\)"),
     "backward shape": (lambda: (r(2).requires_grad_() * 2).backward(r(3)), r"backward: .*\(3,\)"),
+    "second derivatives": (lambda: (r(1).requires_grad_() * 2).backward(create_graph=True),
+                           "backward: create_graph"),
     "backward without": (lambda: r(2).sum().backward(), "backward: .*requires no gradient"),
     "leaf in place": (lambda: r(2).requires_grad_().add_(1), r"in-place: a leaf .*\(2,\)"),
     "leaf setitem": (lambda: r(2).requires_grad_().__setitem__(0, 1), r"setitem: a leaf .*\(2,\)"),
@@ -265,10 +267,9 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_gets_one_sentence(name):
     run, sentence = BAD[name]
-    with pytest.raises((ValueError, TypeError, RuntimeError, IndexError), match=sentence) as error:
+    with pytest.raises((ValueError, TypeError, RuntimeError), match=sentence) as error:
         run()
     assert "\n" not in str(error.value)
-    assert not isinstance(error.value, IndexError)
 
 
 def test_backward_twice_says_which_graph_is_gone():

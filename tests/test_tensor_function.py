@@ -121,3 +121,20 @@ def test_checkpointing_saves_less_and_computes_more(meta):
         assert a.shape == b.shape
         if not meta:
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)
+
+
+def test_one_gradient_returned_twice_is_not_shared():
+    class Both(proflab.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a + b
+
+        @staticmethod
+        def backward(ctx, grad):
+            twice = grad * 2
+            return twice, twice
+
+    a, b = proflab.ones(2, requires_grad=True), proflab.ones(2, requires_grad=True)
+    Both.apply(a, b).sum().backward()
+    a.grad.zero_()
+    assert b.grad.tolist() == [2, 2]
