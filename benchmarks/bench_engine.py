@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from statistics import median
 
-THREADS = int(os.environ.get("OMP_NUM_THREADS", len(os.sched_getaffinity(0))))
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+THREADS = int(os.environ.get("OMP_NUM_THREADS", CORES))
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, str(THREADS))
 
@@ -160,6 +162,9 @@ def bench_counting() -> None:
 
     times = [seconds(gpt3) for _ in range(8)][1:]
     print(f"{'build and watch GPT-3 on meta':<38}{median(times) * 1e3:>10.2f} ms   < 100 ms")
+    if not os.path.exists("/proc/self/status"):
+        print("resident memory: skipped, there is no /proc here")
+        return
     code = (
         "import proflab\n"
         "with proflab.meta(): m = proflab.models.{}\n"
@@ -170,8 +175,6 @@ def bench_counting() -> None:
         ("GPT-3", "GPT2(50257, 2048, 12288, 96, 96)", "< 100 MB"),
         ("GPT-2 XL", "gpt2('xl')", "< 200 MB"),
     ):
-        import subprocess
-
         out = subprocess.run(
             [sys.executable, "-c", code.format(make)], capture_output=True, text=True, check=True
         )
