@@ -16,6 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import proflab.grading.lean  # noqa: F401  (first)
 from proflab.course.layout import Course
 from proflab.grading.autograded import (
     placeholder,
@@ -74,7 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Grade the class, print a table of scores; 0 unless the input cannot be used."""
     course = Course.find()
     check_lesson(course, arguments.lesson)
-    runner, jobs = choose_runner(arguments)
+    with ThreadPoolExecutor(1) as beside:
+        starting = beside.submit(choose_runner, arguments)
+        import proflab.grading.gradebook  # noqa: F401  (takes as long as a sandbox to start)
+    runner, jobs = starting.result()
     with closing(runner):
         rows = grade_class(
             course,
