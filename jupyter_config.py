@@ -12,6 +12,7 @@ from nbgrader.preprocessors import (
     SaveAutoGrades,
 )
 
+import proflab.grading
 from proflab.grading.feedback import DisarmMarkup, HideHidden
 from proflab.grading.preprocessor import SandboxedExecute
 
@@ -41,6 +42,10 @@ c.GenerateFeedback.preprocessors = [
     DisarmMarkup,
     CSSHTMLHeaderPreprocessor,
 ]
+
+# The page that students are sent: ours, which needs nothing from the network.
+c.HTMLExporter.template_name = "proflab_feedback"
+c.HTMLExporter.extra_template_basedirs = [str(Path(proflab.grading.__file__).parent / "templates")]
 
 # A submission's outputs and markdown may hold scripts: neither formgrader nor feedback runs them.
 c.HTMLExporter.preprocessors = [DisarmMarkup]

@@ -139,6 +139,22 @@ def test_harmful_tags_become_text(text):
     assert not re.search(r"<(?!/?(b|p)\s*>)[a-zA-Z/!]", escaped)
 
 
+def test_pictures_from_elsewhere_become_links():
+    badge = "[![Open](https://a.example/b.svg)](https://a.example/lab)"
+    assert escape_tags(badge) == "[Open](https://a.example/lab)"
+    assert escape_tags("see ![x](//a.example/x.png)") == "see [x](//a.example/x.png)"
+    assert "&lt;img" in escape_tags('<img src="https://a.example/x.png">')
+    assert escape_tags("![x](groups.png)") == "![x](groups.png)"
+
+
+@pytest.mark.parametrize("kind", ["native", "stock"])
+def test_the_page_fetches_nothing(pages, kind):
+    fetched = r"<(?:script|img|link|iframe)[^>]*(?:src|href)=.?(?:https?:|//)|@import|url\("
+    for student in ("complete", "curious"):
+        assert not re.search(fetched, pages[kind, student])
+    assert "&lt;b&gt;" not in pages[kind, "curious"]
+
+
 def test_harmless_markup_stays():
     text = (
         'a < b, x<y? no: x <= y. <b>bold</b><br> ![p](p.png) <img src="p.png" alt="a plot"/>\n> q'

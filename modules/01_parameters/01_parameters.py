@@ -42,7 +42,7 @@ from proflab.lesson.demo import demo_size
 #
 # A *parameter* is a number that training adjusts. A linear layer keeps its parameters in two tensors: a weight, with one number for each pair of an input and an output, and a bias, with one number for each output.
 #
-# $$y = x W^\top + b \qquad W: (\text{out}, \text{in}) \qquad b: (\text{out},)$$
+#     y = x Wᵀ + b        W: (out, in)        b: (out,)
 #
 # From 3 features to 2, that is 2 · 3 = 6 weights and 2 biases, together 8.
 #

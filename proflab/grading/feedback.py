@@ -23,9 +23,13 @@ PASSED, FAILED = "✅", "❌"
 # What a student's markdown may hold as HTML: plain tags without attributes, and pictures.
 _SAFE_TAG = re.compile(
     r"</?(?:details|summary|b|i|em|strong|br|sub|sup|kbd|p|table|tr|td|th)\s*/?>"
-    r"|<img\s+(?:(?:alt|width|height)=\"[^\"<>]*\"\s*|src=\"(?!\s*javascript:)[^\"<>]*\"\s*)+/?>",
+    r"|<img\s+(?:(?:alt|width|height)=\"[^\"<>]*\"\s*"
+    r"|src=\"(?:data:image/[^\"<>]*|[^\"<>:/][^\"<>:]*)\"\s*)+/?>",
     re.IGNORECASE,
 )
+# Pictures from elsewhere: a page that shows one tells its server who is reading.
+_LINKED_PICTURE = re.compile(r"\[!\[([^\]]*)\]\([^)]*//[^)]*\)\]\(([^)]*)\)")
+_FOREIGN_PICTURE = re.compile(r"!(\[[^\]]*\]\(\s*<?(?:[a-z]+:)?//)", re.IGNORECASE)
 _SHOWN_AS_TEXT = ("text/plain", "text/latex", "application/json")
 _PICTURES = ("image/png", "image/jpeg")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
@@ -93,7 +97,9 @@ def allowed_attribute(tag: str, name: str, value: str) -> bool:
 
 
 def escape_tags(text: str) -> str:
-    """`text` with every tag escaped that is not known to be harmless."""
+    """Markdown with every tag escaped that may do harm, and pictures from elsewhere as links."""
+    text = _LINKED_PICTURE.sub(r"[\1](\2)", text)
+    text = _FOREIGN_PICTURE.sub(r"\1", text)
     return _ANY_TAG.sub(lambda found: "<" if _SAFE_TAG.match(text, found.start()) else "&lt;", text)
 
 
