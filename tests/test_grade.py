@@ -161,7 +161,7 @@ def test_a_full_disk_gets_a_sentence_and_a_clean_rerun(course, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(writing.os, "fsync", full)
-        with pytest.raises(CourseError, match="the disk is full; make room and run it again"):
+        with pytest.raises(CourseError, match="the disk is full: make room, then run it again"):
             grade(course)
     assert not list(autograded(course, "complete").parent.glob(".*.part"))
     assert grade(course)["complete"].score == 100

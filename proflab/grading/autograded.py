@@ -41,11 +41,17 @@ def write_autograded(course: Course, lesson: str, work: Work, notebook: Notebook
         replace_file(place / f"{lesson}.ipynb", nbformat.writes(notebook).encode())
         sync_folder(place)
     except OSError as error:
-        what = "the disk is full" if error.errno == errno.ENOSPC else str(error.strerror)
         raise CourseError(
-            f"the graded notebook of {work.student} cannot be written to autograded/: {what}; "
-            "make room and run it again, nothing is lost"
+            f"the graded notebook of {work.student} cannot be written to autograded/: "
+            f"{what_is_wrong(error)}, then run it again; nothing is lost"
         ) from None
+
+
+def what_is_wrong(error: OSError) -> str:
+    """Why a file cannot be written, and what to do."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full: make room"
+    return f"{error.strerror}: see that {error.filename or 'it'} can be written"
 
 
 def support_files(source: Path, work: Work) -> dict[str, bytes]:

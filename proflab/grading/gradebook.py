@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import datetime
 import json
+import logging
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import nbgrader.api
 import nbgrader.preprocessors
 from nbformat.v4 import new_notebook
 from nbgrader.api import (
@@ -24,6 +27,7 @@ from nbgrader.api import (
     Grade,
     Gradebook,
     GradeCell,
+    InvalidEntry,
     MissingEntry,
     SubmittedAssignment,
     SubmittedNotebook,
@@ -37,6 +41,7 @@ from proflab.grading.execute import CaseResult, Graded
 from proflab.grading.key import Key
 
 BUSY_SECONDS = 60
+LEAST_ROOM = 64 * 1024
 
 OUTCOMES = Table(
     "proflab_outcome",
@@ -251,14 +256,27 @@ def submission_scores(submission: Any) -> dict[str, float]:
 @contextmanager
 def clear_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's complaints into one sentence that says what to do."""
+    nbgrader.api.app_log.addFilter(not_twice)
     try:
         yield
-    except DatabaseError as error:
-        said = str(error.orig)
+    except (DatabaseError, InvalidEntry) as error:  # nbgrader makes the one into the other
+        said = str(getattr(error, "orig", error))
         if "locked" in said:
             what = "is in use by another program: close it (formgrader, another grading)"
-        elif "full" in said:
+        elif "full" in said or no_room(path.parent):
             what = "cannot be written, the disk is full: make room"
         else:
             what = f"cannot be used ({said})"
         raise CourseError(f"{path} {what}, then run it again; nothing is lost") from None
+    finally:
+        nbgrader.api.app_log.removeFilter(not_twice)
+
+
+def not_twice(record: logging.LogRecord) -> bool:
+    """Leave out the traceback that nbgrader logs before it raises what becomes our sentence."""
+    return "database error" not in str(record.msg)
+
+
+def no_room(folder: Path) -> bool:
+    """Whether a journal may not even be begun there."""
+    return shutil.disk_usage(folder).free < LEAST_ROOM
