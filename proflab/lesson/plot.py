@@ -82,8 +82,8 @@ def canvas(width: float, height: float, alt: str) -> Iterator[tuple[Picture, Any
 
 
 def short(count: float) -> str:
-    """A count as it fits beside a bar: 37 · 9.4 K · 2.36 M · 124 M · 1.56 B."""
-    for size, unit in ((1e9, " B"), (1e6, " M"), (1e3, " K")):
+    """A count as it fits beside a bar: 37 · 9.4 K · 2.36 M · 1.56 B · 3.2 T."""
+    for size, unit in ((1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " K")):
         if abs(count) >= size:
             return f"{count / size:.3g}{unit}"
     return f"{count:.3g}"
