@@ -19,6 +19,7 @@ from proflab.course.layout import CourseError
 from proflab.grading import sandbox as sandbox_module
 from proflab.grading.cgroups import Group
 from proflab.grading.plan import MB, Limits, RunBlock, RunCell, Submission
+from proflab.grading.processes import Family
 from proflab.grading.runner import Turnstile, run_fairly
 from proflab.grading.sandbox import SandboxRunner, make_runner
 from proflab.grading.split import split
@@ -143,10 +144,21 @@ time.sleep(1000)
 """
 
 
-@pytest.mark.parametrize("with_group", [True, False])
-def test_memory_is_counted_over_all_processes(monkeypatch, with_group):
-    if not with_group:
-        monkeypatch.setattr(Group, "make", classmethod(lambda cls, name: None))
+def test_a_watch_counts_the_memory_of_all_processes(monkeypatch):
+    monkeypatch.setattr(Group, "make", classmethod(lambda cls, name: None))
+    check_memory_is_limited()
+
+
+def test_where_there_are_cgroups_the_kernel_does_too_and_it_is_noticed(monkeypatch):
+    group = Group.make("probe")
+    if group is None:
+        pytest.skip("no memory cgroup can be had here")
+    group.remove()
+    monkeypatch.setattr(Family, "memory", lambda self, enough: 0)
+    check_memory_is_limited()
+
+
+def check_memory_is_limited() -> None:
     limits = Limits(memory=300 * MB, scratch=16 * MB)
     with SandboxRunner(limits) as runner:
         result = runner.run(HERE, (RunCell(TWO_HOGS), RunCell("print('next')")))

@@ -61,7 +61,7 @@ class Meter:
         used = self.body.cpu_seconds()
         if self.base is None:
             self.base = used  # what the request used before the first look is let go
-        if self.body.memory(limits.memory) > limits.memory:
+        if self.body.memory(limits.memory) > limits.memory or self.body.starved():
             return self.starved()
         if used - self.base > limits.cell_seconds:
             sentence = f"a cell used more than {limits.cell_seconds:g} CPU seconds"
