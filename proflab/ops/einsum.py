@@ -132,12 +132,27 @@ def _explicit(equation: str, ndims: list[int]) -> tuple[list[str], str]:
     return labels, out
 
 
+def _broadcast_labels(operands: list[Tensor], labels: list[str]) -> list[Tensor]:
+    """Take a dimension of size 1 away where its label stands for more; `labels` is changed too."""
+    sizes: dict[str, int] = {}
+    for names, x in zip(labels, operands, strict=True):
+        for name, n in zip(names, x.shape, strict=False):
+            sizes[name] = n if sizes.get(name, 1) == 1 else sizes[name]
+    for i, (names, x) in enumerate(zip(labels, operands, strict=True)):
+        shape = dict(zip(names, x.shape, strict=False))
+        kept = [name for name, n in shape.items() if n != 1 or sizes[name] == 1]
+        if len(kept) < x.ndim == len(names):
+            operands[i] = x.reshape([shape[name] for name in kept])
+            labels[i] = "".join(kept)
+    return operands
+
+
 def einsum(equation: str, *operands: Tensor) -> Tensor:
     """Sums of products by labels. More than two operands are contracted from left to right."""
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     labels, out = _explicit(equation, [x.ndim for x in operands])
-    todo = list(operands)
+    todo = _broadcast_labels(list(operands), labels)
     while len(todo) > 2:
         later = set(out).union(*labels[2:])
         pair = "".join(dict.fromkeys(x for x in labels[0] + labels[1] if x in later))
