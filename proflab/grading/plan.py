@@ -43,11 +43,15 @@ Plan = tuple[RunCell | RunBlock, ...]
 
 @dataclass(frozen=True)
 class Submission:
-    """What a student's process may see: its own folder, and support files that replace copies."""
+    """What a student's process may see: its own folder, and support files that replace copies.
+
+    `files`, where given, are these already gathered, on another machine.
+    """
 
     name: str
     folder: Path | None = None
     support: Path | None = None
+    files: Mapping[str, bytes] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
