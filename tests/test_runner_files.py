@@ -83,12 +83,12 @@ def test_a_folder_that_does_not_fit_costs_its_own_files_only(tmp_path):
     place = mine.joinpath(*["d" * 250] * 14)
     place.mkdir(parents=True)
     (place / ("n" * 250)).write_text("a path too long for elsewhere")
-    for number in range(900):
+    for number in range(150):
         (mine / f"{number}" / "a" / "b" / "c").mkdir(parents=True)
         (mine / f"{number}" / "a" / "b" / "c" / "x").write_text("x")
     support.mkdir()
     (support / "built.py").write_text("ORIGIN = 'genuine'")
-    limits = Limits(scratch_files=500)
+    limits = Limits(scratch_files=300)
     runners = [PlainRunner(limits)]
     if os.environ.get("PROFLAB_NO_SANDBOX_TESTS") != "1":
         runners.append(SandboxRunner(limits))
