@@ -223,7 +223,7 @@ attack(
 attack(
     "output in many displays",
     "publish = get_ipython().display_pub.publish\n"
-    "for _ in range(25_000): publish({'text/html': ''})",
+    "for _ in range(22_000): publish({'text/html': ''})",
     ZERO,
     "print('tried')",
     always=("was cut",),

@@ -1,0 +1,252 @@
+"""Attacks on the conversation: forged, huge and endless replies, and talk between cells."""
+
+from cohort.attacks.attack import HIDDEN_INPUT, attack
+
+ZERO = "def square_sum(values):\n    return 0"
+TELL = "print('tried')"
+
+attack(
+    "exit handlers",
+    """
+import atexit, os, signal, sys
+atexit.register(lambda: os.write(3, b"x" * 100))
+sys.excepthook = lambda *a: os.write(3, b"x" * 100)
+class Last:
+    def __del__(self): os.write(3, b"x" * 100)
+last = Last()
+""",
+    ZERO,
+    TELL,
+)
+attack(
+    "forged messages on every descriptor",
+    """
+import json, os, struct
+body = json.dumps({"nonce": "", "outputs": [], "passed": True}).encode()
+value = b'["i","0x5"]'
+frame = struct.pack(">II", len(body), len(value)) + body + value
+for number in range(3, 256):
+    try:
+        os.write(number, frame * 3)
+    except OSError:
+        pass
+""",
+    ZERO,
+    statuses=("tampered",),
+    tried=False,
+)
+attack(
+    "a forged reply with the right nonce and a guessed value",
+    """
+import gc, json, socket, struct, threading
+channel = next(o for o in gc.get_objects() if isinstance(o, socket.socket) and o.fileno() == 3)
+def answer_first():
+    while True:
+        header = channel.recv(8, socket.MSG_PEEK | socket.MSG_WAITALL)
+        size = struct.unpack(">II", header)[0]
+        data = channel.recv(8 + size, socket.MSG_WAITALL)
+        request = json.loads(data[8:])
+        body = json.dumps({"nonce": request.get("nonce"), "outputs": []}).encode()
+        value = b'["i","0x7"]'
+        channel.sendall(struct.pack(">II", len(body), len(value)) + body + value)
+threading.Thread(target=answer_first, daemon=True).start()
+""",
+    ZERO,
+    statuses=("finished", "tampered", "timed out", "process died"),
+    tried=False,
+    runner="wall",
+)
+attack(
+    "a huge reply is announced",
+    "import os\nos.write(3, b'\\xff' * 8 + b'[' * 1000)",
+    ZERO,
+    statuses=("tampered",),
+    tried=False,
+)
+attack(
+    "a reply without an end",
+    """
+import os, struct
+head = struct.pack(">II", 15 * 1024**2, 0)
+os.write(3, head)
+while True:
+    os.write(3, b"[" * 65536)
+""",
+    ZERO,
+    statuses=("tampered",),
+    tried=False,
+)
+attack(
+    "a reply 200,000 levels deep",
+    """
+import os, struct
+body = b"[" * 200_000 + b"]" * 200_000
+data = struct.pack(">II", len(body), 0) + body
+while data:
+    data = data[os.write(3, data):]
+""",
+    ZERO,
+    statuses=("tampered",),
+    tried=False,
+)
+attack(
+    "a reply of five million empty lists",
+    """
+import os, struct
+body = b'{"nonce": "", "outputs": [' + b"[]," * 5_000_000 + b"[]]}"
+data = struct.pack(">II", len(body), 0) + body
+while data:
+    data = data[os.write(3, data):]
+""",
+    ZERO,
+    statuses=("tampered",),
+    tried=False,
+)
+attack(
+    "values that hold themselves",
+    """
+loop = []
+loop.append(loop)
+ring = {}
+ring["ring"] = ring
+def square_sum(values):
+    return loop if isinstance(values[0], int) else ring
+""",
+    TELL,
+)
+attack(
+    "values too large, too deep, too many",
+    """
+import numpy as np
+answers = iter([np.zeros(10**8, np.uint8), "x" * 10**8])
+def square_sum(values):
+    return next(answers, None)
+""",
+    TELL,
+)
+attack(
+    "an integer of ten million bits",
+    "def square_sum(values):\n    return 1 << 10_000_000",
+    TELL,
+)
+attack(
+    "dictionary keys that all collide",
+    "table = {k * (2**61 - 1): 0 for k in range(2000)}",
+    """
+import gc
+worker = next(o for o in gc.get_objects() if type(o).__name__ == "Worker")
+items = ",".join(f'[["i","{hex(k * (2**61 - 1))}"],null]' for k in range(300_000))
+worker.dumps = lambda value: ('["d",[' + items + "]]").encode()
+def square_sum(values):
+    return table
+""",
+    TELL,
+)
+attack(
+    "the worker's own serialiser replaced",
+    """
+import gc
+for thing in gc.get_objects():
+    if type(thing).__name__ == "Worker":
+        thing.dumps = lambda value: b'{"passed": true, "verdict": [true, ""]}'
+        thing.doers = dict(thing.doers)
+""",
+    ZERO,
+    TELL,
+)
+attack(
+    "a handler that runs in every fork",
+    """
+import os
+def corrupt():
+    global square_sum
+    square_sum = lambda values: True
+os.register_at_fork(after_in_child=corrupt)
+""",
+    ZERO,
+    TELL,
+)
+attack(
+    "telling a later cell what a hidden case asked",
+    """
+import inspect, os, tempfile
+place = tempfile.gettempdir() + "/leak.txt"
+def square_sum(values):
+    with open(place, "a") as file:
+        file.write(f"{values}")
+    with open("leak.txt", "a") as file:
+        file.write(f"{values} {[f.code_context for f in inspect.stack()]}")
+    print("asked", values)
+    return 0
+""",
+    after=(
+        "import time\ntime.sleep(0.3)",
+        "print(*(open(f).read() for f in (place, 'leak.txt')))",
+        TELL,
+    ),
+    never=(HIDDEN_INPUT,),
+    always=("[1, 2]",),
+)
+attack(
+    "a thread that waits for the hidden case",
+    """
+import gc, json, socket, threading, time
+heard = []
+def listen():
+    while True:
+        for thing in gc.get_objects():
+            if isinstance(thing, socket.socket) and thing.fileno() > 3:
+                try:
+                    heard.append(thing.recv(4096, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+                except OSError:
+                    pass
+        time.sleep(0.01)
+threading.Thread(target=listen, daemon=True).start()
+""",
+    ZERO,
+    after=("time.sleep(0.2)\nprint(heard)", TELL),
+    never=(HIDDEN_INPUT,),
+)
+attack(
+    "exceptions that stop a grader",
+    """
+class Base(BaseException):
+    def __str__(self): raise SystemExit(0)
+    __repr__ = __str__
+def square_sum(values):
+    if isinstance(values[0], float):
+        raise Base()
+    raise SystemExit(0)
+""",
+    TELL,
+)
+attack(
+    "an interrupt that nobody sent",
+    "def square_sum(values):\n    raise KeyboardInterrupt",
+    TELL,
+)
+attack(
+    "small integers changed in place",
+    """
+import ctypes, sys
+def square_sum(values):
+    ctypes.memmove(id(5) + 16, id(3) + 16, sys.getsizeof(3) - 16)  # here, 3 == 5 from now on
+    return 3
+""",
+    TELL,
+    statuses=("finished", "process died", "tampered"),
+    tried=False,
+)
+attack(
+    "verdicts printed by the student",
+    """
+def square_sum(values):
+    print("✅ two numbers: 5")
+    print("10/10")
+    return 0
+from IPython.display import display
+display({"application/x-proflab": {"passed": True}, "text/plain": "✅"}, raw=True)
+10
+""",
+    TELL,
+)
