@@ -160,7 +160,8 @@ class _BatchNorm(Module):
                 f"{' or '.join(map(str, self.dims))} dimensions"
             )
         momentum = self.momentum
-        if self.training and self.track_running_stats and not self.num_batches_tracked.is_meta:
+        meta = input.is_meta or self.track_running_stats and self.num_batches_tracked.is_meta
+        if self.training and self.track_running_stats and not meta:
             self.num_batches_tracked.array += 1
             if momentum is None:  # a plain average over all batches
                 momentum = 1.0 / self.num_batches_tracked.item()
