@@ -312,25 +312,6 @@ ALTERNATES = {
         """,
     },
     "backward_flops": {
-        "from the forward pass": """
-            if isinstance(model, Tensor):
-                return 0
-            total = 0
-            def hook(call):
-                nonlocal total
-                result = call()
-                out = result[0] if isinstance(result, tuple) else result
-                if out.requires_grad:
-                    wanted = [t.requires_grad for t in call.inputs]
-                    shapes = [t.shape for t in call.inputs]
-                    total += gradient_flops(call.op, shapes, call.attributes, wanted)
-                return result
-            inputs = meta_inputs(model, input_shape, per_sample, input_grad)
-            kept = [x for x in inputs]
-            with dispatch.hook(hook):
-                output = model(*kept)
-            return total if not isinstance(output, dict) else total // 2
-        """,
         "calls are listed first": """
             calls = []
             def note(call):
@@ -340,7 +321,7 @@ ALTERNATES = {
                 inputs = meta_inputs(model, input_shape, per_sample, input_grad)
                 result = model(*inputs)
                 with dispatch.hook(note):
-                    walk_back(model, inputs, result)
+                    walk_back(model, result)
             return sum(
                 gradient_flops(c.op, [t.shape for t in c.inputs], c.attributes, wanted)
                 for c, wanted in calls
@@ -362,7 +343,7 @@ ALTERNATES = {
                 return call()
             with dispatch.hook(hook):
                 inputs = meta_inputs(model, input_shape, per_sample, input_grad)
-                walk_back(model, inputs, model(*inputs))
+                walk_back(model, model(*inputs))
             return counts["backward"]
         """,
     },

@@ -30,12 +30,10 @@ def walked(model, input_shape, input_grad=False, per_sample=True):
         seen.append(call)
         return call()
     with dispatch.hook(note):
-        walk_back(model, made, output)
+        walk_back(model, output)
     return seen
 
 def gradients_of(call, wanted=None):
-    if call.phase == "forward":
-        return flops_of(call)
     wanted = [t.requires_grad for t in call.inputs] if wanted is None else wanted
     return right_gradient_flops(call.op, shapes_of(call), call.attributes, wanted)
 """
@@ -415,6 +413,21 @@ MUTANTS = {
             if isinstance(model, Tensor):
                 return model.numel()
             return right_backward_flops(model, input_shape, input_grad, per_sample)
+        """,
+        "products that no output needs": """
+            if isinstance(model, Tensor):
+                return 0
+            total = 0
+            def hook(call):
+                nonlocal total
+                result = call()
+                out = result[0] if isinstance(result, tuple) else result
+                if out.requires_grad:
+                    total += gradients_of(call)
+                return result
+            with dispatch.hook(hook):
+                model(*meta_inputs(model, input_shape, per_sample, input_grad))
+            return total
         """,
         "gradients are left behind": """
             if isinstance(model, Tensor):
