@@ -15,7 +15,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -147,13 +147,12 @@ class Book:
         with self.transaction() as book:
             book.update_or_create_student(outcome.student)
             late = {"timestamp": timestamp} if timestamp else {}
-            book.update_or_create_submission(key.name, outcome.student, **late)
-            notebook = book.find_submission_notebook(key.name, key.name, outcome.student)
+            submission = book.update_or_create_submission(key.name, outcome.student, **late)
+            notebook = next(n for n in submission.notebooks if n.name == key.name)
             self._write_grades(notebook, key, graded)
-            book.db.flush()
-            self._write_penalty(book, key.name, outcome.student)
-            row = asdict(outcome) | {
-                "cases": json.dumps([asdict(case) for case in outcome.cases]),
+            self._write_penalty(book, submission, notebook)
+            row = vars(outcome) | {
+                "cases": json.dumps([vars(case) for case in outcome.cases]),
                 "graded_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             }
             here = (OUTCOMES.c.student == outcome.student) & (OUTCOMES.c.assignment == key.name)
@@ -175,15 +174,14 @@ class Book:
             empty = kinds.get(comment.name) == "manual" and comment.name in unanswered
             comment.auto_comment = "No response." if empty else None
 
-    def _write_penalty(self, book: Gradebook, assignment: str, student: str) -> None:
-        book.db.expire_all()  # scores are computed by the database from what was just written
-        submission = book.find_submission(assignment, student)
-        notebook = book.find_submission_notebook(assignment, assignment, student)
+    def _write_penalty(self, book: Gradebook, submission: Any, notebook: Any) -> None:
         notebook.late_submission_penalty = None
+        book.db.flush()
         late = submission.total_seconds_late
         if late > 0:
+            book.db.refresh(notebook, ["score"])  # the database adds up what was just written
             plugin = self.penalties.plugin_inst
-            penalty = plugin.late_submission_penalty(student, notebook.score, late)
+            penalty = plugin.late_submission_penalty(submission.student.id, notebook.score, late)
             if penalty is not None:
                 penalty = self.penalties._check_late_penalty(notebook, penalty)
                 notebook.late_submission_penalty = penalty
