@@ -54,7 +54,7 @@ def make_rows(book, key: Key, works: list[Work], fresh: set[str]) -> list[Row]:
     return [
         Row(
             w.student,
-            scores[w.student],
+            scores.get(w.student, 0.0),
             key.max_score,
             outcomes[w.student].status,
             outcomes[w.student].sentence,
