@@ -117,7 +117,7 @@ def test_what_the_demos_show_is_what_the_text_says(demos):
     assert demos["demo_reference"].count("+0") == 12
     assert re.search(r"copied widely +0.50× +1.00× +0.70×", demos["demo_attention"])
     assert "GPT-2 small, 32.2 B" in demos["demo_where"].alt
-    assert "torchinfo 0.263 G" in demos["demo_counters"].alt
+    assert "torchinfo 0.26291 G" in demos["demo_counters"].alt
     assert "-98.37%" in demos["demo_deviations"]
     assert (
         "12,288,000 too many; 5 · 25 layer norms · 128 · 768 = 12,288,000"

@@ -378,7 +378,7 @@ for name, formula in formulas.items():
     print(f"{name:<38}" + "".join(f"{ratio:>11.2f}×" for ratio in ratios))
 
 # %% [markdown]
-# All four are called FLOPs. The Swin paper counts multiply-adds, in both terms; Kaplan et al. (2020) count a causal model, on average half of the pairs. Both can be converted. The last one takes its projections from a source that counts multiply-adds and its scores from one that counts FLOPs: no unit makes it right. It is found in tutorials without a source, and its error depends on the model, so nobody notices. A formula that adds two terms can be tested on two sizes.
+# All four are called FLOPs. The Swin paper counts multiply-adds, in both terms; Kaplan et al. (2020) have half of the pairs, which is what a causal model needs on average. Both can be converted. The last one counts its projections in multiply-adds and the rest in FLOPs: no unit makes it right, and how far it is off depends on s and d, so it is easily taken for another convention. A formula of two terms needs a test on two sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention_share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 lengths = demo_size(full=[128, 256, 512, 1024, 2048, 4096, 8192, 16384], small=[128, 16384])
@@ -672,7 +672,8 @@ expect("per sample", count_flops(layer, (32, 128)), 16_384, mistakes={"the batch
 expect("as given", count_flops(layer, (32, 128), per_sample=False), 524_288)
 expect("a sequence", count_flops(nn.Linear(768, 3072), (1, 128, 768)), 603_979_776)
 expect("LeNet-5", count_flops(models.LeNet5(), (4, 1, 32, 32)), 833_040)
-thrice = nn.Sequential(layer := nn.Linear(16, 16), nn.ReLU(), layer, nn.ReLU(), layer)
+shared = nn.Linear(16, 16)
+thrice = nn.Sequential(shared, nn.ReLU(), shared, nn.ReLU(), shared)
 expect("reused", count_flops(thrice, (2, 16)), 1_536, mistakes={"each layer counts once": 512})
 expect("a Tensor", count_flops(Tensor.meta((4, 8)), (4, 8)), 32)
 
@@ -737,7 +738,7 @@ expect_raises("a negative batch", lambda: count_flops(nn.Linear(4, 4), (-2, 4)),
 # %% [markdown]
 # ## 9 · Every model in the table
 #
-# The file `counters.json`, beside this notebook, holds what seven tools printed for six models, and the counts of torch's own counter, on which several of them agree.
+# The file `counters.json`, beside this notebook, holds what seven tools printed for six models, with batches of 1 and of 8; torch's own counter is one of them. Yours against torch's:
 
 # %% nbgrader={"grade": false, "grade_id": "zoo", "locked": true, "schema_version": 3, "solution": false, "task": false}
 with meta():
@@ -764,7 +765,7 @@ for row in recorded():
     print(f"{row['model']:<22}{str(shape):<20}{ours:>16,}  {ours - row['forward']:+d}")
 
 # %% [markdown]
-# Exact, to the last FLOP: the last column is the difference. Where are they? A hook can sum by op as well. Linear layers first, then what happens between tokens.
+# The last column is the difference. Where are all these FLOPs? A hook can sum by op as well.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_where", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -786,13 +787,13 @@ where = {name: by_kind(model, shape) for name, (model, shape) in list(ZOO.items(
 plot.shares(where, unit="FLOPs of a forward pass", title="Where the FLOPs are")
 
 # %% [markdown]
-# The picture from the top, by your own rules. And what do the tools say? Here is what each printed for GPT-2 small with 128 tokens, in a column that may be called FLOPs, MACs or mult-adds.
+# The picture from the top, by your own rules. And what do the other tools say? Here is what each printed for GPT-2 small, under names such as FLOPs, MACs or mult-adds.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_counters", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 row = next(row for row in recorded() if row["model"] == "GPT-2 small")
 printed = {"you": count_flops(*ZOO["GPT-2 small"])} | row["reported"]
 plot.bars(
-    printed, unit="as printed", title="GPT-2 small, 128 tokens", show=lambda n: f"{n / 1e9:.3f} G"
+    printed, unit="as printed", title="GPT-2 small, 128 tokens", show=lambda n: f"{n / 1e9:.5g} G"
 )
 
 # %% nbgrader={"grade": false, "grade_id": "demo_deviations", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -887,10 +888,10 @@ def tensors_in(output):
     """The tensors of a model's output: a Tensor, or a list, tuple or dict of outputs."""
     if isinstance(output, Tensor):
         return [output]
-    parts = output.values() if isinstance(output, dict) else output
-    if not isinstance(parts, (list, tuple, type({}.values()))):
-        if output is None or isinstance(output, (int, float)):
-            return []
+    if output is None or isinstance(output, (int, float)):
+        return []
+    parts = list(output.values()) if isinstance(output, dict) else output
+    if not isinstance(parts, (list, tuple)):
         raise ValueError(f"no tensors can be found in a {type(output).__name__}")
     return [tensor for part in parts for tensor in tensors_in(part)]
 
