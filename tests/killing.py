@@ -68,7 +68,7 @@ def kill_within(course: Course, seconds: float, rng: random.Random, *words: str)
     if rng.random() < 0.5:
         before = newest(course.root)
         while process.poll() is None and newest(course.root) == before:
-            time.sleep(0.005)
+            time.sleep(0.02)
         seconds /= 2
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(rng.uniform(0, seconds))

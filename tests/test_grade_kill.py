@@ -15,7 +15,7 @@ from proflab.course.layout import CourseError
 from proflab.grading.gradebook import Book
 from proflab.grading.lock import only_grading
 
-KILLS = 4
+KILLS = 3
 STUDENTS = ["complete", "forgets_biases", "lost_metadata", "not_json"]
 
 
