@@ -12,8 +12,7 @@ from nbgrader.preprocessors import (
     SaveAutoGrades,
 )
 
-import proflab.grading
-from proflab.grading.feedback import DisarmMarkup, HideHidden
+from proflab.grading.feedback import DisarmMarkup, FeedbackPage, HideHidden
 from proflab.grading.preprocessor import SandboxedExecute
 
 c = get_config()  # noqa: F821 (traitlets provides it)
@@ -43,9 +42,9 @@ c.GenerateFeedback.preprocessors = [
     CSSHTMLHeaderPreprocessor,
 ]
 
-# The page that students are sent: ours, which needs nothing from the network.
-c.HTMLExporter.template_name = "proflab_feedback"
-c.HTMLExporter.extra_template_basedirs = [str(Path(proflab.grading.__file__).parent / "templates")]
+# The page that students are sent: ours, which needs nothing from the network. (Not a setting of
+# HTMLExporter, which formgrader uses for its own pages.)
+c.GenerateFeedback.exporter_class = FeedbackPage
 
 # A submission's outputs and markdown may hold scripts: neither formgrader nor feedback runs them.
 c.HTMLExporter.preprocessors = [DisarmMarkup]

@@ -8,11 +8,14 @@ on notebooks graded by `proflab grade`, whose hidden results are marked, and on 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import bleach
+from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets.config import Config
 
 from proflab.grading.execute import HIDDEN
 from proflab.grading.key import kind_of, meta
@@ -38,6 +41,18 @@ _HTML_TAGS = set(
     "pre s small span strong sub sup table tbody td tfoot th thead tr u ul".split()
 )
 _ANY_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+class FeedbackPage(HTMLExporter):
+    """Writes the page that a student is sent, by the template proflab_feedback."""
+
+    @property
+    def default_config(self) -> Config:
+        """Its own template, whatever is set for HTML pages in general."""
+        config = super().default_config
+        config.FeedbackPage.template_name = "proflab_feedback"
+        config.FeedbackPage.extra_template_basedirs = [str(Path(__file__).parent / "templates")]
+        return config
 
 
 class HideHidden(NbGraderPreprocessor):

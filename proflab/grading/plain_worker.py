@@ -20,9 +20,9 @@ def main() -> None:
     sys.path.remove(HERE)
     worker.hide_programs()
     limit([*sys.argv[2:], str(resource.RLIMIT_CORE), "0"])
-    worker.prepare(os.getcwd())
-    from proflab.plain import dumps, loads
+    from proflab.plain import dumps, loads  # before the folder, whose proflab.py is not ours
 
+    worker.prepare(os.getcwd())
     worker.Worker(dumps, loads).serve(Channel(socket.socket(fileno=int(sys.argv[1]))))
 
 
