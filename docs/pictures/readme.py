@@ -25,7 +25,7 @@ LESSON = "01_parameters"
 HAND_IN = ROOT / "submitted" / "complete" / LESSON
 # From the section's heading to its last picture; what the student wrote is not shown.
 HEADING, LEFT_OUT, LAST = "## 3 ", "attention_parameters", "demo_attention"
-SIZE = (760, 1010)
+SIZE = (780, 985)
 TARGET = ROOT / "docs" / "pictures" / "readme.png"
 
 
