@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from grading_course import LESSON, copy_course, grade, hand_in, solved
+from sandboxes import needs_sandbox
 
 from proflab.grading.gradebook import Book
 
@@ -147,6 +148,7 @@ def test_a_hand_in_that_was_no_notebook_opens_with_its_sentence(address, browser
     until(browser, lambda b: "is not JSON" in b.find_element(By.TAG_NAME, "body").text)
 
 
+@needs_sandbox
 def test_the_autograde_button_isolates(address, browser, course):
     notebook = solved(linear_parameters="def linear_parameters(*_):\n    return 8")
     (course.root / "secret.txt").write_text("the exam")

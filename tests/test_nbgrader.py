@@ -7,6 +7,7 @@ import pytest
 import sample_class
 from grading_course import LESSON, ROOT, command, copy_course, grade, hand_in, solved
 from nbformat.v4 import new_code_cell
+from sandboxes import needs_sandbox
 
 from proflab.grading.gradebook import Book
 
@@ -56,6 +57,7 @@ def test_feedback_and_export_of_nbgraders_own_grading(stock):
     assert rows["empty"] == 0
 
 
+@needs_sandbox
 def test_autograde_as_configured_isolates_recovers_and_agrees(tmp_path):
     course = copy_course(tmp_path, ["complete", "forgets_biases", "lost_metadata"])
     code = sample_class.textwrap.dedent(sample_class.COMPLETE["linear_parameters"]).strip()
@@ -81,6 +83,7 @@ def test_autograde_as_configured_isolates_recovers_and_agrees(tmp_path):
     assert [o.text for o in nbformat.read(graded, 4).cells[-1].outputs] == ["no\n"]
 
 
+@needs_sandbox
 def test_nbgrader_goes_on_with_a_gradebook_of_ours(tmp_path):
     course = copy_course(tmp_path, ["complete", "not_json"])
     grade(course)
