@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
-import struct
 from pathlib import Path
 
-import jupytext
 import pytest
 from cohort.run import ROOT, complete, entries, judge, solved
 
@@ -60,18 +56,6 @@ def test_points(lesson):
     assert "Mark scheme" in lesson.named("manual")[0].source
 
 
-def test_jupytext_gives_the_same_text_back():
-    config = {
-        "notebook_metadata_filter": "kernelspec,accelerator,colab,"
-        "-jupytext.text_representation.jupytext_version",
-        "cell_metadata_filter": "nbgrader,tags",
-    }
-    notebook = jupytext.reads(TEXT, fmt="py:percent")
-    notebook.metadata["jupytext"].update(config)
-    again = jupytext.reads(json.dumps(notebook), fmt="ipynb")
-    assert jupytext.writes(again, fmt="py:percent") == TEXT
-
-
 def test_each_exercise_has_a_prediction_above_and_a_use_below(lesson):
     cells = lesson.cells
     for number, cell in enumerate(cells):
@@ -86,15 +70,6 @@ def test_docstrings_say_what_is_returned_and_raised(lesson):
     for name in EXERCISES:
         text = solved("lesson_01").scope[name].__doc__
         assert "Returns" in text and "ValueError" in text, name
-
-
-@pytest.mark.parametrize("picture", re.findall(r"!\[[^\]]*\]\(([^)]*)\)", TEXT))
-def test_pictures_in_the_text_are_there_small_and_described(picture):
-    data = (FOLDER / picture).read_bytes()
-    assert len(data) < 100_000
-    width, height = struct.unpack(">II", data[16:24])
-    assert 400 < width < 1200 and height < 600
-    assert len(re.search(rf"!\[([^\]]*)\]\({re.escape(picture)}\)", TEXT)[1]) > 60
 
 
 def test_demo_cells_end_on_a_picture_or_print(demos, lesson):

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
-import struct
 
-import jupytext
 import pytest
 from cohort.run import ROOT, complete, entries, judge, solved
 
@@ -68,18 +65,6 @@ def test_points(lesson):
     assert "Mark scheme" in lesson.named("manual")[0].source
 
 
-def test_jupytext_gives_the_same_text_back():
-    config = {
-        "notebook_metadata_filter": "kernelspec,accelerator,colab,"
-        "-jupytext.text_representation.jupytext_version",
-        "cell_metadata_filter": "nbgrader,tags",
-    }
-    notebook = jupytext.reads(TEXT, fmt="py:percent")
-    notebook.metadata["jupytext"].update(config)
-    again = jupytext.reads(json.dumps(notebook), fmt="ipynb")
-    assert jupytext.writes(again, fmt="py:percent") == TEXT
-
-
 def test_each_exercise_has_a_prediction_above_and_a_test_below(lesson):
     cells = lesson.cells
     for number, cell in enumerate(cells):
@@ -94,15 +79,6 @@ def test_docstrings_say_what_is_returned_and_raised(lesson):
     for name in SYLLABUS + STEPS:
         text = solved("lesson_02").scope[name].__doc__
         assert "Returns" in text and re.search(r"Raises (\w+Error|as )", text), name
-
-
-@pytest.mark.parametrize("picture", re.findall(r"!\[[^\]]*\]\(([^)]*)\)", TEXT))
-def test_pictures_in_the_text_are_there_small_and_described(picture):
-    data = (FOLDER / picture).read_bytes()
-    assert len(data) < 100_000
-    width, height = struct.unpack(">II", data[16:24])
-    assert 400 < width < 1200 and height < 600
-    assert len(re.search(rf"!\[([^\]]*)\]\({re.escape(picture)}\)", TEXT)[1]) > 60
 
 
 def test_demo_cells_end_on_a_picture_or_print(demos, lesson):
