@@ -144,7 +144,8 @@ class ModelCard:
 
     def _copy_ms(self, what: dict) -> float:
         rate = ASSUMED[f"GB/s from {'pinned' if what['pinned'] else 'pageable'} memory"]
-        return ASSUMED["µs of a copy"] / 1e3 + what["bytes"] / rate / 1e6
+        slower = 0.9 if what.get("direction") == "from" else 1.0
+        return ASSUMED["µs of a copy"] / 1e3 + what["bytes"] / rate / slower / 1e6
 
     def _crossover_ms(self, what: dict) -> float:
         n = what["n"]

@@ -45,7 +45,7 @@ from built import ELEMENTWISE, elementwise_flops, matmul_flops, op_flops  # your
 
 import proflab
 from proflab import Tensor, dispatch, meta, models
-from proflab.lesson import cuda, expect, expect_raises, plot
+from proflab.lesson import cuda, expect, expect_raises
 from proflab.lesson.demo import demo_size
 from proflab.nn import functional as F
 
@@ -401,9 +401,7 @@ warm = math.ceil(len(lengths) / 5)
 lines = {"warm-up": lengths[:warm], "counted": lengths[warm:]}
 best, median = (events_to_ms(row["events"], how) for how in ("best", "median"))
 print(f"best {best:.3f} ms, median {median:.3f} ms; {row['sm_mhz']} MHz, {row['watts']} W")
-plot.curves(
-    lines, x="launch", y="ms", title=record.title("One kernel, 25 times"), show="{:.2f}".format
-)
+cuda.picture.lines(lines, x="launch", y="ms", title=record.title("One kernel, many times"))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_fma", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 chains = {}
@@ -412,7 +410,8 @@ for row in record.rows("fma"):
     flops = fma_flops(row["threads"], row["fmas"], row["accumulators"])
     rate = flops / events_to_ms(row["events"], "best") / 1e9
     chains.setdefault(name, []).append((row["accumulators"], rate))
-plot.curves(chains, x="accumulators of each thread", y="TFLOP/s", show="{:.1f}".format, title=record.title("FMA chains, by threads on a multiprocessor"))  # fmt: skip
+title = record.title("FMA chains, by threads on a multiprocessor")
+cuda.picture.lines(chains, x="accumulators of each thread", y="TFLOP/s", title=title)
 
 # %% [markdown]
 # Where threads are few, the accumulators decide; where they are many, warps fill the waiting by themselves. A kernel that was measured at 128 threads and one accumulator is slow code, not a roof.
@@ -541,13 +540,10 @@ for row in record.rows("stream"):
         sizes.append((moved / 2**20, rate))
     if row["kernel"] != "copy" or row["passes"] == 1:
         print(f"{row['kernel']:<6}{moved / 2**20:>6.0f} MiB{rate:>8.0f} GB/s")
-print(f"L2 cache: {record.document['card']['l2_bytes'] / 2**20:g} MiB")
-plot.curves(
-    {"copy": sizes},
-    x="read and written, MiB",
-    y="GB/s",
-    log="xy",
-    title=record.title("A copy, by size"),
+marks = {"size of L2": record.document["card"]["l2_bytes"] / 2**20}
+title = record.title("A copy, by size")
+cuda.picture.lines(
+    {"copy": sizes}, x="MiB, both buffers", y="GB/s", log="x", title=title, marks=marks
 )
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gemm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -555,7 +551,8 @@ products = {}
 for row in record.rows("gemm"):
     rate = matmul_flops(row["m"], row["k"], row["n"]) / events_to_ms(row["events"], "best") / 1e9
     products.setdefault(row["dtype"], []).append((row["n"], rate))
-plot.curves(products, x="n, for n × n times n × n", y="TFLOP/s", log="xy", title=record.title("Matrix products"), show="{:.3g}".format)  # fmt: skip
+title, x = record.title("Matrix products"), "n, for n × n times n × n"
+cuda.picture.lines(products, x=x, y="TFLOP/s", log="xy", title=title)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_roofs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 cuda.print_ratios(record.document["card"]["name"], ceilings(record.document))
@@ -641,14 +638,9 @@ expect("no cache", place(moved, {**roofs, "bandwidth": {"dram": 4e11}})["wall"],
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_place_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+roofs = {"flops": {"float32": 8e12}, "bandwidth": {"dram": 4e11}}
 at = {"flops": 8 * 10**9, "bytes": 4 * 10**8, "dtype": "float32"}
-expect(
-    "at the ridge",
-    place({**at, "ms": 1.25}, roofs := {"flops": {"float32": 8e12}, "bandwidth": {"dram": 4e11}})[
-        "wall"
-    ],
-    "ridge",
-)
+expect("at the ridge", place({**at, "ms": 1.25}, roofs)["wall"], "ridge")
 expect_raises("no such type", lambda: place({**at, "dtype": "int8", "ms": 2.0}, roofs), ValueError)
 ### BEGIN HIDDEN TESTS
 card = {"flops": {"float32": 1e12, "tf32": 5e12}, "bandwidth": {"l2": 9e12, "dram": 1e11}}
@@ -694,7 +686,7 @@ for row in record.rows("sweep"):
     sweep.append((spot["intensity"], spot["achieved"]))
     print(f"{row['fmas']:>5} FMAs: {spot['efficiency']:>4.0%} of the roof, {spot['wall']}")
 title = record.title("1 to 1,024 FMAs for each float")
-cuda.picture.roofline(roofs, {"FMAs": sweep}, title=title, dtypes=["float32"], label=False)
+cuda.picture.roofline(roofs, {"FMAs": sweep}, title=title, dtypes=["float32"])
 
 # %% [markdown]
 # Slope, knee and flat, from one kernel. Now for what models do. Each workload below is one function that works on proflab's tensors and on torch's. On meta tensors of proflab a hook counts it, with your rules of lesson 02: products by `op_flops`, and where there are none, elementwise work. Each op reads its inputs and writes its result, as torch's kernels do; views move nothing. A *fused* kernel reads what comes in and writes what goes out, once.
@@ -793,9 +785,7 @@ for row in record.rows("gemm"):
         {**count, "dtype": row["dtype"], "ms": events_to_ms(row["events"], "median")}, roofs
     )
     spots.setdefault(f"products, {row['dtype']}", []).append((spot["intensity"], spot["achieved"]))
-cuda.picture.roofline(
-    roofs, spots, title=record.title("A Transformer's parts under the roofs"), label=False
-)
+cuda.picture.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 
 # %% [markdown]
 # Efficiency says how close code is to what its FLOPs and bytes allow; the wall says what would help. At the memory's wall only fewer bytes do: fusing, smaller types. The naive attention writes its scores to memory and reads them back, four times in all, each time 8 · 12 · 1,024² numbers. The fused one keeps them on the multiprocessor: the same FLOPs, a small part of the bytes.
@@ -814,10 +804,8 @@ rates = {}
 for row in record.rows("copy"):
     name = f"{row['direction']} the card, {'pinned' if row['pinned'] else 'pageable'}"
     rate = row["bytes"] / events_to_ms(row["events"], "median") / 1e6
-    rates.setdefault(name, []).append((row["bytes"], rate))
-plot.curves(
-    rates, x="bytes at once", y="GB/s", log="xy", title=record.title("Copies"), show="{:.3g}".format
-)
+    rates.setdefault(name, []).append((row["bytes"] / 2**10, rate))
+cuda.picture.lines(rates, x="KiB at once", y="GB/s", log="xy", title=record.title("Copies"))
 
 # %% [markdown]
 # Below some size the CPU is done before the GPU has begun, above it the GPU wins. Times grow by powers of the size, so between two sizes that were measured, a straight line is drawn through the *logarithms*: the crossing in log–log.
@@ -898,14 +886,8 @@ for where in ("gpu", "gpu and copies"):
     print(
         f"{where}: worth it from n = {crossover(sizes, cpu, there):.0f} on; at best {ratio:.1f} times faster"
     )
-plot.curves(
-    lines,
-    x="n, for n × n times n × n",
-    y="ms",
-    log="xy",
-    title=record.title("CPU or GPU"),
-    show="{:.3g}".format,
-)
+title, x = record.title("CPU or GPU"), "n, for n × n times n × n"
+cuda.picture.lines(lines, x=x, y="ms", log="xy", title=title)
 
 # %% [markdown]
 # ## 7 · Measurements that lie
@@ -1175,14 +1157,8 @@ gpu = ceilings(record.document)["flops"]["float32"]
 print(
     f"267 times: the CPU, which reaches {cpu / 1e9:.0f} GFLOP/s here, ran at {reflect_speedup(267, gpu, cpu):.0%} of that at most"
 )
-plot.curves(
-    costs,
-    x="launches",
-    y="ms",
-    log="xy",
-    title=record.title("Launches of a kernel that does nothing"),
-    show="{:.3g}".format,
-)
+title = record.title("Launches of a kernel that does nothing")
+cuda.picture.lines(costs, x="launches", y="ms", log="xy", title=title)
 
 # %% [markdown]
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). A page says: "We timed `c = a @ b` with `time.time()` before and after, on a T4. The GPU is 267 times faster than the CPU. Launching a kernel costs about 1 ms, so use large batches." Answer from the document that your notebook drew, and say which one that was.
