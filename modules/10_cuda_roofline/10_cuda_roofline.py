@@ -493,18 +493,20 @@ expect("by level", found["bandwidth"], {"dram": 128e9, "l2": 1024e9})
 nothing = cuda.doubles.document(4_000_000, fma=[chains])
 expect_raises("no memory", lambda: ceilings(nothing), ValueError)
 ### BEGIN HIDDEN TESTS
-slow = cuda.doubles.stream([4.0, 2.0, 1.0], elements=8_000_000, reads=2, kernel="triad")
-between = cuda.doubles.stream([4.0, 0.0625, 0.0625], elements=999_999)
+triad = cuda.doubles.stream([4.0, 0.5, 1.0], elements=8_000_000, reads=2, kernel="triad")
+fast = [
+    cuda.doubles.stream([4.0, 0.03125], elements=n, passes=9) for n in (126_000, 255_000, 999_999)
+]
 small = cuda.doubles.gemm([1.0, 0.5, 0.125], 200, 100, 400)
 large = cuda.doubles.gemm([1.0, 4.0, 8.0], 3000, 2000, 1000)
-rows = {"stream": [slow, between, copy], "gemm": [product, large, small], "fma": [chains]}
+rows = {"stream": [triad, *fast, copy], "gemm": [product, large, small], "fma": [chains]}
 mixed = ceilings(cuda.doubles.document(2_000_000, **rows))
 expect("the best of all rows", mixed["flops"], {"float16": 4e12, "float32": 3e12})
-expect("two sizes of neither level", mixed["bandwidth"], {"dram": 128e9})
-triad = cuda.doubles.stream([1.0, 0.5, 0.75], elements=5_000, reads=2, passes=1000)
-edges = [cuda.doubles.stream([9.0, 1.0], elements=n) for n in (62_500, 500_000)]
-level = cuda.doubles.document(1_000_000, stream=[*edges, triad], gemm=[small])
-expect("just at the borders", ceilings(level)["bandwidth"], {"l2": 120e9, "dram": 4e9})
+expect("three sizes of neither level", mixed["bandwidth"], {"dram": 192e9})
+small_one = cuda.doubles.stream([1.0, 0.5, 0.75], elements=5_000, reads=2, passes=1000)
+edges = [cuda.doubles.stream([9.0, 1.0], elements=n, passes=500) for n in (62_500, 500_000)]
+level = cuda.doubles.document(1_000_000, stream=[*edges, small_one], gemm=[small])
+expect("just at the borders", ceilings(level)["bandwidth"], {"l2": 250e9, "dram": 2e12})
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_ceilings_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -979,7 +981,10 @@ expect("two of three", found, ["early: not synchronized", "cold: first call"])
 kept = cuda.doubles.trial("kept", [0.02, 0.02, 0.02], [0.005, 0.005, 0.005], **work)
 warm = cuda.doubles.trial("warm", [0.5, 0.5, 0.5], [0.25, 0.25, 0.25], 10**7, 8 * 10**7)
 short = cuda.doubles.trial("short", [0.05, 0.05, 0.05], [0.02, 0.02, 0.02], 10**6, 10**5)
-trials = [warm, short, kept, right]
+uneven = cuda.doubles.trial("uneven", [1.25, 2.5, 2.5], [3.0, 2.0, 2.0], **work)
+rest = cuda.doubles.trial("rest", [3.0, 1.5, 2.25], [3.0, 2.0, 2.0], **work)
+spread = cuda.doubles.trial("spread", [3.5, 3.5, 3.5, 3.5], [9.0, 0.5, 2.0, 2.0], **work)
+trials = [warm, uneven, short, rest, kept, right, spread]
 found = gpu_mistakes(cuda.doubles.document(**roofs, trial=trials, empty_ms=0.004))
 expect(
     "four reasons",
