@@ -233,7 +233,7 @@ class CupyBackend:
     def free(self) -> None:
         """Give back unused memory."""
         self.module.get_default_memory_pool().free_all_blocks()
-        if "torch" in sys.modules:
+        if sys.modules.get("torch"):
             sys.modules["torch"].cuda.empty_cache()
 
     def address(self) -> str:

@@ -139,6 +139,8 @@ def _value(node: ast.expr, scope: dict[str, float]) -> Any:
         return scope[node.id]
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_value(node.operand, scope)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         apply: Callable = _OPERATORS[type(node.op)]
         return apply(_value(node.left, scope), _value(node.right, scope))

@@ -88,4 +88,5 @@ def print_ratios(name: str, roofs: dict) -> None:
             print(f"{row['roof']:<20}{here:>16}{'says nothing':>16}")
         else:
             promised = f"{row['data_sheet'] / TERA:.3g} T{unit}"
-            print(f"{row['roof']:<20}{here:>16}{promised:>16}{row['ratio']:>8.2f}")
+            note = "   more than it can" if row["ratio"] > 1 else ""
+            print(f"{row['roof']:<20}{here:>16}{promised:>16}{row['ratio']:>8.2f}{note}")
