@@ -1,40 +1,9 @@
-"""Lesson 10: wrong readings of a whole document: roofs, places under them, invalid trials.
+"""Lesson 10: wrong places under the roofs, and wrong verdicts on trials.
 
-Most are the solution with one thing changed, which stands as a keyword of the helpers `roofs_with`,
-`placed_with` and `mistakes_with`.
+Most are the solution with one thing changed, a keyword of `placed_with` or `mistakes_with`.
 """
 
 HELPERS = """
-def roofs_with(document, reduce="best", fma=2, gemm=2, passes=True, l2=0.5, dram=4, pick=max,
-               kinds=("fma", "gemm", "stream"), drop_writes=False, itemsize=None, seconds=1e3,
-               size=None, closed=True, working=None, same_type=None, need=True, warm=False):
-    roofs = {"flops": {}, "bandwidth": {}}
-    rows = document["rows"]
-    def put(kind, name, amount, row):
-        if warm:
-            ms = min(end - start for start, end in row["events"])
-        else:
-            ms = events_to_ms(row["events"], reduce)
-        rate = amount / ms * seconds
-        roofs[kind][name] = pick(rate, roofs[kind][name]) if name in roofs[kind] else rate
-    for row in rows.get("fma", []) if "fma" in kinds else []:
-        work = row["threads"] * row["fmas"] * row["accumulators"]
-        put("flops", same_type or row["dtype"], fma * work, row)
-    for row in rows.get("gemm", []) if "gemm" in kinds else []:
-        put("flops", same_type or row["dtype"], gemm * row["m"] * row["k"] * row["n"], row)
-    for row in rows.get("stream", []):
-        buffers = row["reads"] + (0 if drop_writes else row["writes"])
-        moved = row["elements"] * buffers * (itemsize or row["itemsize"])
-        total = moved * row["passes"] if passes else moved
-        share = (working(row, moved) if working else moved) / (size or document["card"]["l2_bytes"])
-        if share < l2 or closed and share == l2:
-            put("bandwidth", "l2", total, row)
-        elif share > dram or closed and share == dram:
-            put("bandwidth", "dram", total, row)
-    if need and (not roofs["flops"] or "dram" not in roofs["bandwidth"]):
-        raise ValueError("no roof")
-    return roofs
-
 def placed_with(workload, ceilings, dtype=None, level="dram", limit=4, ridge=1.2, check=True,
                 efficiency=None, seconds=1e3):
     work = [workload["flops"], workload["bytes"], workload["ms"]]
@@ -78,104 +47,6 @@ def mistakes_with(document, host=None, first=2, short=10, roof=1.1, reduce="medi
 """
 
 MUTANTS = {
-    "ceilings": {
-        "the median": "return roofs_with(document, reduce='median')",
-        "warm-up counts": "return roofs_with(document, warm=True)",
-        "an FMA is one": "return roofs_with(document, fma=1)",
-        "a product's multiply-adds": "return roofs_with(document, gemm=1)",
-        "the last row": "return roofs_with(document, pick=lambda new, old: new)",
-        "the first row": "return roofs_with(document, pick=lambda new, old: old)",
-        "the slowest row": "return roofs_with(document, pick=min)",
-        "the sum of all rows": "return roofs_with(document, pick=lambda new, old: new + old)",
-        "the mean of two rows": "return roofs_with(document, pick=lambda a, b: (a + b) / 2)",
-        "FMAs alone": """
-            rest = {k: v for k, v in document["rows"].items() if k != "gemm"}
-            return roofs_with({**document, "rows": rest}, need="gemm" not in document["rows"])
-        """,
-        "products alone": """
-            rest = {k: v for k, v in document["rows"].items() if k != "fma"}
-            return roofs_with({**document, "rows": rest}, need="fma" not in document["rows"])
-        """,
-        "FMAs before products": """
-            return roofs_with({**document, "rows": {**document["rows"], "gemm": [
-                row for row in document["rows"].get("gemm", []) if row["dtype"] not in
-                [other["dtype"] for other in document["rows"].get("fma", [])]]}})
-        """,
-        "one type for all": "return roofs_with(document, same_type='float32')",
-        "passes are forgotten": "return roofs_with(document, passes=False)",
-        "a float has four bytes": "return roofs_with(document, itemsize=4)",
-        "the writes are forgotten": "return roofs_with(document, drop_writes=True)",
-        "per ms": "return roofs_with(document, seconds=1.0)",
-        "ms taken for µs": "return roofs_with(document, seconds=1e6)",
-        "one buffer decides the level": """
-            return roofs_with(
-                document, working=lambda row, moved: row["elements"] * row["itemsize"])
-        """,
-        "all passes decide the level": """
-            return roofs_with(document, working=lambda row, moved: moved * row["passes"])
-        """,
-        "passes decide the level": """
-            return roofs_with(
-                document, working=lambda row, moved: 0 if row["passes"] > 1 else 10**15)
-        """,
-        "all that fits is in the cache": "return roofs_with(document, l2=1)",
-        "just above the cache is memory": "return roofs_with(document, dram=1)",
-        "twice the cache is memory": "return roofs_with(document, dram=2)",
-        "a quarter of the cache": "return roofs_with(document, l2=0.25)",
-        "eight times the cache": "return roofs_with(document, dram=8)",
-        "borders are open": "return roofs_with(document, closed=False)",
-        "every card has 4 MiB": "return roofs_with(document, size=4 * 1024**2)",
-        "the largest is memory, all else the cache": """
-            sizes = [row["elements"] for row in document["rows"].get("stream", [])]
-            return roofs_with(document, working=lambda row, moved:
-                10**15 if row["elements"] == max(sizes) else 0)
-        """,
-        "copies alone": """
-            rows = [row for row in document["rows"].get("stream", []) if row["kernel"] == "copy"]
-            return roofs_with({**document, "rows": {**document["rows"], "stream": rows}})
-        """,
-        "a level that is missing is 0": """
-            roofs = roofs_with(document)
-            return {**roofs, "bandwidth": {"l2": 0.0, **roofs["bandwidth"]}}
-        """,
-        "TFLOP/s": """
-            roofs = roofs_with(document)
-            return {**roofs, "flops": {k: v / 1e12 for k, v in roofs["flops"].items()}}
-        """,
-        "GiB/s": """
-            roofs = roofs_with(document)
-            return {**roofs, "bandwidth": {
-                k: v / 1.073741824 for k, v in roofs["bandwidth"].items()}}
-        """,
-        "all in one dict": """
-            roofs = roofs_with(document)
-            return roofs["flops"] | roofs["bandwidth"]
-        """,
-        "no memory is let through": "return roofs_with(document, need=False)",
-        "no peak is let through": """
-            roofs = roofs_with(document, need=False)
-            if "dram" not in roofs["bandwidth"]:
-                raise ValueError("no memory")
-            return roofs
-        """,
-        "any bandwidth is enough": """
-            roofs = roofs_with(document, need=False)
-            if not roofs["bandwidth"] or not roofs["flops"]:
-                raise ValueError("nothing")
-            return roofs
-        """,
-        "all kinds must be there": """
-            if set(document["rows"]) != {"fma", "gemm", "stream"}:
-                raise ValueError("kinds")
-            return roofs_with(document)
-        """,
-        "times by hand, the first dropped": """
-            rows = {kind: [{**row, "events": [row["events"][0]] + row["events"][1:2] * 0
-                + [[0, min(b - a for a, b in row["events"][1:])]]} for row in rows]
-                for kind, rows in document["rows"].items()}
-            return roofs_with({**document, "rows": rows}, warm=True)
-        """,
-    },
     "place": {
         "bytes a FLOP": """
             placed = placed_with(workload, ceilings)
@@ -272,6 +143,25 @@ MUTANTS = {
             near = placed_with(workload, ceilings, limit=None)["wall"]
             return {**placed, "wall": near if near == "memory" else placed["wall"]}
         """,
+        "the ridge by the efficiency": """
+            placed = placed_with(workload, ceilings, ridge=0)
+            near = placed["efficiency"] >= 0.9 and placed["wall"] != "overhead"
+            return {**placed, "wall": "ridge" if near else placed["wall"]}
+        """,
+        "memory below an intensity of 10": """
+            placed = placed_with(workload, ceilings)
+            if placed["wall"] in ("memory", "compute"):
+                placed["wall"] = "memory" if placed["intensity"] < 10 else "compute"
+            return placed
+        """,
+        "achieved a ms": """
+            placed = placed_with(workload, ceilings)
+            return {**placed, "achieved": placed["achieved"] / 1e3}
+        """,
+        "bandwidth achieved": """
+            placed = placed_with(workload, ceilings)
+            return {**placed, "achieved": placed["achieved"] / placed["intensity"]}
+        """,
         "walls in capitals": """
             placed = placed_with(workload, ceilings)
             return {**placed, "wall": placed["wall"].upper()}
@@ -338,6 +228,41 @@ MUTANTS = {
         "a first call longer at all": "return mistakes_with(document, first=1)",
         "a first call 1.5 times as long": "return mistakes_with(document, first=1.5)",
         "a first call 3 times as long": "return mistakes_with(document, first=3)",
+        "a first call twice the median of the rest": """
+            roofs, found = ceilings(document), []
+            for row in document["rows"].get("trial", []):
+                rest = float(np.median(row["host_ms"][1:]))
+                one = {**document, "rows": {**document["rows"], "trial": [row]}}
+                texts = [t for t in mistakes_with(one) if not t.endswith("first call")]
+                if row["host_ms"][0] > 2 * rest:
+                    at = sum(t.endswith("synchronized") for t in texts)
+                    texts.insert(at, row["name"] + ": first call")
+                found += texts
+            return found
+        """,
+        "any call of the host's is shorter": """
+            return mistakes_with(document, host=lambda row, h, ms: any(
+                t < ms for t in row["host_ms"]))
+        """,
+        "all calls of the host's are shorter": """
+            return mistakes_with(document, host=lambda row, h, ms: max(row["host_ms"]) < ms)
+        """,
+        "above the peak of any type": """
+            top = max(ceilings(document)["flops"].values())
+            texts = [t for t in mistakes_with(document) if not t.endswith("roof")]
+            for row in document["rows"].get("trial", []):
+                ms = events_to_ms(row["events"], "median")
+                if not ms or row["flops"] / ms * 1e3 > 1.1 * top:
+                    texts.append(row["name"] + ": above the roof")
+            return texts
+        """,
+        "float32's roof for all": """
+            roofs = ceilings(document)
+            first = next(iter(roofs["flops"]))
+            known = "float32" if "float32" in roofs["flops"] else first
+            rows = [{**row, "dtype": known} for row in document["rows"].get("trial", [])]
+            return mistakes_with({**document, "rows": {**document["rows"], "trial": rows}})
+        """,
         "the longest call, wherever it is": """
             rows = [{**row, "host_ms": sorted(row["host_ms"], reverse=True)}
                     for row in document["rows"].get("trial", [])]
