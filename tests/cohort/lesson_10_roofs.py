@@ -1,4 +1,4 @@
-"""Lesson 10: wrong roofs. Most are the solution with one thing changed, a keyword of `roofs_with`."""
+"""Lesson 10: wrong roofs; most are the solution with one thing changed, by `roofs_with`."""
 
 HELPERS = """
 def roofs_with(document, reduce="best", fma=2, gemm=2, passes=True, l2=0.5, dram=4, pick=max,
