@@ -165,8 +165,11 @@ def test_ratios_stand_beside_what_was_promised(capsys):
     assert rows["float32"]["ratio"] == pytest.approx(0.8)
     assert rows["dram"]["ratio"] == pytest.approx(0.75)
     assert rows["l2"]["ratio"] is None and rows["int8"]["data_sheet"] is None
-    print_ratios("Tesla T4", roofs)
+    document = doubles.document()
+    document["card"]["name"] = "Tesla T4"
+    print_ratios(document, roofs)
     lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Tesla T4, constructed ")
     assert lines[1].split() == ["float32", "6.48", "TFLOP/s", "8.1", "TFLOP/s", "0.80"]
     assert "says nothing" in lines[2] and lines[-1].endswith("says nothing")
     assert lines[3].split() == ["dram", "0.24", "TB/s", "0.32", "TB/s", "0.75"]

@@ -40,7 +40,7 @@ def report(scope: dict, document: dict) -> None:
     """Print a document's roofs beside the data sheet, and the trials that are invalid."""
     if document["constructed"]:
         print("This document is constructed: its ratios only show what was assumed.")
-    print_ratios(document["card"]["name"], scope["ceilings"](document))
+    print_ratios(document, scope["ceilings"](document))
     for text in scope["gpu_mistakes"](document):
         print(f"invalid: {text}")
 

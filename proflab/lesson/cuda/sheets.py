@@ -78,9 +78,11 @@ def against_data_sheet(name: str, roofs: dict) -> list[dict]:
     ]
 
 
-def print_ratios(name: str, roofs: dict) -> None:
-    """Print each roof beside its data sheet, one a line."""
-    print(f"{name:<22}{'here':>14}{'data sheet':>16}{'ratio':>8}")
+def print_ratios(document: dict, roofs: dict) -> None:
+    """Print each of a document's roofs beside the card's data sheet, one a line."""
+    name = document["card"]["name"]
+    how = "constructed" if document["constructed"] else document["date"]
+    print(f"{f'{name}, {how}':<22}{'here':>14}{'data sheet':>16}{'ratio':>8}")
     for row in against_data_sheet(name, roofs):
         unit = "FLOP/s" if row["roof"] in roofs["flops"] else "B/s"
         here = f"{row['measured'] / TERA:.3g} T{unit}"
