@@ -241,23 +241,23 @@ def test_as_many_threads_as_jobs_and_more_may_call_at_once(sandbox):
 def test_a_zygote_outlives_the_thread_that_first_called(sandbox):
     with ThreadPoolExecutor(1) as pool:
         pool.submit(sandbox.run, HERE, (RunCell("1"),)).result()
-    before = sandbox._slots.queue[-1]._zygote
+    before = sandbox._slots.queue[-1].zygotes[False]
     assert sandbox.run(HERE, (RunCell("2"),)).status == "finished"
-    assert sandbox._slots.queue[-1]._zygote is before
+    assert sandbox._slots.queue[-1].zygotes[False] is before
 
 
 def test_a_zygote_is_replaced_when_worn_or_dead():
     with SandboxRunner(Limits()) as runner:
         runner.run(HERE, (RunCell("1"),))
         slot = runner._slots.queue[-1]
-        first = slot._zygote
+        first = slot.zygotes[False]
         first.process.kill()
         assert runner.run(HERE, (RunCell("print(2)"),)).status == "finished"
-        second = slot._zygote
+        second = slot.zygotes[False]
         assert second is not first
         second.turns = sandbox_module.TURNS - 1
         runner.run(HERE, (RunCell("3"),))
-        assert slot._zygote is None
+        assert not slot.zygotes
 
 
 def test_where_namespaces_cannot_be_nested_each_turn_gets_its_own_bubblewrap():
@@ -266,7 +266,7 @@ def test_where_namespaces_cannot_be_nested_each_turn_gets_its_own_bubblewrap():
         for _ in range(2):
             result = runner.run(HERE, (RunCell(look), RunCell("open('x', 'w')")))
             assert (result.status, text(result)) == ("finished", "[] False\n")
-            assert runner._slots.queue[-1]._zygote is None
+            assert not runner._slots.queue[-1].zygotes
 
 
 GRADER = """

@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import queue
+import re
 import select
 import socket
 import struct
@@ -36,7 +37,7 @@ from proflab.grading.cgroups import Group
 from proflab.grading.channel import Channel
 from proflab.grading.conversation import new_channel
 from proflab.grading.files import gather_files
-from proflab.grading.plan import Limits, Plan, Result, Runner, Submission
+from proflab.grading.plan import Limits, Plan, Result, Runner, Submission, statements
 from proflab.grading.processes import Family, Process, ending
 from proflab.grading.runner import SPARE_SECONDS, PlainRunner, Turnstile, run_fairly
 from proflab.grading.syscalls import SeccompMissing, seccomp_program
@@ -48,6 +49,7 @@ END_SECONDS = 30.0
 TURNS = 200
 NUMBERS = itertools.count()
 DESCRIPTORS = 256
+DRAWING = re.compile(r"matplotlib|pylab|pyplot|\bplot\.\w")
 HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you trust"
 
 
@@ -127,13 +129,13 @@ class SandboxRunner:
         finally:
             self._slots.put(slot)
 
-    def start(self, number: int) -> Zygote:
+    def start(self, number: int, plots: bool = False) -> Zygote:
         """A new zygote for a slot; a cold one a turn where namespaces cannot be nested."""
-        zygote = self._starter.submit(Zygote, self, number).result()
+        zygote = self._starter.submit(Zygote, self, number, plots).result()
         if self.nested and not zygote.about["nested"]:
             zygote.close()
             self.nested = False
-            zygote = self._starter.submit(Zygote, self, number).result()
+            zygote = self._starter.submit(Zygote, self, number, plots).result()
         return zygote
 
     def close(self) -> None:
@@ -151,47 +153,58 @@ class SandboxRunner:
 
 
 class Slot:
-    """A place for one turn at a time, with a zygote that is replaced when it is worn or broken."""
+    """A place for one turn at a time, with zygotes that are replaced when worn or broken.
+
+    One is for all whose code draws nothing; another, that has pyplot, for those whose code does.
+    """
 
     def __init__(self, runner: SandboxRunner, number: int) -> None:
         self.runner, self.number = runner, number
-        self._zygote: Zygote | None = None
+        self.zygotes: dict[bool, Zygote] = {}
 
-    def zygote(self) -> Zygote:
-        """The slot's zygote, started if need be."""
-        if self._zygote is None:
-            self._zygote = self.runner.start(self.number)
-        return self._zygote
+    def zygote(self, plots: bool = False) -> Zygote:
+        """The slot's zygote for code that draws or does not, started if need be."""
+        if plots not in self.zygotes:
+            self.zygotes[plots] = self.runner.start(self.number, plots)
+        return self.zygotes[plots]
 
     def turn(self, files: dict[str, bytes], plan: Plan) -> Result:
         """One turn; where the sandbox fails before the student's code began, once more."""
+        plots = draws(plan)
         try:
-            return self._turn(files, plan)
+            return self._turn(files, plan, plots)
         except SandboxError:
-            return self._turn(files, plan)
+            return self._turn(files, plan, plots)
 
-    def _turn(self, files: dict[str, bytes], plan: Plan) -> Result:
-        zygote = self.zygote()
+    def _turn(self, files: dict[str, bytes], plan: Plan, plots: bool) -> Result:
+        zygote = self.zygote(plots)
         try:
             result = zygote.turn(files, plan)
         except BaseException:
-            self.close()
+            self._end(plots)
             raise
         if not zygote.usable or result.status == "tampered":
-            self.close()
+            self._end(plots)
         return result
 
+    def _end(self, plots: bool) -> None:
+        self.zygotes.pop(plots).close()
+
     def close(self) -> None:
-        """End the slot's zygote."""
-        if self._zygote is not None:
-            self._zygote.close()
-            self._zygote = None
+        """End the slot's zygotes."""
+        for plots in list(self.zygotes):
+            self._end(plots)
+
+
+def draws(plan: Plan) -> bool:
+    """Whether a plan's code seems to draw: where that is wrong, an import merely takes longer."""
+    return any(DRAWING.search(code) for item in plan for _, code in statements(item))
 
 
 class Zygote:
-    """The grader's hold on one zygote."""
+    """The grader's hold on one zygote; `plots`: it has pyplot in memory."""
 
-    def __init__(self, runner: SandboxRunner, slot: int) -> None:
+    def __init__(self, runner: SandboxRunner, slot: int, plots: bool = False) -> None:
         self.limits, self.turns, self.usable = runner.limits, 0, True
         self.group = Group.make(f"{next(NUMBERS)}")
         ours, theirs = socket.socketpair()
@@ -201,7 +214,7 @@ class Zygote:
             self.process = self._launch(runner, slot, theirs.fileno(), complaints)
             theirs.close()
             try:
-                self._prepare(runner.nested)
+                self._prepare(runner.nested, plots)
                 self.about = self.control.receive()[0]
             except (EOFError, OSError, ValueError):
                 self.close()
@@ -239,7 +252,7 @@ class Zygote:
             start_new_session=True,
         )
 
-    def _prepare(self, nested: bool) -> None:
+    def _prepare(self, nested: bool, plots: bool) -> None:
         limits = self.limits
         try:
             program = seccomp_program()
@@ -257,6 +270,7 @@ class Zygote:
         order = {
             "limits": inside,
             "nested": nested,
+            "plots": plots,
             "site": site_folders(),
             "library": LIBRARY,
             "writable": writable_folders(),
