@@ -28,6 +28,7 @@ from proflab.grading.crossing import (
     unpack_task,
 )
 from proflab.grading.execute import make_plan
+from proflab.grading.held import Declared
 from proflab.grading.key import make_key
 from proflab.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
 from proflab.grading.sandbox import SandboxRunner
@@ -221,13 +222,16 @@ def test_without_the_cluster_it_is_done_here(tmp_path, monkeypatch, capsys):
     assert "one is executed on this machine: the cluster" in capsys.readouterr().err
 
 
-def test_a_block_with_doubles_of_the_graders_stays_here(threads):
-    calls = []
-    block = RunBlock(True, (Step("value", "1 + 1"),), oracles=lambda: calls.append(1) or {})
+def test_a_workers_grader_holds_the_doubles(threads):
+    clock = Declared("clock", "Clock", {"tick_ns": 100, "read_ns": 100})
+    elapsed = "clock.run(lambda: -time.perf_counter() + time.perf_counter())"
+    steps = ("setup", clock.stub), ("value", elapsed), ("seen", "clock.readings")
+    block = RunBlock(True, tuple(Step(*step) for step in steps), ((0, clock),))
     runner = ClusterRunner(threads, "none")
-    result = runner.run(Submission("me"), (block,))
+    cell = RunCell("import time\nfrom proflab.lesson import doubles")
+    result = runner.run(Submission("me"), (cell, block))
     runner.close()
-    assert calls and result.replies[0][0].value == 2
+    assert [r.value for r in result.replies[1][1:]] == [pytest.approx(1e-7, rel=1e-3), 2]
 
 
 def test_a_scheduler_that_is_not_there_gets_a_sentence(tmp_path):

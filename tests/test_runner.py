@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sandboxes import needs_sandbox
 
+from proflab.grading.held import Declared
 from proflab.grading.plan import MB, Limits, Result, RunBlock, RunCell, Submission
 from proflab.grading.runner import PlainRunner
 from proflab.grading.sandbox import SandboxRunner, make_runner
@@ -29,8 +33,8 @@ def runner(request):
     return request.getfixturevalue("sandbox")
 
 
-def block(*steps: tuple[str, str], hidden: bool = False, oracles=None) -> RunBlock:
-    return RunBlock(hidden, tuple(Step(*step) for step in steps), oracles)
+def block(*steps: tuple[str, str], hidden: bool = False) -> RunBlock:
+    return RunBlock(hidden, tuple(Step(*step) for step in steps))
 
 
 def values(result: Result, item: int) -> list:
@@ -182,65 +186,105 @@ def test_support_files_replace_copies_and_notebooks_and_links_stay_behind(runner
 # ── doubles that stay with the grader ────────────────────────────────────────────────────────
 
 
-class Clock:
-    """A scripted clock: its script and its log are on this side."""
-
-    def __init__(self, readings: list[float]) -> None:
-        self.readings, self.log = iter(readings), []
-
-    def tick(self, name: str = "now") -> float:
-        self.log.append(name)
-        return next(self.readings)
-
-
-STUB = "import proflab_grader\ndef now():\n    return proflab_grader.call('clock', 'now')"
+STUB = "from proflab.lesson import doubles"
+ELAPSED = """
+from time import perf_counter
+def elapsed():
+    start = perf_counter()
+    model(0)
+    return round(perf_counter() - start, 9)
+"""
+CLOCK = Declared("clock", "Clock", {"tick_ns": 100})
+MODEL = Declared("model", "Model", {"ms": [4.0], "cold_ms": [90.0]}, {"clock": "clock"})
 
 
-def clock_block(made: list[Clock], *steps: tuple[str, str], hidden: bool = True) -> RunBlock:
-    def make():
-        made.append(Clock([1.5, 4.0, 9.0]))
-        return {"clock": made[-1].tick}
-
-    return block(*steps, hidden=hidden, oracles=make)
+def held_block(*steps: tuple[str, str], hidden: bool = True) -> RunBlock:
+    declared = [("setup", CLOCK.stub), ("setup", MODEL.stub)]
+    made = block(*declared, *steps, hidden=hidden)
+    return replace(made, doubles=((0, CLOCK), (1, MODEL)))
 
 
 @pytest.mark.parametrize("hidden", [True, False])
-def test_a_stub_asks_the_grader_once_for_each_tick(runner, hidden):
-    made: list[Clock] = []
-    student = "def elapsed():\n    start = now()\n    return now() - start"
-    steps = ("value", "elapsed()"), ("value", "now()")
-    plan = (RunCell(STUB), RunCell(student), clock_block(made, *steps, hidden=hidden))
-    result = runner.run(HERE, plan)
-    assert values(result, 2) == [2.5, 9.0]
-    assert [clock.log for clock in made] == [["now"] * 3]
+def test_a_stub_asks_the_grader_for_each_reading_and_call(runner, hidden):
+    steps = [("value", "clock.run(elapsed)")] * 2 + [("seen", "model.calls")]
+    plan = (RunCell(STUB), RunCell(ELAPSED), held_block(*steps, hidden=hidden))
+    assert values(runner.run(HERE, plan), 2)[2:] == [0.09, 0.004, 2]
 
 
-def test_a_double_that_has_nothing_more_to_say_raises_in_the_students_code(runner):
-    made: list[Clock] = []
-    plan = (
-        RunCell(STUB),
-        clock_block(made, ("value", "[now() for _ in range(4)]"), ("value", "1")),
-    )
-    replies = runner.run(HERE, plan).replies[1]
-    assert replies[0].raised[0] == "RuntimeError"
-    assert "StopIteration" in replies[0].message
-    assert replies[1].value == 1
+def test_each_block_begins_its_script_anew(runner):
+    first = held_block(("value", "clock.run(elapsed)"), ("seen", "clock.readings"))
+    result = runner.run(HERE, (RunCell(STUB), RunCell(ELAPSED), first, first))
+    assert [values(result, index)[2:] for index in (2, 3)] == [[0.09, 2]] * 2
+
+
+def test_what_a_student_makes_of_a_stub_does_not_change_what_the_grader_saw(runner):
+    cheat = """
+    def elapsed():
+        type(model).calls = 99
+        model._script.calls = 99
+        return model.calls
+    """
+    block = held_block(("value", "clock.run(elapsed)"), ("seen", "model.calls"))
+    result = runner.run(HERE, (RunCell(STUB), RunCell(textwrap.dedent(cheat)), block))
+    assert values(result, 2)[2:] == [99, 0]
+
+
+def test_no_walk_through_the_process_finds_a_script(runner):
+    walk = """
+    import gc
+    def elapsed():
+        found = [o for o in gc.get_objects() if type(o).__name__.endswith("Script")]
+        held = [vars(model), vars(model._script), vars(clock._script)]
+        return [len(found), [len(names) for names in held], 90.0 in gc.get_referents(*held)]
+    """
+    block = held_block(("value", "clock.run(elapsed)"))
+    result = runner.run(HERE, (RunCell(STUB), RunCell(textwrap.dedent(walk)), block))
+    assert values(result, 2)[2:] == [[0, [1, 1, 1], False]]
+
+
+def test_a_double_that_is_not_made_yet_cannot_be_asked(runner):
+    ask = "__import__('proflab_grader').call('model.call')"
+    late = block(("setup", CLOCK.stub), ("value", ask), ("setup", MODEL.stub), ("value", ask))
+    plan = (RunCell(STUB), replace(late, doubles=((0, CLOCK), (2, MODEL))))
+    early, _, now = runner.run(HERE, plan).replies[1][1:]
+    assert "no double of that name" in early.message
+    assert now.state == "value"
+
+
+def test_waiting_for_a_script_that_goes_nowhere_raises_in_the_students_code(runner):
+    wait = "def wait():\n    import time\n    while not time.process_time() < 0: pass"
+    plan = (RunCell(STUB), RunCell(wait), held_block(("value", "clock.run(wait)"), ("value", "1")))
+    waited, after = runner.run(HERE, plan).replies[2][2:]
+    assert waited.raised[0] == "RuntimeError"
+    assert "10,000 times while nothing else happened" in waited.message
+    assert after.value == 1
 
 
 @pytest.mark.parametrize(
-    "call", ["call('other')", "call(5)", "call('clock', 1, 2, 3)", "call('clock', *[1j] * 99)"]
+    "call",
+    [
+        "call('other.read')",
+        "call(5)",
+        "call('clock.read')",
+        "call('clock.read', 'no such kind')",
+        "call('clock.advance', -1)",
+        "call('clock._now')",
+        "call('clock.__init__')",
+        "call('model.calls')",
+        "call('model.call', 1, 2, 3)",
+        "call('clock.read', *[1j] * 99)",
+    ],
 )
 def test_calls_that_make_no_sense_raise_in_the_students_code_only(runner, call):
-    made: list[Clock] = []
-    plan = (RunCell("from proflab_grader import call"), clock_block(made, ("value", call)))
+    plan = (RunCell(f"{STUB}\nfrom proflab_grader import call"), held_block(("value", call)))
     result = runner.run(HERE, plan)
     assert result.status == "finished"
-    assert result.replies[1][0].raised[0] == "RuntimeError"
+    assert result.replies[1][2].raised[0] == "RuntimeError"
 
 
 def test_a_call_outside_such_a_test_raises_without_asking(runner):
     plan = (
-        RunCell("from proflab_grader import call\ncall('clock')"),
+        RunCell("from proflab_grader import call\ncall('clock.read')"),
         block(("value", "call('x')")),
     )
     result = runner.run(HERE, plan)

@@ -27,7 +27,7 @@ from proflab.grading.crossing import (
     unpack_task,
 )
 from proflab.grading.files import gather_files
-from proflab.grading.plan import Limits, Plan, Result, RunBlock, Runner, Submission
+from proflab.grading.plan import Limits, Plan, Result, Runner, Submission
 from proflab.grading.sandbox import make_runner
 from proflab.grading.work import harness_fingerprint
 
@@ -61,8 +61,6 @@ class ClusterRunner:
 
     def run(self, submission: Submission, plan: Plan) -> Result:
         """See Runner. Raises CourseError when no worker can isolate."""
-        if any(isinstance(item, RunBlock) and item.oracles for item in plan):
-            return self._run_here(submission, plan, "")  # its doubles never leave this process
         files = gather_files(submission)
         task = pack_task(Task(plan, files, self.limits, self.isolation, self._harness))
         try:

@@ -3,7 +3,7 @@
 A message is two lengths of four bytes, that much JSON, and that much plain data (`plain.py`). Each
 request carries a nonce, which its reply repeats: a reply that was written before the request was
 known does not fit. While a request is carried out the other side may send calls, which are
-answered by the request's oracles.
+answered by the block's doubles.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from proflab.grading.channel import HEADER
-from proflab.grading.plan import MB, Limits, Oracle
+from proflab.grading.held import World
+from proflab.grading.plan import MB, Limits
 from proflab.grading.processes import Body, Process
 from proflab.grading.replies import MAX_JSON, MAX_VALUE, BadReply, parse_message, parse_value
 from proflab.plain import NotPlain, dumps
@@ -112,7 +112,7 @@ class Conversation:
         self,
         request: dict,
         send: socket.socket | None = None,
-        oracles: Mapping[str, Oracle] | None = None,
+        world: World | None = None,
     ) -> tuple[dict, bytes]:
         """Send a request; its reply and the plain data in it, within the limits.
 
@@ -130,9 +130,9 @@ class Conversation:
             if "call" not in message:
                 return message, blob
             calls += 1
-            if oracles is None or calls > MAX_CALLS:
+            if world is None or calls > MAX_CALLS:
                 raise tampered("the process asked for what is not its to ask")
-            answer, data = answer_call(oracles, message["call"], blob)
+            answer, data = answer_call(world, message["call"], blob)
             self._send(answer | {"nonce": nonce}, data)
 
     def start(self) -> None:
@@ -257,15 +257,15 @@ class Conversation:
             self.process.signal(number)
 
 
-def answer_call(oracles: Mapping[str, Oracle], name: Any, blob: bytes) -> tuple[dict, bytes]:
+def answer_call(world: World, name: Any, blob: bytes) -> tuple[dict, bytes]:
     """What a stub in the student's process gets for its call: plain data, or a sentence."""
-    oracle = oracles.get(name) if isinstance(name, str) else None
-    if oracle is None:
+    double = world.get(name) if isinstance(name, str) else None
+    if double is None:
         return {"refused": "there is no double of that name"}, b""
     try:
         arguments = parse_value(blob)
         if not isinstance(arguments, tuple):
             raise NotPlain("a double is called with a tuple of arguments")
-        return {}, dumps(oracle(*arguments))
+        return {}, dumps(double(*arguments))
     except Exception as error:  # whatever arguments a student's code passes on
         return {"refused": f"{type(error).__name__}: {error}"[:500]}, b""

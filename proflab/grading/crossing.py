@@ -1,6 +1,7 @@
 """How a task crosses to another machine and its result back: bytes in a format of ours.
 
-Out go the plan (code only), the hand-in's files and the limits; back come replies as plain data.
+Out go the plan (code, and the scripts of doubles, which stay with that machine's grader and never
+enter the student's process), the hand-in's files and the limits; back come replies as plain data.
 Nothing is pickled on either way, and what comes back is read with the same distrust as what comes
 from a student's process.
 """
@@ -12,6 +13,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from proflab.grading.held import Declared
 from proflab.grading.plan import (
     Limits,
     Plan,
@@ -23,7 +25,7 @@ from proflab.grading.plan import (
 )
 from proflab.grading.replies import as_list, read_reply, text
 from proflab.grading.split import Step
-from proflab.plain import dumps
+from proflab.plain import dumps, loads
 
 STATUSES = ("finished", "timed out", "out of memory", "process died", "tampered")
 
@@ -52,7 +54,7 @@ class Refusal:
 
 
 def pack_task(task: Task) -> bytes:
-    """The bytes of a task; its blocks must have no oracles, which stay with the grader."""
+    """The bytes of a task."""
     files = {path: base64.b64encode(data).decode() for path, data in task.files.items()}
     plan = [pack_item(item) for item in task.plan]
     packed = {"plan": plan, "files": files, "limits": asdict(task.limits)}
@@ -63,18 +65,29 @@ def pack_item(item: RunCell | RunBlock) -> Any:
     """A plan's item as JSON."""
     if isinstance(item, RunCell):
         return item.code
-    return [item.hidden, *([step.kind, step.code] for step in item.steps)]
+    steps = [[step.kind, step.code] for step in item.steps]
+    doubles = [
+        [place, double.name, double.kind, dumps(double.given).decode(), double.of]
+        for place, double in item.doubles
+    ]
+    return {"hidden": item.hidden, "steps": steps, "doubles": doubles}
+
+
+def unpack_item(item: Any) -> RunCell | RunBlock:
+    """A plan's item, as a grader sent it."""
+    if isinstance(item, str):
+        return RunCell(item)
+    doubles = (
+        (place, Declared(name, kind, loads(given.encode()), of))
+        for place, name, kind, given, of in item["doubles"]
+    )
+    return RunBlock(item["hidden"], tuple(Step(*step) for step in item["steps"]), tuple(doubles))
 
 
 def unpack_task(data: bytes) -> Task:
     """The task in `data`, which comes from a grader."""
     packed = json.loads(data)
-    plan = [
-        RunCell(item)
-        if isinstance(item, str)
-        else RunBlock(item[0], tuple(Step(kind, code) for kind, code in item[1:]))
-        for item in packed["plan"]
-    ]
+    plan = map(unpack_item, packed["plan"])
     files = {path: base64.b64decode(data) for path, data in packed["files"].items()}
     limits = Limits(**packed["limits"])
     return Task(tuple(plan), files, limits, packed["isolation"], packed["harness"])
@@ -118,7 +131,7 @@ def unpack_answer(data: Any, plan: Plan) -> Result | Refusal:
         return Result(
             status,
             text(packed["sentence"], 2000),
-            [unpack_item(*pair) for pair in zip(replies, plan, strict=True)],
+            [unpack_replies(*pair) for pair in zip(replies, plan, strict=True)],
             packed["hit_wall"] is True,
         )
     except BadCrossing:
@@ -127,7 +140,7 @@ def unpack_answer(data: Any, plan: Plan) -> Result | Refusal:
         raise BadCrossing(f"no result came back ({type(error).__name__})") from None
 
 
-def unpack_item(packed: Any, item: RunCell | RunBlock) -> list[Reply]:
+def unpack_replies(packed: Any, item: RunCell | RunBlock) -> list[Reply]:
     """The replies to a plan's item."""
     kinds = [kind for kind, _ in statements(item)]
     if len(as_list(packed)) != len(kinds):

@@ -6,14 +6,14 @@ labels or expected values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from proflab.grading.held import Declared
 from proflab.grading.split import Step
 
-Oracle = Callable[..., Any]
 MB = 1024**2
 
 
@@ -26,16 +26,11 @@ class RunCell:
 
 @dataclass(frozen=True)
 class RunBlock:
-    """Steps of a test cell, all hidden or all visible.
-
-    `oracles` makes, anew for every execution, the doubles that stay with the grader: a function
-    for each name, which gets plain data as a stub in the student's process passes it and returns
-    the plain data that the stub shall return.
-    """
+    """Steps of a test cell, all hidden or all visible; doubles as in `split.Block`."""
 
     hidden: bool
     steps: tuple[Step, ...]
-    oracles: Callable[[], Mapping[str, Oracle]] | None = field(default=None, compare=False)
+    doubles: tuple[tuple[int, Declared], ...] = ()
 
 
 Plan = tuple[RunCell | RunBlock, ...]

@@ -22,7 +22,6 @@ from proflab.grading.conversation import new_channel
 from proflab.grading.files import gather_files, write_files
 from proflab.grading.plan import (
     Limits,
-    Oracle,
     Plan,
     Reply,
     Result,
@@ -37,7 +36,7 @@ from proflab.grading.processes import Family, ending
 from proflab.grading.turn import Turn
 
 __all__ = [
-    "Limits", "Oracle", "Plan", "PlainRunner", "Reply", "Result", "RunBlock", "RunCell", "Runner",
+    "Limits", "Plan", "PlainRunner", "Reply", "Result", "RunBlock", "RunCell", "Runner",
     "Submission", "fill_lost", "statements",
 ]  # fmt: skip
 

@@ -4,7 +4,8 @@ The grammar: top-level statements, each either set-up (any Python without an exp
 `expect(label, actual, expected)`, `expect_between(label, actual, low, high)` and
 `expect_raises(label, lambda: …, ValueError)`. A `Step` holds code only, without comments; an
 `Answer` holds label, expected value and tolerance. Blocks between `### BEGIN HIDDEN TESTS` and
-`### END HIDDEN TESTS` are hidden, their set-up included.
+`### END HIDDEN TESTS` are hidden, their set-up included, and doubles that they declare are held by
+the grader (`held.py`).
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import builtins
 import math
 import re
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
 
 from proflab.compare import Verdict, compare, compare_between, compare_raised, show
+from proflab.grading.held import Declared, NotDeclared, declaration, is_declaration, seen
 from proflab.plain import NotPlain, plain
 
 BEGIN_HIDDEN = "### BEGIN HIDDEN TESTS"
@@ -35,10 +38,10 @@ class Step:
     """One statement to be executed in the student's process: nothing but code.
 
     kind: "setup" is executed, "value" is evaluated and its value returned, "raises" is evaluated
-    for the exception that it raises.
+    for the exception that it raises; "seen" never enters, since it asks a double of the grader's.
     """
 
-    kind: Literal["setup", "value", "raises"]
+    kind: Literal["setup", "value", "raises", "seen"]
     code: str
 
 
@@ -73,11 +76,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive steps that are all hidden or all visible; set-up has no answer."""
+    """Consecutive steps that are all hidden or all visible; set-up has no answer.
+
+    doubles: those that the grader holds, each with the position of the step that is its stub.
+    """
 
     hidden: bool
     steps: tuple[Step, ...]
     answers: tuple[Answer | None, ...]
+    doubles: tuple[tuple[int, Declared], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,26 +115,46 @@ def split(source: str, name: str, points: float = 0.0) -> TestCell:
         tree = ast.parse(source)
     except SyntaxError as error:
         raise GrammarError(f"cell {name}, line {error.lineno}: {error.msg}") from None
-    blocks: list[Block] = []
-    steps: list[Step] = []
-    answers: list[Answer | None] = []
-    current = hidden_lines.get(0, None)
     for node in tree.body:
-        region = hidden_lines.get(node.lineno)
-        if hidden_lines.get(node.end_lineno) != region:
+        if hidden_lines.get(node.lineno) != hidden_lines.get(node.end_lineno):
             raise GrammarError(_at(name, node, "a statement crosses a hidden block's border"))
-        if region != current and steps:
-            blocks.append(Block(current is not None, tuple(steps), tuple(answers)))
-            steps, answers = [], []
-        current = region
-        step, answer = _statement(node, name)
-        steps.append(step)
-        answers.append(answer)
-    if steps:
-        blocks.append(Block(current is not None, tuple(steps), tuple(answers)))
+    regions = groupby(tree.body, key=lambda node: hidden_lines.get(node.lineno))
+    blocks = [_block(list(nodes), region is not None, name) for region, nodes in regions]
     cell = TestCell(name, points, tuple(blocks))
     _check_labels(cell)
     return cell
+
+
+def _block(nodes: list[ast.stmt], hidden: bool, name: str) -> Block:
+    steps: list[Step] = []
+    answers: list[Answer | None] = []
+    doubles: dict[str, Declared] = {}
+    places: list[int] = []
+    for node in nodes:
+        step, answer = _statement(node, name)
+        if hidden:
+            try:
+                step = _held(node, step, doubles, name)
+            except NotDeclared as error:
+                raise GrammarError(_at(name, node, str(error))) from None
+            if len(doubles) > len(places):
+                places.append(len(steps))
+        steps.append(step)
+        answers.append(answer)
+    held = tuple(zip(places, doubles.values(), strict=True))
+    return Block(hidden, tuple(steps), tuple(answers), held)
+
+
+def _held(node: ast.stmt, step: Step, doubles: dict[str, Declared], name: str) -> Step:
+    """The step of a hidden block without what the grader holds; adds to `doubles`."""
+    if is_declaration(node):
+        double = declaration(node, doubles, lambda argument: _literal(argument, name))
+        doubles[double.name] = double
+        return Step("setup", double.stub)
+    part = node.value.args[1] if step.kind == "value" else node
+    if not seen(part, doubles):
+        return step
+    return Step("seen", step.code)
 
 
 def hidden_source_removed(source: str) -> str:

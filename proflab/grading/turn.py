@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import signal
 import socket
-from collections.abc import Mapping
 from dataclasses import replace
 
 from proflab.grading.conversation import Conversation, Meter, ProcessEnded, new_channel
+from proflab.grading.held import World
 from proflab.grading.plan import (
     MB,
     Limits,
-    Oracle,
     Plan,
     Reply,
     Result,
@@ -106,20 +105,21 @@ class Turn:
     def _carry_out_item(
         self, conversation: Conversation, item: RunCell | RunBlock, replies: list[Reply]
     ) -> None:
-        make = getattr(item, "oracles", None)
-        oracles = make() if make is not None else None
-        for kind, code in statements(item):
-            replies.append(self._execute(conversation, kind, code, oracles))
+        doubles = dict(getattr(item, "doubles", ()))
+        world = World() if doubles else None
+        for index, (kind, code) in enumerate(statements(item)):
+            if index in doubles:
+                world.declare(doubles[index])
+            if kind == "seen":
+                replies.append(Reply("value", value=world.see(code)))
+            else:
+                replies.append(self._execute(conversation, kind, code, world))
 
     def _execute(
-        self,
-        conversation: Conversation,
-        kind: str,
-        code: str,
-        oracles: Mapping[str, Oracle] | None,
+        self, conversation: Conversation, kind: str, code: str, world: World | None
     ) -> Reply:
-        request = {"do": kind, "code": code, "calls": oracles is not None}
-        message, blob = conversation.ask(request, oracles=oracles)
+        request = {"do": kind, "code": code, "calls": world is not None}
+        message, blob = conversation.ask(request, world=world)
         reply = read_reply(message, blob, kind)
         if conversation.interrupted is not None:
             self._note(conversation.interrupted)

@@ -16,17 +16,24 @@ import ast
 import importlib
 import os
 import re
+import sys
 import textwrap
 import traceback
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from proflab.course.assemble import render
+from proflab.course.collect import collect
 from proflab.course.layout import Course
 from proflab.course.notebook import Cell, read_module
+from proflab.grading.held import Declared
 from proflab.grading.split import Answer, Step, TestCell, split
+from proflab.lesson.doubles import HELD
 from proflab.plain import NotPlain, dumps, loads, plain
 
 ROOT = Path(__file__).parents[2]
@@ -75,13 +82,30 @@ def solved(lesson: str) -> Solved:
     name = next(n for n in course.lessons() if n.startswith(lesson.removeprefix("lesson_") + "_"))
     cells = read_module(course.module(name), name).cells
     scope: dict[str, Any] = {"__name__": "__main__"}
-    for cell in cells:
-        if cell.role in ("exercise", "given", "free", "setup"):
-            exec(compile(cell.code, cell.name or "cell", "exec"), scope)
+    with _built(course, name):
+        for cell in cells:
+            if cell.role in ("exercise", "given", "free", "setup"):
+                exec(compile(cell.code, cell.name or "cell", "exec"), scope)
     exercises = {cell.name: cell.source for cell in cells if cell.role == "exercise"}
     tests = {exercise: _tests(cells, exercise) for exercise in exercises}
     helpers = getattr(importlib.import_module(f"cohort.{lesson}"), "HELPERS", "")
     return Solved(name, scope, exercises, tests, helpers)
+
+
+@contextmanager
+def _built(course: Course, name: str) -> Iterator[None]:
+    """Within, `from built import …` gives what the lessons before this one define."""
+    earlier = [read_module(course.module(n), n) for n in course.lessons() if n < name]
+    built = types.ModuleType("built")
+    exec(compile(render(collect(earlier), "built"), "built.py", "exec"), vars(built))
+    others = sys.modules.get("built")
+    sys.modules["built"] = built
+    try:
+        yield
+    finally:
+        del sys.modules["built"]
+        if others is not None:
+            sys.modules["built"] = others
 
 
 def _tests(cells: list[Cell], exercise: str) -> list[TestCell]:
@@ -141,8 +165,11 @@ def points(cases: list[Case], lesson: Solved) -> float:
 def _run(cell: TestCell, scope: dict[str, Any]) -> list[Case]:
     cases = []
     for block in cell.blocks:
-        for step, answer in zip(block.steps, block.answers, strict=True):
-            if answer is None:
+        doubles = dict(block.doubles)
+        for index, (step, answer) in enumerate(zip(block.steps, block.answers, strict=True)):
+            if index in doubles:
+                scope[doubles[index].name] = _made(doubles[index], scope)
+            elif answer is None:
                 try:
                     exec(step.code, scope)
                 except Exception as error:
@@ -154,6 +181,12 @@ def _run(cell: TestCell, scope: dict[str, Any]) -> list[Case]:
                     Case(cell.name, answer.label, verdict.passed, verdict.reason, verdict.diagnosis)
                 )
     return cases
+
+
+def _made(double: Declared, scope: dict[str, Any]) -> Any:
+    """A double that the grader would hold: here it has its script itself."""
+    others = {key: scope[name] for key, name in double.of.items()}
+    return HELD[double.kind](**double.given, **others)
 
 
 def _ask(step: Step, answer: Answer, scope: dict[str, Any]):

@@ -1,8 +1,4 @@
-"""Stand-ins for a lesson's test cells: small, exact, and built to tell right from almost right.
-
-What may not enter: expected values. A double says what the student's code is given, never what
-should come out.
-"""
+"""Stand-ins for what the engine offers: things with parameters, an op that no list knows."""
 
 from __future__ import annotations
 

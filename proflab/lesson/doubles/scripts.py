@@ -1,0 +1,122 @@
+"""What doubles do, apart from how a lesson's code calls them: pure state, no clock, no tensors.
+
+In a visible test cell a script lives in its double, in a hidden one with the grader. `ASKED` are
+the methods that a double calls, each with plain data; `SEEN` is what a test may look up afterwards.
+Times are whole nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, cycle
+from typing import Literal
+
+MOST_READINGS = 10_000
+STARTED_NS = 1_000 * 10**9
+WALL_NS = 1_750_000_000 * 10**9
+STEP_BACK_NS = 1_500_000_000
+Reading = Literal["monotonic", "wall", "cpu"]
+
+
+class ClockScript:
+    """Time that passes only when told, read by three kinds of clock.
+
+    "monotonic" shows whole ticks of tick_ns. "wall" is set back by 1.5 s at every reading, and
+    "cpu" stands still: each gives a wrong latency of its own. A reading of any of them takes
+    read_ns. Raises ValueError for a tick below 1 or a negative read_ns.
+    """
+
+    ASKED = ("read", "advance")
+    SEEN = ("readings",)
+
+    def __init__(self, tick_ns: int = 1, read_ns: int = 0) -> None:
+        if tick_ns < 1 or read_ns < 0:
+            raise ValueError(f"no clock has a tick of {tick_ns} ns read in {read_ns} ns")
+        self._tick, self._read = tick_ns, read_ns
+        self._now, self._still = STARTED_NS, 0
+        self.readings = 0
+
+    def read(self, kind: Reading) -> int:
+        """What a clock of this kind shows, in ns.
+
+        Raises RuntimeError after 10,000 readings in a row, rather than let a loop go on for ever.
+        """
+        self.readings += 1
+        self._still += 1
+        if self._still > MOST_READINGS:
+            raise RuntimeError(
+                f"a clock was read {MOST_READINGS:,} times while nothing else happened:"
+                " what is waited for does not come"
+            )
+        shown = {
+            "monotonic": self._now // self._tick * self._tick,
+            "wall": WALL_NS + self._now - STEP_BACK_NS * self.readings,
+            "cpu": STARTED_NS,
+        }[kind]
+        self._now += self._read
+        return shown
+
+    def advance(self, ns: int) -> None:
+        """Let time pass. Raises ValueError for less than nothing."""
+        if type(ns) is not int or not 0 <= ns < 10**18:
+            raise ValueError(f"time cannot pass by {ns!r} ns")
+        self._now += ns
+        self._still = 0
+
+
+def _check_clock(clock: ClockScript) -> None:
+    if not isinstance(clock, ClockScript):
+        raise ValueError("the first argument is a doubles.Clock")
+
+
+class ModelScript:
+    """How long each call of a model takes: first cold_ms, one after another, then ms in turns.
+
+    Raises ValueError when ms is empty or a time is negative.
+    """
+
+    ASKED = ("call",)
+    SEEN = ("calls",)
+
+    def __init__(
+        self, clock: ClockScript, ms: Sequence[float], cold_ms: Sequence[float] = ()
+    ) -> None:
+        _check_clock(clock)
+        if not len(ms) or min((*ms, *cold_ms)) < 0:
+            raise ValueError("a model needs times in ms, none of them negative")
+        self._clock, self._times = clock, chain(cold_ms, cycle(ms))
+        self.calls = 0
+
+    def call(self) -> None:
+        """Let the time of one call pass."""
+        self.calls += 1
+        self._clock.advance(round(next(self._times) * 1e6))
+
+
+class RateScript:
+    """How fast work is done, call by call in turns: `per_second` units of it.
+
+    Raises ValueError when per_second is empty or a rate is not positive.
+    """
+
+    ASKED = ("work",)
+    SEEN = ("calls", "amounts")
+
+    def __init__(self, clock: ClockScript, per_second: Sequence[float]) -> None:
+        _check_clock(clock)
+        if not len(per_second) or min(per_second) <= 0:
+            raise ValueError("rates are positive, and there is at least one")
+        self._clock, self._rates = clock, cycle(per_second)
+        self.amounts: list[int] = []
+
+    @property
+    def calls(self) -> int:
+        """How often work was done."""
+        return len(self.amounts)
+
+    def work(self, amount: int) -> None:
+        """Let the time pass that this amount takes. Raises ValueError for a negative amount."""
+        if type(amount) is not int or amount < 0:
+            raise ValueError(f"nobody can do {amount!r} of work")
+        self.amounts.append(amount)
+        self._clock.advance(round(amount / next(self._rates) * 1e9))
