@@ -49,7 +49,7 @@ def write_autograded(course: Course, lesson: str, work: Work, notebook: Notebook
 
 
 def notebook_text(notebook: NotebookNode) -> str:
-    """The notebook's file: a line for each cell. nbformat's own writer takes fifty times as long."""
+    """The notebook's file, a line for each cell; nbformat's own writer takes far longer."""
     cells = ",\n".join(written(cell) for cell in notebook.cells)
     rest = written({name: value for name, value in notebook.items() if name != "cells"})
     return f'{{"cells": [\n{cells}\n],\n{rest[1:]}\n'

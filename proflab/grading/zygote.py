@@ -281,6 +281,7 @@ def warm_up(plots: bool) -> None:
     import pkgutil
 
     import numpy as np
+
     import proflab.lesson
     import proflab.models  # noqa: F401
 
