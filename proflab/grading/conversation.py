@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 import time
+from collections.abc import Callable
 from typing import Any
 
 from proflab.grading.channel import HEADER
@@ -58,10 +59,10 @@ class Meter:
     def excess(self) -> ProcessEnded | None:
         """The limit that is exceeded, if one is. Called only while one waits: it costs a little."""
         limits, now = self.limits, time.monotonic()
-        used = self.body.cpu_seconds()
+        used, memory = self.body.usage(limits.memory)
         if self.base is None:
             self.base = used  # what the request used before the first look is let go
-        if self.body.memory(limits.memory) > limits.memory or self.body.starved():
+        if memory > limits.memory or self.body.starved():
             return self.starved()
         if used - self.base > limits.cell_seconds:
             sentence = f"a cell used more than {limits.cell_seconds:g} CPU seconds"
@@ -121,7 +122,9 @@ class Conversation:
         """
         nonce = secrets.token_hex(8)
         self.start()
-        self._send(request | {"nonce": nonce}, b"", send)
+        self._send(request | {"nonce": nonce})
+        if send is not None:
+            self._send_socket(send)
         calls = 0
         while True:
             message, blob = self._message()
@@ -164,21 +167,24 @@ class Conversation:
             self.process.close()
             self.process = None
 
-    def _send(self, message: dict, blob: bytes = b"", fd: socket.socket | None = None) -> None:
+    def _send(self, message: dict, blob: bytes = b"") -> None:
         body = json.dumps(message).encode()
         data = memoryview(HEADER.pack(len(body), len(blob)) + body + blob)
         while data:
+            data = data[self._within_limits(self.sock.send, data) :]
+
+    def _send_socket(self, sent: socket.socket) -> None:
+        self._within_limits(socket.send_fds, self.sock, [b"s"], [sent.fileno()])
+
+    def _within_limits(self, send: Callable[..., int], *arguments: Any) -> int:
+        """Send as soon as there is room, as long as the limits allow."""
+        while True:
             try:
-                if fd is None:
-                    sent = self.sock.send(data)
-                else:
-                    sent, fd = socket.send_fds(self.sock, [data], [fd.fileno()]), None
+                return send(*arguments)
             except BlockingIOError:
                 self._look()
-                continue
             except OSError:
                 raise self._ended() from None
-            data = data[sent:]
 
     def _message(self) -> tuple[dict, bytes]:
         self._fill(HEADER.size)

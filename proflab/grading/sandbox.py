@@ -20,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
@@ -100,14 +101,15 @@ class SandboxRunner:
     def __init__(self, limits: Limits | None = None, jobs: int = 1, nested: bool = True) -> None:
         self.limits = limits or Limits()
         self.jobs, self.nested = jobs, nested
-        cores = len(os.sched_getaffinity(0))
-        self.threads = max(1, cores // jobs)
+        self.cores = sorted(os.sched_getaffinity(0))
+        self.threads = max(1, len(self.cores) // jobs)
         self._turnstile = Turnstile()
         # Zygotes die with the thread that started them, so one thread starts them all.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="proflab-sandbox")
+        self._all = [Slot(self, number) for number in range(jobs)]
         self._slots: queue.LifoQueue[Slot] = queue.LifoQueue()
-        for number in reversed(range(jobs)):
-            self._slots.put(Slot(self, number))
+        for slot in reversed(self._all):
+            self._slots.put(slot)
         _open.add(self)
 
     def run(self, submission: Submission, plan: Plan) -> Result:
@@ -122,21 +124,38 @@ class SandboxRunner:
             self._slots.put(slot)
 
     def warm(self) -> dict:
-        """Start one zygote now; what it found on this machine. Raises SandboxError."""
+        """Start one zygote now, the other slots' behind the scenes; what it found on this machine.
+
+        Raises SandboxError.
+        """
         slot = self._slots.get()
         try:
-            return slot.zygote().about
+            about = slot.zygote().about
+            if self.nested:
+                for other in self._all:
+                    other.begin()
+            return about
         finally:
             self._slots.put(slot)
 
-    def start(self, number: int, plots: bool = False) -> Zygote:
-        """A new zygote for a slot; a cold one a turn where namespaces cannot be nested."""
-        zygote = self._starter.submit(Zygote, self, number, plots).result()
+    def start(self, number: int, plots: bool) -> Future[Zygote]:
+        """A new zygote for a slot."""
+        return self._starter.submit(self._start, number, plots)
+
+    def _start(self, number: int, plots: bool) -> Zygote:
+        zygote = Zygote(self, number, plots)
         if self.nested and not zygote.about["nested"]:
             zygote.close()
-            self.nested = False
-            zygote = self._starter.submit(Zygote, self, number, plots).result()
+            self.nested = False  # from now on a cold one each turn
+            zygote = Zygote(self, number, plots)
         return zygote
+
+    def share(self, number: int) -> list[int]:
+        """The cores of one slot: about as many for each, none another's while there are enough.
+
+        Grader and student take turns: on one core they need not wake another for every message.
+        """
+        return self.cores[number :: self.jobs] or [self.cores[number % len(self.cores)]]
 
     def close(self) -> None:
         """End all zygotes."""
@@ -160,13 +179,22 @@ class Slot:
 
     def __init__(self, runner: SandboxRunner, number: int) -> None:
         self.runner, self.number = runner, number
-        self.zygotes: dict[bool, Zygote] = {}
+        self.cores = runner.share(number)
+        self.zygotes: dict[bool, Future[Zygote]] = {}
 
-    def zygote(self, plots: bool = False) -> Zygote:
-        """The slot's zygote for code that draws or does not, started if need be."""
+    def begin(self, plots: bool = False) -> Future[Zygote]:
+        """Start the slot's zygote for code that draws or does not, if there is none yet."""
         if plots not in self.zygotes:
             self.zygotes[plots] = self.runner.start(self.number, plots)
         return self.zygotes[plots]
+
+    def zygote(self, plots: bool = False) -> Zygote:
+        """The slot's zygote for code that draws or does not. Raises SandboxError."""
+        try:
+            return self.begin(plots).result()
+        except Exception:
+            del self.zygotes[plots]
+            raise
 
     def turn(self, files: dict[str, bytes], plan: Plan) -> Result:
         """One turn; where the sandbox fails before the student's code began, once more."""
@@ -179,7 +207,8 @@ class Slot:
     def _turn(self, files: dict[str, bytes], plan: Plan, plots: bool) -> Result:
         zygote = self.zygote(plots)
         try:
-            result = zygote.turn(files, plan)
+            with keeping_to(self.cores):
+                result = zygote.turn(files, plan)
         except BaseException:
             self._end(plots)
             raise
@@ -188,12 +217,24 @@ class Slot:
         return result
 
     def _end(self, plots: bool) -> None:
-        self.zygotes.pop(plots).close()
+        with contextlib.suppress(SandboxError):
+            self.zygotes.pop(plots).result().close()
 
     def close(self) -> None:
         """End the slot's zygotes."""
         for plots in list(self.zygotes):
             self._end(plots)
+
+
+@contextlib.contextmanager
+def keeping_to(cores: list[int]) -> Iterator[None]:
+    """Let this thread run on these cores only."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def draws(plan: Plan) -> bool:
@@ -236,6 +277,7 @@ class Zygote:
             "bubblewrap": find_bubblewrap(),
             "parent": os.getpid(),
             "user": unprivileged_user(slot),
+            "cores": runner.share(slot),
             "groups": [self.group.entry] if self.group else [],
             "before": view.before,
             "binds": view.binds,
