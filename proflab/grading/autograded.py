@@ -18,10 +18,11 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from proflab.course.layout import Course, CourseError
+from proflab.grading.files import read_start
 from proflab.grading.handin import notebook_of
-from proflab.grading.work import Work
+from proflab.grading.work import STAMP, Work
 
-STAMP = "timestamp.txt"
+STAMP_BYTES = 200
 
 
 def placeholder(lesson: str, status: str, sentence: str) -> NotebookNode:
@@ -74,10 +75,8 @@ def support_files(source: Path, work: Work) -> dict[str, bytes]:
         for path in sorted(source.rglob("*"))
         if path.is_file() and path.suffix != ".ipynb"
     }
-    stamp = work.folder / STAMP
-    if stamp.is_file() and not stamp.is_symlink():
-        files[STAMP] = stamp.read_bytes()[:200]
-    return files
+    stamp = read_start(work.folder / STAMP, STAMP_BYTES)
+    return files if stamp is None else files | {STAMP: stamp}
 
 
 def place_of(course: Course, lesson: str, work: Work) -> Path:
@@ -130,12 +129,9 @@ def read_timestamp(folder: Path) -> datetime.datetime | None:
     from dateutil import parser
     from nbgrader.utils import parse_utc
 
-    path = folder / STAMP
+    text = (read_start(folder / STAMP, STAMP_BYTES) or b"").decode(errors="replace").strip()
     try:
-        if path.is_symlink():
-            return None
-        text = path.read_text(errors="replace")[:200].strip()
         parser.parse(text)
         return parse_utc(text)
-    except (OSError, ValueError, OverflowError):
+    except (ValueError, ArithmeticError):  # decimal's are among these
         return None
