@@ -300,6 +300,20 @@ def test_where_namespaces_cannot_be_nested_each_turn_gets_its_own_bubblewrap():
             assert not runner._slots.queue[-1].zygotes
 
 
+@pytest.mark.parametrize("before", ["", "# import matplotlib.pyplot\n"])
+def test_figures_are_drawn_whether_or_not_pyplot_was_warm(before):
+    draw = (
+        "import importlib\nplt = importlib.import_module('matplot' + 'lib.py' + 'plot')\n"
+        "plt.plot([1, 2])\nplt.show()"
+    )
+    look = f"{before}import sys\nprint('matplot' + 'lib' in sys.modules)"
+    with SandboxRunner(Limits()) as runner:
+        result = runner.run(HERE, (RunCell(look), RunCell(draw)))
+        assert [*runner._slots.queue[-1].zygotes] == [bool(before)]
+    assert text(result) == f"{bool(before)}\n"
+    assert "image/png" in result.replies[1][0].outputs[-1]["data"]
+
+
 GRADER = """
     import sys, time
     from proflab.grading.plan import Limits, RunCell, Submission

@@ -209,8 +209,7 @@ class Worker:
 
     def snapshot(self, request: dict, sock: socket.socket) -> None:
         """Fork: the copy waits on `sock` with the notebook's state of now, for a hidden block."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # 3.12 warns of BLAS's threads, which take care
+        with quiet():  # 3.12 warns of BLAS's threads, which take care
             pid = os.fork()
         if pid == 0:
             self.channel.sock.close()
@@ -274,6 +273,13 @@ def shown_lines(error: BaseException) -> list[str]:
     lines = traceback.format_exception(error)[-30:]
     start = next((i for i, line in enumerate(lines) if 'File "<test>"' in line), 1)
     return [line[:2000] for line in [lines[0], *lines[start:]]]
+
+
+def quiet() -> contextlib.AbstractContextManager:
+    """Without warnings, where os.fork gives any."""
+    if sys.version_info < (3, 12):
+        return contextlib.nullcontext()
+    return warnings.catch_warnings(action="ignore")
 
 
 def refuse_input(*_: Any) -> str:
