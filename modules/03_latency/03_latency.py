@@ -988,7 +988,7 @@ cases = {
 series = {}
 for name, (model, shape) in cases.items():
     with no_grad():
-        series[name] = latencies(model, example_input(model, shape), demo_size(200, 30))
+        series[name] = latencies(model, example_input(model, shape), demo_size(100, 30))
     low, high = confidence_interval(series[name])
     found = ", ".join(measurement_warnings(series[name], step)) or "nothing"
     print(f"{name:<20} {low:.4g} to {high:.4g} ms, 95 %; to be said against it: {found}")
@@ -999,7 +999,7 @@ plot_samples.runs(series, title="Measured here, in order")
 #
 # ## 8 · Many at once
 #
-# *Throughput* is how many samples are done in a second. A model that takes several at once, as a *batch*, has its overhead once for all of them. So a larger batch raises the throughput, until the machine is busy, and everyone in it waits for the whole batch.
+# *Throughput* is how many samples are done in a second. A model that takes several at once, as a *batch*, has its overhead once for all of them. So a larger batch can do more a second, as long as the machine has something left to give. But everyone in it waits for the whole batch.
 #
 # **Predict.** A batch of 1 takes 5 ms, of 8 takes 12, of 32 takes 35, of 64 takes 65. Which is served fastest? Which does most? Which would you run? *Your prediction:*
 
@@ -1054,20 +1054,22 @@ plot_samples.trade_off(
 )
 
 # %% [markdown]
+# If the points jump to the right and down somewhere: from a certain size on numpy computes with several threads, which wait for each other, and long if another program holds one of the cores. Whatever you see is true of this machine at this hour.
+#
 # ## 9 · The first token, and the next
 #
 # A language model has two latencies. To the *first token* it must read the whole prompt, all tokens at once. For each *further token* it reads one more, and attention needs the keys and values of all tokens before it. They do not change, so they can be kept: a *KV cache*. Without one the whole text is read again for each token.
 #
 # ![Two staircases of squares, one row for each new token. Without a cache each row is dark from its first to its last square: all tokens are computed again. With a cache only the last square of each row is dark, and the others are pale: kept.](cache.png)
 #
-# **Predict.** A GPT-2 of 6 blocks, 384 wide, reads a prompt of 32 tokens and writes 9 more. By what factor does the cache shorten the time to the first token, and by what factor that of each further one? *Your prediction:*
+# **Predict.** A GPT-2 of 4 blocks, 512 wide, reads a prompt of 32 tokens and writes 5 more. By what factor does the cache shorten the time to the first token, and by what factor that of each further one? *Your prediction:*
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tokens", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-size = demo_size(full=(50257, 1024, 384, 6, 6), small=(500, 64, 64, 2, 2))
+size = demo_size(full=(10_000, 1024, 512, 4, 8), small=(500, 64, 64, 2, 2))
 gpt2 = models.GPT2(*size)  # vocabulary, context, width, blocks, heads
-prompt, more = example_input(gpt2, (1, 32)), demo_size(full=8, small=4)
+prompt, more = example_input(gpt2, (1, 32)), 4
 first, further, written = {True: [], False: []}, {True: [], False: []}, {}
-for _ in rounds(full=15, small=6):
+for _ in rounds(full=40, small=6):
     for cached in (True, False):
         with Timer() as timer:
             gpt2.generate(prompt, 1, use_cache=cached)
@@ -1204,8 +1206,8 @@ for rule in ("throughput", "latency", "efficiency"):
         medians = [latency_statistics(times[n][part::7])["median"] for n in sizes]
         chosen.setdefault(rule, []).append(best_batch(sizes, medians, rule))
 for rule, batches in chosen.items():
-    votes = ", ".join(f"{n} {batches.count(n)} times" for n in sorted(set(batches)))
-    print(f"{rule:<11} chosen by seven measurements: {votes}")
+    votes = ", ".join(f"{n} by {batches.count(n)}" for n in sorted(set(batches)))
+    print(f"{rule:<11} of seven measurements, batches chosen: {votes}")
 
 # %% [markdown]
 # A choice that each measurement makes anew is no choice yet: then the sizes are too close for these times to tell, and something else may decide, memory for example.
@@ -1233,6 +1235,6 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 # - Warm up, measure often, take the median. The tail belongs beside it, and an interval by ranks says how sure you are, whatever the distribution.
 # - Times show their own faults: spread, outliers, drift, too short.
 # - Compare in turns. Where intervals overlap, you do not know.
-# - A larger batch does more a second, and everyone waits longer. A KV cache saves each further token the reading of all before it.
+# - A batch can do more a second, and everyone in it waits longer: measure both. A KV cache saves each further token the reading of all before it.
 #
 # **Next.** What does a model keep in memory while it runs? Lesson 04 follows the bytes.

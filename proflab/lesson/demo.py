@@ -28,8 +28,8 @@ def rounds(full: int, small: int, least: int = 6, seconds: float = 6.0) -> Itera
     from tqdm import tqdm
 
     began = time.monotonic()
-    bar = tqdm(range(demo_size(full, small)), unit="round", leave=False, file=sys.stdout)
-    for number in bar:
+    look = {"unit": "round", "leave": False, "file": sys.stdout, "mininterval": 0.5}
+    for number in tqdm(range(demo_size(full, small)), **look):
         if number >= least and time.monotonic() - began > seconds:
             return
         yield number
