@@ -56,11 +56,11 @@ MB = 1024**2  # bytes, as everywhere in this course
 # %% [markdown]
 # ## 1 · A meter
 #
-# `tracemalloc`, of Python's standard library, writes down each block of memory that Python or numpy asks for, from `tracemalloc.start()` to `tracemalloc.stop()`. `tracemalloc.get_traced_memory()` returns two numbers of bytes: what is allocated now, of all that was allocated since the start, and the *peak*, the most that it ever was. It counts, it does not estimate: the same program has the same peak on every computer.
+# `tracemalloc`, of Python's standard library, writes down each block of memory that Python or numpy asks for, from `tracemalloc.start()` to `tracemalloc.stop()`. `tracemalloc.get_traced_memory()` returns two numbers of bytes: what is allocated now, of all that was allocated since the start, and the *peak*, the most that it ever was. It counts, it does not estimate: run the same program again, and it has the same peak.
 #
 # Two things are awkward about it. There is one peak for the whole program: `tracemalloc.reset_peak()` brings it down to what is allocated now, for everybody who measures. And whoever calls `stop` ends it for everybody. A meter that may be used inside another has to mind both.
 #
-# **Predict.** `a` has 8 MB. What is the peak of `b = 2 * a + 1`, not counting `a`, and what is left after it? What is it for `b = 2 * a; b += 1`? *Your prediction:*
+# **Predict.** `a` has 8 MB. What is the peak of `b = 2 * a; b = b + 1`, not counting `a`, and what is left after it? What is the peak with `b += 1` instead? *Your prediction:*
 #
 # **Write** `start` and `stop`. `running` is the list of the trackers that are measuring at the moment, one for all of them: before you lower the peak, tell them what it was.
 
@@ -211,13 +211,14 @@ def traced(expression):
     return tracker.peak_mb
 
 
-expressions = ["b = 2 * a + 1", "b = 2 * a; b += 1", "b = 2 * a.astype(np.float32) + 1"]
-expressions += ["b = np.sqrt(a * a + a * a)", "b = a[::2] + 1", "a *= 2; a += 1"]
-peaks = {expression: traced(expression) for expression in expressions}
-plot.bars(peaks, unit="MB at the peak, beside the 8 MB of a", title="What an expression needs")
+codes = ["b = 2 * a; b = b + 1", "b = 2 * a; b += 1", "b = 2 * a + 1", "a *= 2; a += 1"]
+codes += ["b = a.astype(np.float32)", "b = a[::2]", "b = a[::2] + 1"]
+peaks = {code: traced(code) for code in codes}
+unit = "MB at the peak, beside the 8 MB of a"
+plot.bars(peaks, unit=unit, title="What an expression needs", show="{:.1f}".format)
 
 # %% [markdown]
-# Every operation writes its result into new memory, and what it came from can go only afterwards. So a peak is about what exists *at the same time*, not about what is left.
+# An operation writes its result into new memory, while what it is made of is still there. `+=` writes into the old, and so does numpy where it sees that nobody else holds it, as may happen in `2 * a + 1`. A view, `a[::2]`, is no memory at all. A peak is about what exists *at the same time*, not about what is left.
 #
 # ## 2 · A forward pass
 #
@@ -776,7 +777,8 @@ for batch in batches:
     totals["activations"].append((batch, row["activation_mb"]))
     rest = row["total_mb"] - row["activation_mb"]
     totals["all the rest, with Adam"].append((batch, rest))
-plot.curves(totals, x="images in a batch", y="MB", log="xy", title="Training ResNet-18")
+title, show = "Training ResNet-18", "{:,.0f}".format
+plot.curves(totals, x="images in a batch", y="MB", log="xy", title=title, show=show)
 
 # %% [markdown]
 # A sum of parts is a claim, too. So watch a real step, with a hook that reads the meter after each operation: two steps of ResNet-18 with Adam, the model built while the meter runs.
@@ -804,17 +806,17 @@ def two_steps(batch, size):
             ends.append((f"backward {step}", len(readings)))
             del loss
             optimizer.step()
-            readings += 12 * [tracemalloc.get_traced_memory()[0] / MB]  # no op, but it takes time
+            readings += 24 * [tracemalloc.get_traced_memory()[0] / MB]  # no op, but it takes time
             ends.append((f"Adam {step}", len(readings)))
-    return readings, ends, training_memory(model, x, "adam"), tracker.peak_mb
+    return readings, ends, training_memory(model, x, "adam")["total_mb"], tracker.peak_mb
 
 
-readings, ends, claim, peak = two_steps(*demo_size(full=(32, 64), small=(2, 32)))
-print(f"sum of the parts {claim['total_mb']:.0f} MB, peak of the second step {peak:.0f} MB")
+readings, ends, total, peak = two_steps(*demo_size(full=(32, 64), small=(2, 64)))
+print(f"the sum of the parts {total:.0f} MB, the peak that was measured {peak:.0f} MB")
 plot.timeline(readings, ends, unit="MB", title="Two training steps of ResNet-18, op by op")
 
 # %% [markdown]
-# Forward climbs, backward comes down again while the gradients arrive, and the first step of Adam puts its state on top, where it stays: the second step starts higher. The peak is above the sum of the parts by what comes and goes: a gradient of an activation, a window matrix, Adam's intermediate results.
+# Forward climbs. In backward activations go while gradients come. The first step of Adam puts its state on top, where it stays: the second step starts higher. The sum has all parts at their largest at the same time, which they never are; and it leaves out what comes and goes, such as gradients of activations and the windows of a convolution. So it is close to the peak, and not equal to it.
 #
 # ## 5 · What the system sees
 #
@@ -957,29 +959,40 @@ print(f"tracemalloc counted {asked:.1f} MB as soon as they were asked for")
 plot.bars(rows, "rss_mb", name="label", unit="MB of RSS", show="{:.0f}".format, title="A promise")
 
 # %% [markdown]
-# A page is given when it is first written to. Large blocks go back to the system at once when they are freed; small ones seldom do. Now the moments of a training step.
+# A page is given when it is first written to. A block as large as this goes back to the system when it is freed; small ones seldom do. Now the moments of a training step.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_profiler", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def profiled_step(model, x, optimizer):
-    profiler = MemoryProfiler()
-    profiler.snapshot("baseline")
-    loss = (model(x) ** 2).mean()
-    profiler.snapshot("after_forward")
-    loss.backward()
-    profiler.snapshot("after_backward")
-    optimizer.step()
-    profiler.snapshot("after_optimizer")
-    return profiler.report()
+    """RSS over the baseline and traced MB, at the same moments of a training step."""
+    profiler, traced = MemoryProfiler(), []
+
+    def moment(label):
+        traced.append(tracemalloc.get_traced_memory()[0] / MB)
+        profiler.snapshot(label)
+
+    with MemoryTracker():
+        moment("baseline")
+        loss = (model(x) ** 2).mean()
+        moment("after_forward")
+        loss.backward()
+        moment("after_backward")
+        optimizer.step()
+        moment("after_optimizer")
+    rows = profiler.report()
+    for row, mb in zip(rows[1:], traced[1:], strict=True):
+        yield {"name": row["label"], "mb": row["rss_mb"] - rows[0]["rss_mb"], "by": "RSS"}
+        yield {"name": row["label"], "mb": mb - traced[0], "by": "tracemalloc"}
 
 
 model = models.resnet18()
-x = example_input(model, demo_size(full=(16, 3, 128, 128), small=(2, 3, 32, 32)))
-rows = profiled_step(model, x, optim.Adam(model.parameters()))
-plot.bars(rows, "rss_mb", name="label", unit="MB of RSS", show="{:.0f}".format, title="A step")
+x = example_input(model, demo_size(full=(32, 3, 64, 64), small=(2, 3, 64, 64)))
+rows = list(profiled_step(model, x, optim.Adam(model.parameters())))
+unit, title = "MB over the baseline", "A training step of ResNet-18"
+plot.bars(rows, "mb", group="by", unit=unit, title=title, show="{:.0f}".format)
 
 # %% [markdown]
-# Compare with the curve in section 4. The system sees forward, and it sees Adam's state. What backward gave back, Python kept.
+# The two need not agree: what an earlier cell gave back may be used again without RSS growing, and what is freed now may stay. Run the cell again and compare. For *how much does this take*, ask the meter; for *will it be killed*, the system.
 #
 # ## 6 · What grows
 #
@@ -1131,7 +1144,7 @@ def validate_for_the_number():
 
 
 for step in (train, validate, validate_without_graph, validate_for_the_number):
-    found = find_leak(step, demo_size(full=20, small=3))
+    found = find_leak(step, demo_size(full=10, small=3))
     leak = f"{found['bytes_per_step'] / 1024:,.0f} KB a step" if found["function"] else "no leak"
     print(f"{step.__name__:<26}{leak:<20}{found['function'] or ''}")
 
@@ -1215,7 +1228,7 @@ class Recompute(Function):
 
 
 # %% [markdown]
-# **Predict.** Of 16 equal layers, in segments of 4: how many times as many tensors are kept without checkpoints as with? What does a training step cost, in forward passes? And which segments, of 1, 4 or 16 layers, need the least at the peak? *Your prediction:*
+# **Predict.** Of 36 equal layers, in segments of 6: how many tensors are kept, instead of 36? What does a training step cost, in forward passes? And which segments, of 1, 6 or 36 layers, need the least at the peak? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "checkpointed", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1324,48 +1337,53 @@ expect("the same output", float(np.abs((plain(data) - twice(data)).detach().nump
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_checkpointed", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def measured_step(model, x):
-    """MB held after the forward pass, and MB at the peak of the step."""
+def peak_of_step(model, x):
+    """The most MB that a forward and a backward pass have allocated at one time."""
     for parameter in model.parameters():
         parameter.grad = None
     with MemoryTracker() as tracker:
-        loss = (model(x) ** 2).mean()
-        held = tracemalloc.get_traced_memory()[0] / MB
-        loss.backward()
-    return held, tracker.peak_mb
+        (model(x) ** 2).mean().backward()
+    return tracker.peak_mb
 
 
-layers, width, tokens = demo_size(full=(16, 192, 128), small=(4, 48, 16))
-blocks = list(models.GPT2(16, 16, width, layers, 3).blocks)
-x = example_input(None, (4, tokens, width))
-lines = {"peak of the step": [], "held after forward": []}
-for every in tqdm(demo_size(full=[1, 2, 3, 4, 6, 8, 16], small=[1, 2, 4]), disable=None):
-    held, peak = measured_step(Checkpointed(blocks, every), x)
-    lines["held after forward"].append((every, held))
-    lines["peak of the step"].append((every, peak))
-held, peak = measured_step(nn.Sequential(*blocks), x)
-print(f"without checkpoints {held:.0f} MB are held after forward, {peak:.0f} MB at the peak")
+deep, rows = demo_size(full=(36, 2048), small=(4, 64))
+plain = [nn.Sequential(nn.Linear(128, 128), nn.ReLU()) for _ in range(deep)]
+blocks = list(models.GPT2(16, 16, d_model=192, layers=demo_size(full=12, small=4), heads=3).blocks)
+lines = {}
+for name, layers, shape in (
+    (f"{deep} times Linear, ReLU", plain, (rows, 128)),
+    (f"{len(blocks)} Transformer blocks", blocks, (4, 64, 192)),
+):
+    x, line = example_input(None, shape), []
+    sizes = [n for n in range(1, len(layers) + 1) if len(layers) % n == 0]
+    for every in tqdm(sizes, desc=name, disable=None):
+        line.append((every, peak_of_step(Checkpointed(layers, every), x)))
+    best = min(line, key=lambda point: point[1])
+    before = peak_of_step(nn.Sequential(*layers), x)
+    print(f"{name}: {before:.0f} MB without, {best[1]:.0f} MB in segments of {best[0]}")
+    lines[name] = line
 plot.curves(
-    lines, x="blocks in a segment", y="MB", title=f"{layers} Transformer blocks, checkpointed",
-    show="{:.0f}".format,
+    lines, x="layers or blocks in a segment", y="MB at the peak of the step", log="x",
+    title="How long should a segment be?", show="{:.0f}".format,
 )  # fmt: skip
 
 # %% [markdown]
-# Short segments keep many inputs; long ones have much to hold while they are run again. In between, near the root of the number of layers, is the least. The work is the same for all of them, one forward pass more: 4 instead of 3. Whoever has room for some, but not for all, checkpoints only a part of the model, and pays for that part.
+# Short segments keep many inputs; long ones have much to hold while they are run again. Where each layer keeps as much as its input is large, the best is near the root of their number. A Transformer block keeps many times its input: one block a segment. The work is the same for all, one forward pass more, 4 instead of 3. Whoever has room for some but not for all checkpoints a part of the model, and pays for that part.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_trade", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-layers, width, tokens = demo_size(full=(16, 192, 128), small=(4, 48, 16))
-blocks = list(models.GPT2(16, 16, width, layers, 3).blocks)
-shape, points = (4, tokens, width), []
+with meta():
+    blocks = list(models.gpt2("small").blocks)
+shape, points = (1, 1024, 768), []
 forward = training_flops(nn.Sequential(*blocks), shape, input_grad=True) / 3
-for part in demo_size(full=[0, 4, 8, 12, 16], small=[0, 2, 4]):
-    front = [Checkpointed(blocks[:part], 4)] if part else []
+for part in demo_size(full=range(0, 13, 2), small=[0, 6, 12]):
+    front = [Checkpointed(blocks[:part], 1)] if part else []
     model = nn.Sequential(*front, *blocks[part:])
     cost = training_flops(model, shape, input_grad=True) / forward
     points.append((cost, saved_activations(model, shape) / MB))
 plot.curves(
-    {"none to all of the blocks": points}, x="FLOPs of a training step, in forward passes",
-    y="MB saved by forward", title="The trade", show="{:.0f}".format,
+    {"all 12": points}, x="FLOPs of a training step, in forward passes",
+    y="MB saved by forward", title="GPT-2 small, 1,024 tokens: 0, 2, 4 … blocks checkpointed",
+    show="{:,.0f}".format,
 )  # fmt: skip
 
 # %% [markdown]
