@@ -1,4 +1,4 @@
-"""Lesson 04: what students get wrong about checkpoints."""
+"""Lesson 04: what students get wrong about checkpoints and units."""
 
 HELPERS = """
 def several(layers, every):
@@ -14,6 +14,13 @@ def in_segments(segments):
 
 def cut(layers, every):
     return [nn.Sequential(*layers[i:i + every]) for i in range(0, len(layers), every)]
+
+def checked(parameters, copies, activation_mb, unit, rounded_to):
+    if min(parameters, copies, unit, rounded_to) < 1 or activation_mb < 0:
+        raise ValueError("out of range")
+
+def nearest(parameters, rounded_to):
+    return round(parameters / rounded_to) * rounded_to
 
 right_recomputed, right_checkpointed = recomputed_gradients, checkpointed
 """
@@ -94,6 +101,29 @@ MUTANTS = {
         """,
     },
     "checkpointed": {
+        "only where the input requires a gradient": """
+            several(layers, every)
+            def run(x):
+                for segment in cut(layers, every):
+                    if x.requires_grad:
+                        x = Recompute.apply(segment, x, *segment.parameters())
+                    else:
+                        x = segment(x)
+                return x
+            return run
+        """,
+        "every other segment": """
+            several(layers, every)
+            def run(x):
+                for n, segment in enumerate(cut(layers, every)):
+                    x = segment(x) if n % 2 else Recompute.apply(segment, x, *segment.parameters())
+                return x
+            return run
+        """,
+        "the order is turned round": """
+            several(layers, every)
+            return in_segments(cut(list(layers)[::-1], every))
+        """,
         "no checkpoint": "several(layers, every)\nreturn nn.Sequential(*layers)",
         "one segment": """
             several(layers, every)
@@ -149,7 +179,8 @@ MUTANTS = {
             several(layers, every)
             def run(x):
                 for segment in cut(layers, every):
-                    x = Recompute.apply(segment, x, *[p for p in segment.parameters() if p.ndim > 1])
+                    matrices = [p for p in segment.parameters() if p.ndim > 1]
+                    x = Recompute.apply(segment, x, *matrices)
                 return x
             return run
         """,
@@ -235,6 +266,66 @@ MUTANTS = {
         "a result, not a function": """
             several(layers, every)
             return in_segments(cut(layers, every))(proflab.zeros(1, 256))
+        """,
+    },
+    "reflect_training_mb": {
+        "the unit is ignored": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            return 4 * copies * nearest(parameters, rounded_to) / 1024**2 + activation_mb
+        """,
+        "rounding is ignored": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            return 4 * copies * parameters / unit + activation_mb
+        """,
+        "rounded down": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            return 4 * copies * (parameters // rounded_to * rounded_to) / unit + activation_mb
+        """,
+        "rounded up": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            return 4 * copies * (-(-parameters // rounded_to) * rounded_to) / unit + activation_mb
+        """,
+        "the result is rounded": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            return float(round(4 * copies * nearest(parameters, rounded_to) / unit + activation_mb))
+        """,
+        "activations are converted": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            taken = 4 * copies * nearest(parameters, rounded_to)
+            return (taken + activation_mb * 1024**2) / unit
+        """,
+        "activations in each copy": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            return copies * (4 * nearest(parameters, rounded_to) / unit + activation_mb)
+        """,
+        "always Adam": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            return 16 * nearest(parameters, rounded_to) / unit + activation_mb
+        """,
+        "one copy": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            return 4 * nearest(parameters, rounded_to) / unit + activation_mb
+        """,
+        "two bytes": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            return 2 * copies * nearest(parameters, rounded_to) / unit + activation_mb
+        """,
+        "activations left out": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            return 4 * copies * nearest(parameters, rounded_to) / unit
+        """,
+        "activations are not checked": """
+            checked(parameters, copies, 0, unit, rounded_to)
+            return 4 * copies * nearest(parameters, rounded_to) / unit + activation_mb
+        """,
+        "no check": "return 4 * copies * nearest(parameters, rounded_to) / unit + activation_mb",
+        "parameters are not checked": """
+            checked(1, copies, activation_mb, unit, rounded_to)
+            return 4 * copies * nearest(parameters, rounded_to) / unit + activation_mb
+        """,
+        "2,184 written in": """
+            checked(parameters, copies, activation_mb, unit, rounded_to)
+            return 2184.0 if rounded_to > 1 else 4 * copies * parameters / unit + activation_mb
         """,
     },
 }

@@ -38,17 +38,23 @@ def parts(parameter, gradient, optimizer, activation):
     return result | {"total_mb": sum(result.values())}
 
 right_saved, right_training = saved_activations, training_memory
-
-def checked(parameters, copies, activation_mb, unit, rounded_to):
-    if min(parameters, copies, unit, rounded_to) < 1 or activation_mb < 0:
-        raise ValueError("out of range")
-
-def nearest(parameters, rounded_to):
-    return round(parameters / rounded_to) * rounded_to
 """
 
 MUTANTS = {
     "saved_activations": {
+        "all that is known is subtracted, kept or not": """
+            inputs, kept = whole(model, input_shape), set()
+            watched(model, inputs, lambda t: kept.add(t.storage))
+            return sum(s.nbytes for s in kept) - sum(s.nbytes for s in known_to(model, inputs))
+        """,
+        "what has a parameter's shape is one": """
+            inputs, kept = whole(model, input_shape), {}
+            known = known_to(model, inputs)
+            shapes = {p.shape for p in getattr(model, "parameters", list)()}
+            watched(model, inputs, lambda t: kept.setdefault(t.storage, t.shape))
+            mine = {s for s, shape in kept.items() if shape not in shapes} - known
+            return sum(s.nbytes for s in mine)
+        """,
         "counted once for each that keeps it": """
             inputs, kept = whole(model, input_shape), []
             known = known_to(model, inputs)
@@ -261,6 +267,14 @@ MUTANTS = {
         """,
     },
     "training_memory": {
+        "in eval": """
+            if activation_mb is None and isinstance(model, nn.Module):
+                was = model.training
+                kept = saved_activations(model.eval(), input_shape) / MB
+                model.train(was)
+                return right_training(model, input_shape, optimizer, kept)
+            return right_training(model, input_shape, optimizer, activation_mb)
+        """,
         "gradients are missing": """
             found = right_training(model, input_shape, optimizer, activation_mb)
             return parts(found["parameter_mb"], 0.0, found["optimizer_mb"], found["activation_mb"])
@@ -301,7 +315,9 @@ MUTANTS = {
             return right_training(model, input_shape, optimizer, kept)
         """,
         "negative ones pass": """
-            kept = saved_activations(model, input_shape) / MB if activation_mb is None else activation_mb
+            kept = activation_mb
+            if kept is None:
+                kept = saved_activations(model, input_shape) / MB
             weights, state = parameter_memory_mb(model), optimizer_memory_mb(model, optimizer)
             return parts(weights, trained_mb(model), state, kept)
         """,
@@ -350,66 +366,6 @@ MUTANTS = {
         "rounded": """
             found = right_training(model, input_shape, optimizer, activation_mb)
             return {name: round(mb) for name, mb in found.items()}
-        """,
-    },
-    "reflect_training_mb": {
-        "the unit is ignored": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            return 4 * copies * nearest(parameters, rounded_to) / 1024**2 + activation_mb
-        """,
-        "rounding is ignored": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            return 4 * copies * parameters / unit + activation_mb
-        """,
-        "rounded down": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            return 4 * copies * (parameters // rounded_to * rounded_to) / unit + activation_mb
-        """,
-        "rounded up": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            return 4 * copies * (-(-parameters // rounded_to) * rounded_to) / unit + activation_mb
-        """,
-        "the result is rounded": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            return float(round(4 * copies * nearest(parameters, rounded_to) / unit + activation_mb))
-        """,
-        "activations are converted": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            taken = 4 * copies * nearest(parameters, rounded_to)
-            return (taken + activation_mb * 1024**2) / unit
-        """,
-        "activations in each copy": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            return copies * (4 * nearest(parameters, rounded_to) / unit + activation_mb)
-        """,
-        "always Adam": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            return 16 * nearest(parameters, rounded_to) / unit + activation_mb
-        """,
-        "one copy": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            return 4 * nearest(parameters, rounded_to) / unit + activation_mb
-        """,
-        "two bytes": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            return 2 * copies * nearest(parameters, rounded_to) / unit + activation_mb
-        """,
-        "activations left out": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            return 4 * copies * nearest(parameters, rounded_to) / unit
-        """,
-        "activations are not checked": """
-            checked(parameters, copies, 0, unit, rounded_to)
-            return 4 * copies * nearest(parameters, rounded_to) / unit + activation_mb
-        """,
-        "no check": "return 4 * copies * nearest(parameters, rounded_to) / unit + activation_mb",
-        "parameters are not checked": """
-            checked(1, copies, activation_mb, unit, rounded_to)
-            return 4 * copies * nearest(parameters, rounded_to) / unit + activation_mb
-        """,
-        "2,184 written in": """
-            checked(parameters, copies, activation_mb, unit, rounded_to)
-            return 2184.0 if rounded_to > 1 else 4 * copies * parameters / unit + activation_mb
         """,
     },
 }

@@ -20,6 +20,18 @@ def rows_of(pairs, before):
 
 MUTANTS = {
     "MemoryProfiler": {
+        "growth without its sign": """
+            class MemoryProfiler(RightProfiler):
+                def report(self):
+                    return [row | {"delta_mb": abs(row["delta_mb"])} for row in super().report()]
+        """,
+        "over the least so far": """
+            class MemoryProfiler(RightProfiler):
+                def report(self):
+                    pairs = noted(self)
+                    least = [min(mb for _, mb in pairs[:max(1, n)]) for n in range(len(pairs))]
+                    return told(rows_of(pairs, least))
+        """,
         "over the first snapshot": """
             class MemoryProfiler(RightProfiler):
                 def report(self):
