@@ -3,12 +3,21 @@
 Made by `proflab assemble`.
 """
 
+import ast
+import functools
 import json
+import linecache
 import math
 import numpy as np
+import os
 import proflab
+import psutil
+import statistics
+import time
+import tracemalloc
+from collections import Counter
 from pathlib import Path
-from proflab import Tensor, autograd, dispatch, example_input
+from proflab import Function, Tensor, autograd, dispatch, example_input, nn
 
 __all__ = [
     "linear_parameters",
@@ -40,6 +49,38 @@ __all__ = [
     "backward_flops",
     "training_flops",
     "reflect_6nd",
+    "Timer",
+    "timer_resolution_ms",
+    "calibrate",
+    "measure_latency",
+    "latency_statistics",
+    "latencies",
+    "confidence_interval",
+    "in_turns",
+    "told_apart",
+    "measurement_warnings",
+    "throughput",
+    "best_batch",
+    "MB",
+    "MemoryTracker",
+    "real_inputs",
+    "measure_memory",
+    "saved_activations",
+    "saved_by",
+    "optimizer_memory_mb",
+    "training_memory",
+    "MemoryProfiler",
+    "LIBRARIES",
+    "own_function",
+    "function_at",
+    "find_leak",
+    "recomputed_gradients",
+    "Recompute",
+    "checkpointed",
+    "Checkpointed",
+    "gradients",
+    "furthest",
+    "reflect_training_mb",
 ]
 
 
@@ -464,3 +505,587 @@ def reflect_6nd(parameters, tokens):
     if min(parameters, tokens) < 1:
         raise ValueError(f"parameters and tokens must be at least 1, not {parameters}, {tokens}")
     return 6 * parameters * tokens
+
+
+# ── 03_latency ────────────────────────────────────────────────────────────────────────────────
+
+
+class Timer:
+    """A stopwatch: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
+
+    It can be used again, and each time measures anew. The time is right also when what it measures
+    raises. Entering and leaving the `with` block are given.
+    """
+
+    elapsed_ms = 0.0  # the last time measured, in milliseconds
+    began = None  # None: not running
+
+    def start(self):
+        """Begin to measure; also anew, when it is running already."""
+        self.began = time.perf_counter()
+
+    def stop(self):
+        """Set elapsed_ms to the time since start, a float. RuntimeError when it is not running."""
+        now = time.perf_counter()
+        if self.began is None:
+            raise RuntimeError("start the timer before you stop it")
+        self.elapsed_ms = 1000 * (now - self.began)
+        self.began = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+
+def timer_resolution_ms(samples=100):
+    """The smallest step by which the clock was seen to move, in ms.
+
+    samples: int, at least 1: how many of its steps are looked at, whatever number of readings that
+        takes. Readings that are the same are no step.
+    Returns a float above 0. Raises ValueError when samples is below 1.
+    """
+    if samples < 1:
+        raise ValueError(f"at least one step must be looked at, not {samples}")
+    steps = []
+    for _ in range(samples):
+        before = now = time.perf_counter_ns()
+        while now == before:
+            now = time.perf_counter_ns()
+        steps.append(now - before)
+    return min(steps) / 1e6
+
+
+def calibrate(fn, min_time_ms):
+    """How many calls of fn, timed together, make a sample that is long enough.
+
+    fn: a function without arguments. Its very first call is made and not timed, for it is cold.
+    min_time_ms: above 0. Returns an int: the first of 1, 2, 4, 8, … for which so many calls in a
+    row were seen to take min_time_ms or more. Raises ValueError when min_time_ms is not above 0.
+    """
+    if not min_time_ms > 0:
+        raise ValueError(f"min_time_ms must be above 0, not {min_time_ms}")
+    fn()
+    calls = 1
+    while True:
+        with Timer() as timer:
+            for _ in range(calls):
+                fn()
+        if timer.elapsed_ms >= min_time_ms:
+            return calls
+        calls *= 2
+
+
+def measure_latency(model, x, warmup=10, iterations=100):
+    """The median time in ms of calls model(x), each timed by itself.
+
+    model: anything that can be called with x. warmup: calls that are made first and do not count;
+        0 is allowed. iterations: the calls that are timed, at least 1.
+    model is called warmup + iterations times, not once more. Returns a float. Raises ValueError
+    when warmup is below 0 or iterations below 1.
+    """
+    if warmup < 0 or iterations < 1:
+        raise ValueError(f"a warm-up of {warmup} and {iterations} timed calls cannot be made")
+    for _ in range(warmup):
+        model(x)
+    samples = []
+    for _ in range(iterations):
+        with Timer() as timer:
+            model(x)
+        samples.append(timer.elapsed_ms)
+    return statistics.median(samples)
+
+
+def latency_statistics(times_ms):
+    """What many times amount to.
+
+    times_ms: times in ms, a list, at least one, in any order; it is left as it is.
+    Returns a dict of floats in ms: mean, median, std (over n − 1; 0.0 for a single time), min, max,
+    p50, p95, p99 (interpolated in proportion, as above). Raises ValueError when there is no time.
+    """
+    if len(times_ms) == 0:
+        raise ValueError("there are no times to sum up")
+    p50, p95, p99 = (float(p) for p in np.percentile(times_ms, [50, 95, 99]))
+    return {
+        "mean": statistics.fmean(times_ms),
+        "median": p50,
+        "std": statistics.stdev(times_ms) if len(times_ms) > 1 else 0.0,
+        "min": min(times_ms),
+        "max": max(times_ms),
+        "p50": p50,
+        "p95": p95,
+        "p99": p99,
+    }
+
+
+def latencies(model, x, iterations=100, warmup=10):
+    """The times in ms of so many calls, in order, after a warm-up: a list."""
+    first = measure_latency(model, x, warmup, iterations=1)
+    return [first] + [measure_latency(model, x, 0, 1) for _ in range(iterations - 1)]
+
+
+def confidence_interval(times_ms, confidence=0.95):
+    """An interval that holds the true median with a probability of at least `confidence`.
+
+    times_ms: times in ms, a list in any order, also of thousands; it is left as it is.
+    confidence: a probability, above 0 and below 1.
+    Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that is good
+    enough, by the exact binomial distribution. Raises ValueError where not even the smallest and
+    the largest time are (below 6 times at 95 %), and for a confidence out of range.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
+    n, rank, missed = len(times_ms), 0, 1
+    while 1 - 2 * missed / 2**n >= confidence:
+        rank += 1
+        missed += math.comb(n, rank)
+    if rank == 0:
+        raise ValueError(f"{n} times are too few for a confidence of {confidence}")
+    ordered = sorted(times_ms)
+    return ordered[rank - 1], ordered[n - rank]
+
+
+def in_turns(cases, rounds):
+    """Times in ms of several models, one call of each a round: {name: list of times}.
+
+    cases: {name: (model, x)}. rounds: an iterable. Right before each timed call comes another one.
+    """
+    times = {name: [] for name in cases}
+    for _ in rounds:
+        for name, (model, x) in cases.items():
+            times[name].append(measure_latency(model, x, warmup=1, iterations=1))
+    return times
+
+
+def told_apart(name, times_ms, other, other_ms):
+    """A sentence: which of two takes less time, if their 95 % intervals can tell."""
+    (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
+    median, others = (latency_statistics(times)["median"] for times in (times_ms, other_ms))
+    said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
+    if low <= other_high and other_low <= high:
+        return said + "the intervals overlap, so these times cannot tell them apart"
+    faster = name if median < others else other
+    return said + f"{faster} is faster, {max(median, others) / min(median, others):.2f} times"
+
+
+def measurement_warnings(times_ms, resolution_ms):
+    """What speaks against a measurement: codes of the table above, in its order.
+
+    times_ms: times in ms in the order in which they were measured, a list, at least one.
+    resolution_ms: the clock's step, above 0.
+    The thirds for `drift` are the first and the last n // 3 of n times; what they differ by is
+    compared with the median of the first. Below 3 times there is no drift.
+    Returns a list of str, empty when nothing does. Raises ValueError for no times, or no step.
+    """
+    if not resolution_ms > 0:
+        raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
+    said, third, drifted = latency_statistics(times_ms), len(times_ms) // 3, False
+    if third:
+        before, after = statistics.median(times_ms[:third]), statistics.median(times_ms[-third:])
+        drifted = abs(after - before) > 0.1 * before
+    checks = {
+        "spread": said["std"] >= 0.1 * said["mean"],
+        "outliers": said["min"] <= 0.5 * said["mean"] or said["max"] >= 1.5 * said["mean"],
+        "drift": drifted,
+        "too_short": said["median"] < 100 * resolution_ms,
+    }
+    return [code for code, holds in checks.items() if holds]
+
+
+def throughput(batch_size, latency_ms):
+    """Samples a second.
+
+    batch_size: int, at least 1. latency_ms: how long the whole batch takes, above 0.
+    Returns a float. Raises ValueError when an argument is out of range.
+    """
+    if batch_size < 1 or not latency_ms > 0:
+        raise ValueError(f"{batch_size} samples in {latency_ms} ms is not possible")
+    return 1000 * batch_size / latency_ms
+
+
+def best_batch(sizes, latencies_ms, rule):
+    """The batch size to choose, of those that were measured.
+
+    sizes: a list of batch sizes, at least one, in any order. latencies_ms: how long each takes.
+    rule: "throughput", the most samples a second; "latency", the shortest time;
+        "efficiency", the smallest batch that reaches 90 % of the best throughput, or more.
+    Where several are equally good, the smallest. Returns one of sizes.
+    Raises ValueError for empty lists, lists of different lengths, a size or a time that throughput
+    does not accept, and for an unknown rule.
+    """
+    if len(sizes) == 0 or len(sizes) != len(latencies_ms):
+        raise ValueError(f"{len(sizes)} sizes and {len(latencies_ms)} latencies do not match")
+    measured = sorted(zip(sizes, latencies_ms, strict=True))
+    rates = {size: throughput(size, latency) for size, latency in measured}
+    if rule == "throughput":
+        return max(rates, key=rates.get)
+    if rule == "latency":
+        return min(measured, key=lambda pair: pair[1])[0]
+    if rule == "efficiency":
+        return next(size for size, rate in rates.items() if rate >= 0.9 * max(rates.values()))
+    raise ValueError(f"there is no rule {rule!r}: throughput, latency or efficiency")
+
+
+# ── 04_memory ─────────────────────────────────────────────────────────────────────────────────
+
+MB = 1024**2  # bytes, as everywhere in this course
+
+
+class MemoryTracker:
+    """Measures what a block of code allocates.
+
+    >>> with MemoryTracker() as tracker:
+    ...     ...
+    >>> tracker.peak_mb, tracker.current_mb
+
+    peak_mb: the most that was allocated at one time, over what was there at the start.
+    current_mb: what is allocated at the end, over what was there at the start; negative where more
+        was freed. Both are floats, in MB of 1024² bytes, and there after `stop`.
+    Trackers may be nested, the inner one ends first: each finds what it would find alone. They may
+    be used again. Tracing goes on afterwards if it was on before, and is off if it was off.
+    frames: how much of the call stack tracemalloc writes down with each block.
+    """
+
+    running = []  # the trackers that have been started and not yet stopped, the outermost first
+
+    def __init__(self, frames=1):
+        self.frames = frames
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *exception):
+        self.stop()
+
+    def start(self):
+        """Begin to measure; start tracing, with `frames`, where it is off."""
+        self.started = not tracemalloc.is_tracing()
+        if self.started:
+            tracemalloc.start(self.frames)
+        self.before, peak = tracemalloc.get_traced_memory()
+        for tracker in self.running:
+            tracker.peak = max(tracker.peak, peak)
+        tracemalloc.reset_peak()
+        self.peak = self.before
+        self.running.append(self)
+
+    def stop(self):
+        """Stop measuring: set peak_mb and current_mb, and stop tracing if this one started it."""
+        current, peak = tracemalloc.get_traced_memory()
+        for tracker in self.running:
+            tracker.peak = max(tracker.peak, peak)
+        self.running.remove(self)
+        if self.started:
+            tracemalloc.stop()
+        self.peak_mb = (self.peak - self.before) / MB
+        self.current_mb = (current - self.before) / MB
+
+
+def real_inputs(model, input_shape):
+    """Inputs with data for a model, as a tuple; input_shape as for example_input."""
+    inputs = example_input(model, input_shape)
+    return inputs if isinstance(inputs, tuple) else (inputs,)
+
+
+def measure_memory(model, input_shape):
+    """What one forward pass of a model takes, measured.
+
+    model: a Module with data; it is called once, as it is. input_shape: batch first, counted in
+        full; or whatever else example_input takes. The input is not counted.
+    Returns a dict of floats, in MB of 1024² bytes but for the last:
+        parameter_memory_mb: the model's parameters (lesson 01)
+        activation_memory_mb: what is allocated after the pass, over what was allocated before it,
+            while its output is held, and by it the graph for backward
+        peak_memory_mb: the parameters, and the most that was allocated during the pass, over what
+            was allocated before it
+        memory_efficiency: parameters and activations, divided by the peak
+    Raises ValueError for what is no model, and for what is no shape.
+    """
+    parameters = parameter_memory_mb(model)
+    inputs = real_inputs(model, input_shape)
+    with MemoryTracker() as tracker:
+        output = model(*inputs)  # noqa: F841  held while it is measured
+    peak = parameters + tracker.peak_mb
+    return {
+        "parameter_memory_mb": parameters,
+        "activation_memory_mb": tracker.current_mb,
+        "peak_memory_mb": peak,
+        "memory_efficiency": (parameters + tracker.current_mb) / peak,
+    }
+
+
+def saved_activations(model, input_shape):
+    """The bytes that a forward pass keeps for the backward pass.
+
+    model: a Module, with data or on meta, or anything else that can be called; in the mode (train
+        or eval) that it is in. input_shape: batch first, counted in full.
+    Counted is each storage once, and as a whole, also where only a part of it is looked at; but no
+    storage of the inputs, and none of the parameters and buffers that the model has.
+    Returns an int. Runs on meta inputs (lesson 02's meta_inputs, per_sample=False), so that
+    nothing is computed. Raises ValueError for what cannot be called, and for what is no shape.
+    """
+    inputs = meta_inputs(model, input_shape, per_sample=False)
+    known = {tensor.storage for tensor in inputs}
+    for tensors in ("parameters", "buffers"):
+        known |= {tensor.storage for tensor in getattr(model, tensors, list)()}
+    kept = set()
+
+    def pack(tensor):
+        kept.add(tensor.storage)
+        return tensor
+
+    with proflab.saved_tensors(pack, lambda tensor: tensor):
+        model(*inputs)
+    return sum(storage.nbytes for storage in kept - known)
+
+
+def saved_by(model, shape, part):
+    """Saved bytes by the part of the model that kept them first; `part` maps a module's path."""
+    inputs = meta_inputs(model, shape, per_sample=False)
+    seen = {t.storage for t in (*inputs, *model.parameters(), *model.buffers())}
+    found = {}
+
+    def pack(tensor):
+        if tensor.storage not in seen:
+            seen.add(tensor.storage)
+            name = part(dispatch.module_path())
+            found[name] = found.get(name, 0) + tensor.storage.nbytes
+        return tensor
+
+    # While a hook is on, proflab knows which module is being called.
+    with dispatch.hook(lambda call: call()), proflab.saved_tensors(pack, lambda tensor: tensor):
+        model(*inputs)
+    return found
+
+
+def optimizer_memory_mb(model, optimizer):
+    """The memory of an optimizer's state, in MB of 1024² bytes.
+
+    model: as for count_parameters (lesson 01). Only parameters that are trained have a state
+        (requires_grad), each once, at its own dtype.
+    optimizer: "sgd" (nothing), "momentum" (once the parameters), "adam" or "adamw" (twice).
+    Returns a float. Raises ValueError for another optimizer, and for what is no model.
+    """
+    copies = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
+    if optimizer not in copies:
+        raise ValueError(f"{optimizer!r} is none of {', '.join(copies)}")
+    if count_parameters(model, trainable_only=True) == 0:
+        return 0.0
+    trained = {id(p): p.nbytes for p in model.parameters() if p.requires_grad}
+    return copies[optimizer] * sum(trained.values()) / MB
+
+
+def training_memory(model, input_shape, optimizer, activation_mb=None):
+    """What training a model takes, by its parts.
+
+    model, input_shape: as for saved_activations; optimizer: as for optimizer_memory_mb.
+    activation_mb: the memory of the activations where it is known, at least 0; None: count it.
+        Where it is given, input_shape is not used.
+    Returns a dict of floats in MB of 1024² bytes: parameter_mb, gradient_mb (of what is trained),
+    optimizer_mb, activation_mb, and total_mb, their sum.
+    Raises ValueError as these two do, and for a negative activation_mb.
+    """
+    if activation_mb is None:
+        activation_mb = saved_activations(model, input_shape) / MB
+    if activation_mb < 0:
+        raise ValueError(f"activations cannot take {activation_mb} MB")
+    parts = {
+        "parameter_mb": parameter_memory_mb(model),
+        "gradient_mb": optimizer_memory_mb(model, "momentum"),  # a number for each, as here
+        "optimizer_mb": optimizer_memory_mb(model, optimizer),
+        "activation_mb": float(activation_mb),
+    }
+    return parts | {"total_mb": sum(parts.values())}
+
+
+class MemoryProfiler:
+    """The resident memory of this process at moments with a name.
+
+    >>> profiler = MemoryProfiler()
+    >>> profiler.snapshot("baseline")
+    >>> rows = profiler.report()
+    """
+
+    def __init__(self):
+        self.snapshots = []
+
+    def snapshot(self, label):
+        """Note this process's resident memory now, by psutil's memory_info().rss.
+
+        label: a string that is not empty; the same one may come again. Raises ValueError for "".
+        """
+        if not label:
+            raise ValueError("a snapshot needs a label")
+        self.snapshots.append((label, psutil.Process().memory_info().rss / MB))
+
+    def report(self):
+        """What was noted: a row for each snapshot, in order.
+
+        Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes), delta_mb (float, over the
+        snapshot before it; 0.0 for the first). Prints a line for each that has the label, and
+        both numbers with one decimal; what else it prints is open. May be asked for again.
+        Raises ValueError where there is no snapshot.
+        """
+        if not self.snapshots:
+            raise ValueError("there is no snapshot to report")
+        rows, before = [], self.snapshots[0][1]
+        for label, rss in self.snapshots:
+            rows.append({"label": label, "rss_mb": rss, "delta_mb": rss - before})
+            before = rss
+            print(f"{label:<16}{rss:>10.1f} MB {rows[-1]['delta_mb']:>+10.1f}")
+        return rows
+
+LIBRARIES = tuple(str(Path(module.__file__).parent) + os.sep for module in (os, np, proflab))
+
+
+def own_function(traceback):
+    """The name of the innermost function on a traceback that is not in a library, or None."""
+    for frame in reversed(traceback):
+        if not frame.filename.startswith((*LIBRARIES, "<frozen")):
+            return function_at(frame.filename, frame.lineno)
+    return None
+
+
+@functools.cache
+def function_at(filename, line):
+    """The name of the function that has this line of this file, the innermost one."""
+    tree = ast.parse("".join(linecache.getlines(filename)))
+    functions = (
+        n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    around = [n for n in functions if n.lineno <= line <= n.end_lineno]
+    return max(around, key=lambda n: n.lineno).name if around else "<module>"
+
+
+def find_leak(step, steps):
+    """What a step leaves behind, each time it runs, and who allocates it.
+
+    step: a function without arguments. It is called once for what only the first call makes and
+        keeps (a cache, an optimizer's state), then `steps` times, which are compared.
+    steps: int, at least 1.
+    Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
+    steps (what a step replaces or frees is no growth); and function, the name of the function
+    (see own_function) that allocated most of what has grown, on whatever lines; None where steps
+    leave less than 1,024 bytes each.
+    Tracing is off afterwards if it was off before, also where step raises. Raises ValueError for
+    steps below 1.
+    """
+    if steps < 1:
+        raise ValueError(f"a leak shows over at least one step, not over {steps}")
+    with MemoryTracker(frames=25):
+        step()  # traced, so that what it allocates and a later step replaces is no growth
+        before = tracemalloc.take_snapshot()
+        for _ in range(steps):
+            step()
+        rows = tracemalloc.take_snapshot().compare_to(before, "traceback")
+    grown = Counter()
+    for row in rows:
+        if row.size_diff:
+            grown[own_function(row.traceback)] += row.size_diff
+    bytes_per_step = sum(grown.values()) / steps
+    leaks = bytes_per_step >= 1024
+    return {
+        "bytes_per_step": bytes_per_step,
+        "function": grown.most_common(1)[0][0] if leaks else None,
+    }
+
+
+def recomputed_gradients(run, x, parameters, grad):
+    """The gradients of a piece of a model, which is run for that once more.
+
+    run: a function of x, the piece. x: its input, a leaf. parameters: the tensors, each once, that
+        it uses and that may require a gradient. grad: the gradient of run(x), a Tensor.
+    Returns a list of Tensors: the gradient of x, and those of the parameters, in order; None for
+    each that requires none or that run does not use. Every `.grad` stays as it is. Works also
+    where no graph is being recorded, as in a backward pass.
+    """
+    tensors = [x, *parameters]
+    wanted = [tensor for tensor in tensors if tensor.requires_grad]
+    if not wanted:
+        return [None] * len(tensors)
+    with proflab.enable_grad():
+        y = run(x)
+    found = iter(autograd.grad(y, wanted, grad))
+    return [next(found) if tensor.requires_grad else None for tensor in tensors]
+
+
+class Recompute(Function):
+    """Recompute.apply(run, x, *parameters) is run(x), of which only x is kept."""
+
+    @staticmethod
+    def forward(ctx, run, x, *parameters):
+        ctx.run, ctx.parameters = run, parameters
+        ctx.save_for_backward(x)
+        return run(x)  # nothing of it is recorded
+
+    @staticmethod
+    def backward(ctx, grad):
+        (kept,) = ctx.saved_tensors
+        x = kept.detach().requires_grad_(ctx.needs_input_grad[1])
+        return None, *recomputed_gradients(ctx.run, x, ctx.parameters, grad)
+
+
+def checkpointed(layers, every):
+    """A function that computes what the layers compute, one after another, with less memory.
+
+    layers: a list of Modules that draw no random numbers.
+    every: int, at least 1: so many layers make a segment; the last one may be shorter.
+    Returns a function of one tensor. Of each segment only its input is kept for the backward pass,
+    which runs each segment once more. Gradients are those that the layers give without it, of
+    what requires one: parameters, and the input. (So each segment's parameters go to Recompute.)
+    Raises ValueError where there are no layers, and for `every` below 1.
+    """
+    if every < 1 or not len(layers):
+        raise ValueError(f"{len(layers)} layers cannot be run {every} at a time")
+    segments = [nn.Sequential(*layers[i : i + every]) for i in range(0, len(layers), every)]
+
+    def run(x):
+        for segment in segments:
+            x = Recompute.apply(segment, x, *segment.parameters())
+        return x
+
+    return run
+
+
+class Checkpointed(nn.Module):
+    """Layers as a model with checkpoints."""
+
+    def __init__(self, layers, every):
+        self.layers = nn.ModuleList(layers)
+        self.run = checkpointed(list(self.layers), every)
+
+    def forward(self, x):
+        return self.run(x)
+
+
+def gradients(function, x, parameters):
+    for tensor in (x, *parameters):
+        tensor.grad = None
+    (function(x) ** 2).sum().backward()
+    return [None if t.grad is None else t.grad.numpy().copy() for t in (x, *parameters)]
+
+
+def furthest(layers, every, x):
+    """The largest difference between gradients, of the input too, with and without checkpoints."""
+    plain, run = nn.Sequential(*layers), checkpointed(layers, every)
+    parameters = [p for p in plain.parameters() if p.requires_grad]
+    pairs = zip(gradients(plain, x, parameters), gradients(run, x, parameters), strict=True)
+    return max(0.0 if a is None and b is None else float(np.abs(a - b).max()) for a, b in pairs)
+
+
+def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded_to=1):
+    """The memory of training as a report may have calculated it, in MB of `unit` bytes.
+
+    parameters: int, at least 1; taken as its nearest multiple of rounded_to (int, at least 1):
+        with 10**6, 124,439,808 are 124 million. Each copy of a parameter has 4 bytes.
+    copies: int, at least 1: 4 for Adam (parameter, gradient, two of state).
+    activation_mb: at least 0, in the report's MB, added as it is. unit: int, at least 1.
+    Returns a float. Raises ValueError for an argument out of range.
+    """
+    if min(parameters, copies, unit, rounded_to) < 1 or activation_mb < 0:
+        raise ValueError("activation_mb must be at least 0, and all others at least 1")
+    taken = round(parameters / rounded_to) * rounded_to
+    return 4 * copies * taken / unit + activation_mb
