@@ -1112,6 +1112,9 @@ def under_cprofile(x):
 with no_grad():
     times = in_turns({"plain": (model, x), "watched": (under_cprofile, x)}, rounds(300, 30))
 print(told_apart("plain", times["plain"], "under cProfile", times["watched"]))
+print(
+    "95 % intervals:", *("{:.3g} to {:.3g}".format(*confidence_interval(t)) for t in times.values())
+)
 own = {}
 for (file, _, function), (_, _, seconds, _, _) in pstats.Stats(watched).stats.items():
     name = f"{os.path.basename(file)}: {function}".removeprefix("~: ")[:46]
