@@ -99,7 +99,9 @@ def test_docstrings_say_what_is_returned_and_raised():
 
 def test_demo_cells_end_on_a_picture_or_print(demos, lesson):
     for cell in lesson.named("demo"):
-        kind = str if "nbval-check-output" in cell.tags else Picture
+        # What is measured is printed, too, but not compared with what a notebook shows.
+        measured = cell.name in ("demo_measure", "demo_leak")
+        kind = str if measured or "nbval-check-output" in cell.tags else Picture
         assert isinstance(demos[cell.name], kind) and demos[cell.name], cell.name
 
 

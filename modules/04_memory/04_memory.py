@@ -346,7 +346,7 @@ found = measure_memory(Sum(), ((1024, 256), (1024, 1024)))
 expect("two inputs, a dict", found["activation_memory_mb"], 4.0, rel=0.01)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_measure", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% nbgrader={"grade": false, "grade_id": "demo_measure", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 shown = {
     "LeNet-5": (models.LeNet5(), (64, 1, 32, 32)),
     "MLP": (models.MLP(784, 256, 10), (64, 784)),
@@ -1114,7 +1114,7 @@ with MemoryTracker() as tracker:
 expect("inside a tracker", [tracker.peak_mb, tracing], [6.0, True], rel=0.02)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_leak", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% nbgrader={"grade": false, "grade_id": "demo_leak", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 model, x = models.LeNet5(), example_input(None, (demo_size(full=16, small=2), 1, 32, 32))
 optimizer = optim.Adam(model.parameters())
 losses = []
