@@ -279,7 +279,7 @@ expect(
     "what is left",
     found["activation_memory_mb"],
     5.0,
-    rel=0.01,
+    abs=0.05,
     mistakes={"the output is not held": 0.0, "no graph is made": 2.0, "the input counts": 7.0},
 )
 expect(
@@ -346,7 +346,7 @@ found = measure_memory(Sum(), ((1024, 256), (1024, 1024)))
 expect("two inputs, a dict", found["activation_memory_mb"], 4.0, rel=0.01)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_measure", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% nbgrader={"grade": false, "grade_id": "demo_measure", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 shown = {
     "LeNet-5": (models.LeNet5(), (64, 1, 32, 32)),
     "MLP": (models.MLP(784, 256, 10), (64, 784)),
@@ -434,7 +434,7 @@ expect(
         "counted once for each that keeps it": 16_384,
         "the input counts": 10_240,
         "parameters count": 10_240,
-        "what is computed, not what is kept": 17_408,
+        "what is computed, not kept": 17_408,
     },
 )
 expect("per batch", saved_activations(pair, (1, 16)), 256)
@@ -692,8 +692,7 @@ expect(
     2098.80,
     abs=0.01,
     mistakes={
-        "gradients are missing": 1624.10,
-        "the optimizer's state counts once": 1624.10,
+        "gradients are missing, or the state is half": 1624.10,
         "in MB of 10⁶ bytes": 2191.04,
     },
 )
@@ -895,12 +894,6 @@ expect(
         {"label": "baseline", "rss_mb": 110.5, "delta_mb": 0.0},
         {"label": "after_forward", "rss_mb": 150.25, "delta_mb": 39.75},
     ],
-    mistakes={
-        "over the first snapshot": [
-            {"label": "baseline", "rss_mb": 110.5, "delta_mb": 0.0},
-            {"label": "after_forward", "rss_mb": 150.25, "delta_mb": 39.75},
-        ]
-    },
 )
 expect("less than before", rows[2]["delta_mb"], -20.25, mistakes={"over the first snapshot": 19.5})
 expect_raises("nothing was noted", lambda: MemoryProfiler().report(), ValueError)
@@ -1038,8 +1031,8 @@ def find_leak(step, steps):
     steps: int, at least 1.
     Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
     steps (what a step replaces or frees is no growth); and function, the name of the function
-    (see own_function) that allocated most of what has grown, on whatever lines; None where steps
-    leave less than 1,024 bytes each.
+    (see own_function) that allocated most of what has grown, on whatever lines; None where a
+    step leaves less than a page, 4,096 bytes.
     Tracing is off afterwards if it was off before, also where step raises. Raises ValueError for
     steps below 1.
     """
@@ -1057,7 +1050,7 @@ def find_leak(step, steps):
         if row.size_diff:
             grown[own_function(row.traceback)] += row.size_diff
     bytes_per_step = sum(grown.values()) / steps
-    leaks = bytes_per_step >= 1024
+    leaks = bytes_per_step >= 4096
     return {
         "bytes_per_step": bytes_per_step,
         "function": grown.most_common(1)[0][0] if leaks else None,
@@ -1079,7 +1072,7 @@ expect(
 expect("one step first", step.calls, 6)
 clean = find_leak(doubles.LeakyStep(freed={"augment": 8}, once={"cache": 4}), 5)
 expect("no leak", clean["function"], None)
-expect_between("next to nothing", clean["bytes_per_step"], -1024, 1024)
+expect_between("next to nothing", clean["bytes_per_step"], -4096, 4096)
 expect_raises("no steps", lambda: find_leak(step, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 busy = doubles.LeakyStep(replaced={"prepare": 30}, once={"warm_up": 20}, kept={"keep_history": 2})
@@ -1094,7 +1087,7 @@ lines = doubles.LeakyStep(kept={"single": 1.25}, kept_by_halves={"double": 2})
 expect("on two lines, who", find_leak(lines, 3)["function"], "double")
 growing = find_leak(doubles.LeakyStep(replaced={"buffer": 16}), 8)
 expect("only replaced", growing["function"], None)
-expect_between("hardly anything", growing["bytes_per_step"], -1024, 1024)
+expect_between("hardly anything", growing["bytes_per_step"], -4096, 4096)
 small = [doubles.LeakyStep(kept={"trickle": mb}) for mb in (0.01, 0.0006)]
 expect("small, and smaller", [find_leak(s, 20)["function"] for s in small], ["trickle", None])
 ### END HIDDEN TESTS
@@ -1121,8 +1114,8 @@ with MemoryTracker() as tracker:
 expect("inside a tracker", [tracker.peak_mb, tracing], [6.0, True], rel=0.02)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_leak", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-model, x = models.LeNet5(), example_input(None, (16, 1, 32, 32))
+# %% nbgrader={"grade": false, "grade_id": "demo_leak", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+model, x = models.LeNet5(), example_input(None, (demo_size(full=16, small=2), 1, 32, 32))
 optimizer = optim.Adam(model.parameters())
 losses = []
 
@@ -1149,7 +1142,7 @@ def validate_for_the_number():
 
 
 for step in (train, validate, validate_without_graph, validate_for_the_number):
-    found = find_leak(step, demo_size(full=10, small=3))
+    found = find_leak(step, demo_size(full=12, small=8))
     leak = f"{found['bytes_per_step'] / 1024:,.0f} KB a step" if found["function"] else "no leak"
     print(f"{step.__name__:<26}{leak:<20}{found['function'] or ''}")
 
@@ -1471,13 +1464,13 @@ for name, rounded_to in {"124,439,808 parameters": 1, "124 million": 10**6}.item
 #
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). The report goes on: "A batch of 8 texts of 128 tokens is in these 200 MB. With SGD instead of Adam, and checkpoints in place of activations, GPT-2 small can therefore be trained on a card of 1 GB."
 #
-# 1. What does a forward pass of GPT-2 small keep for such a batch, and which part of a block keeps most of it? Calculate both.
-# 2. With SGD, what is the sum in MB of 1024² bytes with all activations, and with one checkpoint before each block? What do the checkpoints cost?
-# 3. Does it fit? Name two things that a card or a process needs and that are in none of these sums, and say how you would measure them.
+# 1. What does a forward pass of GPT-2 small keep for such a batch? Of what a block keeps, how much is attention's and how much the feed-forward part's? Calculate both.
+# 2. With SGD, what is the sum of the parts in MB of 1024² bytes, with all activations, and where of each block only the input is kept? What do these checkpoints cost?
+# 3. Does it fit? Name two things that are needed and that are in none of these sums, and say how large they are, or how you would measure them.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_memory", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** TO BE WRITTEN
+# **Mark scheme.** *3 points:* saved_activations gives 654.4 MB, three times what the report says; of the 51.0 MB of a block the feed-forward part keeps 27.0, attention 21.0 (saved_by, or the kept tensors added up); calculated, not estimated. *4 points:* parameters and gradients are 949.4 MB, so that it is 1,603.8 MB with all activations, and about 990 with checkpoints: the inputs of 12 blocks, 36 MB, and 6 MB for the last norm and the output layer (985 to 992 is right). They cost the forward pass of the blocks once more, 22.3 · 10⁹ FLOPs a text, 23 % of a step: the output layer is not run again. *3 points:* the sum is just below 1,024 MB, and it does not fit, for two of: what one block keeps while it is run again, 51 MB; the output, 8 · 128 · 50,257 numbers, 196 MB, and its gradient, as much again; intermediate results (traced peak, MemoryTracker); Python, libraries, what a driver and an allocator keep (RSS, MemoryProfiler; on a card its own tool). Up to 2 points off for figures without a unit or a calculation.
 # ### END SOLUTION
 
 # %% [markdown]

@@ -77,7 +77,7 @@ ALTERNATES = {
             finally:
                 if fresh:
                     tracemalloc.stop()
-            if grown / steps < 1024:
+            if grown / steps < 4096:
                 return {"bytes_per_step": grown / steps, "function": None}
             mine = tracemalloc.Filter(False, tracemalloc.__file__)
             rows = last.filter_traces([mine]).compare_to(first.filter_traces([mine]), "traceback")
@@ -106,7 +106,7 @@ ALTERNATES = {
             after.subtract(before)
             total = sum(after.values())
             name = after.most_common()[0][0]
-            who = name if total >= 1024 * steps else None
+            who = name if total >= 4096 * steps else None
             return dict(bytes_per_step=total / steps, function=who)
         """,
     },

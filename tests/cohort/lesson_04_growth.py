@@ -21,7 +21,7 @@ def by_function(rows, name=own_function):
 
 def verdict(grown, steps):
     rate = sum(grown.values()) / steps
-    return {"bytes_per_step": rate, "function": max(grown, key=grown.get) if rate >= 1024 else None}
+    return {"bytes_per_step": rate, "function": max(grown, key=grown.get) if rate >= 4096 else None}
 
 right_find_leak = find_leak
 """
@@ -40,7 +40,7 @@ MUTANTS = {
             positive_steps(steps)
             grown = by_function(compared(step, steps))
             found = verdict(grown, steps)
-            leaks = sum(grown.values()) >= 1024
+            leaks = sum(grown.values()) >= 4096
             return found | {"function": max(grown, key=grown.get) if leaks else None}
         """,
         "the alphabet's first": """
@@ -87,7 +87,7 @@ MUTANTS = {
                     held[own_function(row.traceback)] += row.size
             found = verdict(held, steps)
             rate = grown / steps
-            return {"bytes_per_step": rate, "function": found["function"] if rate >= 1024 else None}
+            return {"bytes_per_step": rate, "function": found["function"] if rate >= 4096 else None}
         """,
         "all steps together": """
             found = right_find_leak(step, steps)
