@@ -18,7 +18,7 @@
 #
 # ![A histogram of the times that one image takes through LeNet-5. Most lie in a narrow peak, a few far to its right. A line in the peak marks the median; mean, 95th and 99th percentile lie to the right of it.](latencies.png)
 #
-# At the end of this lesson you draw this picture of any model, with functions of your own, and you can tell whether a change has made it faster or the machine was only in a better mood.
+# At the end of this lesson you draw this picture of any model, with functions of your own (this one was measured beside other programs that were at work), and you can tell whether a change has made it faster or the machine was only in a better mood.
 #
 # **You will be able to**
 #
@@ -823,7 +823,7 @@ draws = {  # how to draw, true median, true mean
     "exponential": (lambda rng, n: rng.exponential(1.0, n), math.log(2), 1.0),
     "log-normal": (lambda rng, n: rng.lognormal(0.0, 1.5, n), 1.0, math.exp(1.125)),
 }
-trials, rng, lines = demo_size(full=3000, small=400), np.random.default_rng(3), {}
+trials, rng, lines = demo_size(full=3000, small=200), np.random.default_rng(3), {}
 for name, (draw, true_median, true_mean) in draws.items():
     for n, exact in counted.items():
         ranks, textbook = 0, 0
