@@ -5,7 +5,7 @@ should come out.
 """
 
 from proflab.lesson.doubles.double import Double
-from proflab.lesson.doubles.engine import OnlyParameters, Weights, refuses, unknown_op
+from proflab.lesson.doubles.engine import OnlyParameters, Weights, paced, refuses, unknown_op
 from proflab.lesson.doubles.timed import Clock, Copy, Matmul, Model
 
 # Those whose script stays with the grader where a hidden test makes them.
@@ -19,6 +19,7 @@ __all__ = [
     "Model",
     "OnlyParameters",
     "Weights",
+    "paced",
     "refuses",
     "unknown_op",
 ]

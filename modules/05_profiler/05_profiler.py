@@ -1,0 +1,586 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: nbgrader,tags
+#     notebook_metadata_filter: kernelspec,accelerator,colab,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 05 · Put it together
+#
+# At the end of this lesson you have a profiler: of any model, forward and backward, it says which operation ran where, how long, how much it calculated and how many bytes it moved.
+#
+# **You will be able to**
+#
+# - record every operation of a model that you have never seen, and say what the recording costs;
+# - tell the time that something took itself from the time of what ran inside it;
+# - say from a profile whether a pass is limited by calculating or by memory;
+# - choose between a profiler that instruments, one that traces Python, and one that samples.
+#
+# **You need** lessons 01 to 04: what you wrote there are the parts.
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+import time
+
+import weakref
+from contextlib import contextmanager
+
+from built import ELEMENTWISE, as_matmuls, elementwise_flops, gradient_flops, op_flops, tensors_in
+from proflab import Function, Tensor, dispatch, example_input, models, nn
+from proflab.lesson import doubles, expect, expect_raises, plot
+from proflab.lesson.demo import demo_size
+from proflab.nn import functional as F
+
+# %% [markdown]
+# ## 1 · What an op moves
+#
+# In lesson 02 you put a hook at the point that every op passes, and added up FLOPs. The same hook sees more. `call.inputs` are tensors, which have bytes, and so has the result of `call()`. How many bytes an op has to move decides its time as often as what it calculates.
+#
+# What must be read: in the forward pass the inputs; in the backward pass the gradient of the result (`call.grad`) and what the op kept in the forward pass (`call.saved`: what you counted in lesson 04). What must be written is the result. Two tensors can look at the same memory, which their `storage` tells: storages are equal when the memory is the same. That gives three rules:
+#
+# - Memory is read once, however many inputs look at it. (`x * x` reads one tensor.)
+# - A result that looks at memory that is read has not been written; an op with no other result is a *view*, and moves nothing.
+# - A look-up reads what it picks, not the whole table.
+#
+# These are *unique* bytes, the least that has to move. What a program really touches is more: a matrix product reads its operands several times, from nearby memory if it is written well.
+#
+# **Predict.** GPT-2's token vectors are a table of 154 MB. A text of 128 tokens: how much does its look-up read? And how much does the gradient of that look-up write? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "bytes_by_storage", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Ops that pick from a table: the table's place among their inputs.
+TABLES = {"embedding": 1, "index": 0, "gather": 0}
+
+
+def bytes_by_storage(tensors):
+    """Each storage that these tensors look at, with the bytes that they look at: {storage: int}.
+
+    A tensor that is there twice counts once, and of no storage are there more bytes than it has.
+    """
+    found = {}
+    for tensor in {id(t): t for t in tensors}.values():
+        storage = tensor.storage
+        found[storage] = min(found.get(storage, 0) + tensor.nbytes, storage.nbytes)
+    return found
+
+
+def each_op(look, function):
+    """Run function() and return look(call, result) of every op that it runs, in a list."""
+    seen = []
+
+    def hook(call):
+        result = call()
+        seen.append(look(call, result))
+        return result
+
+    with dispatch.hook(hook):
+        function()
+    return seen
+
+
+# %% nbgrader={"grade": false, "grade_id": "op_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def op_bytes(call, result):
+    """The bytes that one op has to move: (read, written), two ints.
+
+    call: what a hook gets, with op, phase, inputs, grad and saved. grad is a Tensor, or a list of
+        Tensors and None for an op with many results.
+    result: what call() returned: a Tensor, or a tuple of Tensors and None.
+    Written is what the result has in storages that are not read. If that is nothing, the op is a
+    view and moves nothing: (0, 0). Read are in the forward pass the inputs; but of its table an op
+    in TABLES reads as much as it writes. In the backward pass: the gradient, and what was saved.
+    """
+    ### BEGIN SOLUTION
+    forward = call.phase == "forward"
+    read = bytes_by_storage(call.inputs if forward else [*tensors_in(call.grad), *call.saved])
+    made = bytes_by_storage(tensors_in(result))
+    written = sum(count for storage, count in made.items() if storage not in read)
+    if not written:
+        return 0, 0
+    if forward and call.op in TABLES:
+        read[call.inputs[TABLES[call.op]].storage] = written
+    return sum(read.values()), written
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_op_bytes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+x, w, b = Tensor.meta((32, 256)), Tensor.meta((128, 256)), Tensor.meta((128,))
+expect("linear", each_op(op_bytes, lambda: F.linear(x, w, b)), [(164_352, 16_384)])
+expect("x * x", each_op(op_bytes, lambda: x * x), [(32_768, 32_768)], mistakes={"x is read twice": [(65_536, 32_768)]})  # fmt: skip
+expect("a view", each_op(op_bytes, lambda: x.reshape(64, 128)), [(0, 0)])
+table, tokens = Tensor.meta((50_257, 768)), Tensor.meta((1, 128), "int64")
+expect(
+    "GPT-2's look-up",
+    each_op(op_bytes, lambda: F.embedding(tokens, table)),
+    [(394_240, 393_216)],
+    mistakes={"the whole table is read": [(154_390_528, 393_216)]},
+)
+### BEGIN HIDDEN TESTS
+small = Tensor.meta((3, 5, 7), "float64")
+expect("float64, summed", each_op(op_bytes, lambda: small.sum((1, 2))), [(840, 24)])
+expect("one number added", each_op(op_bytes, lambda: small + 1.5), [(840, 840)])
+expect("compared", each_op(op_bytes, lambda: small > 0), [(840, 105)])
+parts = small.chunk(5, 1)
+expect("two parts of one", each_op(op_bytes, lambda: parts[1] + parts[3]), [(336, 168)])
+expect("a part and the whole", each_op(op_bytes, lambda: small * parts[2]), [(840, 840)])
+expect("split, permuted", each_op(op_bytes, lambda: small.chunk(7, 2) + (small.mT,)), [(0, 0)] * 2)
+expect("copied", each_op(op_bytes, lambda: small.mT.reshape(21, 5)), [(0, 0), (840, 840)])
+wide = b.expand(32, 128)
+expect("expanded", each_op(op_bytes, lambda: wide.exp()), [(512, 16_384)])
+picked = Tensor.meta((4,), "int64")
+expect("rows picked", each_op(op_bytes, lambda: x[picked]), [(4_128, 4_096)])
+few = Tensor.meta((2, 3))
+expect("a small table", each_op(op_bytes, lambda: F.embedding(tokens, few)), [(2_560, 1_536)])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_op_bytes_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+layer = nn.Linear(6, 4)
+back = each_op(op_bytes, lambda: layer(example_input(layer, (5, 6))).sum().backward())
+expect("forward, sum, and back", back, [(232, 80), (80, 4), (0, 0), (124, 112)])
+
+
+### BEGIN HIDDEN TESTS
+def passes(function, *shapes):
+    inputs = [example_input(layer, shape).requires_grad_() for shape in shapes]
+    ops = each_op(
+        lambda call, result: (call.op, *op_bytes(call, result)),
+        lambda: function(*inputs).backward(),
+    )
+    return ops[len(ops) // 2 :]
+
+
+both = passes(lambda x, y: (x * y).sum(), (2, 3), (2, 3))
+expect("both gradients of a product", both, [("sum", 0, 0), ("mul", 52, 48)])
+expect("of a square", passes(lambda x: (x * x).sum(), (2, 3)), [("sum", 0, 0), ("mul", 28, 48)])
+expect(
+    "of a sum", passes(lambda x, y: (x + y).sum(), (2, 3), (2, 3)), [("sum", 0, 0), ("add", 0, 0)]
+)
+spread = passes(lambda x, y: (x + y).sum(), (2, 3), (3,))
+expect("of a sum with broadcasting", spread, [("sum", 0, 0), ("add", 4, 12)])
+halves = passes(lambda x: x.chunk(2)[0].exp().sum(), (4, 3))
+expect("of a half", halves, [("sum", 0, 0), ("exp", 28, 24), ("split", 24, 48)])
+words = nn.Embedding(9, 4)
+lookup = each_op(op_bytes, lambda: words(Tensor([1, 1, 7])).exp().sum().backward())
+expect("of a look-up", lookup[-1], (72, 144), mistakes={"only picked rows": (72, 48)})
+### END HIDDEN TESTS
+
+# %% [markdown]
+# An addition's gradient is the gradient that came in: nothing moves. A look-up's is as large as its table, and nearly all zeros.
+#
+# ## 2 · What an op is
+#
+# A *row* of a profile is a dict, with all that is known of one op apart from its time. You have the parts: `op_flops` and `gradient_flops` from lesson 02, and `op_bytes`. Elementwise FLOPs follow lesson 02's table; the given function below extends it: what the table does not name costs 1 FLOP for each element, of its result or its largest input, and what only moves elements costs none. The backward of an elementwise op counts as its forward. That is a convention, and stays apart from the FLOPs of products.
+#
+# Two things to think of. A row must be plain numbers and strings: a row that holds a tensor keeps its memory from being freed, and a profiler that changes what it measures is of no use. And which rule counts, `call.phase` says, not where you are: a Function's own backward runs ops of the forward kind.
+
+
+# %% nbgrader={"grade": false, "grade_id": "op_elementwise", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Ops that move, choose or compare elements, and matrix products: no elementwise FLOPs.
+NO_ELEMENTWISE = frozenset(
+    """
+    matmul einsum to clone reshape permute expand getitem index index_put embedding gather
+    scatter_add nonzero cat split pad tril triu flip roll where masked_fill argsort
+    """.split()
+)
+
+
+def op_elementwise(call, shape):
+    """The elementwise FLOPs of one op whose forward result has this shape, by our convention."""
+    op, inputs = call.op, call.inputs
+    if op in NO_ELEMENTWISE:
+        return 0
+    if op in ("linear", "conv2d"):
+        return elementwise_flops("bias", shape) if len(inputs) == 3 else 0
+    if op == "scaled_dot_product_attention":
+        _, turned = as_matmuls([t.shape for t in inputs])[0]
+        return elementwise_flops("softmax", (*shape[:-1], turned[-1]))
+    if op == "batch_norm" and call.attributes["training"]:
+        op = "batch_norm_train"
+    if op in ELEMENTWISE:
+        return elementwise_flops(op, shape)
+    return max(math.prod(shape), *(t.numel() for t in inputs))
+
+
+# %% nbgrader={"grade": false, "grade_id": "op_facts", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def op_facts(call, result):
+    """What is known of one op apart from its time, as a dict of plain data.
+
+    call, result: as for op_bytes. Keys:
+        op, module, phase: strings; module is call.module_path.
+        input_shapes: a list of tuples. output_shape: a tuple, dtype: a string such as "float32", of
+            the forward's result; in the backward pass that is what the gradient has. Of many
+            results, the first that is a Tensor.
+        matmul_flops: as op_flops counts, in the backward pass as gradient_flops.
+        elementwise_flops: as op_elementwise counts. bytes_read, bytes_written: as op_bytes.
+    Raises NotImplementedError as op_flops does.
+    """
+    ### BEGIN SOLUTION
+    shapes = [t.shape for t in call.inputs]
+    if call.phase == "forward":
+        output = tensors_in(result)[0]
+        flops = op_flops(call.op, shapes, call.attributes)
+    else:
+        output = tensors_in(call.grad)[0]
+        wanted = [t.requires_grad for t in call.inputs]
+        flops = gradient_flops(call.op, shapes, call.attributes, wanted)
+    read, written = op_bytes(call, result)
+    return {
+        "op": call.op, "module": call.module_path, "phase": call.phase,
+        "input_shapes": shapes, "output_shape": output.shape, "dtype": str(output.dtype),
+        "matmul_flops": flops, "elementwise_flops": op_elementwise(call, output.shape),
+        "bytes_read": read, "bytes_written": written,
+    }  # fmt: skip
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_op_facts", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+x, w, b = Tensor.meta((32, 256)), Tensor.meta((128, 256)), Tensor.meta((128,))
+expect(
+    "linear",
+    each_op(op_facts, lambda: F.linear(x, w, b))[0],
+    {
+        "op": "linear", "module": "", "phase": "forward",
+        "input_shapes": [(32, 256), (128, 256), (128,)], "output_shape": (32, 128),
+        "dtype": "float32", "matmul_flops": 2_097_152, "elementwise_flops": 4_096,
+        "bytes_read": 164_352, "bytes_written": 16_384,
+    },
+)  # fmt: skip
+net = nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 2))
+facts = each_op(op_facts, lambda: net(example_input(net, (5, 6))).sum().backward())
+expect("modules", [row["module"] for row in facts], ["0", "1", "2", "", "", "2", "1", "0"])
+expect("phases", [row["phase"] for row in facts], ["forward"] * 4 + ["backward"] * 4)
+products = [row["matmul_flops"] for row in facts]
+expect("FLOPs", products, [240, 0, 80, 0, 0, 160, 0, 240], mistakes={"backward is counted as forward": [240, 0, 80, 0, 0, 80, 0, 240]})  # fmt: skip
+### BEGIN HIDDEN TESTS
+expect("shapes back", [row["output_shape"] for row in facts[4:]], [(), (5, 2), (5, 4), (5, 4)])
+expect("inputs back", facts[5]["input_shapes"], [(5, 4), (2, 4), (2,)])
+expect("elementwise", [row["elementwise_flops"] for row in facts], [20, 20, 10, 10, 10, 10, 20, 20])
+gpt2 = models.GPT2(vocab_size=19, context=8, d_model=12, layers=2, heads=3)
+tokens = example_input(gpt2, (2, 5))
+rows = each_op(op_facts, lambda: gpt2(tokens).sum().backward())
+modules = [row["module"] for row in rows if row["op"] == "linear"]
+paths = ["attn.qkv", "attn.proj", "mlp.fc", "mlp.proj"]
+there = [f"blocks.{i}.{path}" for i in (0, 1) for path in paths] + ["lm_head"]
+expect("GPT-2's linear layers", modules == there + there[::-1], True)
+expect("all its FLOPs", sum(row["matmul_flops"] for row in rows), 235_440)
+lookup = each_op(op_facts, lambda: gpt2.wte(tokens))[0]
+expect("a look-up", [lookup["dtype"], lookup["output_shape"]], ["float32", (2, 5, 12)])
+compared = each_op(op_facts, lambda: Tensor.meta((3, 2), "float64") > 0)[0]
+expect("dtypes", [compared["dtype"], compared["bytes_read"]], ["bool", 48])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_op_facts_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+warp = doubles.unknown_op("warp")
+refused = doubles.refuses("warp", each_op, op_facts, lambda: warp(Tensor.meta((2, 3))))
+expect("an op without a rule", refused, True)
+parts = each_op(op_facts, lambda: Tensor.meta((6, 4)).split([1, 5]))[0]
+expect("many results", [parts["output_shape"], parts["bytes_written"]], [(1, 4), 0])
+
+
+### BEGIN HIDDEN TESTS
+class Doubled(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a @ b
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        return grad @ b.T, None
+
+
+a, b = (Tensor.meta(shape, requires_grad=True) for shape in ((2, 3), (3, 4)))
+own = each_op(op_facts, lambda: Doubled.apply(a, b).sum().backward())
+expect(
+    "a Function's own backward",
+    [row["matmul_flops"] for row in own if row["op"] == "matmul"],
+    [48, 48],
+)
+frozen = nn.Linear(3, 4)
+frozen.weight.requires_grad = False
+kept = each_op(op_facts, lambda: frozen(Tensor([[1.0, 2.0, 3.0]])).sum().backward())
+expect("a bias alone", kept[-1]["matmul_flops"], 0)
+second = each_op(op_facts, lambda: a.split([1, 1])[1].sum().backward())
+expect("the second of two", [second[-1]["output_shape"], second[-1]["dtype"]], [(1, 3), "float32"])
+normed = nn.BatchNorm2d(3)
+shape = (2, 3, 4, 4)
+in_training = each_op(op_facts, lambda: normed(Tensor.meta(shape)))[0]["elementwise_flops"]
+expect("batch norm", in_training, 768)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 3 · How long, and inside what
+#
+# Now the clock. `record` stands around each op, and what it does itself must not count: read the clock right before `call()` and right after.
+#
+# Things run inside others: an op inside the region of your program that you gave a name, a region inside a region. A row therefore has two times. `ms` is from beginning to end, and `self_ms` is what is left when the time of what ran inside is taken away: only these can be added up without counting a millisecond twice. For this the list of rows keeps a list `open`: the rows of what is running, outermost first. Whoever begins puts a row there, whoever ends takes it off, and takes its time off the `self_ms` of the row that then is last.
+#
+# And things fail. If the op raises, the exception goes on, there is no row, and `open` is as before.
+#
+# **Predict.** Data is loaded in 10 ms, of which two ops take 3 ms each; a pass of 20 ms follows. What are `ms`, `self_ms` and the sum of all `ms`? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "rows", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Rows(list):
+    """The rows of a recording, in the order in which they ended.
+
+    start: what time.perf_counter() showed when the recording began, in s.
+    open: the rows of what is running now, outermost first; they have at least a self_ms.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.start, self.open = time.perf_counter(), []
+
+
+# %% nbgrader={"grade": false, "grade_id": "record", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def record(call, rows):
+    """The hook that records: runs call(), appends a row to `rows`, returns what call() returned.
+
+    rows: a Rows. The row is a dict: what op_facts tells, and
+        start_ms: float, when the op began, in ms after rows.start, by time.perf_counter.
+        ms: float, how long call() took. self_ms: that, less the ms of what was recorded inside.
+        depth: int, how many were running around it.
+    While call() runs, the row, with self_ms at least, is the last of rows.open; afterwards its ms
+    is taken off the self_ms of the row that is last then, if there is one. When call() raises, so
+    does record: rows.open is as before, and no row is added.
+    """
+    ### BEGIN SOLUTION
+    row = {"self_ms": 0.0, "depth": len(rows.open)}
+    rows.open.append(row)
+    start = time.perf_counter()
+    try:
+        result = call()
+    finally:
+        ms = (time.perf_counter() - start) * 1000
+        rows.open.pop()
+    row["self_ms"] += ms
+    if rows.open:
+        rows.open[-1]["self_ms"] -= ms
+    row |= {"start_ms": (start - rows.start) * 1000, "ms": ms}
+    rows.append(row | op_facts(call, result))
+    return result
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": false, "grade_id": "op_recorder", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class OpRecorder:
+    """`with OpRecorder() as recorder:` records every op inside; then they are in recorder.rows.
+
+    Entered again, it begins anew. What is inside may raise: what was recorded until then is there.
+    """
+
+    active = []
+
+    def __init__(self):
+        self.rows = Rows()
+
+    def __enter__(self):
+        self.rows = rows = Rows()
+        self._hook = dispatch.hook(lambda call: record(call, rows))
+        self._hook.__enter__()
+        OpRecorder.active.append(self)
+        return self
+
+    def __exit__(self, *exception):
+        OpRecorder.active.remove(self)
+        self._hook.__exit__(None, None, None)
+
+
+@contextmanager
+def region(name):
+    """`with region("data loading"):` adds a row of op "region" to every recording around it.
+
+    Its module is the name; it is there also when what is inside raises. Outside it does nothing.
+    """
+    empty = {
+        "op": "region", "module": name, "phase": "region", "input_shapes": [], "output_shape": None,
+        "dtype": None, "matmul_flops": 0, "elementwise_flops": 0, "bytes_read": 0,
+        "bytes_written": 0,
+    }  # fmt: skip
+    opened = []
+    for rows in [recorder.rows for recorder in OpRecorder.active]:
+        row = {"self_ms": 0.0, "depth": len(rows.open)} | empty
+        rows.open.append(row)
+        opened.append((rows, row))
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        ms = (time.perf_counter() - start) * 1000
+        for rows, row in opened:
+            rows.open.pop()
+            row |= {"start_ms": (start - rows.start) * 1000, "ms": ms}
+            row["self_ms"] += ms
+            if rows.open:
+                rows.open[-1]["self_ms"] -= ms
+            rows.append(row)
+
+
+def recorded(function):
+    """The rows of what function() runs."""
+    with OpRecorder() as recorder:
+        function()
+    return recorder.rows
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_record", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[3.0, 1.0, 2.0])
+net = nn.Sequential(nn.Linear(6, 4), nn.ReLU())
+x = example_input(net, (5, 6))
+rows = clock.run(recorded, lambda: doubles.paced(pace, lambda: net(x).sum().backward()))
+expect("ops", [row["op"] for row in rows], ["linear", "relu", "sum", "sum", "relu", "linear"])
+expect("ms", [row["ms"] for row in rows], [3.0, 1.0, 2.0, 3.0, 1.0, 2.0], abs=1e-6)
+starts = [row["start_ms"] for row in rows]
+expect("start_ms", starts, [0.0, 3.0, 4.0, 6.0, 9.0, 10.0], abs=1e-6)
+expect("nothing runs inside", [row["self_ms"] for row in rows], [3.0, 1.0, 2.0] * 2, abs=1e-6)
+expect("nor around", [row["depth"] for row in rows], [0] * 6)
+expect("the facts", [row["matmul_flops"] for row in rows], [240, 0, 0, 0, 0, 240])
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[0.5, 7.25], cold_ms=[90.0])
+tiny = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, bias=False), nn.GELU())
+
+
+def late():
+    clock.advance(2.5)
+    doubles.paced(pace, lambda: tiny(Tensor([[1.0, 2.0, 3.0]])).tanh())
+    clock.advance(100)
+
+
+rows = clock.run(recorded, late)
+expect("paced by another", [row["ms"] for row in rows], [90.0, 0.5, 7.25, 0.5], abs=1e-6)
+later = [row["start_ms"] for row in rows]
+expect("begun later", later, [2.5, 92.5, 93.0, 100.25], abs=1e-6)
+expect(
+    "who",
+    [(row["module"], row["phase"]) for row in rows],
+    [("0", "forward"), ("1", "forward"), ("2", "forward"), ("", "forward")],
+)
+keys = "op module phase input_shapes output_shape dtype matmul_flops elementwise_flops bytes_read"
+keys += " bytes_written start_ms ms self_ms depth"
+expect("the keys", [sorted(row) == sorted(keys.split()) for row in rows], [True] * 4)
+results = []
+recorded(lambda: results.append(Tensor([2.0, 3.0]) * 2))
+expect("what call() returned", results[0].tolist(), [4.0, 6.0])
+seen = []
+recorded(lambda: seen.append(weakref.ref(Tensor([1.0]).exp())))
+expect("nothing is kept alive", seen[0]() is None, True)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_record_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[3.0])
+x = Tensor([[1.0, 2.0]])
+
+
+def epoch():
+    with region("data loading"):
+        clock.advance(4)
+        (x + 1).exp()
+    x.exp()
+
+
+rows = clock.run(recorded, lambda: doubles.paced(pace, epoch))
+expect("with a region", [row["op"] for row in rows], ["add", "exp", "region", "exp"])
+expect("all of it", [row["ms"] for row in rows], [3.0, 3.0, 10.0, 3.0], abs=1e-6)
+alone = [row["self_ms"] for row in rows]
+expect("itself", alone, [3.0, 3.0, 4.0, 3.0], abs=1e-6, mistakes={"what ran inside is not taken off": [3.0, 3.0, 10.0, 3.0]})  # fmt: skip
+expect("depth", [row["depth"] for row in rows], [1, 1, 0, 0])
+expect_raises("an op that fails", lambda: recorded(lambda: x @ x), ValueError)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[2.0, 5.0])
+
+
+def attempts():
+    with region("a"):
+        x.exp()
+        with region("b"):
+            x.exp()
+            try:
+                x @ x
+            except ValueError:
+                clock.advance(0.5)
+            with region("c"):
+                x.exp()
+        x.exp()
+        clock.advance(1.25)
+
+
+rows = clock.run(recorded, lambda: doubles.paced(pace, attempts))
+short = [(row["module"] or row["op"], row["ms"], row["self_ms"], row["depth"]) for row in rows]
+expect("order", [row[0] for row in short], ["exp", "exp", "exp", "c", "b", "exp", "a"])
+expect("nested", [row[1] for row in short], [2.0, 5.0, 5.0, 5.0, 12.5, 2.0, 17.75], abs=1e-6)
+expect("nested, itself", [row[2] for row in short], [2.0, 5.0, 5.0, 0.0, 2.5, 2.0, 1.25], abs=1e-6)
+expect("nested, depth", [row[3] for row in short], [1, 2, 3, 2, 1, 1, 0])
+
+
+def interrupted():
+    def stop(call):
+        raise KeyboardInterrupt
+
+    recorder, open_after = OpRecorder(), None
+    try:
+        with recorder, dispatch.hook(stop):
+            x.exp()
+    except KeyboardInterrupt:
+        open_after = len(recorder.rows.open)
+    return [len(recorder.rows), open_after]
+
+
+expect("interrupted", interrupted(), [0, 0])
+
+
+def two():
+    with OpRecorder() as outer:
+        x.exp()
+        with OpRecorder() as inner:
+            x.tanh()
+    return [[row["op"] for row in recorder.rows] for recorder in (outer, inner)]
+
+
+expect("two at once", two(), [["exp", "tanh"], ["tanh"]])
+second = doubles.Clock()
+wait = doubles.Model(second, ms=[1.5, 4.0])
+
+
+class Around:
+    """A call that makes others while it runs."""
+
+    op, inputs, attributes, module_path, phase = "clone", (x,), {}, "", "forward"
+
+    def __init__(self, *inside):
+        self.inside = inside
+
+    def __call__(self):
+        wait()
+        for call in self.inside:
+            record(call, self.rows)
+        return x.clone()
+
+
+def within():
+    Around.rows = Rows()
+    record(Around(Around(), Around(Around())), Around.rows)
+    return [[row["ms"], row["self_ms"], row["depth"]] for row in Around.rows]
+
+
+inside = second.run(within)
+expect(
+    "calls in calls",
+    inside,
+    [[4.0, 4.0, 1], [4.0, 4.0, 2], [5.5, 1.5, 1], [11.0, 1.5, 0]],
+    abs=1e-6,
+)
+### END HIDDEN TESTS
