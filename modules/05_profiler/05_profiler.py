@@ -28,15 +28,17 @@
 # **You need** lessons 01 to 04: what you wrote there are the parts.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import bisect
+import contextlib
+import json
 import math
 import time
-
 import weakref
-from contextlib import contextmanager
 
 from built import ELEMENTWISE, as_matmuls, elementwise_flops, gradient_flops, op_flops, tensors_in
-from proflab import Function, Tensor, dispatch, example_input, models, nn
-from proflab.lesson import doubles, expect, expect_raises, plot
+
+from proflab import Function, Tensor, dispatch, example_input, models, nn, no_grad
+from proflab.lesson import doubles, expect, expect_raises, plot, plot_timeline
 from proflab.lesson.demo import demo_size
 from proflab.nn import functional as F
 
@@ -396,7 +398,7 @@ class OpRecorder:
         self._hook.__exit__(None, None, None)
 
 
-@contextmanager
+@contextlib.contextmanager
 def region(name):
     """`with region("data loading"):` adds a row of op "region" to every recording around it.
 
@@ -584,3 +586,366 @@ expect(
     abs=1e-6,
 )
 ### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "with_modules", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def row_name(row):
+    """What a row is called: its op, or the name that a region or module has."""
+    return row["module"] if row["op"] in ("region", "module") else row["op"]
+
+
+def inside(path):
+    """The modules that a module's path leads through: "blocks.3.attn" → blocks.3, blocks.3.attn."""
+    parts = path.split(".") if path else []
+    ends = [
+        i + 1 for i in range(len(parts)) if not parts[i + 1 : i + 2] or not parts[i + 1].isdigit()
+    ]
+    return [".".join(parts[:end]) for end in ends]
+
+
+def with_modules(rows):
+    """These rows, and for each stretch of ops of one module a row of op "module" around them."""
+    borders = sorted(
+        border for row in rows if row["op"] == "region"
+        for border in (row["start_ms"], row["start_ms"] + row["ms"])
+    )  # fmt: skip
+    done, running, before = [row for row in rows if row["op"] == "region"], [], None
+    for row in sorted((r for r in rows if r["op"] != "region"), key=lambda r: r["start_ms"]):
+        place = row["phase"], row["depth"], bisect.bisect(borders, row["start_ms"])
+        paths = inside(row["module"])
+        same = (
+            [a == b["module"] for a, b in zip(paths, running, strict=False)]
+            if place == before
+            else []
+        )
+        kept = (same + [False]).index(False)
+        running, before = running[:kept], place
+        for path in paths[kept:]:
+            new = {"op": "module", "module": path, "start_ms": row["start_ms"], "self_ms": 0.0}
+            running.append(row | new | {"depth": row["depth"] + len(running), "matmul_flops": 0})
+            running[-1] |= dict.fromkeys(("elementwise_flops", "bytes_read", "bytes_written"), 0)
+            done.append(running[-1])
+        for module in running:
+            module["ms"] = row["start_ms"] + row["ms"] - module["start_ms"]
+        done.append(row | {"depth": row["depth"] + len(running)})
+    return done
+
+
+def timeline(rows, title):
+    """A picture of a recording: modules, what ran inside them, and when."""
+    drawn = {"op": row_name, "frame": lambda row: row["module"].rpartition(".")[2]}
+    return plot_timeline.spans(
+        with_modules(rows),
+        name=lambda row: drawn["frame" if row["op"] == "module" else "op"](row),
+        group=lambda row: row["op"],
+        frames=("module", "region"),
+        title=title,
+    )
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+gpt2 = models.GPT2(layers=demo_size(full=2, small=1), d_model=demo_size(full=768, small=48))
+tokens = example_input(gpt2, (1, demo_size(full=128, small=8)))
+
+
+def step():
+    with region("forward"):
+        loss = gpt2(tokens).mean()
+    with region("backward"):
+        loss.backward()
+
+
+step()  # the first pass is cold
+rows = recorded(step)
+print(f"{len(rows)} rows, one of them:")
+print(max((row for row in rows if row["op"] != "region"), key=lambda row: row["ms"]))
+timeline(rows, title="A GPT-2 of small's width with few blocks: forward and backward")
+
+# %% [markdown]
+# Time runs to the right, and below a bar is what ran inside it. What is left white between ops is Python: layers being called, rows being written. The picture shows what no sum does: what comes when, and what is waited for.
+#
+# ## 4 · Where the time goes
+#
+# A profile of a thousand rows is read by grouping them. What took longest? What calculated most? These are two lists, and where they differ it is worth to look.
+#
+# **Predict.** ResNet-18 on one image: 99.9 % of the FLOPs are convolutions. What part of the time? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "top_operations", "locked": false, "schema_version": 3, "solution": true, "task": false}
+MEASURES = ("ms", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
+
+
+def top_operations(rows, n, by="ms"):
+    """The n names of which there is most, as a list of dicts, the largest share first.
+
+    rows: of a recording, at least one. Those of one row_name belong together, whatever else.
+    n: int, at least 1; where there are fewer names, there are fewer dicts.
+    by: one of MEASURES: what shares are of. "ms" means self_ms, so that no time counts twice.
+    Returns dicts with name (str), ms (float: the sum of self_ms, whatever `by` is) and share
+    (float: the part that the name has of the sum over all rows; 0.0 where that sum is 0). Equal
+    shares stay in the order in which the names came first.
+    Raises ValueError for no rows, n below 1, and a `by` that is not in MEASURES.
+    """
+    ### BEGIN SOLUTION
+    if not rows or n < 1 or by not in MEASURES:
+        raise ValueError(f"no top {n} of {len(rows)} rows by {by!r}: measures are {MEASURES}")
+    key = "self_ms" if by == "ms" else by
+    total = sum(row[key] for row in rows)
+    groups = {}
+    for row in rows:
+        name = row_name(row)
+        group = groups.setdefault(name, {"name": name, "ms": 0.0, "share": 0.0})
+        group["ms"] += row["self_ms"]
+        group["share"] += row[key] / total if total else 0.0
+    return sorted(groups.values(), key=lambda group: group["share"], reverse=True)[:n]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": false, "grade_id": "print_top_operations", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def print_top_operations(rows, n=5, by="ms"):
+    """Print the top operations in a line: 45 % matmul, 23 % attention, …"""
+    print(
+        ", ".join(
+            f"{100 * top['share']:.0f} % {top['name']}" for top in top_operations(rows, n, by)
+        )
+    )
+
+
+def made_up(*rows):
+    """Rows for trying things out, from (op, ms, self_ms, matmul_flops, bytes_read)."""
+    keys = ("op", "ms", "self_ms", "matmul_flops", "bytes_read")
+    blank = {"module": "m", "elementwise_flops": 0, "bytes_written": 0, "depth": 0, "start_ms": 0.0}
+    return [blank | dict(zip(keys, row, strict=True)) for row in rows]
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_top_operations", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+rows = made_up(
+    ("linear", 4.0, 4.0, 600, 70), ("gelu", 3.0, 3.0, 0, 30), ("linear", 1.0, 1.0, 300, 0),
+    ("matmul", 1.5, 1.5, 100, 100), ("region", 10.0, 0.5, 0, 0),
+)  # fmt: skip
+expect(
+    "by time",
+    top_operations(rows, 2),
+    [{"name": "linear", "ms": 5.0, "share": 0.5}, {"name": "gelu", "ms": 3.0, "share": 0.3}],
+    mistakes={
+        "what ran inside the region counts twice": [
+            {"name": "m", "ms": 10.0, "share": 10 / 19.5},
+            {"name": "linear", "ms": 5.0, "share": 5 / 19.5},
+        ]
+    },
+)
+work = top_operations(rows, 4, by="matmul_flops")
+expect("by work", [row["name"] for row in work], ["linear", "matmul", "gelu", "m"])
+expect("shares of work", [row["share"] for row in work], [0.9, 0.1, 0.0, 0.0], abs=1e-12)
+expect("their time", [row["ms"] for row in work], [5.0, 1.5, 3.0, 0.5])
+expect_raises("none", lambda: top_operations(rows, 0), ValueError)
+### BEGIN HIDDEN TESTS
+some = made_up(
+    ("region", 9.0, 6.0, 0, 0), ("exp", 1.0, 1.0, 0, 8), ("relu", 2.0, 2.0, 0, 8), ("exp", 1.0, 1.0, 0, 0),
+    ("conv2d", 0.5, 0.5, 70, 0),
+)  # fmt: skip
+some[0]["module"] = "data loading"
+expect("more than there are", len(top_operations(some, 99)), 4)
+expect(
+    "a region's own name",
+    top_operations(some, 1),
+    [{"name": "data loading", "ms": 6.0, "share": 6 / 10.5}],
+)
+expect(
+    "equal shares",
+    [row["name"] for row in top_operations(some, 3)],
+    ["data loading", "exp", "relu"],
+)
+read = top_operations(some, 2, "bytes_read")
+expect(
+    "of all, not of the top", [row["share"] for row in top_operations(some, 1, "bytes_read")], [0.5]
+)
+expect("equal bytes", [row["name"] for row in read], ["exp", "relu"])
+expect(
+    "nothing written", [row["share"] for row in top_operations(some, 9, "bytes_written")], [0.0] * 4
+)
+expect("rows stay as they are", [row["self_ms"] for row in some], [6.0, 1.0, 2.0, 1.0, 0.5])
+expect_raises("no rows", lambda: top_operations([], 3), ValueError)
+expect_raises("an unknown measure", lambda: top_operations(some, 3, "calls"), ValueError)
+expect_raises("a negative number", lambda: top_operations(some, -2), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_top", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+shapes = demo_size(full=((1, 3, 224, 224), (1, 128)), small=((1, 3, 32, 32), (1, 8)))
+passes = {"ResNet-18, forward": (models.resnet18().eval(), shapes[0], False)}
+passes["GPT-2 small, forward and backward"] = (
+    models.GPT2(layers=demo_size(full=12, small=1)), shapes[1], True,
+)  # fmt: skip
+shown = {}
+for title, (model, shape, back) in passes.items():
+    x = example_input(model, shape)
+
+    def run(model=model, x=x, back=back):
+        with contextlib.nullcontext() if back else no_grad():
+            output = model(x)
+        if back:
+            output.mean().backward()
+
+    run()
+    rows = recorded(run)
+    print(f"{title}, {len(rows)} ops in {sum(row['self_ms'] for row in rows):.1f} ms:")
+    print_top_operations(rows)
+    for by, of in (("ms", "time"), ("matmul_flops", "FLOPs"), ("bytes_read", "bytes read")):
+        tops = top_operations(rows, 5, by)
+        shown[f"{title.split(',')[0]}: {of}"] = {row["name"]: row["share"] for row in tops}
+        shown[f"{title.split(',')[0]}: {of}"]["others"] = max(
+            0.0, 1 - sum(r["share"] for r in tops)
+        )
+plot.shares(shown, unit="the pass", title="One pass, seen three ways", show=lambda part: "")
+
+# %% [markdown]
+# Where an op has a larger part of the time than of the FLOPs, it waits for memory or for Python. Which of the two, lesson 06 finds out.
+#
+# ## 5 · A timeline to walk through
+#
+# There are good viewers for profiles: Perfetto (ui.perfetto.dev), speedscope, `chrome://tracing`. They read the *trace event format*: a JSON object whose `traceEvents` is a list of events. A *complete event* (`ph` is `"X"`) has a begin `ts` and a duration `dur`, both in **microseconds**, a process and a thread (`pid`, `tid`), a name, categories, and `args` with whatever else there is to see when one clicks on it. Events of one thread nest by their times alone.
+#
+# **Predict.** Two events of a thread begin at the same microsecond, one 5 µs long and one 50 µs. Which must stand first in the list, so that a viewer which reads them one by one knows that it is the outer one? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "chrome_trace", "locked": false, "schema_version": 3, "solution": true, "task": false}
+ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
+
+
+def chrome_trace(rows):
+    """A recording in the trace event format: {"traceEvents": [...]}, with an event for each row.
+
+    An event is a dict: name (row_name), cat (phase), ph ("X"), ts and dur (start_ms and ms, as
+    floats in µs), pid and tid (both 1), and args: a dict of the row's values for the keys in ARGS.
+    Events are in the order of their ts; of those that begin together the one of less depth is first.
+    Raises ValueError where there are no rows.
+    """
+    ### BEGIN SOLUTION
+    if not rows:
+        raise ValueError("there are no rows, so there is no trace")
+    ordered = sorted(rows, key=lambda row: (row["start_ms"], row["depth"]))
+    events = [
+        {
+            "name": row_name(row), "cat": row["phase"], "ph": "X",
+            "ts": row["start_ms"] * 1000, "dur": row["ms"] * 1000, "pid": 1, "tid": 1,
+            "args": {key: row[key] for key in ARGS},
+        }
+        for row in ordered
+    ]  # fmt: skip
+    return {"traceEvents": events}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_chrome_trace", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[0.25, 1.5])
+layer = nn.Linear(4, 2)
+
+
+def step():
+    with region("loading"):
+        clock.advance(2)
+    with region("a pass"):
+        layer(example_input(layer, (3, 4))).exp()
+
+
+trace = chrome_trace(clock.run(recorded, lambda: doubles.paced(pace, step)))
+expect(
+    "an event a row",
+    [event["name"] for event in trace["traceEvents"]],
+    ["loading", "a pass", "linear", "exp"],
+)
+expect(
+    "begins, in µs",
+    [event["ts"] for event in trace["traceEvents"]],
+    [0, 2000, 2000, 2250],
+    abs=1e-3,
+)
+lasts = [event["dur"] for event in trace["traceEvents"]]
+expect(
+    "durations", lasts, [2000, 1750, 250, 1500], abs=1e-3, mistakes={"in ms": [2, 1.75, 0.25, 1.5]}
+)
+single = [
+    {
+        "op": "exp",
+        "module": "",
+        "phase": "forward",
+        "matmul_flops": 0,
+        "elementwise_flops": 6,
+        "bytes_read": 24,
+        "bytes_written": 24,
+        "start_ms": 2.25,
+        "ms": 1.5,
+        "depth": 0,
+    }
+]
+expect(
+    "one event",
+    chrome_trace(single),
+    {
+        "traceEvents": [
+            {
+                "name": "exp", "cat": "forward", "ph": "X", "ts": 2250.0, "dur": 1500.0, "pid": 1, "tid": 1,
+                "args": {"module": "", "matmul_flops": 0, "elementwise_flops": 6, "bytes_read": 24, "bytes_written": 24},
+            }
+        ]
+    },
+)  # fmt: skip
+expect_raises("no rows", lambda: chrome_trace([]), ValueError)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[0.125, 40.0, 3.0])
+
+
+def nested():
+    with region("epoch"):
+        with region("step"):
+            layer(example_input(layer, (3, 4))).sum().backward()
+        with region("step"):
+            layer(example_input(layer, (3, 4)))
+
+
+rows = clock.run(recorded, lambda: doubles.paced(pace, nested))
+events = chrome_trace(rows)["traceEvents"]
+expect(
+    "outer ones first",
+    [event["name"] for event in events],
+    ["epoch", "step", "linear", "sum", "sum", "linear", "step", "linear"],
+)
+expect(
+    "begins",
+    [event["ts"] for event in events],
+    [0, 0, 0, 125, 40_125, 43_125, 43_250, 43_250],
+    abs=1e-3,
+)
+expect(
+    "lengths",
+    [event["dur"] for event in events],
+    [83_250, 43_250, 125, 40_000, 3_000, 125, 40_000, 40_000],
+    abs=1e-3,
+)
+expect(
+    "categories",
+    [event["cat"] for event in events],
+    ["region", "region", "forward", "forward", "backward", "backward", "region", "forward"],
+)
+expect(
+    "arguments", [event["args"]["matmul_flops"] for event in events], [0, 0, 48, 0, 0, 48, 0, 48]
+)
+expect("all of it is JSON", len(json.loads(json.dumps(chrome_trace(rows)))["traceEvents"]), 8)
+expect("rows as they were", [row["op"] for row in rows][:3], ["linear", "sum", "sum"])
+### END HIDDEN TESTS
+
+# %% [markdown]
+# To see it, save a trace and open the file in one of the viewers; what you open there stays on your computer:
+#
+#     Path("trace.json").write_text(json.dumps(chrome_trace(with_modules(rows))))
+
+# %% nbgrader={"grade": false, "grade_id": "demo_trace", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+lenet = models.LeNet5()
+rows = recorded(lambda: lenet(example_input(lenet, (8, 1, 32, 32))).mean().backward())
+trace = chrome_trace(with_modules(rows))
+text = json.dumps(trace)
+print(f"{len(rows)} rows, {len(trace['traceEvents'])} events, {len(text) / 1024:.1f} KB of JSON:")
+print(text[:260], "…")
+timeline(rows, title="LeNet-5, 8 images, forward and backward")
