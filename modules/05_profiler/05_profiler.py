@@ -32,15 +32,34 @@ import bisect
 import contextlib
 import json
 import math
+import os
+import pstats
 import time
 import weakref
+from pathlib import Path
 
-from built import ELEMENTWISE, as_matmuls, elementwise_flops, gradient_flops, op_flops, tensors_in
+import numpy as np
+from built import (
+    ELEMENTWISE,
+    as_matmuls,
+    count_flops,
+    count_parameters,
+    elementwise_flops,
+    gradient_flops,
+    measure_latency,
+    measure_memory,
+    op_flops,
+    optimizer_memory_mb,
+    tensors_in,
+)  # fmt: skip
 
-from proflab import Function, Tensor, dispatch, example_input, models, nn, no_grad
-from proflab.lesson import doubles, expect, expect_raises, plot, plot_timeline
+from proflab import Function, Tensor, autograd, dispatch, example_input, models, nn, no_grad
+from proflab.lesson import doubles, expect, expect_between, expect_raises, plot, plot_timeline
 from proflab.lesson.demo import demo_size
+from proflab.lesson.hardware import Hardware, read_hardware
 from proflab.nn import functional as F
+
+MB = 1024**2  # bytes
 
 # %% [markdown]
 # ## 1 · What an op moves
@@ -949,3 +968,507 @@ text = json.dumps(trace)
 print(f"{len(rows)} rows, {len(trace['traceEvents'])} events, {len(text) / 1024:.1f} KB of JSON:")
 print(text[:260], "…")
 timeline(rows, title="LeNet-5, 8 images, forward and backward")
+
+# %% [markdown]
+# ## 6 · A pass in a line
+#
+# How much, how long, and what limits it? A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second. A pass cannot take less than its FLOPs divided by the one, nor less than its bytes divided by the other. Whichever takes longer is its *bottleneck*: only less of that can make the pass faster. Here machines are described by a document, `machines.json`, with what their makers say; in lesson 06 you measure your own.
+#
+# **Predict.** A T4 has 8.1 · 10¹² FLOP/s and 320 · 10⁹ bytes/s. A linear layer from 4,096 to 4,096, in float32: what limits it for 1 row, and what for 1,024 rows? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "find_bottleneck", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def find_bottleneck(flops, bytes_moved, hardware):
+    """What limits work of so many FLOPs and bytes: "compute" or "memory".
+
+    flops, bytes_moved: ints, at least 0, not both 0. hardware: a Hardware, with peak_flops in
+        FLOP/s and bandwidth in bytes/s; or None.
+    Returns "compute" where calculating at the peak takes at least as long as moving at full
+    bandwidth, "memory" where it does not, and None where hardware is None.
+    Raises ValueError for a negative number, and where there is neither.
+    """
+    ### BEGIN SOLUTION
+    if min(flops, bytes_moved) < 0 or flops == bytes_moved == 0:
+        raise ValueError(f"{flops} FLOPs and {bytes_moved} bytes are no work")
+    if hardware is None:
+        return None
+    slower = flops / hardware.peak_flops >= bytes_moved / hardware.bandwidth
+    return "compute" if slower else "memory"
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_find_bottleneck", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+machine = Hardware(peak_flops=8e12, bandwidth=2e11, name="an example")
+expect("40 FLOPs a byte: both at once", find_bottleneck(4000, 100, machine), "compute")
+expect("39.9 FLOPs a byte", find_bottleneck(3990, 100, machine), "memory")
+expect("nothing to calculate", find_bottleneck(0, 1, machine), "memory")
+expect("no machine", find_bottleneck(3990, 100, None), None)
+expect_raises("no work", lambda: find_bottleneck(0, 0, machine), ValueError)
+### BEGIN HIDDEN TESTS
+slow = Hardware(3e9, 6e9)
+expect(
+    "a slow processor",
+    [find_bottleneck(n, 20, slow) for n in (9, 10, 11)],
+    ["memory", "compute", "compute"],
+)
+expect("nothing to move", find_bottleneck(7, 0, slow), "compute")
+expect("huge", find_bottleneck(10**20, 10**17, machine), "compute")
+expect_raises("negative FLOPs", lambda: find_bottleneck(-1, 5, slow), ValueError)
+expect_raises("negative bytes", lambda: find_bottleneck(5, -1, machine), ValueError)
+expect_raises("no work, no machine", lambda: find_bottleneck(0, 0, None), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now all parts at once, from three lessons and this one. Take care with the batch: time and memory are of the pass that was run, and so the FLOPs must be, too. Samples of 1 divided by the time of 32 is a mistake that many published FLOP/s contain.
+#
+# **Predict.** A linear layer and a ReLU after it. Which of your functions run the model, and how often is it called altogether? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "still", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Still(nn.Module):
+    """A bare Tensor as a model: it gives itself back, whatever comes in."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def forward(self, x):
+        return self.tensor
+
+
+# %% nbgrader={"grade": false, "grade_id": "profile_forward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
+    """What one forward pass, model(x), costs.
+
+    model: a Module; or a bare Tensor, which counts as in lessons 01 and 02, and is run as
+        Still(tensor). x: its input, a Tensor, batch first. hardware: a Hardware, or None.
+    Returns a dict:
+        parameters: int. flops: int, as count_flops has it, for the whole of x.
+        latency_ms: float, measure_latency with this warmup and these iterations.
+        peak_memory_mb: float, as measure_memory has it.
+        gflops_per_second: float, 10⁹ FLOPs a second: these FLOPs in that time.
+        bottleneck: find_bottleneck of these FLOPs and all bytes read and written by the pass's ops
+            (record them); None also where it has no ops.
+    The model runs in the mode that it is in. Raises what its parts raise.
+    """
+    ### BEGIN SOLUTION
+    flops = count_flops(model, x, per_sample=False)
+    runs = Still(model) if isinstance(model, Tensor) else model
+    latency = measure_latency(runs, x, warmup, iterations)
+    rows = recorded(lambda: runs(x))
+    moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
+    return {
+        "parameters": count_parameters(model),
+        "flops": flops,
+        "latency_ms": latency,
+        "peak_memory_mb": measure_memory(runs, x)["peak_memory_mb"],
+        "gflops_per_second": flops / (latency * 1e6),
+        "bottleneck": find_bottleneck(flops, moved, hardware) if moved else None,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+layer = nn.Linear(256, 128)
+x, machine = example_input(layer, (32, 256)), Hardware(2e11, 2e10)
+found = profile_forward_pass(layer, x, machine, iterations=2)
+expect(
+    "its keys",
+    sorted(found),
+    ["bottleneck", "flops", "gflops_per_second", "latency_ms", "parameters", "peak_memory_mb"],
+)
+expect("parameters", found["parameters"], 32_896)
+expect("FLOPs", found["flops"], 2_097_152, mistakes={"of one sample": 65_536})
+expect("11.6 FLOPs a byte, where 10 are needed", found["bottleneck"], "compute")
+memory = doubles.Allocating(parameters_mb=4, graph_mb=3, output_mb=2, scratch_mb=7)
+wide = Tensor(np.zeros((512, 1024)))
+found = profile_forward_pass(memory, wide, None, warmup=0, iterations=1)
+expect("the peak", found["peak_memory_mb"], 16.0, rel=0.01)
+expect("no machine", found["bottleneck"], None)
+### BEGIN HIDDEN TESTS
+ridges = [Hardware(ridge * 1e9, 1e9) for ridge in (11.5, 11.7)]
+limits = [profile_forward_pass(layer, x, ridge, 0, 1)["bottleneck"] for ridge in ridges]
+expect("read and written, of the batch", limits, ["compute", "memory"])
+two = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+rows_of_8 = Tensor(np.ones((4, 8)))
+# 1,024 FLOPs; bytes: (128 + 288) + 128, 128 + 128, (128 + 288) + 128
+limits = [
+    profile_forward_pass(two, rows_of_8, Hardware(ridge, 1.0), 0, 1)["bottleneck"]
+    for ridge in (0.75, 0.77)
+]
+expect("all its ops", limits, ["compute", "memory"])
+still = profile_forward_pass(Tensor(np.ones((4, 8))), rows_of_8, machine, 0, 1)
+expect("a bare Tensor", [still["parameters"], still["flops"], still["bottleneck"]], [0, 32, None])
+greedy = doubles.Allocating(parameters_mb=1, graph_mb=11, output_mb=6, scratch_mb=0)
+expect(
+    "another peak", profile_forward_pass(greedy, wide, None, 0, 1)["peak_memory_mb"], 18.0, rel=0.01
+)
+dropped = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5))
+profile_forward_pass(dropped, rows_of_8, machine, 0, 1)
+expect("its mode, and no gradients", [dropped.training, dropped[0].weight.grad], [True, None])
+
+
+class Warped(nn.Module):
+    def forward(self, x):
+        return doubles.unknown_op("warp")(x)
+
+
+refused = doubles.refuses("warp", profile_forward_pass, Warped(), rows_of_8, machine)
+expect("an unknown op", refused, True)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+
+
+class Timed(nn.Module):
+    """A layer that takes as long as `pace` says."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def forward(self, x):
+        pace(x)
+        return self.inner(x)
+
+
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[4.0, 4.0, 4.0, 5.0, 90.0])
+timed, x = Timed(nn.Linear(256, 128)), Tensor(np.ones((32, 256)))
+found = clock.run(profile_forward_pass, timed, x, None, iterations=5)
+expect("the median", found["latency_ms"], 4.0, rel=1e-6, mistakes={"the mean": 21.4})
+expect(
+    "10⁹ FLOPs a second",
+    found["gflops_per_second"],
+    0.524288,
+    rel=1e-6,
+    mistakes={"FLOPs of one sample by the time of 32": 0.016384, "10⁶": 524.288},
+)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[2.5, 2.5, 30.0], cold_ms=[1000.0])
+found = clock.run(
+    profile_forward_pass, Timed(nn.Linear(8, 64)), Tensor(np.ones((5, 8))), None, 4, 6
+)
+expect("another median", found["latency_ms"], 2.5, rel=1e-6)
+expect("its rate", found["gflops_per_second"], 0.002048, rel=1e-6)
+expect_between("calls: 10 timed, memory, record, count", pace.calls, 12, 13)
+slower = doubles.Clock()
+paces = doubles.Model(slower, ms=[7.0])
+pace = paces
+found = slower.run(
+    profile_forward_pass, Timed(nn.ReLU()), Tensor(np.ones((5, 8))), Hardware(1e9, 1e9)
+)
+expect(
+    "no FLOPs",
+    [found["flops"], found["gflops_per_second"], found["bottleneck"]],
+    [0, 0.0, "memory"],
+)
+expect_between("by default: 3 and 10", paces.calls, 15, 16)
+expect_raises(
+    "no iterations",
+    lambda: profile_forward_pass(nn.ReLU(), Tensor([1.0]), None, iterations=0),
+    ValueError,
+)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "profile_layer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def profile_layer(layer, input_shape, hardware=None):
+    """What a forward pass through one layer costs; a dict as from profile_forward_pass.
+
+    layer: a Module. input_shape: batch first, all of it is run; example_input makes the input.
+    Raises ValueError for what is no shape.
+    """
+    ### BEGIN SOLUTION
+    return profile_forward_pass(layer, example_input(layer, input_shape), hardware)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_layer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+found = profile_layer(nn.Linear(64, 32), (16, 10, 64))
+expect("a batch of 16 texts", [found["parameters"], found["flops"]], [2_080, 655_360])
+expect("no machine", found["bottleneck"], None)
+expect_raises("no shape", lambda: profile_layer(nn.Linear(4, 4), (0, 4)), ValueError)
+### BEGIN HIDDEN TESTS
+words = nn.Embedding(100, 8)
+words.input_dtype, words.vocab_size = "int64", 100
+found = profile_layer(words, (2, 5), Hardware(1e12, 1e9))
+expect("a look-up", [found["parameters"], found["flops"], found["bottleneck"]], [800, 0, "memory"])
+found = profile_layer(
+    nn.Conv2d(4, 8, 3, padding=1, bias=False), (2, 4, 6, 6), hardware=Hardware(1e9, 1e12)
+)
+expect(
+    "a convolution",
+    [found["parameters"], found["flops"], found["bottleneck"]],
+    [288, 41_472, "compute"],
+)
+expect_between("it was run", found["latency_ms"], 1e-6, 1e5)
+expect_raises("a fraction", lambda: profile_layer(nn.Linear(4, 4), (1.5, 4)), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_batches", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+layer = nn.Linear(4096, 4096)
+print("FLOPs a byte, and what limits Linear(4096, 4096) in float32")
+rows_in = demo_size(full=[1, 8, 64, 1024], small=[1, 8])
+names = list(json.loads(Path("machines.json").read_text("utf-8")))
+print(f"{'rows':<34}" + "".join(f"{rows:>10}" for rows in rows_in))
+passes = [
+    each_op(op_facts, lambda rows=rows: layer(Tensor.meta((rows, 4096))))[0] for rows in rows_in
+]
+work = [(one["matmul_flops"], one["bytes_read"] + one["bytes_written"]) for one in passes]
+print(f"{'FLOPs a byte':<34}" + "".join(f"{flops / moved:>10.1f}" for flops, moved in work))
+for name in names:
+    machine = read_hardware("machines.json", name)
+    print(f"{name:<34}" + "".join(f"{find_bottleneck(*one, machine):>10}" for one in work))
+
+# %% [markdown]
+# The weights are read once, however many rows there are: that is why requests are batched.
+#
+# ## 7 · And back
+#
+# Training keeps what a forward pass leaves, adds a gradient for each trained parameter, and whatever the optimizer remembers. In lesson 04 you calculated this from parameters. Now do not believe it: run the backward pass, and look at the gradients that came out. A parameter that is frozen gets none, and neither does one that the model has but did not use.
+#
+# **Predict.** A model of 100 MB of parameters, of which 60 MB are frozen. How much memory do its gradients take, and how much Adam's state? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "profile_backward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
+    """What a forward and a backward pass cost, from the sum of all elements of all outputs.
+
+    model: a Module. x, hardware, warmup, iterations: as for profile_forward_pass.
+    The gradients are computed, of the parameters that require one; the model's own .grad stay.
+    Returns a dict:
+        forward_memory_mb: float, the peak_memory_mb of measure_memory.
+        gradient_memory_mb: float, of all gradients that the backward pass gave to parameters.
+        total_memory_mb: float, the sum of these two.
+        optimizer_memory_estimates: a dict, for "sgd", "momentum", "adam", "adamw" the float that
+            optimizer_memory_mb has.
+        flops: int, of the products of both passes. latency_ms: float, of both.
+        gflops_per_second, bottleneck: of these, as in profile_forward_pass.
+    """
+    ### BEGIN SOLUTION
+    trained = list({id(p): p for p in model.parameters() if p.requires_grad}.values())
+
+    def step(x):
+        sums = [t.sum() for t in tensors_in(model(x)) if t.requires_grad]
+        return autograd.grad(sum(sums), trained) if sums else ()
+
+    gradients = []
+    rows = recorded(lambda: gradients.extend(step(x)))
+    flops = sum(row["matmul_flops"] for row in rows)
+    moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
+    latency = measure_latency(step, x, warmup, iterations)
+    forward_mb = measure_memory(model, x)["peak_memory_mb"]
+    gradient_mb = sum(g.nbytes for g in gradients if g is not None) / MB
+    optimizers = ("sgd", "momentum", "adam", "adamw")
+    return {
+        "forward_memory_mb": forward_mb,
+        "gradient_memory_mb": gradient_mb,
+        "total_memory_mb": forward_mb + gradient_mb,
+        "optimizer_memory_estimates": {o: optimizer_memory_mb(model, o) for o in optimizers},
+        "flops": flops,
+        "latency_ms": latency,
+        "gflops_per_second": flops / (latency * 1e6),
+        "bottleneck": find_bottleneck(flops, moved, hardware) if moved else None,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+layer, x = nn.Linear(512, 1024, bias=False), Tensor(np.ones((16, 512)))
+found = profile_backward_pass(layer, x, Hardware(2e11, 2e10))
+expect("gradients", found["gradient_memory_mb"], 2.0)
+estimates = {"sgd": 0.0, "momentum": 2.0, "adam": 4.0, "adamw": 4.0}
+expect(
+    "optimizers",
+    found["optimizer_memory_estimates"],
+    {"sgd": 0.0, "momentum": 2.0, "adam": 4.0, "adamw": 4.0},
+)
+expect(
+    "FLOPs",
+    found["flops"],
+    33_554_432,
+    mistakes={"the forward pass alone": 16_777_216, "three times forward": 50_331_648},
+)
+both = found["total_memory_mb"] - found["forward_memory_mb"]
+expect("the sum", both, 2.0, abs=1e-9)
+expect("its own .grad", layer.weight.grad is None, True)
+### BEGIN HIDDEN TESTS
+kinds = ["bottleneck", "flops", "forward_memory_mb", "gflops_per_second", "gradient_memory_mb"]
+kinds += ["latency_ms", "optimizer_memory_estimates", "total_memory_mb"]
+expect("the keys", sorted(found) == kinds, True)
+
+
+class Partly(nn.Module):
+    """Some of its parameters are frozen, some unused, one is used under two names."""
+
+    def __init__(self):
+        self.frozen, self.used = nn.Linear(256, 256, bias=False), nn.Linear(256, 256, bias=False)
+        self.spare, self.head = nn.Linear(256, 512), nn.Linear(256, 128, bias=False).double()
+        self.again = self.used
+        self.frozen.weight.requires_grad = False
+
+    def forward(self, x):
+        x = self.again(self.used(self.frozen(x)))
+        return {"logits": self.head(x.double()), "hidden": [x, x.detach()], "length": 4}
+
+
+partly, x = Partly(), Tensor(np.ones((4, 256)))
+partly.used.weight.grad = Tensor(np.ones((256, 256)))
+found = profile_backward_pass(partly, x, None, 0, 1)
+expect(
+    "used ones, at their dtype",
+    found["gradient_memory_mb"],
+    0.25 + 0.25,
+    mistakes={"unused ones count": 1.001953125, "frozen ones count": 0.75},
+)
+expect("what could be trained", found["optimizer_memory_estimates"]["momentum"], 1.001953125)
+expect(
+    "both passes, of the batch",
+    found["flops"],
+    3_932_160,
+)
+expect(
+    "gradients stay as they were",
+    [partly.used.weight.grad.sum().item(), partly.head.weight.grad],
+    [65_536.0, None],
+)
+expect("no machine", found["bottleneck"], None)
+frozen = nn.Linear(8, 8)
+frozen.weight.requires_grad = frozen.bias.requires_grad = False
+found = profile_backward_pass(frozen, Tensor(np.ones((2, 8))), Hardware(1e15, 1.0), 0, 1)
+expect(
+    "all frozen",
+    [found["gradient_memory_mb"], found["flops"], found["bottleneck"]],
+    [0.0, 256, "memory"],
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[3.0])
+
+
+class Slow(nn.Module):
+    """Each of its ops, also of the backward pass, takes as long as `pace` says."""
+
+    def __init__(self):
+        self.inner = nn.Linear(512, 1024, bias=False)
+
+    def forward(self, x):
+        return Wait.apply(self.inner(x))
+
+
+class Wait(Function):
+    @staticmethod
+    def forward(ctx, x):
+        pace(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        pace(grad)
+        return grad
+
+
+x = Tensor(np.ones((16, 512)))
+found = clock.run(profile_backward_pass, Slow(), x, None, iterations=3)
+expect("forward and backward", found["latency_ms"], 6.0, rel=1e-6, mistakes={"forward alone": 3.0})
+expect("its rate", found["gflops_per_second"], 33_554_432 / 6e6, rel=1e-6)
+### BEGIN HIDDEN TESTS
+pair = nn.Sequential(nn.Linear(512, 1024, bias=False), nn.ReLU())
+found = profile_backward_pass(pair, Tensor(np.ones((1024, 512))), None, 0, 1)
+parts = [found["forward_memory_mb"], found["gradient_memory_mb"], found["total_memory_mb"]]
+expect("all its memory", parts, [10.0, 2.0, 12.0], rel=0.01)
+layer, rows_of_8 = nn.Linear(8, 4), Tensor(np.ones((4, 8)))
+ridges = [Hardware(ridge, 1.0) for ridge in (0.73, 0.76)]
+limits = [profile_backward_pass(layer, rows_of_8, ridge, 0, 1)["bottleneck"] for ridge in ridges]
+expect("bytes of both passes", limits, ["compute", "memory"])
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 8 · The other kind of profiler
+#
+# Your recorder knows tensors and nothing else. If a program spends its time in reading files, in a loop over Python lists, in a function that somebody forgot to take out, it shows white. For Python itself there is `cProfile`: it is told of each call and each return, of every function, and its result has four numbers for each: how often it was called, `tottime`, the seconds in the function itself, and `cumtime`, those with all that it called. You know the two: `self_ms` and `ms`.
+#
+# `pstats.Stats(profile).stats` is a dict, from (file, line, name) to (calls that were not recursive, all calls, tottime, cumtime, callers). A function that is not written in Python has the file "~".
+#
+# **Predict.** In the list by `cumtime`, which function is always at the top, and what does that teach? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "hot_functions", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def hot_functions(stats, n, by="tottime"):
+    """The n functions of which there is most in a cProfile run, as a list of dicts, largest first.
+
+    stats: a pstats.Stats. n: int, at least 1. by: "calls", "tottime" or "cumtime"; equal ones stay
+        in the order in which stats has them.
+    Returns dicts with function: "file.py:12(name)", the file without its folders, and the name
+    alone for a file "~"; calls: int, recursive ones included; tottime, cumtime: floats, in s.
+    Raises ValueError for n below 1, another `by`, and stats without functions.
+    """
+    ### BEGIN SOLUTION
+    if n < 1 or by not in ("calls", "tottime", "cumtime") or not stats.stats:
+        raise ValueError(f"no top {n} by {by!r} of {len(stats.stats)} functions")
+    rows = []
+    for (file, line, name), (_, calls, tottime, cumtime, _) in stats.stats.items():
+        place = name if file == "~" else f"{os.path.basename(file)}:{line}({name})"
+        rows.append({"function": place, "calls": calls, "tottime": tottime, "cumtime": cumtime})
+    return sorted(rows, key=lambda row: row[by], reverse=True)[:n]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_hot_functions", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+stats = pstats.Stats()
+stats.stats = {
+    ("/home/ada/train.py", 12, "step"): (5, 5, 0.25, 4.0, {}),
+    ("~", 0, "<built-in method numpy.matmul>"): (40, 40, 3.0, 3.0, {}),
+    ("/usr/lib/json/decoder.py", 332, "decode"): (7, 90, 0.5, 0.75, {}),
+}
+expect(
+    "by tottime",
+    hot_functions(stats, 2),
+    [
+        {"function": "<built-in method numpy.matmul>", "calls": 40, "tottime": 3.0, "cumtime": 3.0},
+        {"function": "decoder.py:332(decode)", "calls": 90, "tottime": 0.5, "cumtime": 0.75},
+    ],
+)
+tops = hot_functions(stats, 5, "cumtime")
+expect(
+    "by cumtime",
+    [row["function"].split(":")[0] for row in tops],
+    ["train.py", "<built-in method numpy.matmul>", "decoder.py"],
+)
+expect(
+    "by calls",
+    hot_functions(stats, 1, by="calls")[0]["calls"],
+    90,
+    mistakes={"recursive calls are left out": 40},
+)
+expect_raises("none", lambda: hot_functions(stats, 0), ValueError)
+### BEGIN HIDDEN TESTS
+others = pstats.Stats()
+others.stats = {
+    ("/a/util.py", 3, "read"): (1, 1, 0.1254, 0.1254, {}),
+    ("/b/util.py", 3, "read"): (2, 2, 0.0001, 9.5, {}),
+    ("/b/util.py", 80, "read"): (
+        3,
+        6,
+        0.1254,
+        0.2,
+        {("/b/util.py", 3, "read"): (3, 6, 0.1254, 0.2)},
+    ),
+    ("<string>", 1, "<module>"): (1, 1, 0.0, 0.0, {}),
+}
+names = [row["function"] for row in hot_functions(others, 3)]
+expect(
+    "equal ones, two of one name", names, ["util.py:3(read)", "util.py:80(read)", "util.py:3(read)"]
+)
+expect(
+    "not rounded", [row["tottime"] for row in hot_functions(others, 3)], [0.1254, 0.1254, 0.0001]
+)
+expect("all calls", [row["calls"] for row in hot_functions(others, 9, "calls")], [6, 2, 1, 1])
+expect("no folder", hot_functions(others, 4)[-1]["function"], "<string>:1(<module>)")
+expect("with what they called", hot_functions(others, 1, "cumtime")[0]["cumtime"], 9.5)
+expect_raises("no functions", lambda: hot_functions(pstats.Stats(), 3), ValueError)
+expect_raises("by another", lambda: hot_functions(others, 3, "time"), ValueError)
+expect_raises("less than none", lambda: hot_functions(others, -1), ValueError)
+### END HIDDEN TESTS
