@@ -51,7 +51,6 @@ from built import (
     as_matmuls,
     count_flops,
     count_parameters,
-    elementwise_flops,
     gradient_flops,
     measure_latency,
     measure_memory,
@@ -74,7 +73,7 @@ MB = 1024**2  # bytes, as everywhere in this course
 #
 # In lesson 02 you put a hook at the point that every op passes, and added up FLOPs. The same hook sees more. `call.inputs` are tensors, which have bytes, and so has the result of `call()`. How many bytes an op has to move decides its time as often as what it calculates.
 #
-# What must be read: in the forward pass the inputs; in the backward pass the gradient of the result (`call.grad`) and what the op kept in the forward pass (`call.saved`: what you counted in lesson 04). What must be written is the result. Two tensors can look at the same memory, which their `storage` tells: storages are equal when the memory is the same. That gives three rules:
+# What must be read: in the forward pass the inputs; in the backward pass the gradient of the result (`call.grad`) and what the op kept in the forward pass (`call.saved`: what you counted in lesson 04). What must be written is the result. Two tensors can look at the same memory: `memory_of(tensor)` is the same number for both. (Lesson 04's `storage` says the same; a profiler is in a hurry.) That gives three rules:
 #
 # - Memory is read once, however many inputs look at it. (`x * x` reads one tensor.)
 # - A result that looks at memory that is read has not been written; an op with no other result is a *view*, and moves nothing.
@@ -85,20 +84,34 @@ MB = 1024**2  # bytes, as everywhere in this course
 # **Predict.** GPT-2's token vectors are a table of 154 MB. A text of 128 tokens: how much does its look-up read? And how much does the gradient of that look-up write? *Your prediction:*
 
 
-# %% nbgrader={"grade": false, "grade_id": "bytes_by_storage", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "bytes_by_memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
+dtype_name = functools.cache(str)  # numpy takes 3 µs to say "float32": once is enough
+
 # Ops that pick from a table: the table's place among their inputs.
 TABLES = {"embedding": 1, "index": 0, "gather": 0}
 
 
-def bytes_by_storage(tensors):
-    """Each storage that these tensors look at, with the bytes that they look at: {storage: int}.
+def present(result):
+    """The Tensors of an op's result, or of its gradient, in a list: one, or those not None."""
+    return [result] if isinstance(result, Tensor) else [t for t in result if t is not None]
 
-    A tensor that is there twice counts once, and of no storage are there more bytes than it has.
+
+def memory_of(tensor):
+    """A number for the memory that a tensor looks at; the same for all that share it."""
+    return id(tensor.array if tensor.array.base is None else tensor.storage.root)
+
+
+def bytes_by_memory(tensors):
+    """The bytes that these tensors look at, by the memory in which they are: {memory_of: int}.
+
+    A tensor that is there twice counts once, and of no memory are there more bytes than it has.
     """
     found = {}
-    for tensor in {id(t): t for t in tensors}.values():
-        storage = tensor.storage
-        found[storage] = min(found.get(storage, 0) + tensor.nbytes, storage.nbytes)
+    for tensor in dict.fromkeys(tensors):
+        array = tensor.array
+        root = array if array.base is None else tensor.storage.root
+        count, most = found.get(id(root), 0) + array.nbytes, root.nbytes
+        found[id(root)] = count if count < most else most
     return found
 
 
@@ -123,19 +136,19 @@ def op_bytes(call, result):
     call: what a hook gets, with op, phase, inputs, grad and saved. grad is a Tensor, or a list of
         Tensors and None for an op with many results.
     result: what call() returned: a Tensor, or a tuple of Tensors and None.
-    Written is what the result has in storages that are not read. If that is nothing, the op is a
+    Written is what the result has in memory that is not read. If that is nothing, the op is a
     view and moves nothing: (0, 0). Read are in the forward pass the inputs; but of its table an op
     in TABLES reads as much as it writes. In the backward pass: the gradient, and what was saved.
     """
     ### BEGIN SOLUTION
     forward = call.phase == "forward"
-    read = bytes_by_storage(call.inputs if forward else [*tensors_in(call.grad), *call.saved])
-    made = bytes_by_storage(tensors_in(result))
-    written = sum(count for storage, count in made.items() if storage not in read)
+    read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
+    made = bytes_by_memory(present(result))
+    written = sum([count for memory, count in made.items() if memory not in read])
     if not written:
         return 0, 0
     if forward and call.op in TABLES:
-        read[call.inputs[TABLES[call.op]].storage] = written
+        read[memory_of(call.inputs[TABLES[call.op]])] = written
     return sum(read.values()), written
     ### END SOLUTION
 
@@ -223,19 +236,19 @@ NO_ELEMENTWISE = frozenset(
 
 def op_elementwise(call, shape):
     """The elementwise FLOPs of one op whose forward result has this shape, by our convention."""
-    op, inputs = call.op, call.inputs
+    op, inputs, size = call.op, call.inputs, math.prod(shape)
     if op in NO_ELEMENTWISE:
         return 0
     if op in ("linear", "conv2d"):
-        return elementwise_flops("bias", shape) if len(inputs) == 3 else 0
+        return ELEMENTWISE["bias"] * size if len(inputs) == 3 else 0
     if op == "scaled_dot_product_attention":
-        _, turned = as_matmuls([t.shape for t in inputs])[0]
-        return elementwise_flops("softmax", (*shape[:-1], turned[-1]))
+        _, keys = as_matmuls([t.shape for t in inputs])[0]
+        return ELEMENTWISE["softmax"] * size // shape[-1] * keys[-1]
     if op == "batch_norm" and call.attributes["training"]:
         op = "batch_norm_train"
     if op in ELEMENTWISE:
-        return elementwise_flops(op, shape)
-    return max(math.prod(shape), *(t.numel() for t in inputs))
+        return ELEMENTWISE[op] * size
+    return max([size, *[t.numel() for t in inputs]])
 
 
 # %% nbgrader={"grade": false, "grade_id": "op_facts", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -254,16 +267,16 @@ def op_facts(call, result):
     ### BEGIN SOLUTION
     shapes = [t.shape for t in call.inputs]
     if call.phase == "forward":
-        output = tensors_in(result)[0]
+        output = present(result)[0]
         flops = op_flops(call.op, shapes, call.attributes)
     else:
-        output = tensors_in(call.grad)[0]
+        output = present(call.grad)[0]
         wanted = [t.requires_grad for t in call.inputs]
         flops = gradient_flops(call.op, shapes, call.attributes, wanted)
     read, written = op_bytes(call, result)
     return {
         "op": call.op, "module": call.module_path, "phase": call.phase,
-        "input_shapes": shapes, "output_shape": output.shape, "dtype": str(output.dtype),
+        "input_shapes": shapes, "output_shape": output.shape, "dtype": dtype_name(output.dtype),
         "matmul_flops": flops, "elementwise_flops": op_elementwise(call, output.shape),
         "bytes_read": read, "bytes_written": written,
     }  # fmt: skip
@@ -380,9 +393,10 @@ def add_row(rows, first, start, end, facts):
     """
     ### BEGIN SOLUTION
     ms = (end - start) * 1000
-    inside = sum(row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1)
-    times = {"start_ms": (start - rows.start) * 1000, "ms": ms, "self_ms": ms - inside}
-    rows.append(facts | times | {"depth": rows.depth})
+    inside = sum([row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1])
+    start_ms = (start - rows.start) * 1000
+    times = {"start_ms": start_ms, "ms": ms, "self_ms": ms - inside, "depth": rows.depth}
+    rows.append(facts | times)
     ### END SOLUTION
 
 
