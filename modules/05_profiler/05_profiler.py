@@ -207,6 +207,8 @@ expect("of a square", passes(lambda x: (x * x).sum(), (2, 3)), [("sum", 0, 0), (
 expect(
     "of a sum", passes(lambda x, y: (x + y).sum(), (2, 3), (2, 3)), [("sum", 0, 0), ("add", 0, 0)]
 )
+less = passes(lambda x, y: (x - y).sum(), (2, 3), (2, 3))
+expect("of a difference: one is a view", less, [("sum", 0, 0), ("sub", 4, 24)])
 spread = passes(lambda x, y: (x + y).sum(), (2, 3), (3,))
 expect("of a sum with broadcasting", spread, [("sum", 0, 0), ("add", 4, 12)])
 halves = passes(lambda x: x.chunk(2)[0].exp().sum(), (4, 3))
@@ -654,6 +656,24 @@ pace = doubles.Model(clock, ms=[1.5, 4.0])
 found = clock.run(calls_in_calls, Around(), Around(Around()))
 expect("calls in calls", found[:2], [[4.0, 4.0, 1], [4.0, 4.0, 2]], abs=1e-6)
 expect("around calls", found[2:], [[5.5, 1.5, 1], [11.0, 1.5, 0]], abs=1e-6)
+
+
+class Slow(Around):
+    """Whoever looks what it is has to wait."""
+
+    @property
+    def op(self):
+        clock.advance(40)
+        return "clone"
+
+
+def slow_to_tell():
+    rows = Slow.rows = Rows()
+    record(Slow(), rows)
+    return [*column(rows, "start_ms"), *column(rows, "ms"), *column(rows, "self_ms")]
+
+
+expect("what record does itself", clock.run(slow_to_tell), [0.0, 1.5, 1.5], abs=1e-6)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -771,6 +791,8 @@ expect("of all, not of the top", column(top_operations(some, 1, "bytes_read"), "
 expect("equal bytes", column(read, "name"), ["tanh", "relu"])
 expect("nothing written", column(top_operations(some, 9, "bytes_written"), "share"), [0.0] * 4)
 expect("rows stay as they are", column(some, "self_ms"), [6.0, 1.0, 2.0, 1.0, 0.5])
+framed = made_up(("module", 4.0, 4.0, 1, 1))
+expect("a module's", top_operations(framed, 1), [{"name": "m", "ms": 4.0, "share": 1.0}])
 expect_raises("no rows", lambda: top_operations([], 3), ValueError)
 expect_raises("an unknown measure", lambda: top_operations(some, 3, "calls"), ValueError)
 expect_raises("a negative number", lambda: top_operations(some, -2), ValueError)
@@ -895,6 +917,8 @@ longest = column(events, "dur")[:5]
 expect("lengths", longest, [83_250, 43_250, 125, 40_000, 3_000], abs=1e-3)
 kinds = " ".join(kind[:3] for kind in column(events, "cat"))
 expect("categories", kinds, "reg reg for for bac bac reg for")
+framed = chrome_trace([single | {"op": "module"}])["traceEvents"]
+expect("a module", column(framed, "name"), ["a.b"])
 flops = column(column(events, "args"), "matmul_flops")
 expect("arguments", flops, [0, 0, 48, 0, 0, 48, 0, 48])
 expect("all of it is JSON", len(json.loads(json.dumps(chrome_trace(rows)))["traceEvents"]), 8)
@@ -1045,6 +1069,10 @@ expect("another peak", found["peak_memory_mb"], 18.0, rel=0.01)
 dropped = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5))
 profile_forward_pass(dropped, rows_of_8, machine, 0, 1)
 expect("its mode, and no gradients", [dropped.training, dropped[0].weight.grad], [True, None])
+
+
+words = profile_forward_pass(nn.Embedding(9, 4), Tensor([[1, 8], [2, 2]]), machine, 0, 1)
+expect("tokens", [words["parameters"], words["flops"], words["bottleneck"]], [36, 0, "memory"])
 
 
 class Warped(nn.Module):

@@ -97,6 +97,19 @@ MUTANTS = {
             read, written = right_op_bytes(call, result)
             return read // 4, written // 4
         """,
+        "a view beside something new is written, too": """
+            read, written = right_op_bytes(call, result)
+            made = sum(bytes_by_memory(present(result)).values())
+            return (read, made) if written else (0, 0)
+        """,
+        "looks at the first input alone": """
+            if call.phase == "backward":
+                return right_op_bytes(call, result)
+            first, made = call.inputs[0], bytes_by_memory(present(result))
+            if memory_of(first) in made:
+                return 0, 0
+            return sum(bytes_by_memory([first]).values()), sum(made.values())
+        """,
         "four bytes each": """
             if right_op_bytes(call, result) == (0, 0):
                 return 0, 0
@@ -358,8 +371,31 @@ MUTANTS = {
             finally:
                 rows.depth -= 1
             facts = op_facts(call, result)
-            clock.advance(0.25)
             add_row(rows, first, start, time.perf_counter(), facts)
+            return result
+        """,
+        "put down while it is deeper": """
+            first, start = len(rows), time.perf_counter()
+            rows.depth += 1
+            try:
+                result = call()
+                add_row(rows, first, start, time.perf_counter(), op_facts(call, result))
+            finally:
+                rows.depth -= 1
+            return result
+        """,
+        "the clock is read before the list is": """
+            start = time.perf_counter()
+            if call.op == "clone":
+                op_facts(call, call.inputs[0])
+            first = len(rows)
+            rows.depth += 1
+            try:
+                result = call()
+            finally:
+                end = time.perf_counter()
+                rows.depth -= 1
+            add_row(rows, first, start, end, op_facts(call, result))
             return result
         """,
         "only forward": """
@@ -477,6 +513,10 @@ MUTANTS = {
         "regions are all one": """
             return tops(rows, n, checked(rows, n, by), name=lambda row: row["op"])
         """,
+        "modules by their op": """
+            name = lambda row: row["module"] if row["op"] == "region" else row["op"]
+            return tops(rows, n, checked(rows, n, by), name=name)
+        """,
         "by module": "return tops(rows, n, checked(rows, n, by), name=lambda row: row['module'])",
         "only the largest of each": """
             key, best = checked(rows, n, by), {}
@@ -564,6 +604,13 @@ MUTANTS = {
         """,
         "regions are called region": """
             return traced(rows, name=lambda row, e: row["op"])
+        """,
+        "modules by their op": """
+            return traced(rows, name=lambda r, e: e["name"] if r["op"] == "region" else r["op"])
+        """,
+        "from the first event on": """
+            least = min([row["start_ms"] for row in rows], default=0)
+            return traced(rows, ts=lambda row, e: 1000 * (row["start_ms"] - least))
         """,
         "a thread for each depth": """
             return traced(rows, tid=lambda row, e: row["depth"] + 1)

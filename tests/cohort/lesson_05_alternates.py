@@ -265,7 +265,7 @@ ALTERNATES = {
             def event(row):
                 args = {name: row[name] for name in ARGS}
                 return {"args": args, "pid": 1, "tid": 1, "ph": "X", "cat": row["phase"],
-                        "name": row["module"] if row["op"] == "region" else row["op"],
+                        "name": row_name(row),
                         "ts": np.float64(row["start_ms"]) * 1000, "dur": row["ms"] * 1000.0}
 
             return dict(traceEvents=tuple(map(event, ordered)))

@@ -252,6 +252,11 @@ MUTANTS = {
             except NotImplementedError:
                 return {}
         """,
+        "the input's shape is enough": """
+            return right_forward(
+                model, example_input(model, x.shape), hardware, warmup, iterations
+            )
+        """,
         "bottleneck is missing": """
             found = right_forward(model, x, hardware, warmup, iterations)
             del found["bottleneck"]
