@@ -5,7 +5,7 @@ should come out.
 """
 
 from proflab.lesson.doubles.double import Double
-from proflab.lesson.doubles.engine import OnlyParameters, Weights, refuses, unknown_op
+from proflab.lesson.doubles.engine import OnlyParameters, Weights, paced, refuses, unknown_op
 from proflab.lesson.doubles.memory import (
     Allocating,
     LeakyStep,
@@ -31,6 +31,7 @@ __all__ = [
     "Resident",
     "Weights",
     "holding",
+    "paced",
     "printed",
     "refuses",
     "traced_mb",
