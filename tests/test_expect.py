@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
 
 from proflab.lesson import expect, expect_between, expect_raises
 
@@ -98,6 +100,22 @@ def test_an_error_that_cannot_be_printed_is_still_an_error():
             raise RuntimeError("no")
 
     expect_raises("mute", lambda: _raise(Mute()), ValueError)
+
+
+def test_jupyter_shows_a_failure_as_its_sentence_alone():
+    notebook = new_notebook(
+        cells=[
+            new_code_cell("from proflab.lesson import expect"),
+            new_code_cell("expect('the batch', 5, 6)"),
+            new_code_cell("expect('the batch', 5 / 0, 6)"),
+        ]
+    )
+    NotebookClient(notebook, allow_errors=True).execute()
+    failed, raised = (cell.outputs[0] for cell in notebook.cells[1:])
+    assert failed.traceback[0] == "❌ the batch: got 5, expected 6"
+    assert "expect.py" not in "".join(failed.traceback)
+    assert raised.ename == "ZeroDivisionError"
+    assert "Traceback" in "".join(raised.traceback)
 
 
 def _raise(error):

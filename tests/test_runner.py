@@ -229,6 +229,19 @@ def test_what_a_student_makes_of_a_stub_does_not_change_what_the_grader_saw(runn
     assert values(result, 2)[2:] == [99, 0]
 
 
+def test_no_walk_through_the_process_finds_a_script(runner):
+    walk = """
+    import gc
+    def elapsed():
+        found = [o for o in gc.get_objects() if type(o).__name__.endswith("Script")]
+        held = [vars(model), vars(model._script), vars(clock._script)]
+        return [len(found), [len(names) for names in held], 90.0 in gc.get_referents(*held)]
+    """
+    block = held_block(("value", "clock.run(elapsed)"))
+    result = runner.run(HERE, (RunCell(STUB), RunCell(textwrap.dedent(walk)), block))
+    assert values(result, 2)[2:] == [[0, [1, 1, 1], False]]
+
+
 def test_a_double_that_is_not_made_yet_cannot_be_asked(runner):
     ask = "__import__('proflab_grader').call('model.call')"
     late = block(("setup", CLOCK.stub), ("value", ask), ("setup", MODEL.stub), ("value", ask))

@@ -43,6 +43,7 @@ def sandbox():
 SECRETS = {
     "expected": "918273645", "float": "0.7264519", "bound": "5512.25", "tolerance": "0.00731",
     "label": "zebra", "mistake": "giraffe", "comment": "okapi", "exception": "ArithmeticError",
+    "script": "31.4159", "later in the script": "27.1828", "look-up in a log": "model.calls",
 }  # fmt: skip
 LESSON_TEST = """
 # okapi: think of 918273645
@@ -53,6 +54,10 @@ expect("zebra two", square(0.5), 0.7264519, rel=0.00731)
 second = 4444
 expect_between("zebra three", square(second), 5512.25, 6000)  # okapi
 expect_raises("zebra four", lambda: square(None), ArithmeticError)
+clock = doubles.Clock(tick_ns=1)
+model = doubles.Model(clock, ms=[31.4159, 27.1828])
+expect("zebra five", clock.run(timed, model), 0.0314159, abs=1e-9)
+expect("zebra six", model.calls, 1)
 ### END HIDDEN TESTS
 """
 
@@ -92,13 +97,24 @@ def sent(monkeypatch):
 
 def test_no_expected_value_tolerance_label_or_later_case_enters(sent):
     cell = split(LESSON_TEST, "test_square", 10)
-    blocks = [RunBlock(block.hidden, block.steps) for block in cell.blocks]
-    received: list[int] = []
-    student = "def square(x):\n    return x"
+    blocks = [RunBlock(block.hidden, block.steps, block.doubles) for block in cell.blocks]
+    student = """
+import time
+from proflab.lesson import doubles
+
+def square(x):
+    return x
+
+def timed(model):
+    start = time.perf_counter()
+    model(0)
+    return time.perf_counter() - start
+"""
     with SandboxRunner(Limits()) as runner:
         result = runner.run(HERE, (RunCell(student), *blocks, RunCell("print('end')")))
-        received.append(len(sent))
     assert result.status == "finished"
+    *_, measured, calls = result.replies[2]
+    assert (round(measured.value, 9), calls.value) == (0.0314159, 1)
     everything = b"".join(sent)
     assert b"square(first)" in everything and b"square(second)" in everything  # it was recorded
     for kind, secret in SECRETS.items():
@@ -107,7 +123,7 @@ def test_no_expected_value_tolerance_label_or_later_case_enters(sent):
 
 def test_each_case_enters_alone_and_the_hidden_ones_after_the_notebook(sent):
     cell = split(LESSON_TEST, "test_square", 10)
-    blocks = [RunBlock(block.hidden, block.steps) for block in cell.blocks]
+    blocks = [RunBlock(block.hidden, block.steps, block.doubles) for block in cell.blocks]
     with SandboxRunner(Limits()) as runner:
         runner.run(HERE, (RunCell("square = abs"), *blocks, RunCell("print('end')")))
     codes = [

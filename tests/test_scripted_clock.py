@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import gc
 import statistics
 import threading
 import time
@@ -31,6 +32,14 @@ class Watch:
 
     def by_instance(self):
         return self.own()
+
+
+@pytest.fixture(autouse=True)
+def _no_collections():
+    """hypothesis times Python's garbage collections: readings that are not the test's."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @dataclasses.dataclass

@@ -53,6 +53,13 @@ def expect_raises(label: str, action: Callable[[], Any], exception: type[Excepti
     _tell(label, compare_raised(raised, message, exception.__name__), exception.__name__)
 
 
+class CaseFailed(AssertionError):
+    """A case that does not hold. Jupyter shows its sentence alone: where we raised says nothing."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).splitlines()
+
+
 def passed_line(label: str, shown: str) -> str:
     """The line that a passed case prints."""
     return f"✅ {label}: {shown}"
@@ -81,5 +88,5 @@ def _said(error: Exception) -> str:
 
 def _tell(label: str, verdict: Verdict, shown: str) -> None:
     if not verdict.passed:
-        raise AssertionError(failed_text(label, verdict))
+        raise CaseFailed(failed_text(label, verdict))
     print(passed_line(label, shown))
