@@ -286,7 +286,8 @@ ALTERNATES = {
             if any(count < 0 for count in counts) or any(other <= 0 for other in others):
                 raise ValueError("range")
             times = np.array([flops / peak_flops, bytes_moved / bandwidth])
-            match seconds > 4 * times.max(), times.max() <= 1.2 * times.min(), int(times.argmax()):
+            overhead, ridge = seconds > 4 * times.max(), times.max() <= 1.2 * times.min()
+            match bool(overhead), bool(ridge), int(times.argmax()):
                 case True, _, _:
                     return "overhead"
                 case False, True, _:
