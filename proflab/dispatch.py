@@ -155,23 +155,30 @@ class Call:
                  outermost one, or outside any
     phase:       "forward" or "backward", by which of the op's two functions runs
     grad:        in backward, the gradient of the result; a list where there are many results
+    saved:       in backward, the tensors that the op kept in the forward pass and reads now
 
     In forward the result is a Tensor (a tuple of them for split and unbind), in backward a tuple
     with a Tensor or None for each input.
     """
 
-    __slots__ = ("op", "inputs", "attributes", "module_path", "phase", "grad", "_run")
+    __slots__ = ("op", "inputs", "attributes", "module_path", "phase", "grad", "_node", "_run")
 
-    def __init__(self, op, inputs, attributes, module_path, phase, grad):
+    def __init__(self, op, inputs, attributes, module_path, phase, grad, node=None):
         self.op = op
         self.inputs = inputs
         self.attributes = attributes
         self.module_path = module_path
         self.phase = phase
         self.grad = grad
+        self._node = node
 
     def __call__(self):
         return self._run()
+
+    @property
+    def saved(self) -> list[Tensor]:
+        kept = () if self._node is None or self._node.kept is None else self._node.saved
+        return [wrap(array) for array in kept if array is not None]
 
     def __repr__(self) -> str:
         shapes = ", ".join(str(t.shape) for t in self.inputs)
@@ -227,7 +234,7 @@ def backward(node, grad):
         wrap(MetaArray(*spec), need) for spec, need in zip(node.specs, node.need, strict=True)
     )
     seen = [_tensor(g) for g in grad] if node.outputs else wrap(grad)
-    call = Call(node.op.name, inputs, node.attributes, node.path, "backward", seen)
+    call = Call(node.op.name, inputs, node.attributes, node.path, "backward", seen, node)
     grads = _observe(call, lambda: tuple(map(_tensor, autograd.run_backward(node, grad))))
     return tuple(None if g is None else g.array for g in grads)
 

@@ -197,7 +197,13 @@ def _draw_squares(axes: Any, spots: Sequence[tuple[float, float]], colours: list
     axes.add_collection(PatchCollection(squares, facecolors=colours, edgecolors="none"))
 
 
-def shares(models: dict[str, dict[str, float]], *, unit: str, title: str = "") -> Picture:
+def shares(
+    models: dict[str, dict[str, float]],
+    *,
+    unit: str,
+    title: str = "",
+    show: Callable[[float], str] = short,
+) -> Picture:
     """A bar a model, all of one length, divided by the shares of its parts; totals at the right.
 
     `models` maps a model's name to its parts and their counts; a part that is missing is 0.
@@ -205,7 +211,7 @@ def shares(models: dict[str, dict[str, float]], *, unit: str, title: str = "") -
     kinds = list(dict.fromkeys(kind for parts in models.values() for kind in parts))
     totals = {model: sum(parts.values()) for model, parts in models.items()}
     said = "; ".join(
-        f"{model}, {short(totals[model])}: "
+        f"{model}, {show(totals[model])}: "
         + ", ".join(f"{kind} {count / totals[model]:.1%}" for kind, count in parts.items())
         for model, parts in models.items()
     )
@@ -223,15 +229,15 @@ def shares(models: dict[str, dict[str, float]], *, unit: str, title: str = "") -
                     )  # fmt: skip
                 left[row] += width
         for row, total in enumerate(totals.values()):
-            axes.text(1.01, row, short(total), va="center")
+            axes.text(1.01, row, show(total), va="center")
         axes.set_yticks(range(len(models)), list(models))
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:.0%}")
         axes.set(xlim=(0, 1), ylim=(len(models) - 0.4, -0.6), xlabel=f"share of all {unit}")
         axes.set_title(title)
         axes.spines["left"].set_visible(False)
-        above = {"loc": "upper left", "bbox_to_anchor": (1.11, 1.02), "frameon": False}
-        axes.legend(**above)
+        beside = max(1.11, 1.03 + 0.016 * max(len(show(total)) for total in totals.values()))
+        axes.legend(loc="upper left", bbox_to_anchor=(beside, 1.02), frameon=False)
     return picture
 
 
@@ -298,4 +304,32 @@ def curves(
         axes.set(xlabel=x, ylabel=y)
         axes.set_title(title)
         axes.grid()
+    return picture
+
+
+def timeline(
+    readings: Sequence[float], phases: Sequence[tuple[str, int]], *, unit: str, title: str = ""
+) -> Picture:
+    """What was read one after another, as an area; each phase has a name and ends before a number.
+
+    The number is that of the first reading that is no longer the phase's.
+    """
+    starts = [0, *(end for _, end in phases)]
+    spans = [(name, start, end) for (name, end), start in zip(phases, starts, strict=False)]
+    said = "; ".join(
+        f"{name} up to {short(max(readings[start:end]))}, ends at {short(readings[end - 1])}"
+        for name, start, end in spans
+        if end > start
+    )
+    with canvas(8.0, 3.4, f"{title or 'Readings'} ({unit}): {said}") as (picture, axes):
+        axes.fill_between(range(len(readings)), readings, color=COLOURS[4], alpha=0.5, lw=0)
+        axes.plot(readings, color=COLOURS[0], lw=1.4)
+        top = 1.14 * max(readings)
+        for number, (name, start, end) in enumerate(spans):
+            if number % 2:
+                axes.axvspan(start, end, color=FAINT, alpha=0.45, lw=0, zorder=0)
+            axes.text((start + end) / 2, 0.985 * top, name, ha="center", va="top", color=QUIET)
+        axes.set(xlim=(0, len(readings) - 1), ylim=(0, top), ylabel=unit, xticks=[])
+        axes.set_title(title)
+        axes.grid(axis="y")
     return picture

@@ -5,7 +5,15 @@ should come out.
 """
 
 from proflab.lesson.doubles.double import Double
-from proflab.lesson.doubles.engine import OnlyParameters, Weights, refuses, unknown_op
+from proflab.lesson.doubles.engine import OnlyParameters, Weights, paced, refuses, unknown_op
+from proflab.lesson.doubles.memory import (
+    Allocating,
+    LeakyStep,
+    Resident,
+    holding,
+    printed,
+    traced_mb,
+)
 from proflab.lesson.doubles.timed import Clock, Copy, Matmul, Model
 
 # Those whose script stays with the grader where a hidden test makes them.
@@ -13,12 +21,19 @@ HELD: dict[str, type[Double]] = {kind.__name__: kind for kind in (Clock, Copy, M
 
 __all__ = [
     "HELD",
+    "Allocating",
     "Clock",
     "Copy",
+    "LeakyStep",
     "Matmul",
     "Model",
     "OnlyParameters",
+    "Resident",
     "Weights",
+    "holding",
+    "paced",
+    "printed",
     "refuses",
+    "traced_mb",
     "unknown_op",
 ]

@@ -1,0 +1,1469 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: nbgrader,tags
+#     notebook_metadata_filter: kernelspec,accelerator,colab,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 04 · Where do the bytes go?
+#
+# ![Five models as bars of one length, each divided into parameters, gradients, the optimizer's state and activations. Activations are most of LeNet-5, ResNet-18 and ViT-Ti, a quarter of GPT-2 small and next to nothing of GPT-2 XL, where the optimizer's state is half.](bytes.png)
+#
+# At the end of this lesson you draw this picture of a training step, and can account for every byte in it, for models that do not fit on your computer.
+#
+# **You will be able to**
+#
+# - measure what a piece of code allocates, at its peak and for good;
+# - count what a model keeps for its backward pass, to the byte, without running it;
+# - say what training takes: parameters, gradients, optimizer state, activations;
+# - find a leak and name the function that makes it;
+# - trade memory for work by checkpointing, and measure both sides of the trade.
+#
+# **You need** lessons 01 and 02. What you wrote there is imported from `built`.
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import contextlib
+import functools
+import gc
+import json
+import os
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+from types import FunctionType
+
+import numpy as np
+import psutil
+from built import count_parameters, meta_inputs, parameter_memory_mb, training_flops
+from tqdm.auto import tqdm
+
+import proflab
+from proflab import Function, Tensor, autograd, dispatch, example_input, meta, models, nn, optim
+from proflab.lesson import doubles, expect, expect_between, expect_raises, plot
+from proflab.lesson.demo import demo_size
+
+MB = 1024**2  # bytes, as everywhere in this course
+
+# %% [markdown]
+# ## 1 · A meter
+#
+# `tracemalloc`, of Python's standard library, writes down each block of memory that Python or numpy asks for, from `tracemalloc.start()` to `tracemalloc.stop()`. `tracemalloc.get_traced_memory()` returns two numbers of bytes: what is allocated now, of all that was allocated since the start, and the *peak*, the most that it ever was. It counts, it does not estimate: the same program has the same peak on every computer.
+#
+# Two things are awkward about it. There is one peak for the whole program: `tracemalloc.reset_peak()` brings it down to what is allocated now, for everybody who measures. And whoever calls `stop` ends it for everybody. A meter that may be used inside another has to mind both.
+#
+# **Predict.** `a` has 8 MB. What is the peak of `b = 2 * a + 1`, not counting `a`, and what is left after it? What is it for `b = 2 * a; b += 1`? *Your prediction:*
+#
+# **Write** `start` and `stop`. `running` is the list of the trackers that are measuring at the moment, one for all of them: before you lower the peak, tell them what it was.
+
+
+# %% nbgrader={"grade": false, "grade_id": "MemoryTracker", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class MemoryTracker:
+    """Measures what a block of code allocates.
+
+    >>> with MemoryTracker() as tracker:
+    ...     ...
+    >>> tracker.peak_mb, tracker.current_mb
+
+    peak_mb: the most that was allocated at one time, over what was there at the start.
+    current_mb: what is allocated at the end, over what was there at the start; negative where more
+        was freed. Both are floats, in MB of 1024² bytes, and there after `stop`.
+    Trackers may be nested, the inner one ends first: each finds what it would find alone. They may
+    be used again. Tracing goes on afterwards if it was on before, and is off if it was off.
+    frames: how much of the call stack tracemalloc writes down with each block.
+    """
+
+    running = []  # the trackers that have been started and not yet stopped, the outermost first
+
+    def __init__(self, frames=1):
+        self.frames = frames
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *exception):
+        self.stop()
+
+    def start(self):
+        """Begin to measure; start tracing, with `frames`, where it is off."""
+        ### BEGIN SOLUTION
+        self.started = not tracemalloc.is_tracing()
+        if self.started:
+            tracemalloc.start(self.frames)
+        self.before, peak = tracemalloc.get_traced_memory()
+        for tracker in self.running:
+            tracker.peak = max(tracker.peak, peak)
+        tracemalloc.reset_peak()
+        self.peak = self.before
+        self.running.append(self)
+        ### END SOLUTION
+
+    def stop(self):
+        """Stop measuring: set peak_mb and current_mb, and stop tracing if this one started it."""
+        ### BEGIN SOLUTION
+        current, peak = tracemalloc.get_traced_memory()
+        for tracker in self.running:
+            tracker.peak = max(tracker.peak, peak)
+        self.running.remove(self)
+        if self.started:
+            tracemalloc.stop()
+        self.peak_mb = (self.peak - self.before) / MB
+        self.current_mb = (current - self.before) / MB
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_MemoryTracker", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+with MemoryTracker() as tracker:
+    kept = np.empty(3 * MB, np.uint8)
+    spare = np.empty(5 * MB, np.uint8)
+    del spare
+expect("the peak", tracker.peak_mb, 8.0, rel=0.01)
+expect("what is left", tracker.current_mb, 3.0, rel=0.01)
+expect("tracing is off again", tracemalloc.is_tracing(), False)
+### BEGIN HIDDEN TESTS
+with tracker:
+    several = [np.empty(2 * MB, np.uint8) for _ in range(6)]
+    several = several[:2]
+expect("used again", [tracker.peak_mb, tracker.current_mb], [12.0, 4.0], rel=0.01)
+tracker.start()
+words = [bytes(5000) for _ in range(4096)]
+tracker.stop()
+expect("many small blocks", [tracker.peak_mb, tracker.current_mb], [19.67, 19.67], rel=0.01)
+tracemalloc.start()
+earlier, spike = np.empty(20 * MB, np.uint8), np.empty(30 * MB, np.uint8)
+del spike
+with MemoryTracker() as late:
+    more = np.empty(4 * MB, np.uint8)
+with MemoryTracker() as freeing:
+    del earlier
+still = tracemalloc.is_tracing()
+tracemalloc.stop()
+expect("over the start", [late.peak_mb, late.current_mb], [4.0, 4.0], rel=0.01)
+expect("tracing that was on stays on", still, True)
+expect("more is freed", [freeing.peak_mb, freeing.current_mb], [0.0, -20.0], abs=0.05)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_MemoryTracker_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+with MemoryTracker() as outer:
+    large = np.empty(9 * MB, np.uint8)
+    del large
+    with MemoryTracker() as inner:
+        small = np.empty(2 * MB, np.uint8)
+expect("the inner one", [inner.peak_mb, inner.current_mb], [2.0, 2.0], rel=0.01)
+expect(
+    "the outer one",
+    [outer.peak_mb, outer.current_mb],
+    [9.0, 2.0],
+    rel=0.01,
+    mistakes={"the inner tracker has lowered the outer one's peak": [2.0, 2.0]},
+)
+
+
+### BEGIN HIDDEN TESTS
+def three_deep():
+    with MemoryTracker() as first:
+        base = np.empty(5 * MB, np.uint8)
+        with MemoryTracker() as second:
+            np.empty(6 * MB, np.uint8)
+            with MemoryTracker() as third:
+                high = np.empty(10 * MB, np.uint8)
+                del high
+            with MemoryTracker() as fourth:
+                np.empty(3 * MB, np.uint8)
+        np.empty(4 * MB, np.uint8)
+        with MemoryTracker():
+            pass
+    return [tracker.peak_mb for tracker in (first, second, third, fourth)], base.nbytes
+
+
+def stumbling(outer):
+    with contextlib.suppress(KeyError), outer:
+        np.empty(7 * MB, np.uint8)
+        with MemoryTracker():
+            np.empty(2 * MB, np.uint8)
+            raise KeyError("on purpose")
+    return outer.peak_mb, tracemalloc.is_tracing()
+
+
+expect("four of them", three_deep()[0], [15.0, 10.0, 10.0, 3.0], rel=0.01)
+expect("a body that raises", stumbling(MemoryTracker()), (7.0, False), rel=0.01)
+expect("and again", stumbling(MemoryTracker()), (7.0, False), rel=0.01)
+with MemoryTracker(frames=7):
+    depth = tracemalloc.get_traceback_limit()
+expect("frames", depth, 7)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_tracker", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def traced(expression):
+    a = np.zeros(MB, np.float64)  # 8 MB, allocated before the tracker starts
+    with MemoryTracker() as tracker:
+        exec(expression, {"np": np}, {"a": a})
+    return tracker.peak_mb
+
+
+expressions = ["b = 2 * a + 1", "b = 2 * a; b += 1", "b = 2 * a.astype(np.float32) + 1"]
+expressions += ["b = np.sqrt(a * a + a * a)", "b = a[::2] + 1", "a *= 2; a += 1"]
+peaks = {expression: traced(expression) for expression in expressions}
+plot.bars(peaks, unit="MB at the peak, beside the 8 MB of a", title="What an expression needs")
+
+# %% [markdown]
+# Every operation writes its result into new memory, and what it came from can go only afterwards. So a peak is about what exists *at the same time*, not about what is left.
+#
+# ## 2 · A forward pass
+#
+# What does one forward pass allocate? Some of it stays: the output, and what the model keeps for the backward pass, for as long as somebody holds the output. Some goes before the pass has ended, but was there at the peak.
+#
+# **Predict.** Linear(512, 2048), ReLU, Linear(2048, 512), on 1,024 rows of float32. A result of 2,048 columns has 8 MB. How much is left after the pass, and how much was there at the peak? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "real_inputs", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def real_inputs(model, input_shape):
+    """Inputs with data for a model, as a tuple; input_shape as for example_input."""
+    inputs = example_input(model, input_shape)
+    return inputs if isinstance(inputs, tuple) else (inputs,)
+
+
+# %% nbgrader={"grade": false, "grade_id": "measure_memory", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def measure_memory(model, input_shape):
+    """What one forward pass of a model takes, measured.
+
+    model: a Module with data; it is called once, as it is. input_shape: batch first, counted in
+        full; or whatever else example_input takes. The input is not counted.
+    Returns a dict of floats, in MB of 1024² bytes but for the last:
+        parameter_memory_mb: the model's parameters (lesson 01)
+        activation_memory_mb: what is allocated after the pass, over what was allocated before it,
+            while its output is held, and by it the graph for backward
+        peak_memory_mb: the parameters, and the most that was allocated during the pass, over what
+            was allocated before it
+        memory_efficiency: parameters and activations, divided by the peak
+    Raises ValueError for what is no model, and for what is no shape.
+    """
+    ### BEGIN SOLUTION
+    parameters = parameter_memory_mb(model)
+    inputs = real_inputs(model, input_shape)
+    with MemoryTracker() as tracker:
+        output = model(*inputs)  # noqa: F841  held while it is measured
+    peak = parameters + tracker.peak_mb
+    return {
+        "parameter_memory_mb": parameters,
+        "activation_memory_mb": tracker.current_mb,
+        "peak_memory_mb": peak,
+        "memory_efficiency": (parameters + tracker.current_mb) / peak,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_measure_memory", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+model = doubles.Allocating(parameters_mb=4, graph_mb=3, output_mb=2, scratch_mb=7)
+found = measure_memory(model, (2048, 1024))
+expect("parameters", found["parameter_memory_mb"], 4.0)
+expect(
+    "what is left",
+    found["activation_memory_mb"],
+    5.0,
+    rel=0.01,
+    mistakes={"the output is not held": 0.0, "no graph is made": 2.0, "the input counts": 13.0},
+)
+expect(
+    "the peak",
+    found["peak_memory_mb"],
+    16.0,
+    rel=0.01,
+    mistakes={"parameters are missing": 12.0, "the input counts": 24.0},
+)
+expect("efficiency", found["memory_efficiency"], 9 / 16, rel=0.01)
+expect("one pass, of this shape", model.shapes, [(2048, 1024)])
+mlp = nn.Sequential(nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 512))
+found = measure_memory(mlp, (1024, 512))
+expect("ReLU's result, and the output", found["activation_memory_mb"], 10.0, rel=0.01)
+### BEGIN HIDDEN TESTS
+parameters = (2 * 512 * 2048 + 2048 + 512) * 4 / 1024**2
+expect("both of ReLU's sides at once", found["peak_memory_mb"] - parameters, 16.0, rel=0.01)
+greedy = doubles.Allocating(parameters_mb=1, graph_mb=11, output_mb=6, scratch_mb=0)
+expect(
+    "no scratch",
+    measure_memory(greedy, (1024, 1024)),
+    {
+        "parameter_memory_mb": 1.0,
+        "activation_memory_mb": 17.0,
+        "peak_memory_mb": 18.0,
+        "memory_efficiency": 1.0,
+    },
+    rel=0.01,
+)
+wide = nn.Sequential(nn.Linear(1024, 64), nn.Linear(64, 4096))
+found = measure_memory(wide, (512, 1024))
+expect("a batch of 512", found["activation_memory_mb"], 8.125, rel=0.01)
+expect(
+    "of a batch of 1,024",
+    measure_memory(wide, (1024, 1024))["activation_memory_mb"],
+    16.25,
+    rel=0.01,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_measure_memory_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+tracemalloc.start()
+ballast = np.empty(40 * MB, np.uint8)
+del ballast
+model = doubles.Allocating(parameters_mb=2, graph_mb=4, output_mb=3, scratch_mb=5)
+found = measure_memory(model, (256, 256))
+tracing = tracemalloc.is_tracing()
+tracemalloc.stop()
+expect("not what was before", found["peak_memory_mb"], 14.0, rel=0.01)
+expect("tracing that was on stays on", tracing, True)
+expect_raises("no model", lambda: measure_memory((3, 4), (3, 4)), ValueError)
+### BEGIN HIDDEN TESTS
+tokens = nn.Sequential(nn.Embedding(1000, 256), nn.Linear(256, 512))
+tokens.input_dtype, tokens.vocab_size = "int64", 1000
+found = measure_memory(tokens, (8, 512))
+expect("tokens", found["activation_memory_mb"], 12.0, rel=0.01)
+expect_raises("no shape", lambda: measure_memory(nn.Linear(4, 4), (2.5, 4)), ValueError)
+expect("and tracing is off", tracemalloc.is_tracing(), False)
+
+
+class Sum(nn.Module):
+    def __init__(self):
+        self.inner = nn.Linear(256, 1024)
+
+    def forward(self, x, y):
+        return {"sum": self.inner(x) + y, "tracing": tracemalloc.is_tracing()}
+
+
+found = measure_memory(Sum(), ((1024, 256), (1024, 1024)))
+expect("two inputs, a dict", found["activation_memory_mb"], 4.0, rel=0.01)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_measure", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+shown = {
+    "LeNet-5": (models.LeNet5(), (64, 1, 32, 32)),
+    "MLP": (models.MLP(784, 256, 10), (64, 784)),
+    "ResNet-18": (models.resnet18(), demo_size(full=(4, 3, 224, 224), small=(2, 3, 32, 32))),
+    "ViT-Ti/16": (models.vit_tiny16(), demo_size(full=(4, 3, 224, 224), small=(1, 3, 224, 224))),
+}
+rows = {name: measure_memory(*pair) for name, pair in tqdm(shown.items(), disable=None)}
+print(f"{'MB':<10}{'batch':>6}{'parameters':>12}{'activations':>13}{'peak':>8}{'efficiency':>12}")
+for name, row in rows.items():
+    numbers = [row[f"{part}_memory_mb"] for part in ("parameter", "activation", "peak")]
+    batch, efficiency = shown[name][1][0], row["memory_efficiency"]
+    print(f"{name:<10}{batch:>6}" + "{:>12.1f}{:>13.1f}{:>8.1f}".format(*numbers), end="")
+    print(f"{efficiency:>12.0%}")
+
+# %% [markdown]
+# What is left grows with the batch, parameters do not. A convolution copies the windows of its input into a matrix to multiply it fast: that goes again, and is why a peak is higher than what is left.
+#
+# ## 3 · What is kept for the way back
+#
+# The gradient of y = x Wᵀ with respect to W is made of x: so the layer must keep x until the backward pass comes. A ReLU must know where its result was 0, a softmax needs its result, a normalization its input and two numbers a row; a sum needs nothing. These are the *saved activations*: not what the layers compute, but what their derivatives will read.
+#
+# ![A row of five operations: Linear, ReLU, Linear, addition, softmax. Arrows go down from what is kept to a shelf: the input, ReLU's result, which the next Linear keeps too, the softmax's result. Nothing for the addition, and nothing of the first Linear's result.](kept.png)
+#
+# `proflab.saved_tensors(pack, unpack)` shows each tensor as it is put on the shelf. Several may look at the same memory, one keeping what another one made, or a part of it: `t.storage` is a token for the memory behind `t`, equal for all that share it, and `t.storage.nbytes` is its size.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_saved", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+layers = [nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 8), nn.Softmax(-1)]
+x, told = Tensor.meta((32, 16)), {}
+
+
+def tell(tensor):
+    number = told.setdefault(tensor.storage, len(told))
+    print(f"    {str(tensor.shape):<10}{tensor.nbytes:>7,} bytes, storage {number}")
+    return tensor
+
+
+with proflab.saved_tensors(tell, lambda tensor: tensor):
+    for layer in layers:
+        print(layer)
+        x = layer(x)
+
+# %% [markdown]
+# Which of these are activations? The first is the input, which is there anyway. The third is shared with the second, the fourth is a parameter. 8,192 and 1,024 bytes are left.
+#
+# On meta tensors all this holds without any data: what would be kept can be counted for a model that would never fit.
+#
+# **Predict.** ResNet-18 has 44.6 MB of parameters. How many MB does it keep for a batch of 8 images of 224 × 224: 4, 16, 160? Is most of it in its first layers, or in its last? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "saved_activations", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def saved_activations(model, input_shape):
+    """The bytes that a forward pass keeps for the backward pass.
+
+    model: a Module, with data or on meta, or anything else that can be called; in the mode (train
+        or eval) that it is in. input_shape: batch first, counted in full.
+    Counted is each storage once, and as a whole, also where only a part of it is looked at; but no
+    storage of the inputs, and none of the parameters and buffers that the model has.
+    Returns an int. Runs on meta inputs (lesson 02's meta_inputs, per_sample=False), so that
+    nothing is computed. Raises ValueError for what cannot be called, and for what is no shape.
+    """
+    ### BEGIN SOLUTION
+    inputs = meta_inputs(model, input_shape, per_sample=False)
+    known = {tensor.storage for tensor in inputs}
+    for tensors in ("parameters", "buffers"):
+        known |= {tensor.storage for tensor in getattr(model, tensors, list)()}
+    kept = set()
+
+    def pack(tensor):
+        kept.add(tensor.storage)
+        return tensor
+
+    with proflab.saved_tensors(pack, lambda tensor: tensor):
+        model(*inputs)
+    return sum(storage.nbytes for storage in kept - known)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_saved_activations", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+pair = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 8))
+expect(
+    "what ReLU and Linear share",
+    saved_activations(pair, (32, 16)),
+    8_192,
+    mistakes={
+        "counted once for each that keeps it": 16_384,
+        "the input counts": 10_240,
+        "parameters count": 10_240,
+        "what is computed, not what is kept": 17_408,
+    },
+)
+expect("per batch", saved_activations(pair, (1, 16)), 256)
+expect("nothing", saved_activations(nn.Linear(16, 64), (32, 16)), 0)
+expect("LeNet-5, 8 images", saved_activations(models.LeNet5(), (8, 1, 32, 32)), 271_296)
+
+
+### BEGIN HIDDEN TESTS
+class Part(nn.Module):
+    def __init__(self):
+        self.wide, self.narrow = nn.Linear(4, 12), nn.Linear(4, 2)
+
+    def forward(self, x):
+        left, _, right = self.wide(x).chunk(3, -1)
+        return self.narrow((left * right)[:, 0]) + left.sum()
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        self.inner = nn.Linear(4, 4)
+        self.register_buffer("scale", proflab.ones(4))
+
+    def forward(self, x, y):
+        return proflab.relu(self.inner(x) * self.scale) * y
+
+
+expect("parts keep the whole", saved_activations(Part(), (5, 6, 4)), 1_440 + 480)
+expect("a buffer, and two inputs", saved_activations(Scaled(), ((7, 4), (7, 4))), 112)
+same = nn.Linear(8, 8)
+thrice = nn.Sequential(same, nn.Tanh(), same, nn.Tanh(), same)
+expect("one layer, three times", saved_activations(thrice, (10, 8)), 640)
+frozen = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))
+for layer in frozen[:4]:
+    for parameter in layer.parameters():
+        parameter.requires_grad = False
+expect("frozen but for the last", saved_activations(frozen, (10, 8)), 320)
+dropout = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Softmax(-1))
+both = [saved_activations(dropout.train(), (4, 8)), saved_activations(dropout.eval(), (4, 8))]
+expect("in training, and in eval", both, [160, 128])
+expect("a function", saved_activations(lambda x: same(x.exp()).exp(), (3, 8)), 192)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_saved_activations_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+with meta():
+    resnet18, small = models.resnet18(), models.gpt2("small")
+expect("ResNet-18, 8 images", saved_activations(resnet18, (8, 3, 224, 224)), 161_420_800)
+expect("GPT-2 small, 8 × 128 tokens", saved_activations(small, (8, 128)), 686_171_136)
+large = nn.Sequential(nn.Linear(2048, 2048), nn.ReLU(), nn.Linear(2048, 2048))
+needed = doubles.traced_mb(saved_activations, large, (4096, 2048))
+expect_between("without data, MB needed to count 32 MB", needed, 0, 2)
+expect_raises("no model", lambda: saved_activations(3, (1, 4)), ValueError)
+### BEGIN HIDDEN TESTS
+with meta():
+    vit, xl = models.vit_tiny16(), models.gpt2("xl")
+expect("ViT-Ti/16, 8 images", saved_activations(vit, (8, 3, 224, 224)), 279_834_560)
+expect("GPT-2 XL, 1,024 tokens", saved_activations(xl, (1, 1024)), 10_130_571_264)
+expect("one image", saved_activations(resnet18, (1, 3, 224, 224)), 20_211_200)
+expect("the model stays as it is", [resnet18.training, resnet18.fc.weight.grad], [True, None])
+expect("nothing is left behind", len(autograd.packers), 0)
+broken = nn.Sequential(nn.Linear(4, 4), nn.Linear(5, 5))
+expect_raises("a model that does not fit", lambda: saved_activations(broken, (2, 4)), ValueError)
+expect("nor after an error", len(autograd.packers), 0)
+expect_raises("no shape", lambda: saved_activations(nn.Linear(4, 4), (-2, 4)), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Is it right? The file `saved.json`, beside this notebook, holds what torch 2.13.0 keeps for four models, counted by its own hooks in the same way. Where the two engines differ, the file says why, and by how much.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_reference", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+document = json.loads(Path("saved.json").read_text(encoding="utf-8"))
+with meta():
+    make = {"LeNet-5": models.LeNet5(), "ResNet-18": models.resnet18()}
+    make |= {"ViT-Ti/16": models.vit_tiny16(), "GPT-2 small": models.gpt2("small")}
+print(f"{'model':<13}{'input':<18}{'yours':>12}{'torch':>13}{'difference':>13}{'explained':>12}")
+for row in document["rows"]:
+    shape = tuple(row["input_shape"])
+    yours = saved_activations(make[row["model"]], shape)
+    explained = sum(d["bytes"] for d in document["differences"] if d["model"] == row["model"])
+    print(f"{row['model']:<13}{str(shape):<18}{yours:>12,}{row['bytes']:>13,}", end="")
+    print(f"{yours - row['bytes']:>13,}{-explained:>12,}")
+for difference in document["differences"]:
+    print(f"\n{difference['model']}, {difference['op']}: {difference['reason']}")
+
+# %% [markdown]
+# To the byte. Now look where they are. A model's parameters and its activations need not be in the same place.
+
+
+# %% nbgrader={"grade": false, "grade_id": "saved_by", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def saved_by(model, shape, part):
+    """Saved bytes by the part of the model that kept them first; `part` maps a module's path."""
+    inputs = meta_inputs(model, shape, per_sample=False)
+    seen = {t.storage for t in (*inputs, *model.parameters(), *model.buffers())}
+    found = {}
+
+    def pack(tensor):
+        if tensor.storage not in seen:
+            seen.add(tensor.storage)
+            name = part(dispatch.module_path())
+            found[name] = found.get(name, 0) + tensor.storage.nbytes
+        return tensor
+
+    # While a hook is on, proflab knows which module is being called.
+    with dispatch.hook(lambda call: call()), proflab.saved_tensors(pack, lambda tensor: tensor):
+        model(*inputs)
+    return found
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_stages", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+with meta():
+    resnet = models.resnet18()
+stages = ("layer1", "layer2", "layer3", "layer4")
+by_stage = saved_by(resnet, (8, 3, 224, 224), lambda path: path.split(".")[0])
+saved = {"first layers": sum(n for name, n in by_stage.items() if name not in (*stages, "fc"))}
+saved |= {stage: by_stage[stage] for stage in stages}
+weights = {"first layers": 0} | dict.fromkeys(stages, 0) | {"classifier": 0}
+for name, parameter in resnet.named_parameters():
+    stage = name.split(".")[0]
+    key = stage if stage in stages else "classifier" if stage == "fc" else "first layers"
+    weights[key] += parameter.nbytes
+pictures = {"parameters": weights, "saved, 8 images": saved}
+plot.shares(pictures, unit="bytes", title="ResNet-18", show=lambda n: f"{n / MB:.1f} MB")
+
+# %% [markdown]
+# The other way round: large images and few channels at the beginning, small images and many channels at the end. And in a Transformer? Each of its blocks is the same, but its parts do not grow alike.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_tokens", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def saved_parts(tokens):
+    with meta():
+        block = models.gpt2("small").blocks[0]
+    names = {"attn": "attention", "mlp": "feed-forward"}
+    return saved_by(block, (1, tokens, 768), lambda path: names.get(path.split(".")[0], "norms"))
+
+
+lengths = demo_size(full=[64, 128, 256, 512, 1024, 2048], small=[64, 1024])
+parts = {tokens: saved_parts(tokens) for tokens in lengths}
+lines = {
+    name: [(tokens, parts[tokens][name] / MB) for tokens in lengths]
+    for name in ("attention", "feed-forward", "norms")
+}
+plot.curves(lines, x="tokens", y="MB", log="xy", title="Kept by one block of GPT-2 small, one text")
+
+# %% [markdown]
+# The scores of attention are one number for each pair of tokens and each head: twice the tokens, four times the bytes. Lesson 02 found their FLOPs to be the smaller part; their memory is not. (Fused attention never writes them down. That is most of its point.)
+#
+# ## 4 · What training takes
+#
+# Training keeps, for each parameter that is trained, a gradient, and what its optimizer remembers: nothing for plain SGD, one number for SGD with momentum, two for Adam and AdamW, the running means of the gradient and of its square (Kingma and Ba 2015, algorithm 1). A frozen parameter has neither.
+#
+# **Predict.** GPT-2 small has 475 MB of parameters. How much does it take to train it with Adam, before the first activation? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "optimizer_memory_mb", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def optimizer_memory_mb(model, optimizer):
+    """The memory of an optimizer's state, in MB of 1024² bytes.
+
+    model: as for count_parameters (lesson 01). Only parameters that are trained have a state
+        (requires_grad), each once, at its own dtype.
+    optimizer: "sgd" (nothing), "momentum" (once the parameters), "adam" or "adamw" (twice).
+    Returns a float. Raises ValueError for another optimizer, and for what is no model.
+    """
+    ### BEGIN SOLUTION
+    copies = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
+    if optimizer not in copies:
+        raise ValueError(f"{optimizer!r} is none of {', '.join(copies)}")
+    if count_parameters(model, trainable_only=True) == 0:
+        return 0.0
+    trained = {id(p): p.nbytes for p in model.parameters() if p.requires_grad}
+    return copies[optimizer] * sum(trained.values()) / MB
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_optimizer_memory_mb", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+layer = nn.Linear(511, 1024)  # 512 × 1,024 parameters: 2 MB
+found = [optimizer_memory_mb(layer, name) for name in ("sgd", "momentum", "adam", "adamw")]
+expect("all four", found, [0.0, 2.0, 4.0, 4.0])
+half = nn.Sequential(nn.Linear(511, 1024), nn.Linear(1023, 256))
+half[0].weight.requires_grad = half[0].bias.requires_grad = False
+frozen = optimizer_memory_mb(half, "adam")
+expect("first layer frozen", frozen, 2.0, mistakes={"frozen parameters have a state": 6.0})
+expect_raises("no such optimizer", lambda: optimizer_memory_mb(layer, "adamax"), ValueError)
+### BEGIN HIDDEN TESTS
+shared = Tensor(np.zeros((256, 1024), np.float32), requires_grad=True)
+mixed = doubles.OnlyParameters(shared, Tensor(np.zeros(2**17), True, np.float64), shared)
+expect("each once, at its dtype", optimizer_memory_mb(mixed, "momentum"), 2.0)
+expect("twice", optimizer_memory_mb(mixed, "adamw"), 4.0)
+expect("a ReLU", optimizer_memory_mb(nn.ReLU(), "adam"), 0.0)
+expect("a bare Tensor", optimizer_memory_mb(Tensor([1.0, 2.0]), "momentum"), 0.0)
+with meta():
+    gpt2 = models.gpt2("medium")
+expect("GPT-2 medium", optimizer_memory_mb(gpt2, "adam"), 2 * 354_823_168 * 4 / 1024**2)
+expect_raises("sgd, of no model", lambda: optimizer_memory_mb(3, "sgd"), ValueError)
+expect_raises("none", lambda: optimizer_memory_mb(nn.ReLU(), None), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Believe it or look: after a step, an optimizer of proflab holds its state in `state`, a dict of arrays for each parameter.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_optimizers", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+model, x = models.LeNet5(), example_input(None, (4, 1, 32, 32))
+makers = {
+    "sgd": lambda p: optim.SGD(p),
+    "momentum": lambda p: optim.SGD(p, momentum=0.9),
+    "adam": lambda p: optim.Adam(p),
+    "adamw": lambda p: optim.AdamW(p),
+}
+print("LeNet-5      held, bytes   by the rule")
+for name, maker in makers.items():
+    optimizer = maker(model.parameters())
+    model(x).sum().backward()
+    optimizer.step()
+    arrays = [v for state in optimizer.state.values() for v in state.values()]
+    held = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+    print(f"{name:<10}{held:>14,}{optimizer_memory_mb(model, name) * MB:>14,.0f}")
+
+# %% [markdown]
+# Now add up. Parameters, gradients, state, and what a pass keeps: that is training, but for what comes and goes.
+#
+# **Predict.** From which batch on are ResNet-18's activations more than all the rest, with Adam? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "training_memory", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def training_memory(model, input_shape, optimizer, activation_mb=None):
+    """What training a model takes, by its parts.
+
+    model, input_shape: as for saved_activations; optimizer: as for optimizer_memory_mb.
+    activation_mb: the memory of the activations where it is known, at least 0; None: count it.
+        Where it is given, input_shape is not used.
+    Returns a dict of floats in MB of 1024² bytes: parameter_mb, gradient_mb (of what is trained),
+    optimizer_mb, activation_mb, and total_mb, their sum.
+    Raises ValueError as these two do, and for a negative activation_mb.
+    """
+    ### BEGIN SOLUTION
+    if activation_mb is None:
+        activation_mb = saved_activations(model, input_shape) / MB
+    if activation_mb < 0:
+        raise ValueError(f"activations cannot take {activation_mb} MB")
+    parts = {
+        "parameter_mb": parameter_memory_mb(model),
+        "gradient_mb": optimizer_memory_mb(model, "momentum"),  # a number for each, as here
+        "optimizer_mb": optimizer_memory_mb(model, optimizer),
+        "activation_mb": float(activation_mb),
+    }
+    return parts | {"total_mb": sum(parts.values())}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_training_memory", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+with meta():
+    small = models.gpt2("small")
+found = training_memory(small, (8, 128), "adam", activation_mb=200)
+expect(
+    "GPT-2 small, Adam, 200 MB",
+    found["total_mb"],
+    2098.80,
+    abs=0.01,
+    mistakes={
+        "gradients are missing": 1624.10,
+        "the optimizer's state counts once": 1624.10,
+        "in MB of 10⁶ bytes": 2191.04,
+    },
+)
+expect("its parameters", found["parameter_mb"], 124_439_808 * 4 / 1024**2)
+expect("its gradients", found["gradient_mb"], 124_439_808 * 4 / 1024**2)
+expect("its state", found["optimizer_mb"], 124_439_808 * 8 / 1024**2)
+counted = training_memory(small, (8, 128), "sgd")
+expect("counted activations", counted["activation_mb"], 686_171_136 / 1024**2)
+expect_raises("no such optimizer", lambda: training_memory(small, (1, 8), "lion", 0), ValueError)
+### BEGIN HIDDEN TESTS
+resnet = models.resnet18()
+part = 11_689_512 * 4 / 1024**2
+expect(
+    "ResNet-18, momentum",
+    training_memory(resnet, (8, 3, 224, 224), "momentum"),
+    {
+        "parameter_mb": 11_689_512 * 4 / 1024**2,
+        "gradient_mb": 11_689_512 * 4 / 1024**2,
+        "optimizer_mb": 11_689_512 * 4 / 1024**2,
+        "activation_mb": 161_420_800 / 1024**2,
+        "total_mb": (3 * 11_689_512 * 4 + 161_420_800) / 1024**2,
+    },
+)
+expect("GPT-2 small, SGD", counted["total_mb"], (2 * 124_439_808 * 4 + 686_171_136) / 1024**2)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_training_memory_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+layer = nn.Linear(511, 1024)
+found = training_memory(layer, (64, 511), "adamw", activation_mb=0)
+expect("without activations", found["activation_mb"], 0.0)
+expect("four times the parameters", found["total_mb"], 8.0)
+expect_raises("negative", lambda: training_memory(layer, (64, 511), "adam", -1), ValueError)
+### BEGIN HIDDEN TESTS
+tuned = nn.Sequential(nn.Linear(511, 1024), nn.ReLU(), nn.Linear(1024, 256, bias=False))
+tuned[0].weight.requires_grad = tuned[0].bias.requires_grad = False
+expect(
+    "only the last layer is trained",
+    training_memory(tuned, (1024, 511), "adam"),
+    {
+        "parameter_mb": 3.0,
+        "gradient_mb": 1.0,
+        "optimizer_mb": 2.0,
+        "activation_mb": 4.0,
+        "total_mb": 10.0,
+    },
+)
+bare = training_memory(tuned, None, "sgd", 0.5)
+expect("a shape that is not used", bare["total_mb"], 4.5)
+expect_raises("a shape that is none", lambda: training_memory(tuned, (0, 511), "sgd"), ValueError)
+expect_raises("a negative half", lambda: training_memory(tuned, (2, 511), "sgd", -0.5), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+with meta():
+    zoo = {
+        "LeNet-5, 64 images": (models.LeNet5(), (64, 1, 32, 32)),
+        "ResNet-18, 32 images": (models.resnet18(), (32, 3, 224, 224)),
+        "ViT-Ti/16, 32 images": (models.vit_tiny16(), (32, 3, 224, 224)),
+        "GPT-2 small, 8 × 128 tokens": (models.gpt2("small"), (8, 128)),
+        "GPT-2 XL, 1 × 128 tokens": (models.gpt2("xl"), (1, 128)),
+    }
+bars = {}
+for name, (model, shape) in zoo.items():
+    row = training_memory(model, shape, "adam")
+    parts = ("parameters", "gradients", "optimizer's state", "activations")
+    bars[name] = dict(zip(parts, list(row.values())[:4], strict=True))
+plot.shares(
+    bars, unit="MB of a training step with Adam", title="Where the bytes go",
+    show=lambda n: f"{n:,.0f} MB",
+)  # fmt: skip
+
+# %% [markdown]
+# The picture from the top. Of a small model on images nearly all are activations, and it is the batch that has to shrink. Of a large language model on few tokens nearly all are the four copies of its parameters, and no batch is small enough: 16 bytes a parameter, of which the weights are 4.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_batch", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+with meta():
+    resnet = models.resnet18()
+batches = demo_size(full=[1, 2, 4, 8, 16, 32, 64, 128, 256], small=[1, 256])
+totals = {"activations": [], "all the rest, with Adam": []}
+for batch in batches:
+    row = training_memory(resnet, (batch, 3, 224, 224), "adam")
+    totals["activations"].append((batch, row["activation_mb"]))
+    rest = row["total_mb"] - row["activation_mb"]
+    totals["all the rest, with Adam"].append((batch, rest))
+plot.curves(totals, x="images in a batch", y="MB", log="xy", title="Training ResNet-18")
+
+# %% [markdown]
+# A sum of parts is a claim, too. So watch a real step, with a hook that reads the meter after each operation: two steps of ResNet-18 with Adam, the model built while the meter runs.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def two_steps(batch, size):
+    """The traced MB after each operation of two training steps, and where each phase ends."""
+    readings, ends = [], []
+
+    def read(call):
+        result = call()
+        readings.append(tracemalloc.get_traced_memory()[0] / MB)
+        return result
+
+    with MemoryTracker() as tracker, dispatch.hook(read):
+        model = models.resnet18()
+        optimizer = optim.Adam(model.parameters())
+        x = example_input(model, (batch, 3, size, size))
+        for step in (1, 2):
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).mean()
+            ends.append((f"forward {step}", len(readings)))
+            loss.backward()
+            ends.append((f"backward {step}", len(readings)))
+            del loss
+            optimizer.step()
+            readings += 12 * [tracemalloc.get_traced_memory()[0] / MB]  # no op, but it takes time
+            ends.append((f"Adam {step}", len(readings)))
+    return readings, ends, training_memory(model, x, "adam"), tracker.peak_mb
+
+
+readings, ends, claim, peak = two_steps(*demo_size(full=(32, 64), small=(2, 32)))
+print(f"sum of the parts {claim['total_mb']:.0f} MB, peak of the second step {peak:.0f} MB")
+plot.timeline(readings, ends, unit="MB", title="Two training steps of ResNet-18, op by op")
+
+# %% [markdown]
+# Forward climbs, backward comes down again while the gradients arrive, and the first step of Adam puts its state on top, where it stays: the second step starts higher. The peak is above the sum of the parts by what comes and goes: a gradient of an activation, a window matrix, Adam's intermediate results.
+#
+# ## 5 · What the system sees
+#
+# The operating system knows nothing of arrays. It counts *pages* of memory that a process has touched and that lie in RAM: its resident set size, RSS. That is the number that ends a process when there is no more. It includes Python itself, libraries, and what numpy has asked for but tracemalloc does not see; it leaves out what was asked for and never touched; and it seldom comes down at once, for freed memory is kept for the next time. So it is less exact than the meter, and more real.
+#
+# `psutil.Process().memory_info().rss` is its number of bytes, for this process.
+#
+# **Predict.** `np.empty` of 100 MB: how much does RSS grow? How much, once it is filled? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "MemoryProfiler", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class MemoryProfiler:
+    """The resident memory of this process at moments with a name.
+
+    >>> profiler = MemoryProfiler()
+    >>> profiler.snapshot("baseline")
+    >>> rows = profiler.report()
+    """
+
+    def __init__(self):
+        self.snapshots = []
+
+    def snapshot(self, label):
+        """Note this process's resident memory now, by psutil's memory_info().rss.
+
+        label: a string that is not empty; the same one may come again. Raises ValueError for "".
+        """
+        ### BEGIN SOLUTION
+        if not label:
+            raise ValueError("a snapshot needs a label")
+        self.snapshots.append((label, psutil.Process().memory_info().rss / MB))
+        ### END SOLUTION
+
+    def report(self):
+        """What was noted: a row for each snapshot, in order.
+
+        Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes), delta_mb (float, over the
+        snapshot before it; 0.0 for the first). Prints a line for each that has the label, and
+        both numbers with one decimal; what else it prints is open. May be asked for again.
+        Raises ValueError where there is no snapshot.
+        """
+        ### BEGIN SOLUTION
+        if not self.snapshots:
+            raise ValueError("there is no snapshot to report")
+        rows, before = [], self.snapshots[0][1]
+        for label, rss in self.snapshots:
+            rows.append({"label": label, "rss_mb": rss, "delta_mb": rss - before})
+            before = rss
+            print(f"{label:<16}{rss:>10.1f} MB {rows[-1]['delta_mb']:>+10.1f}")
+        return rows
+        ### END SOLUTION
+
+
+# %% [markdown]
+# A test cannot know your computer's memory, so it scripts it: inside `resident.run(…)`, psutil says that this process has `resident.mb`.
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_MemoryProfiler", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+def step(profiler, resident, script):
+    for label, mb in script.items():
+        resident.mb = mb
+        profiler.snapshot(label)
+
+
+profiler, resident = MemoryProfiler(), doubles.Resident(mb=1)
+script = {"baseline": 110.5, "after_forward": 150.25, "after_backward": 130.0}
+resident.run(step, profiler, resident, script)
+rows = profiler.report()
+expect(
+    "two of three rows",
+    rows[:2],
+    [
+        {"label": "baseline", "rss_mb": 110.5, "delta_mb": 0.0},
+        {"label": "after_forward", "rss_mb": 150.25, "delta_mb": 39.75},
+    ],
+    mistakes={
+        "over the first snapshot": [
+            {"label": "baseline", "rss_mb": 110.5, "delta_mb": 0.0},
+            {"label": "after_forward", "rss_mb": 150.25, "delta_mb": 39.75},
+        ]
+    },
+)
+expect("less than before", rows[2]["delta_mb"], -20.25, mistakes={"over the first snapshot": 19.5})
+expect_raises("nothing was noted", lambda: MemoryProfiler().report(), ValueError)
+### BEGIN HIDDEN TESTS
+other, again = MemoryProfiler(), doubles.Resident(mb=700.0)
+again.run(other.snapshot, "start")
+again.mb = 2048.5
+again.run(other.snapshot, "start")
+again.run(other.snapshot, "end")
+again.mb = 30.0
+again.run(other.snapshot, "end")
+rows = other.report()
+expect("labels twice", [row["label"] for row in rows], ["start", "start", "end", "end"])
+expect("large and small", [row["rss_mb"] for row in rows], [700.0, 2048.5, 2048.5, 30.0])
+expect("up and down", [row["delta_mb"] for row in rows], [0.0, 1348.5, 0.0, -2018.5])
+resident.mb = 99.0
+resident.run(profiler.snapshot, "later")
+expect("two profilers, and later", [len(other.report()), len(profiler.report())], [4, 4])
+expect("goes on", profiler.report()[3], {"label": "later", "rss_mb": 99.0, "delta_mb": -31.0})
+expect_raises("no label", lambda: profiler.snapshot(""), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_MemoryProfiler_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+profiler, resident = MemoryProfiler(), doubles.Resident(mb=200.0)
+resident.run(profiler.snapshot, "before")
+resident.mb = 260.5
+resident.run(profiler.snapshot, "after")
+printed = doubles.printed(profiler.report)
+lines = [[line for line in printed if label in line] for label in ("before", "after")]
+expect("a line for each", [len(line) for line in lines], [1, 1])
+expect("its two numbers", ["260.5" in lines[1][0], "60.5" in lines[1][0]], [True, True])
+### BEGIN HIDDEN TESTS
+resident.mb = 1231.0
+resident.run(profiler.snapshot, "weights loaded")
+text = doubles.printed(profiler.report)
+numbers = [(str(n) in line) for line in text if "weights loaded" in line for n in (1231.0, 970.5)]
+expect("a third", numbers, [True, True])
+labels = ("before", "after", "weights loaded")
+places = [n for label in labels for n, line in enumerate(text) if label in line]
+expect("in order", places == sorted(places) and len(places) == 3, True)
+first = [line for line in text if "before" in line][0]
+expect("the first", ["200.0" in first, "0.0" in first.replace("200.0", "")], [True, True])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_promise", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+gc.collect()
+profiler = MemoryProfiler()
+profiler.snapshot("before")
+with MemoryTracker() as tracker:
+    promised = np.empty(demo_size(full=200, small=20) * MB, np.uint8)
+    profiler.snapshot("asked for")
+    promised[:] = 1
+    profiler.snapshot("filled")
+    asked = tracemalloc.get_traced_memory()[0] / MB
+    del promised
+    profiler.snapshot("freed")
+rows = profiler.report()
+print(f"tracemalloc counted {asked:.1f} MB as soon as they were asked for")
+plot.bars(rows, "rss_mb", name="label", unit="MB of RSS", show="{:.0f}".format, title="A promise")
+
+# %% [markdown]
+# A page is given when it is first written to. Large blocks go back to the system at once when they are freed; small ones seldom do. Now the moments of a training step.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_profiler", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def profiled_step(model, x, optimizer):
+    profiler = MemoryProfiler()
+    profiler.snapshot("baseline")
+    loss = (model(x) ** 2).mean()
+    profiler.snapshot("after_forward")
+    loss.backward()
+    profiler.snapshot("after_backward")
+    optimizer.step()
+    profiler.snapshot("after_optimizer")
+    return profiler.report()
+
+
+model = models.resnet18()
+x = example_input(model, demo_size(full=(16, 3, 128, 128), small=(2, 3, 32, 32)))
+rows = profiled_step(model, x, optim.Adam(model.parameters()))
+plot.bars(rows, "rss_mb", name="label", unit="MB of RSS", show="{:.0f}".format, title="A step")
+
+# %% [markdown]
+# Compare with the curve in section 4. The system sees forward, and it sees Adam's state. What backward gave back, Python kept.
+#
+# ## 6 · What grows
+#
+# A leak, in Python, is a thing that somebody still holds. The classic of training: `losses.append(loss)` holds each loss, and through it the graph, and through that all that was kept for backward. Nothing fails at first. After some hours the process is killed, and its last line of output has nothing to do with it.
+#
+# A leak is found by comparing: what is allocated now that was not allocated some steps ago, and which code asked for it? `tracemalloc.take_snapshot()` returns all blocks with the call stacks that allocated them, as deep as `frames` said at the start. `later.compare_to(earlier, "traceback")` yields rows with `size_diff`, a number of bytes, and `traceback`, its frames from the outermost to the innermost. The innermost frame is often in a library; `own_function` finds the one that is yours.
+#
+# **Predict.** A step allocates 100 MB and frees them, replaces 50 MB by other 50 MB, and adds 1 MB to a list. Which of the three is a leak, and which has the largest numbers in a snapshot? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "own_function", "locked": true, "schema_version": 3, "solution": false, "task": false}
+LIBRARIES = tuple(str(Path(module.__file__).parent) + os.sep for module in (os, np, proflab))
+
+
+def own_function(traceback):
+    """The name of the innermost function on a traceback that is not in a library, or None."""
+    for frame in reversed(traceback):
+        if not frame.filename.startswith((*LIBRARIES, "<frozen")):
+            return function_at(frame.filename, frame.lineno)
+    return None
+
+
+@functools.cache
+def function_at(filename, line):
+    """The name of the function that has this line of this file, the innermost one."""
+    functions = (f for f in gc.get_objects() if type(f) is FunctionType)
+    codes = {f.__code__ for f in functions if f.__code__.co_filename == filename}
+    around = [c for c in codes if c.co_firstlineno <= line <= max(n or 0 for *_, n in c.co_lines())]
+    named = [c for c in around if not c.co_name.startswith("<")]
+    return max(named, key=lambda code: code.co_firstlineno).co_name if named else "<module>"
+
+
+# %% nbgrader={"grade": false, "grade_id": "find_leak", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def find_leak(step, steps):
+    """What a step leaves behind, each time it runs, and who allocates it.
+
+    step: a function without arguments. It is called once for what only the first call makes and
+        keeps (a cache, an optimizer's state), then `steps` times, which are compared.
+    steps: int, at least 1.
+    Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
+    steps (what a step replaces or frees is no growth); and function, the name of the function
+    (see own_function) that allocated most of what has grown, on whatever lines; None where steps
+    leave less than 1,024 bytes each.
+    Tracing is off afterwards if it was off before, also where step raises. Raises ValueError for
+    steps below 1.
+    """
+    ### BEGIN SOLUTION
+    if steps < 1:
+        raise ValueError(f"a leak shows over at least one step, not over {steps}")
+    with MemoryTracker(frames=25):
+        step()  # traced, so that what it allocates and a later step replaces is no growth
+        before = tracemalloc.take_snapshot()
+        for _ in range(steps):
+            step()
+        rows = tracemalloc.take_snapshot().compare_to(before, "traceback")
+    grown = Counter()
+    for row in rows:
+        if row.size_diff:
+            grown[own_function(row.traceback)] += row.size_diff
+    bytes_per_step = sum(grown.values()) / steps
+    leaks = bytes_per_step >= 1024
+    return {
+        "bytes_per_step": bytes_per_step,
+        "function": grown.most_common(1)[0][0] if leaks else None,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_find_leak", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+step = doubles.LeakyStep(freed={"augment": 8}, kept={"log": 0.25, "remember": 1})
+found = find_leak(step, 5)
+expect("who", found["function"], "remember", mistakes={"it frees what it allocates": "augment"})
+expect(
+    "how much, a step",
+    found["bytes_per_step"],
+    1.25 * 1024**2,
+    rel=0.01,
+    mistakes={"all steps together": 6.25 * 1024**2, "six steps in five": 1.5 * 1024**2},
+)
+expect("one step first", step.calls, 6)
+clean = find_leak(doubles.LeakyStep(freed={"augment": 8}, once={"cache": 4}), 5)
+expect("no leak", clean["function"], None)
+expect_between("next to nothing", clean["bytes_per_step"], -1024, 1024)
+expect_raises("no steps", lambda: find_leak(step, 0), ValueError)
+### BEGIN HIDDEN TESTS
+busy = doubles.LeakyStep(replaced={"prepare": 30}, once={"warm_up": 20}, kept={"keep_history": 2})
+found = find_leak(busy, 4)
+expect("beside what is replaced, who", found["function"], "keep_history")
+expect("how much", found["bytes_per_step"], 2 * 1024**2, rel=0.01)
+library = doubles.LeakyStep(kept={"note": 0.5}, through_numpy={"collect": 1.5}, freed={"work": 9})
+found = find_leak(library, 6)
+expect("through a library, who", found["function"], "collect")
+expect("both", found["bytes_per_step"], 2 * 1024**2, rel=0.01)
+lines = doubles.LeakyStep(kept={"single": 1.25}, kept_by_halves={"double": 2})
+expect("on two lines, who", find_leak(lines, 3)["function"], "double")
+growing = find_leak(doubles.LeakyStep(replaced={"buffer": 16}), 8)
+expect("only replaced", growing["function"], None)
+expect_between("hardly anything", growing["bytes_per_step"], -1024, 1024)
+small = find_leak(doubles.LeakyStep(kept={"trickle": 0.01}), 10)
+expect("a small one", small["function"], "trickle")
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_find_leak_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect(
+    "tracing is off",
+    [find_leak(lambda: None, 4)["function"], tracemalloc.is_tracing()],
+    [None, False],
+)
+failing = doubles.LeakyStep(fails_at=3, kept={"remember": 1})
+expect_raises("a step that raises", lambda: find_leak(failing, 5), KeyError)
+expect("and tracing is off", [failing.calls, tracemalloc.is_tracing()], [3, False])
+### BEGIN HIDDEN TESTS
+network = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 64))
+data = Tensor(np.zeros((2048, 256), np.float32))
+found = find_leak(doubles.holding("evaluate", network, data), 4)
+expect("a graph that is held, who", found["function"], "evaluate")
+expect("ReLU's result and the output", found["bytes_per_step"], 4.5 * 1024**2, rel=0.01)
+expect_raises("negative steps", lambda: find_leak(failing, -2), ValueError)
+with MemoryTracker() as tracker:
+    find_leak(doubles.LeakyStep(freed={"work": 6}), 2)
+expect("inside a tracker", tracker.peak_mb, 6.0, rel=0.02)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_leak", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+model, x = models.LeNet5(), example_input(None, (16, 1, 32, 32))
+optimizer = optim.Adam(model.parameters())
+losses = []
+
+
+def train():
+    optimizer.zero_grad()
+    loss = (model(x) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.item())
+
+
+def validate():
+    losses.append((model(x) ** 2).mean())
+
+
+def validate_without_graph():
+    with proflab.no_grad():
+        losses.append((model(x) ** 2).mean())
+
+
+def validate_for_the_number():
+    losses.append((model(x) ** 2).mean().item())
+
+
+for step in (train, validate, validate_without_graph, validate_for_the_number):
+    found = find_leak(step, demo_size(full=20, small=3))
+    leak = f"{found['bytes_per_step'] / 1024:,.0f} KB a step" if found["function"] else "no leak"
+    print(f"{step.__name__:<26}{leak:<20}{found['function'] or ''}")
+
+# %% [markdown]
+# The graph of each validation is held by its loss. A number, or `no_grad`, holds nothing.
+#
+# ## 7 · Work for memory
+#
+# What is kept can be computed again. *Checkpointing* (Chen et al. 2016) keeps only a few tensors of the forward pass; where backward needs what is between two of them, it runs that part of the model once more, from the last tensor that was kept.
+#
+# ![Eight layers in a row, twice. Above, what each of them keeps is on the shelf. Below, in two segments of four, only the input of the second segment is, which is being run again, so that what its four layers keep is on the shelf for a while.](segments.png)
+#
+# The step first: the gradients of a piece, from its input alone. `autograd.grad(y, tensors, grad)` returns the gradients of `tensors`, which require them, where `grad` is that of y. In a backward pass nothing is recorded, unless `with proflab.enable_grad():` says so.
+
+
+# %% nbgrader={"grade": false, "grade_id": "recomputed_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def recomputed_gradients(run, x, parameters, grad):
+    """The gradients of a piece of a model, which is run for that once more.
+
+    run: a function of x, the piece. x: its input, a leaf. parameters: the tensors, each once, that
+        it uses and that may require a gradient. grad: the gradient of run(x), a Tensor.
+    Returns a list of Tensors: the gradient of x, and those of the parameters, in order; None for
+    each that requires none or that run does not use. Every `.grad` stays as it is. Works also
+    where no graph is being recorded, as in a backward pass.
+    """
+    ### BEGIN SOLUTION
+    tensors = [x, *parameters]
+    wanted = [tensor for tensor in tensors if tensor.requires_grad]
+    if not wanted:
+        return [None] * len(tensors)
+    with proflab.enable_grad():
+        y = run(x)
+    found = iter(autograd.grad(y, wanted, grad))
+    return [next(found) if tensor.requires_grad else None for tensor in tensors]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_recomputed_gradients", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+a, w = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 5.0], requires_grad=True)
+with proflab.no_grad():
+    found = recomputed_gradients(lambda x: x * x * w, a, [w], Tensor([1.0, 10.0]))
+expect("of x, and of w", [g.tolist() for g in found], [[6.0, 200.0], [1.0, 40.0]])
+expect("no .grad is left", [a.grad is None, w.grad is None], [True, True])
+### BEGIN HIDDEN TESTS
+data, fixed = Tensor([2.0, 4.0]), Tensor([7.0, 7.0])
+unused = Tensor([1.0], requires_grad=True)
+w.grad = Tensor([0.5, 0.5])
+found = recomputed_gradients(lambda x: (x * w + fixed).sum(), data, [fixed, w, unused], Tensor(3.0))
+expect(
+    "some of them", [g if g is None else g.tolist() for g in found], [None, None, [6.0, 12.0], None]
+)
+expect("a .grad stays", w.grad.tolist(), [0.5, 0.5])
+expect(
+    "nothing to do", recomputed_gradients(lambda x: x + fixed, data, [fixed], data), [None, None]
+)
+counted = []
+recomputed_gradients(lambda x: counted.append(1) or x * w, a, [w], Tensor([1.0, 1.0]))
+expect("run once", len(counted), 1)
+expect("and what it was", [a.requires_grad, proflab.is_grad_enabled()], [True, True])
+### END HIDDEN TESTS
+
+# %% [markdown]
+# A `Function` is an operation with a backward of one's own (see `proflab.Function`). This one keeps its input, and asks your function for the gradients.
+
+
+# %% nbgrader={"grade": false, "grade_id": "Recompute", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Recompute(Function):
+    """Recompute.apply(run, x, *parameters) is run(x), of which only x is kept."""
+
+    @staticmethod
+    def forward(ctx, run, x, *parameters):
+        ctx.run, ctx.parameters = run, parameters
+        ctx.save_for_backward(x)
+        return run(x)  # nothing of it is recorded
+
+    @staticmethod
+    def backward(ctx, grad):
+        (kept,) = ctx.saved_tensors
+        x = kept.detach().requires_grad_(ctx.needs_input_grad[1])
+        return None, *recomputed_gradients(ctx.run, x, ctx.parameters, grad)
+
+
+# %% [markdown]
+# **Predict.** Of 16 equal layers, in segments of 4: how many times as many tensors are kept without checkpoints as with? What does a training step cost, in forward passes? And which segments, of 1, 4 or 16 layers, need the least at the peak? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "checkpointed", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def checkpointed(layers, every):
+    """A function that computes what the layers compute, one after another, with less memory.
+
+    layers: a list of Modules that draw no random numbers.
+    every: int, at least 1: so many layers make a segment; the last one may be shorter.
+    Returns a function of one tensor. Of each segment only its input is kept for the backward pass,
+    which runs each segment once more. Gradients are those that the layers give without it, of
+    what requires one: parameters, and the input. (So each segment's parameters go to Recompute.)
+    Raises ValueError where there are no layers, and for `every` below 1.
+    """
+    ### BEGIN SOLUTION
+    if every < 1 or not len(layers):
+        raise ValueError(f"{len(layers)} layers cannot be run {every} at a time")
+    segments = [nn.Sequential(*layers[i : i + every]) for i in range(0, len(layers), every)]
+
+    def run(x):
+        for segment in segments:
+            x = Recompute.apply(segment, x, *segment.parameters())
+        return x
+
+    return run
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": false, "grade_id": "Checkpointed", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Checkpointed(nn.Module):
+    """Layers as a model with checkpoints."""
+
+    def __init__(self, layers, every):
+        self.layers = nn.ModuleList(layers)
+        self.run = checkpointed(list(self.layers), every)
+
+    def forward(self, x):
+        return self.run(x)
+
+
+# %% nbgrader={"grade": false, "grade_id": "gradients", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def gradients(function, x, parameters):
+    for tensor in (x, *parameters):
+        tensor.grad = None
+    (function(x) ** 2).sum().backward()
+    return [None if t.grad is None else t.grad.numpy().copy() for t in (x, *parameters)]
+
+
+def furthest(layers, every, x):
+    """The largest difference between gradients, of the input too, with and without checkpoints."""
+    plain, run = nn.Sequential(*layers), checkpointed(layers, every)
+    parameters = [p for p in plain.parameters() if p.requires_grad]
+    pairs = zip(gradients(plain, x, parameters), gradients(run, x, parameters), strict=True)
+    return max(0.0 if a is None and b is None else float(np.abs(a - b).max()) for a, b in pairs)
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_checkpointed", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+layers = [nn.Sequential(nn.Linear(256, 256), nn.Tanh()) for _ in range(8)]
+shape, rows = (1024, 256), Tensor(np.random.default_rng(1).standard_normal((32, 256)))
+expect("gradients, in fours", furthest(layers, 4, rows), 0.0, abs=1e-5)
+both = [nn.Sequential(*layers), Checkpointed(layers, 4)]
+expect("saved", [saved_activations(model, shape) for model in both], [8 * 2**20, 2**20])
+costs = [training_flops(model, shape, input_grad=True) for model in both]
+expect("3 and 4 forward passes", [cost / (8 * 131_072) for cost in costs], [3.0, 4.0])
+expect_raises("no layers", lambda: checkpointed([], 2), ValueError)
+### BEGIN HIDDEN TESTS
+rows.requires_grad = True
+found = [furthest(layers, every, rows) for every in (1, 3, 8, 20)]
+expect("of an input that requires one, too", found, [0.0, 0.0, 0.0, 0.0], abs=1e-5)
+counts = [saved_activations(Checkpointed(layers, every), shape) for every in (1, 3, 8, 20)]
+expect("saved in ones, threes, eights", counts, [7 * 2**20, 2 * 2**20, 0, 0])
+held = measure_memory(Checkpointed(layers, 2), shape)["activation_memory_mb"]
+expect("MB held, the output too", held, 4.0, rel=0.01)
+narrow = [nn.Linear(64, 32), nn.Linear(32, 16), nn.Linear(16, 8), nn.Linear(8, 4), nn.Linear(4, 2)]
+counts = [saved_activations(Checkpointed(narrow, every), (10, 64)) for every in (1, 2, 4)]
+expect("sizes that differ", counts, [2_400, 800, 160])
+expect("their work", training_flops(Checkpointed(narrow, 2), (10, 64), True), 4 * 5_456)
+expect_raises("every 0", lambda: checkpointed(layers, 0), ValueError)
+expect_raises("every negative", lambda: checkpointed(layers, -3), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_checkpointed_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+tokens = [nn.Embedding(50, 16), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 4)]
+run, ids = checkpointed(tokens, 2), Tensor(np.arange(12).reshape(3, 4))
+(run(ids) ** 2).sum().backward()
+found = [bool(np.abs(tokens[n].weight.grad.numpy()).sum() > 0) for n in (0, 1, 3)]
+expect("tokens: all have gradients", found, [True, True, True])
+with proflab.no_grad():
+    recorded = run(ids).requires_grad
+expect("under no_grad", recorded, False)
+### BEGIN HIDDEN TESTS
+shared = nn.Linear(6, 6)
+tied = [shared, nn.Tanh(), nn.Linear(6, 6), shared, nn.Sigmoid(), shared]
+data = Tensor(np.random.default_rng(2).standard_normal((5, 6)))
+found = [furthest(tied, every, data) for every in (1, 2, 4, 5)]
+expect("a layer in several segments", found, [0.0, 0.0, 0.0, 0.0], abs=1e-5)
+tied[2].weight.requires_grad, tied[2].weight.grad = False, None
+expect("a frozen weight", furthest(tied, 2, data), 0.0, abs=1e-5)
+expect("has no gradient", tied[2].weight.grad is None, True)
+twice, other = checkpointed(tied, 3), Tensor(np.random.default_rng(3).standard_normal((5, 6)))
+plain = nn.Sequential(*tied)
+added = gradients(lambda x: plain(x) - plain(other), data, [shared.weight])[1]
+found = gradients(lambda x: twice(x) - twice(other), data, [shared.weight])[1]
+expect("two passes, one backward", float(np.abs(added - found).max()), 0.0, abs=1e-5)
+expect("the same output", float(np.abs((plain(data) - twice(data)).detach().numpy()).max()), 0.0)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_checkpointed", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def measured_step(model, x):
+    """MB held after the forward pass, and MB at the peak of the step."""
+    for parameter in model.parameters():
+        parameter.grad = None
+    with MemoryTracker() as tracker:
+        loss = (model(x) ** 2).mean()
+        held = tracemalloc.get_traced_memory()[0] / MB
+        loss.backward()
+    return held, tracker.peak_mb
+
+
+layers, width, tokens = demo_size(full=(16, 192, 128), small=(4, 48, 16))
+blocks = list(models.GPT2(16, 16, width, layers, 3).blocks)
+x = example_input(None, (4, tokens, width))
+lines = {"peak of the step": [], "held after forward": []}
+for every in tqdm(demo_size(full=[1, 2, 3, 4, 6, 8, 16], small=[1, 2, 4]), disable=None):
+    held, peak = measured_step(Checkpointed(blocks, every), x)
+    lines["held after forward"].append((every, held))
+    lines["peak of the step"].append((every, peak))
+held, peak = measured_step(nn.Sequential(*blocks), x)
+print(f"without checkpoints {held:.0f} MB are held after forward, {peak:.0f} MB at the peak")
+plot.curves(
+    lines, x="blocks in a segment", y="MB", title=f"{layers} Transformer blocks, checkpointed",
+    show="{:.0f}".format,
+)  # fmt: skip
+
+# %% [markdown]
+# Short segments keep many inputs; long ones have much to hold while they are run again. In between, near the root of the number of layers, is the least. The work is the same for all of them, one forward pass more: 4 instead of 3. Whoever has room for some, but not for all, checkpoints only a part of the model, and pays for that part.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_trade", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+layers, width, tokens = demo_size(full=(16, 192, 128), small=(4, 48, 16))
+blocks = list(models.GPT2(16, 16, width, layers, 3).blocks)
+shape, points = (4, tokens, width), []
+forward = training_flops(nn.Sequential(*blocks), shape, input_grad=True) / 3
+for part in demo_size(full=[0, 4, 8, 12, 16], small=[0, 2, 4]):
+    front = [Checkpointed(blocks[:part], 4)] if part else []
+    model = nn.Sequential(*front, *blocks[part:])
+    cost = training_flops(model, shape, input_grad=True) / forward
+    points.append((cost, saved_activations(model, shape) / MB))
+plot.curves(
+    {"none to all of the blocks": points}, x="FLOPs of a training step, in forward passes",
+    y="MB saved by forward", title="The trade", show="{:.0f}".format,
+)  # fmt: skip
+
+# %% [markdown]
+# ## Reflect
+#
+# Serving a model needs no gradients and no saved activations. What grows there is the *KV cache*: the keys and values of all tokens so far, which the next token will look at. Is it what the formula says, 2 · blocks · d · 4 bytes a token?
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_kv", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+def cached(size, prompt):
+    """Bytes of the storages behind a KV cache, after a prompt and after one token more."""
+    with meta():
+        model = models.gpt2(size)
+    cache, found = model.new_cache(), []
+    with proflab.no_grad():
+        for tokens in (prompt, 1):
+            model(Tensor.meta((1, tokens), np.int64), cache)
+            storages = {tensor.storage for block in cache for tensor in block.values()}
+            found.append(sum(storage.nbytes for storage in storages))
+    formula = 2 * len(cache) * model.wte.weight.shape[1] * 4 * (prompt + 1)
+    return [parameter_memory_mb(model), *(n / MB for n in (*found, formula))]
+
+
+print(f"{'MB':<14}{'parameters':>12}{'1,022 tokens':>14}{'one more':>12}{'by the formula':>16}")
+for size in ("small", "medium", "large", "xl"):
+    numbers = "{:>12,.1f}{:>14,.1f}{:>12,.1f}{:>16,.1f}".format(*cached(size, 1022))
+    print(f"GPT-2 {size:<8}{numbers}")
+
+# %% [markdown]
+# After the prompt the cache is half as large again as it should be: keys and values are views of one tensor that also holds the queries, and *a view keeps all of its storage alive*. When the next token's are joined to them they are copied, and the queries go. Such things are found by counting storages, never by adding up shapes.
+#
+# And here is a report: training GPT-2 small with Adam takes 2,184 MB, of which 200 are activations. Your function says 2,098.80. Who is wrong?
+
+
+# %% nbgrader={"grade": false, "grade_id": "reflect_training_mb", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded_to=1):
+    """The memory of training as a report may have calculated it, in MB of `unit` bytes.
+
+    parameters: int, at least 1; taken as its nearest multiple of rounded_to (int, at least 1):
+        with 10**6, 124,439,808 are 124 million. Each copy of a parameter has 4 bytes.
+    copies: int, at least 1: 4 for Adam (parameter, gradient, two of state).
+    activation_mb: at least 0, in the report's MB, added as it is. unit: int, at least 1.
+    Returns a float. Raises ValueError for an argument out of range.
+    """
+    ### BEGIN SOLUTION
+    if min(parameters, copies, unit, rounded_to) < 1 or activation_mb < 0:
+        raise ValueError("activation_mb must be at least 0, and all others at least 1")
+    taken = round(parameters / rounded_to) * rounded_to
+    return 4 * copies * taken / unit + activation_mb
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_training_mb", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+gpt2 = 124_439_808
+expect("as here", reflect_training_mb(gpt2, 4, 200), 2098.80, abs=0.005)
+expect("as in the report", reflect_training_mb(gpt2, 4, 200, 10**6, 10**6), 2184.0)
+expect_raises("no copies", lambda: reflect_training_mb(gpt2, 0, 200), ValueError)
+### BEGIN HIDDEN TESTS
+exact = reflect_training_mb(gpt2, 4, 200, unit=10**6)
+expect("exact, in 10⁶ bytes", exact, 2191.036928)
+rounded = reflect_training_mb(gpt2, 4, 200, rounded_to=10**6)
+expect("rounded, in 1024² bytes", rounded, 200 + 124 * 16 * 10**6 / 1024**2)
+expect("SGD, rounded up", reflect_training_mb(1_557_611_200, 2, 0, 10**9, 10**8), 12.8)
+expect("one parameter", reflect_training_mb(1, 3, 0.5, 12), 1.5)
+expect_raises("negative activations", lambda: reflect_training_mb(gpt2, 4, -1), ValueError)
+expect_raises("no parameters", lambda: reflect_training_mb(0, 4, 1), ValueError)
+expect_raises("no unit", lambda: reflect_training_mb(5, 4, 1, unit=0), ValueError)
+expect_raises("rounded to nothing", lambda: reflect_training_mb(5, 4, 1, 10, 0), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_units", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+print(f"{'GPT-2 small, Adam, activations 200':<36}{'10⁶ bytes':>12}{'1024² bytes':>14}")
+for name, rounded_to in {"124,439,808 parameters": 1, "124 million": 10**6}.items():
+    found = [reflect_training_mb(124_439_808, 4, 200, unit, rounded_to) for unit in (10**6, MB)]
+    print(f"{name:<36}{found[0]:>12,.2f}{found[1]:>14,.2f}")
+
+# %% [markdown]
+# Nobody is: 124 million, in MB of 10⁶ bytes. Rounding makes it smaller, the unit larger, and nothing in the report says so.
+#
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). The report goes on: "A batch of 8 texts of 128 tokens is in these 200 MB. With SGD instead of Adam, and checkpoints in place of activations, GPT-2 small can therefore be trained on a card of 1 GB."
+#
+# 1. What does a forward pass of GPT-2 small keep for such a batch, and which part of a block keeps most of it? Calculate both.
+# 2. With SGD, what is the sum in MB of 1024² bytes with all activations, and with one checkpoint before each block? What do the checkpoints cost?
+# 3. Does it fit? Name two things that a card or a process needs and that are in none of these sums, and say how you would measure them.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "essay_memory", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **Mark scheme.** TO BE WRITTEN
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Summary
+#
+# - A peak is what exists at the same time. Measure it with a meter that others may be using, too.
+# - Saved activations are what derivatives will read. Count storages, each once, without what is there anyway.
+# - Training takes four copies of the parameters with Adam, and activations that grow with the batch and, in attention, with the square of the text.
+# - The system counts something else: pages that were touched and not given back.
+# - A leak is what is left after each step. Compare two snapshots, and ask who allocated it.
+# - Memory can be bought with work: one forward pass more, for a fraction of the activations.
+#
+# **Next.** You can count what a model computes and what it keeps. Lesson 05 puts counter, clock and meter together into one profiler.

@@ -1,0 +1,175 @@
+"""Doubles for memory: a model of exactly so many bytes, a step that leaks, a scripted process.
+
+What they allocate is allocated, in blocks that are never touched: tracemalloc counts them in full,
+and no machine has to have them. Sizes are MB of 1024² bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import linecache
+import os
+import tracemalloc
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from proflab import Function, Tensor, nn
+
+MB = 1024**2
+
+
+def block(mb: float) -> np.ndarray:
+    """An array of so many MB of float32 whose elements are never looked at."""
+    return np.empty(int(mb * MB) // 4, np.float32)
+
+
+class _Keep(Function):
+    """Allocates three blocks: one for the graph, one for the output, one for a moment."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, graph: float, output: float, scratch: float):
+        ctx.save_for_backward(Tensor(block(graph)))
+        result = Tensor(block(output))
+        block(scratch)
+        return result
+
+
+class Allocating(nn.Module):
+    """A model of so many MB: its parameters, what a pass keeps for backward, its output, and what
+    it needs in passing beside these. `shapes` lists its inputs' shapes, one for each call.
+    """
+
+    def __init__(
+        self,
+        parameters_mb: float = 0.0,
+        graph_mb: float = 0.0,
+        output_mb: float = 0.0,
+        scratch_mb: float = 0.0,
+    ) -> None:
+        self.weight = nn.Parameter(Tensor(block(parameters_mb)))
+        self.sizes = graph_mb, output_mb, scratch_mb
+        self.shapes: list[tuple[int, ...]] = []
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The output; x is left alone."""
+        self.shapes.append(x.shape)
+        return _Keep.apply(x, self.weight, *self.sizes)
+
+
+_BODIES = {
+    "freed": "np.empty(size, np.uint8)",
+    "replaced": "kept['{name}'] = np.empty(size, np.uint8)",
+    "once": "kept['{name}'] = kept['{name}'] if '{name}' in kept else np.empty(size, np.uint8)",
+    "kept": "kept.setdefault('{name}', []).append(np.empty(size, np.uint8))",
+    "kept_by_halves": "kept.setdefault('{name}', []).append(np.empty(size // 2, np.uint8))\n"
+    "    kept['{name}'].append(np.empty(size // 2, np.uint8))",
+    "through_numpy": "kept.setdefault('{name}', []).append(np.full(size, 1, np.uint8))",
+}
+_numbers = itertools.count(1)
+
+
+class LeakyStep:
+    """A step that calls functions of the names given, each allocating so many MB at every call.
+
+    kept: what it allocates stays; kept_by_halves: on two lines; through_numpy: by Python
+    code of numpy. replaced: it stays until the next step. once: only the first call allocates, and
+    that stays. freed: it is gone when the function returns. `calls` counts the steps; that with the
+    number `fails_at` raises a KeyError after all functions have run.
+    """
+
+    def __init__(self, fails_at: int = 0, **functions: dict[str, float]) -> None:
+        self.calls, self.fails_at = 0, fails_at
+        self.kept: dict[str, Any] = {}
+        self.functions = [
+            (_function(name, kind), mb)
+            for kind, sizes in functions.items()
+            for name, mb in sizes.items()
+        ]
+
+    def __call__(self) -> None:
+        self.calls += 1
+        for function, mb in self.functions:
+            function(self.kept, int(mb * MB))
+        if self.calls == self.fails_at:
+            raise KeyError(f"step {self.calls}")
+
+
+def holding(name: str, function: Callable, *arguments: Any) -> Callable[[], None]:
+    """A step, a function of this name, that appends function(*arguments) to a list for good."""
+    text = f"def {name}():\n    results.append(function(*arguments))\n"
+    return _define(name, text, {"function": function, "arguments": arguments, "results": []})
+
+
+def _function(name: str, kind: str) -> Callable[[dict, int], None]:
+    text = f"def {name}(kept, size):\n    {_BODIES[kind].format(name=name)}\n"
+    return _define(name, text, {"np": np})
+
+
+def _define(name: str, text: str, scope: dict[str, Any]) -> Callable:
+    """A function made from text, in a file of its own that tracebacks can show."""
+    file = f"<step {next(_numbers)}, {name}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    exec(compile(text, file, "exec"), scope)
+    return scope[name]
+
+
+_Info = namedtuple("_Info", "rss vms shared text lib data dirty uss pss swap")
+
+
+class Resident:
+    """This process, with a resident memory of `mb`, in whatever way psutil is asked for it.
+
+    `resident.run(function, …)` calls it so; the function may set `resident.mb` meanwhile. Other
+    figures (vms, uss, …) are others, and other processes are what they are.
+    """
+
+    def __init__(self, mb: float) -> None:
+        self.mb = mb
+
+    def run(self, function: Callable, *arguments: Any, **options: Any) -> Any:
+        """What the function returns; psutil is as before afterwards."""
+        import psutil
+
+        # What every psutil.Process asks, also one that was made, or imported by name, before.
+        system = type(psutil.Process()._proc)
+        before = {name: getattr(system, name) for name in ("memory_info", "memory_full_info")}
+        try:
+            for name, real in before.items():
+                setattr(system, name, self._scripted(real))
+            return function(*arguments, **options)
+        finally:
+            for name, real in before.items():
+                setattr(system, name, real)
+
+    def _scripted(self, real: Callable) -> Callable:
+        def memory_info(process: Any) -> Any:
+            if process.pid != os.getpid():
+                return real(process)
+            size = int(self.mb * MB)
+            return _Info(size, 3 * size, size // 4, MB, 0, 2 * size, 0, size // 2, size // 2, 0)
+
+        return memory_info
+
+
+def printed(function: Callable, *arguments: Any) -> list[str]:
+    """The lines that a call prints."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        function(*arguments)
+    return text.getvalue().splitlines()
+
+
+def traced_mb(function: Callable, *arguments: Any) -> float:
+    """The most MB that a call has allocated at one time, by tracemalloc and nothing else."""
+    tracemalloc.stop()
+    tracemalloc.start()
+    try:
+        function(*arguments)
+        return tracemalloc.get_traced_memory()[1] / MB
+    finally:
+        tracemalloc.stop()

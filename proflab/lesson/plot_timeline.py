@@ -1,0 +1,79 @@
+"""Pictures of what ran when: one bar for each thing that ran, below the one that it ran in.
+
+In the style of `plot`, and like it without a formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
+
+OTHER = "others"
+NARROWEST = 0.001  # of the whole: what is thinner is drawn as wide as this
+
+
+def spans(
+    rows: Sequence[dict],
+    *,
+    name: Callable[[dict], str],
+    group: Callable[[dict], str],
+    frames: Sequence[str] = (),
+    title: str = "",
+    most: int = 7,
+) -> Picture:
+    """Rows with start_ms, ms and depth as bars on an axis of time, deeper ones lower.
+
+    group: whose bars have one colour; those that take most time have one, up to `most` of them.
+    frames: groups that only frame what runs inside them, drawn light. A bar has its name where
+    there is room. Raises ValueError where there are no rows.
+    """
+    if not rows:
+        raise ValueError("there are no rows to draw")
+    begin = min(row["start_ms"] for row in rows)
+    end = max(row["start_ms"] + row["ms"] for row in rows)
+    times = _times(rows, group, frames)
+    colours = dict(zip(list(times)[:most], COLOURS, strict=False))
+    lanes = 1 + max(row["depth"] for row in rows)
+    said = ", ".join(f"{key} {ms / sum(times.values()):.0%}" for key, ms in times.items())
+    alt = f"{title or 'Timeline'}: {len(rows)} bars in {lanes} lanes, {end - begin:.4g} ms. {said}"
+    with canvas(9.0, 1.5 + 0.34 * lanes, alt) as (picture, axes):
+        for row in rows:
+            key = group(row)
+            colour = FAINT if key in frames else colours.get(key, QUIET)
+            width = max(row["ms"], NARROWEST * (end - begin))
+            box = {"left": row["start_ms"] - begin, "height": 0.84, "color": colour, "lw": 0}
+            axes.barh(row["depth"], width, **box)
+            _write(axes, row, name(row), begin, row["ms"] / (end - begin), colour)
+        for key, colour in colours.items():
+            axes.plot([], [], "s", color=colour, ms=9, label=key)
+        if len(times) > most:
+            axes.plot([], [], "s", color=QUIET, ms=9, label=OTHER)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False)
+        axes.set(xlim=(0, end - begin), ylim=(lanes - 0.5, -0.6), yticks=[], xlabel="ms")
+        axes.spines["left"].set_visible(False)
+        axes.set_title(title)
+    return picture
+
+
+def _times(rows: Sequence[dict], group: Callable[[dict], str], frames: Sequence[str]) -> dict:
+    """The time of each group that is no frame, the largest first."""
+    times: dict[str, float] = {}
+    for row in rows:
+        if group(row) not in frames:
+            times[group(row)] = times.get(group(row), 0.0) + row["ms"]
+    return dict(sorted(times.items(), key=lambda item: -item[1]))
+
+
+def _write(axes: Any, row: dict, text: str, begin: float, share: float, colour: str) -> None:
+    """The bar's name inside it, shortened from its front, where it is wide enough for that."""
+    room = int(share * 100)
+    if room < 3:
+        return
+    shown = text if len(text) <= room else "…" + text[len(text) - room + 1 :]
+    light = colour in (COLOURS[0], COLOURS[2], COLOURS[5], COLOURS[7], QUIET)
+    axes.text(
+        row["start_ms"] - begin + row["ms"] / 2, row["depth"], shown, ha="center", va="center",
+        fontsize=8, color="white" if light else INK, clip_on=True,
+    )  # fmt: skip
