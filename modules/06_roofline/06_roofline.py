@@ -36,17 +36,18 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import cache
+from itertools import groupby
 from statistics import mean, median, stdev
 
 import numpy as np
-from built import matmul_flops
+from built import OpRecorder, matmul_flops, reflect_6nd
 from tqdm import tqdm
 
 from proflab import Tensor, example_input, models, no_grad
 from proflab.lesson import doubles, expect, expect_between, expect_raises, plot, plot_roofline
 from proflab.lesson.blas import blas_threads, with_blas_threads
 from proflab.lesson.demo import demo_size
-from proflab.lesson.hardware import Hardware, this_machine
+from proflab.lesson.hardware import Hardware, in_bytes, this_machine
 
 # %% [markdown]
 # ## 1 · Two walls make a roof
@@ -466,16 +467,24 @@ def thread_counts():
     return sorted({1, blas_threads() or 1})
 
 
-def in_turns(measurements, rounds):
+def called(threads):
+    """ "1 thread", "2 threads"; or that the number is not known."""
+    if blas_threads() is None:
+        return "threads unknown"
+    return f"{threads} thread" + ("s" if threads > 1 else "")
+
+
+def in_turns(measurements, rounds, seconds=12):
     """Each measurement once a round, in turns: {name: (lowest, median, highest)} of the results.
 
     measurements: {name: function without arguments}. In turns, so that a slow minute of the
-    machine is a slow minute for all of them.
+    machine is a slow minute for all of them. After so many seconds there are no more rounds.
     """
-    found = {name: [] for name in measurements}
-    for _ in tqdm(range(rounds), leave=False):
-        for name, measure in measurements.items():
-            found[name].append(measure())
+    found, began = {name: [] for name in measurements}, time.perf_counter()
+    for count in tqdm(range(rounds), leave=False):
+        if count < 2 or time.perf_counter() - began < seconds:
+            for name, measure in measurements.items():
+                found[name].append(measure())
     return {name: (min(v), median(v), max(v)) for name, v in found.items()}
 
 
@@ -485,28 +494,27 @@ def peak_of(dtype, threads, sizes):
         return measure_peak_flops(sizes=sizes, dtype=dtype, repeats=demo_size(8, 2))
 
 
-most, large = max(thread_counts()), demo_size((512, 1024), (128,))
+large = demo_size((512, 1024), (128,))
 measurements = {
-    f"{dtype}, {threads} thread" + ("s" if threads > 1 else ""): lambda dtype=dtype, threads=threads: (
-        peak_of(dtype, threads, large)
+    f"{dtype}, {called(threads)}": lambda dtype=dtype, threads=threads: peak_of(
+        dtype, threads, large
     )
     for dtype in ("float32", "float64")
     for threads in thread_counts()
-}  # fmt: skip
+}
 for dtype in ("float16", "int32"):
-    measurements[dtype] = lambda dtype=dtype: peak_of(dtype, most, (64, 96))
+    name = f"{dtype}, {called(1)}"
+    measurements[name] = lambda dtype=dtype: peak_of(dtype, 1, (64, 96))
 peaks = in_turns(measurements, demo_size(7, 2))
 print(this_machine().sentences())
 best = {name: values[2] for name, values in peaks.items()}
-one, two = best["float32, 1 thread"], best[next(n for n in best if n.startswith("float64"))]
-print(f"float64 on one thread reaches {two / one:.2f} of float32's FLOP/s")
-if most > 1:
-    print(f"{most} threads reach {best[f'float32, {most} threads'] / one:.2f} times one thread's")
-print(f"float16 reaches 1/{one / best['float16']:,.0f} of float32 on one thread")
+one = best[f"float32, {called(1)}"]
+for name in list(best)[1:]:
+    print(f"{name}: {best[name] / one:.3g} times the best of float32, {called(1)}")
 plot_roofline.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each round")
 
 # %% [markdown]
-# The spread between rounds is what the machine's other work, and its clock, do to a best. numpy hands float32 and float64 to a library (BLAS) that keeps tiles in registers and does eight or sixteen numbers in one instruction. For float16 and integers there is no such library: a plain loop runs instead. Half the bytes do not help a program that was never limited by bytes.
+# The spread between rounds is what the machine's other work, and its clock, do to a best. It is largest for several threads: all wait for the last one, and a thread that has to share its core with another program is the last. If two threads are slower than one here, something else is running. numpy hands float32 and float64 to a library (BLAS) that keeps tiles in registers and does eight or sixteen numbers in one instruction. For float16 and integers there is no such library: a plain loop runs instead. Half the bytes do not help a program that was never limited by bytes.
 #
 # ## 4 · The slope, measured
 #
@@ -664,11 +672,11 @@ for _ in range(2000):
     start = time.perf_counter()
     np.copyto(*tiny)
     calls.append(time.perf_counter() - start)
-call = median(calls)
+call = min(calls)
 print(f"one thread; a copy of 8 bytes takes {call * 1e9:.0f} ns, which is the call")
 for cache_, inside, outside, drop in across(points, caches):
     kind = "a drop" if drop else "no drop beyond the spread"
-    size = f"L{cache_.level}, {cache_.size / 2**20:.4g} MB"
+    size = f"L{cache_.level}, {in_bytes(cache_.size)}"
     print(f"{size:<14}in it {inside / 1e9:6.1f} GB/s, beyond {outside / 1e9:6.1f} GB/s: {kind}")
 if not caches:
     print("this machine does not say which caches it has: read them off the steps")
@@ -684,15 +692,14 @@ plot_roofline.sweep(
 )
 
 # %% [markdown]
-# Where the plot is below the second line, at the far left, it is not memory that you see but the call: to start a copy takes longer than to copy a few kilobytes. It hides how fast the nearest cache is, and it is the third wall of section 6. Where a drop is smaller than the spread, the machine was too busy for an answer: close what runs, or measure longer.
+# Where the curve rises, at the left, it is not memory that you see: to call a copy and to get it going takes longer than to copy a few kilobytes. That hides how fast the nearest cache is, and it is the third wall of section 6. Where a drop is smaller than the spread, the machine was too busy for an answer: close what runs, or measure longer.
 #
 # Now main memory, by one thread and by more.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 size = in_main_memory(this_machine().caches, demo_size(2**29, 2**26))
 copies = {
-    f"{threads} thread" + ("s" if threads > 1 else ""): copy_on(threads)
-    for threads in thread_counts()
+    f"{threads} thread" + "s" * (threads > 1): copy_on(threads) for threads in thread_counts()
 }
 memory = in_turns(
     {
@@ -836,50 +843,47 @@ expect("rows stay as they are", kept == before, True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the real thing. `recorded` has run a model a few times and takes the median of each operation's time; `alike` adds up operations that are the same in all blocks, so that twelve blocks are one point.
+# Now the real thing, on one thread: so the roof is the same for all operations, and products need not wait for one another. `recorded` has run a model a few times and takes the median of each operation's time; `alike` adds up operations that are the same in all blocks, so that twelve blocks are one point. The thin roof is that of all threads.
 
 
 # %% nbgrader={"grade": false, "grade_id": "recorded", "locked": true, "schema_version": 3, "solution": false, "task": false}
 @cache
 def roofs():
-    """This machine's roofs as you measure them, once: on all threads, and on one."""
+    """This machine's roofs as you measure them, once: on one thread, and on all."""
     size = in_main_memory(this_machine().caches, demo_size(2**29, 2**26))
     found = []
-    for threads in reversed(thread_counts()):
+    for threads in thread_counts():
         with on_threads(threads):
-            peak = measure_peak_flops(sizes=demo_size((512, 1024), (128,)))
-        name = f"{threads} thread" + ("s" if threads > 1 else "")
+            peak = measure_peak_flops(sizes=demo_size((512, 1024), (128,)), repeats=20)
         bandwidth = measure_bandwidth(size, copy_on(threads), repeats=demo_size(20, 3))
-        found.append(Hardware(peak, bandwidth, name, "measured here"))
+        found.append(Hardware(peak, bandwidth, called(threads), "measured here"))
     return found
 
 
 @cache
-def passes_of(name):
+def passes_of(name, threads):
     """Forward passes of "GPT-2" or "ResNet-18": a list of (ms, rows), each pass recorded."""
-    from built import OpRecorder  # what you wrote in lesson 05
-
     if name == "GPT-2":
         sizes = demo_size(full=(50257, 1024, 768, 12, 12), small=(97, 32, 48, 2, 4))
         model, shape = models.GPT2(*sizes), (1, demo_size(128, 32))
     else:
         model, shape = models.resnet18(), (1, 3, *demo_size((224, 224), (32, 32)))
-    model.eval()
-    x, passes = example_input(model, shape), []
-    with no_grad():
+    x, passes, began = example_input(model.eval(), shape), [], time.perf_counter()
+    with no_grad(), on_threads(threads):
         model(x)
-        for _ in tqdm(range(demo_size(7, 3)), leave=False):
-            with OpRecorder() as recorder:
-                start = time.perf_counter()
-                model(x)
-                ms = (time.perf_counter() - start) * 1000
-            passes.append((ms, recorder.rows))
+        for count in tqdm(range(demo_size(9, 3)), leave=False):
+            if count < 3 or time.perf_counter() - began < 12:
+                with OpRecorder() as recorder:
+                    start = time.perf_counter()
+                    model(x)
+                    ms = (time.perf_counter() - start) * 1000
+                passes.append((ms, recorder.rows))
     return passes
 
 
-def recorded(name):
+def recorded(name, threads=1):
     """The rows of a pass, each with the median of its times."""
-    passes = zip(*(rows for _, rows in passes_of(name)), strict=True)
+    passes = zip(*(rows for _, rows in passes_of(name, threads)), strict=True)
     return [same[0] | {"self_ms": median(row["self_ms"] for row in same)} for same in passes]
 
 
@@ -904,7 +908,7 @@ def alike(rows):
 
 
 def placed(name):
-    """The points of a recorded model under all threads' roof, each with its share of the time."""
+    """The points of a recorded model under one thread's roof, each with its share of the time."""
     rows = alike(recorded(name))
     total = sum(row["self_ms"] for row in rows)
     points = []
@@ -949,7 +953,7 @@ plot_roofline.roofline(
 )  # fmt: skip
 
 # %% [markdown]
-# Two things lie outside of the picture's premise. A point *above* the slope got its data from a cache, where the operation before had left it. And all elementwise points stand under the thin roof: numpy runs them on one thread, which cannot use all of the memory, let alone all of the arithmetic.
+# A point *above* the slope is no mistake: its data came from a cache, where the operation before had left it. And the thin roof is not for everybody: numpy multiplies matrices on all threads, but does all elementwise work on one, which can use neither all of the memory nor all of the arithmetic.
 #
 # ## 6 · The third wall
 #
@@ -1036,25 +1040,28 @@ def best_time(work, repeats):
     return min(times)
 
 
-roof, lines, verdicts = roofs()[-1], {"took": [], "the roof's time": []}, {}
-for exponent in range(4, demo_size(27, 15), 2):
+roof, lines, verdicts = roofs()[0], {"took": [], "the roof's time": []}, []
+for exponent in range(4, demo_size(25, 15), 2):
     count = 2**exponent
     x, y = Tensor(np.ones(count, np.float32)), Tensor(np.ones(count, np.float32))
-    moved, repeats = elementwise_bytes((count,), 2, 4), max(3, min(500, 2**24 // count))
+    moved, repeats = elementwise_bytes((count,), 2, 4), max(5, min(500, 2**26 // count))
     with no_grad():
         seconds = best_time(lambda x=x, y=y: x + y, repeats)
     lines["took"].append((count, seconds * 1e6))
     longer = max(count / roof.peak_flops, moved / roof.bandwidth)
     lines["the roof's time"].append((count, longer * 1e6))
-    wall = classify(count, moved, seconds, roof.peak_flops, roof.bandwidth)
-    verdicts.setdefault(wall, []).append(count)
-for wall, counts in verdicts.items():
+    verdicts.append((classify(count, moved, seconds, roof.peak_flops, roof.bandwidth), count))
+for wall, run in groupby(verdicts, key=lambda verdict: verdict[0]):
+    counts = [count for _, count in run]
     print(f"{wall}: additions of {counts[0]:,} to {counts[-1]:,} numbers")
 print(f"the smallest takes {lines['took'][0][1]:.1f} µs: {1e6 / lines['took'][0][1]:,.0f} a second")
+a, b, out = x.numpy(), y.numpy(), np.zeros(count, np.float32)
+anew, again = best_time(lambda: a + b, 5), best_time(lambda: np.add(a, b, out=out), 5)
+print(f"the largest: {anew / again:.2f} times as long with a new result as into an old one")
 plot.curves(lines, x="numbers", y="µs", log="xy", title="x + y, one thread")
 
 # %% [markdown]
-# Far to the left the line is flat: an addition of 16 numbers takes as long as one of 1,000. A thousand of these in a row would be one in the middle of the plot, which takes no longer than a few. Batching, fusing and compiling all do that: the same work in fewer, larger operations.
+# Far to the left the line is flat: an addition of 16 numbers takes as long as one of 1,000. A thousand of these in a row would be one in the middle of the plot, which takes no longer than a few. Batching, fusing and compiling all do that: the same work in fewer, larger operations. Far to the right, part of the distance is the result: new memory each time, which the system first has to find (section 4).
 #
 # And the operations of a real step? Each gets its verdict, and their times add up.
 
@@ -1076,7 +1083,7 @@ for name in ("GPT-2", "ResNet-18"):
 plot.shares(walls, unit="ms of a forward pass", title="Which wall the time is spent at")
 
 # %% [markdown]
-# Read "overhead" as: neither wall explains it. In small operations it is the call. In large ones look closer: a GELU here is several passes over temporary arrays, on one thread, with a function (`erf`, `tanh`) that costs many more instructions than the 8 FLOPs that our convention gives it. The verdict says where to look, not what you will find.
+# Read "overhead" as: neither wall explains it. In small operations it is the call. In large ones look closer. A convolution of proflab first copies all windows into one matrix, for a 3 × 3 kernel each number up to nine times, and then multiplies: bytes that are touched, and not among the unique ones. A GELU takes several passes, an exponential in one of them: many more instructions than the 8 FLOPs of our convention. The verdict says where to look, not what you will find.
 #
 # **Optional: four questions, in this order.** Before anybody optimizes: Is the step *stable*? If not, no comparison means anything (lesson 03). Is the machine *busy*? If not, look at what it waits for: data, the interpreter, other machines. Is the busy time in *matrix products*? If not, fuse or avoid the rest. Are these *near the peak*? If not, their shapes are too small or too narrow. And if all are: less work, or a faster machine.
 
@@ -1148,7 +1155,7 @@ for name in ("GPT-2", "ResNet-18"):
     rows = recorded(name)
     products = [row for row in rows if row["matmul_flops"]]
     step = {
-        "times_ms": [ms for ms, _ in passes_of(name)],
+        "times_ms": [ms for ms, _ in passes_of(name, 1)],
         "busy_ms": sum(row["self_ms"] for row in rows),
         "matmul_ms": sum(row["self_ms"] for row in products),
         "matmul_flops": sum(row["matmul_flops"] for row in products),
@@ -1201,8 +1208,6 @@ expect_raises("negative time and peak", lambda: mfu(1, -1, -1), ValueError)
 # The paper on PaLM (Chowdhery et al. 2022, appendix B) introduced the term and gives its own figures: 540.35 billion parameters, 118 layers, 48 heads of 256, texts of 2,048 tokens; 238,300 tokens a second on 6,144 TPU v4 of 275 TFLOP/s each; an MFU of 46.2 % with attention, 45.7 % without. You have all that is needed to check it.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_palm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-from built import reflect_6nd  # what you wrote in lesson 02
-
 tokens, machines = 238_300, 6144 * 275e12
 without = reflect_6nd(540_350_000_000, tokens)
 between = tokens * 118 * 3 * 2 * matmul_flops(1, 48 * 256, 2048)
@@ -1261,6 +1266,31 @@ plot.curves(
 )  # fmt: skip
 
 # %% [markdown]
+# Does the law hold on your machine? All threads for the products, one for the rest, as numpy has it: from what each product gained, your function predicts what the whole should gain.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_threads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+most = thread_counts()[-1]
+print("GPT-2: ms on one thread" + f" and on {most}" * (most > 1))
+sums = {}
+for threads in thread_counts():
+    for row in recorded("GPT-2", threads):
+        kind = "products" if row["matmul_flops"] else "all else"
+        sums[threads, kind] = sums.get((threads, kind), 0.0) + row["self_ms"]
+for kind in ("products", "all else"):
+    print(f"{kind:<10}" + "".join(f"{sums[threads, kind]:>9.1f}" for threads in thread_counts()))
+if most > 1:
+    totals = [sums[n, "products"] + sums[n, "all else"] for n in (1, most)]
+    gain = sums[1, "products"] / sums[most, "products"]
+    law = amdahl(sums[1, "products"] / totals[0], gain)
+    print(f"products {gain:.2f} times as fast; so the whole {law:.2f} times, says the law,"
+          f" and {totals[0] / totals[1]:.2f}, says the clock")  # fmt: skip
+    print(
+        f"with endless threads for products: {amdahl(sums[1, 'products'] / totals[0], math.inf):.2f}"
+    )
+else:
+    print("there is one thread only, or its number cannot be set")
+
+# %% [markdown]
 # The last one takes a sheet of paper: the time of an elementwise operation on a machine, and what share of the machine's peak it is worth.
 
 
@@ -1297,7 +1327,7 @@ expect_raises("no bandwidth", lambda: reflect_relu(5, 4, 100e12, 0), ValueError)
 # %% [markdown]
 # 8.89 ms, and 0.11 % of a machine that does 100 TFLOP/s. A profiler that shows such a card as "98 % busy" is right: it is busy waiting.
 #
-# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). You are asked to make GPT-2 small faster on your machine, for one text of 128 tokens, and offered one of three: twice the peak, twice the bandwidth, or half the time of each operation that is at the third wall.
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). You are asked to make GPT-2 small faster on one thread of your machine, for one text of 128 tokens, and offered one of three: twice the peak, twice the bandwidth, or half the time of each operation that is at the third wall.
 #
 # 1. What are your roofs, for how many threads, and how sure are you of them?
 # 2. Which share of the time is spent at which wall? What does each of the three offers give at most, by Amdahl's law? Show the calculation.
