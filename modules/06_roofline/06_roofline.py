@@ -171,12 +171,15 @@ for name, (peak, bandwidth) in sheets.items():
     lines[name] = [(i, attainable_flops(i, peak, bandwidth)) for i in intensities]
     print(f"{name}: {peak / 1e12:.0f} TFLOP/s, {bandwidth / 1e12:.2f} TB/s,"
           f" ridge at {ridge_point(peak, bandwidth):.0f} FLOPs a byte")  # fmt: skip
+peaks, widths = ([sheet[k] / sheets["V100 (2017)"][k] for sheet in sheets.values()] for k in (0, 1))
+print(f"from V100 to H100: peak {peaks[1]:.1f} times, bandwidth {widths[1]:.1f} times")
 plot.curves(
-    lines, x="FLOPs a byte", y="FLOP/s at best", log="xy", title="Four data sheets, 16-bit tensor cores"
+    lines, x="FLOPs a byte", y="at best", log="xy", title="Four data sheets, 16-bit tensor cores",
+    show=lambda value: plot_roofline.rate(value, "FLOP/s"),
 )  # fmt: skip
 
 # %% [markdown]
-# These are the vendor's figures, for 16-bit numbers in dense matrices. In five years the peak grew eightfold and the bandwidth less than fourfold, so the ridge moved right: what was limited by computing then is limited by memory now.
+# These are the vendor's figures, for 16-bit numbers in dense matrices. The peak grew faster than the bandwidth, and so the ridge moved right: what was limited by computing on the older card is limited by memory on the newer one.
 #
 # ## 2 · Bytes
 #
@@ -1047,9 +1050,9 @@ for exponent in range(4, demo_size(25, 15), 2):
     moved, repeats = elementwise_bytes((count,), 2, 4), max(5, min(500, 2**26 // count))
     with no_grad():
         seconds = best_time(lambda x=x, y=y: x + y, repeats)
-    lines["took"].append((count, seconds * 1e6))
+    lines["took"].append((count / 1000, seconds * 1e6))
     longer = max(count / roof.peak_flops, moved / roof.bandwidth)
-    lines["the roof's time"].append((count, longer * 1e6))
+    lines["the roof's time"].append((count / 1000, longer * 1e6))
     verdicts.append((classify(count, moved, seconds, roof.peak_flops, roof.bandwidth), count))
 for wall, run in groupby(verdicts, key=lambda verdict: verdict[0]):
     counts = [count for _, count in run]
@@ -1058,7 +1061,7 @@ print(f"the smallest takes {lines['took'][0][1]:.1f} µs: {1e6 / lines['took'][0
 a, b, out = x.numpy(), y.numpy(), np.zeros(count, np.float32)
 anew, again = best_time(lambda: a + b, 5), best_time(lambda: np.add(a, b, out=out), 5)
 print(f"the largest: {anew / again:.2f} times as long with a new result as into an old one")
-plot.curves(lines, x="numbers", y="µs", log="xy", title="x + y, one thread")
+plot.curves(lines, x="numbers, in thousands", y="µs", log="xy", title="x + y, one thread")
 
 # %% [markdown]
 # Far to the left the line is flat: an addition of 16 numbers takes as long as one of 1,000. A thousand of these in a row would be one in the middle of the plot, which takes no longer than a few. Batching, fusing and compiling all do that: the same work in fewer, larger operations. Far to the right, part of the distance is the result: new memory each time, which the system first has to find (section 4).

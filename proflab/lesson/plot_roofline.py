@@ -98,17 +98,18 @@ def _draw_roof(axes: Any, roof: Hardware, thin: bool = False) -> None:
     ends = [left, min(max(ridge, left), right), right]
     axes.plot(ends, [min(peak, at * roof.bandwidth) for at in ends], zorder=1, **look)
     beside = {"textcoords": "offset points", "color": look["color"], "fontsize": 8 if thin else 10}
+    slope = rate(roof.bandwidth, "B/s")
+    ceiling = rate(peak, "FLOP/s") + (f", {slope}: {roof.name}" if thin else "")
+    axes.annotate(ceiling, (right, peak), (-4, 4), ha="right", **beside)
+    if thin:
+        return
     # A line of slope 1 in these coordinates: the text turns with it.
     along = {"rotation": 45, "rotation_mode": "anchor", "transform_rotates_text": True}
-    start = max(left, low / roof.bandwidth) * (1.7 if thin else 1.2)
-    name = f"{roof.name}: " if thin else ""
-    where, above = (start, start * roof.bandwidth), (0, -11 if thin else 5)
-    axes.annotate(name + rate(roof.bandwidth, "B/s"), where, above, **along, **beside)
-    axes.annotate(rate(peak, "FLOP/s"), (right, peak), (-4, 4), ha="right", **beside)
-    if not thin:
-        axes.plot([ridge, ridge], [low, peak], color=QUIET, lw=0.8, ls=":", zorder=0)
-        beside |= {"color": QUIET, "fontsize": 9}
-        axes.annotate(f"ridge {ridge:.3g}", (ridge, peak), (0, 5), ha="center", **beside)
+    start = max(left, low / roof.bandwidth) * 1.2
+    axes.annotate(slope, (start, start * roof.bandwidth), (0, 5), **along, **beside)
+    axes.plot([ridge, ridge], [low, peak], color=QUIET, lw=0.8, ls=":", zorder=0)
+    beside |= {"color": QUIET, "fontsize": 9}
+    axes.annotate(f"ridge {ridge:.3g}", (ridge, low), (4, 5), **beside)
 
 
 def _draw_points(axes: Any, points: Sequence[dict], label: set[str], size: str | None) -> None:
@@ -183,23 +184,20 @@ def ranges(
     rows: dict[str, tuple[float, float, float]],
     *,
     unit: str,
-    groups: dict[str, str] | None = None,
     title: str = "",
 ) -> Picture:
     """A line a row from its lowest to its highest value, with a mark at the middle one.
 
-    rows: name → (low, middle, high), the first on top; groups: name → what gives it a colour.
+    rows: name → (low, middle, high), the first on top.
     """
-    kinds = list(dict.fromkeys((groups or {}).values()))
     said = "; ".join(
         f"{name} {rate(middle, unit)} ({rate(low, unit)} to {rate(high, unit)})"
         for name, (low, middle, high) in rows.items()
     )
     with canvas(7.5, 1.1 + 0.36 * len(rows), f"{title or 'Ranges'}: {said}") as (picture, axes):
-        for row, (name, (low, middle, high)) in enumerate(rows.items()):
-            colour = COLOURS[kinds.index(groups[name]) if groups else 0]
-            axes.plot([low, high], [row, row], color=colour, lw=5, alpha=0.35, zorder=2)
-            axes.plot(middle, row, "|", color=colour, ms=13, mew=2.5, zorder=3)
+        for row, (low, middle, high) in enumerate(rows.values()):
+            axes.plot([low, high], [row, row], color=COLOURS[0], lw=5, alpha=0.35, zorder=2)
+            axes.plot(middle, row, "|", color=COLOURS[0], ms=13, mew=2.5, zorder=3)
             axes.annotate(
                 rate(high, unit), (high, row), (8, 0), textcoords="offset points", va="center"
             )
