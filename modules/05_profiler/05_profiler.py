@@ -30,17 +30,24 @@
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import bisect
 import contextlib
+import cProfile
+import functools
 import json
 import math
 import os
 import pstats
+import statistics
+import sys
+import threading
 import time
 import weakref
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 from built import (
     ELEMENTWISE,
+    Timer,
     as_matmuls,
     count_flops,
     count_parameters,
@@ -51,7 +58,8 @@ from built import (
     op_flops,
     optimizer_memory_mb,
     tensors_in,
-)  # fmt: skip
+)
+from tqdm.auto import tqdm  # fmt: skip
 
 from proflab import Function, Tensor, autograd, dispatch, example_input, models, nn, no_grad
 from proflab.lesson import doubles, expect, expect_between, expect_raises, plot, plot_timeline
@@ -59,7 +67,7 @@ from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Hardware, read_hardware
 from proflab.nn import functional as F
 
-MB = 1024**2  # bytes
+MB = 1024**2  # bytes, as everywhere in this course
 
 # %% [markdown]
 # ## 1 · What an op moves
@@ -341,13 +349,9 @@ expect("batch norm", in_training, 768)
 # %% [markdown]
 # ## 3 · How long, and inside what
 #
-# Now the clock. `record` stands around each op, and what it does itself must not count: read the clock right before `call()` and right after.
+# Things run inside others: an op inside a region of your program to which you gave a name, a region inside a region. A row therefore has two times. `ms` is from beginning to end, and `self_ms` is what is left when the time of what ran inside is taken away. Only this can be added up without counting a millisecond twice. Whatever ran inside has ended before, so its row is in the list already, one step deeper.
 #
-# Things run inside others: an op inside the region of your program that you gave a name, a region inside a region. A row therefore has two times. `ms` is from beginning to end, and `self_ms` is what is left when the time of what ran inside is taken away: only these can be added up without counting a millisecond twice. For this the list of rows keeps a list `open`: the rows of what is running, outermost first. Whoever begins puts a row there, whoever ends takes it off, and takes its time off the `self_ms` of the row that then is last.
-#
-# And things fail. If the op raises, the exception goes on, there is no row, and `open` is as before.
-#
-# **Predict.** Data is loaded in 10 ms, of which two ops take 3 ms each; a pass of 20 ms follows. What are `ms`, `self_ms` and the sum of all `ms`? *Your prediction:*
+# **Predict.** Data is loaded in 10 ms, of which two ops take 3 ms each; a pass of 20 ms follows, which is one op. What are the four `ms`, the four `self_ms`, and their sums? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "rows", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -355,40 +359,103 @@ class Rows(list):
     """The rows of a recording, in the order in which they ended.
 
     start: what time.perf_counter() showed when the recording began, in s.
-    open: the rows of what is running now, outermost first; they have at least a self_ms.
+    depth: how many things are running now, one inside the other.
     """
 
     def __init__(self):
         super().__init__()
-        self.start, self.open = time.perf_counter(), []
+        self.start, self.depth = time.perf_counter(), 0
+
+
+# %% nbgrader={"grade": false, "grade_id": "add_row", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def add_row(rows, first, start, end, facts):
+    """Append to `rows` the row of something that has ended.
+
+    rows: a Rows, whose depth no longer counts it. first: len(rows) as it was when it began.
+    start, end: what time.perf_counter() showed then, and when it ended, in s.
+    facts: a dict, which stays as it is. The row has its keys and values, and
+        start_ms: float, in ms after rows.start. ms: float, from start to end.
+        self_ms: float, ms less the ms of what ran right inside it: of the rows since `first` those
+            that are one deeper. depth: int, how many were running around it.
+    """
+    ### BEGIN SOLUTION
+    ms = (end - start) * 1000
+    inside = sum(row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1)
+    times = {"start_ms": (start - rows.start) * 1000, "ms": ms, "self_ms": ms - inside}
+    rows.append(facts | times | {"depth": rows.depth})
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_add_row", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+rows = Rows()
+rows.start, rows.depth = 100.0, 1
+facts = {"op": "exp", "module": "a"}
+add_row(rows, 0, 100.25, 100.5, facts)
+expected = {
+    "op": "exp",
+    "module": "a",
+    "start_ms": 250.0,
+    "ms": 250.0,
+    "self_ms": 250.0,
+    "depth": 1,
+}
+expect("alone", rows[0] == expected, True)
+add_row(rows, 1, 100.5, 101.0, {"op": "relu"})
+rows.depth = 0
+add_row(rows, 0, 100.0, 102.0, {"op": "region"})
+times = [rows[2]["ms"], rows[2]["self_ms"], rows[2]["depth"]]
+expect("around two", times, [2000.0, 1250.0, 0], mistakes={"in s": [2.0, 1.25, 0]})
+### BEGIN HIDDEN TESTS
+add_row(rows, 3, 102.5, 103.0, {"op": "tanh"})
+expect("after them", [rows[3]["start_ms"], rows[3]["self_ms"], len(rows)], [2500.0, 500.0, 4])
+deep = Rows()
+deep.start = 7.0
+for depth, first, start, end in (
+    (2, 0, 7.5, 8),
+    (2, 1, 8, 9),
+    (1, 0, 7.25, 10),
+    (1, 3, 10, 11),
+    (0, 0, 7, 12),
+):
+    deep.depth = depth
+    add_row(deep, first, start, end, {})
+expect("all of it", [row["ms"] for row in deep], [500.0, 1000.0, 2750.0, 1000.0, 5000.0])
+own = [row["self_ms"] for row in deep]
+expect(
+    "its own",
+    own,
+    [500.0, 1000.0, 1250.0, 1000.0, 1250.0],
+    mistakes={"also what is deeper is taken off": [500.0, 1000.0, 1250.0, 1000.0, -250.0]},
+)
+expect("begins", [row["start_ms"] for row in deep], [500.0, 1000.0, 250.0, 3000.0, 0.0])
+expect("depths", [row["depth"] for row in deep], [2, 2, 1, 1, 0])
+expect("the facts stay", sorted(facts), ["module", "op"])
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now the clock. `record` stands around each op, and what it does itself must not count: read the clock right before `call()` and right after. And things fail. If the op raises, the exception goes on, there is no row, and the depth is as before: a profiler must still be right after an error, or Ctrl-C.
+#
+# **Predict.** The sum of all `self_ms` of a pass, and the time that the pass took: which is larger, and what is the difference? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "record", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def record(call, rows):
-    """The hook that records: runs call(), appends a row to `rows`, returns what call() returned.
+    """The hook that records: runs call(), adds its row, returns what call() returned.
 
-    rows: a Rows. The row is a dict: what op_facts tells, and
-        start_ms: float, when the op began, in ms after rows.start, by time.perf_counter.
-        ms: float, how long call() took. self_ms: that, less the ms of what was recorded inside.
-        depth: int, how many were running around it.
-    While call() runs, the row, with self_ms at least, is the last of rows.open; afterwards its ms
-    is taken off the self_ms of the row that is last then, if there is one. When call() raises, so
-    does record: rows.open is as before, and no row is added.
+    rows: a Rows. Its depth is 1 more while call() runs, and as before when record has ended, also
+        when call() raises; then no row is added.
+    The row is that of add_row, with the facts of op_facts and the time of call() alone, by
+    time.perf_counter. Raises what call() raises, and NotImplementedError as op_facts does.
     """
     ### BEGIN SOLUTION
-    row = {"self_ms": 0.0, "depth": len(rows.open)}
-    rows.open.append(row)
-    start = time.perf_counter()
+    first, start = len(rows), time.perf_counter()
+    rows.depth += 1
     try:
         result = call()
     finally:
-        ms = (time.perf_counter() - start) * 1000
-        rows.open.pop()
-    row["self_ms"] += ms
-    if rows.open:
-        rows.open[-1]["self_ms"] -= ms
-    row |= {"start_ms": (start - rows.start) * 1000, "ms": ms}
-    rows.append(row | op_facts(call, result))
+        end = time.perf_counter()
+        rows.depth -= 1
+    add_row(rows, first, start, end, op_facts(call, result))
     return result
     ### END SOLUTION
 
@@ -417,49 +484,45 @@ class OpRecorder:
         self._hook.__exit__(None, None, None)
 
 
-@contextlib.contextmanager
-def region(name):
+class region:
     """`with region("data loading"):` adds a row of op "region" to every recording around it.
 
     Its module is the name; it is there also when what is inside raises. Outside it does nothing.
     """
-    empty = {
-        "op": "region", "module": name, "phase": "region", "input_shapes": [], "output_shape": None,
-        "dtype": None, "matmul_flops": 0, "elementwise_flops": 0, "bytes_read": 0,
-        "bytes_written": 0,
-    }  # fmt: skip
-    opened = []
-    for rows in [recorder.rows for recorder in OpRecorder.active]:
-        row = {"self_ms": 0.0, "depth": len(rows.open)} | empty
-        rows.open.append(row)
-        opened.append((rows, row))
-    start = time.perf_counter()
-    try:
-        yield
-    finally:
-        ms = (time.perf_counter() - start) * 1000
-        for rows, row in opened:
-            rows.open.pop()
-            row |= {"start_ms": (start - rows.start) * 1000, "ms": ms}
-            row["self_ms"] += ms
-            if rows.open:
-                rows.open[-1]["self_ms"] -= ms
-            rows.append(row)
+
+    def __init__(self, name):
+        self.facts = {
+            "op": "region", "module": name, "phase": "region", "input_shapes": [],
+            "output_shape": None, "dtype": None, "matmul_flops": 0, "elementwise_flops": 0,
+            "bytes_read": 0, "bytes_written": 0,
+        }  # fmt: skip
+
+    def __enter__(self):
+        self.begun = [(recorder.rows, len(recorder.rows)) for recorder in OpRecorder.active]
+        for rows, _ in self.begun:
+            rows.depth += 1
+        self.start = time.perf_counter()
+
+    def __exit__(self, *exception):
+        now = time.perf_counter()
+        for rows, first in self.begun:
+            rows.depth -= 1
+            add_row(rows, first, self.start, now, self.facts)
 
 
-def recorded(function):
+def rows_of(function):
     """The rows of what function() runs."""
     with OpRecorder() as recorder:
         function()
     return recorder.rows
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_record", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_record", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
 pace = doubles.Model(clock, ms=[3.0, 1.0, 2.0])
 net = nn.Sequential(nn.Linear(6, 4), nn.ReLU())
 x = example_input(net, (5, 6))
-rows = clock.run(recorded, lambda: doubles.paced(pace, lambda: net(x).sum().backward()))
+rows = clock.run(rows_of, lambda: doubles.paced(pace, lambda: net(x).sum().backward()))
 expect("ops", [row["op"] for row in rows], ["linear", "relu", "sum", "sum", "relu", "linear"])
 expect("ms", [row["ms"] for row in rows], [3.0, 1.0, 2.0, 3.0, 1.0, 2.0], abs=1e-6)
 starts = [row["start_ms"] for row in rows]
@@ -479,7 +542,7 @@ def late():
     clock.advance(100)
 
 
-rows = clock.run(recorded, late)
+rows = clock.run(rows_of, late)
 expect("paced by another", [row["ms"] for row in rows], [90.0, 0.5, 7.25, 0.5], abs=1e-6)
 later = [row["start_ms"] for row in rows]
 expect("begun later", later, [2.5, 92.5, 93.0, 100.25], abs=1e-6)
@@ -492,14 +555,14 @@ keys = "op module phase input_shapes output_shape dtype matmul_flops elementwise
 keys += " bytes_written start_ms ms self_ms depth"
 expect("the keys", [sorted(row) == sorted(keys.split()) for row in rows], [True] * 4)
 results = []
-recorded(lambda: results.append(Tensor([2.0, 3.0]) * 2))
+rows_of(lambda: results.append(Tensor([2.0, 3.0]) * 2))
 expect("what call() returned", results[0].tolist(), [4.0, 6.0])
 seen = []
-recorded(lambda: seen.append(weakref.ref(Tensor([1.0]).exp())))
+rows_of(lambda: seen.append(weakref.ref(Tensor([1.0]).exp())))
 expect("nothing is kept alive", seen[0]() is None, True)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_record_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_record_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
 pace = doubles.Model(clock, ms=[3.0])
 x = Tensor([[1.0, 2.0]])
@@ -512,13 +575,13 @@ def epoch():
     x.exp()
 
 
-rows = clock.run(recorded, lambda: doubles.paced(pace, epoch))
+rows = clock.run(rows_of, lambda: doubles.paced(pace, epoch))
 expect("with a region", [row["op"] for row in rows], ["add", "exp", "region", "exp"])
 expect("all of it", [row["ms"] for row in rows], [3.0, 3.0, 10.0, 3.0], abs=1e-6)
 alone = [row["self_ms"] for row in rows]
 expect("itself", alone, [3.0, 3.0, 4.0, 3.0], abs=1e-6, mistakes={"what ran inside is not taken off": [3.0, 3.0, 10.0, 3.0]})  # fmt: skip
 expect("depth", [row["depth"] for row in rows], [1, 1, 0, 0])
-expect_raises("an op that fails", lambda: recorded(lambda: x @ x), ValueError)
+expect_raises("an op that fails", lambda: rows_of(lambda: x @ x), ValueError)
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
 pace = doubles.Model(clock, ms=[2.0, 5.0])
@@ -539,7 +602,7 @@ def attempts():
         clock.advance(1.25)
 
 
-rows = clock.run(recorded, lambda: doubles.paced(pace, attempts))
+rows = clock.run(rows_of, lambda: doubles.paced(pace, attempts))
 short = [(row["module"] or row["op"], row["ms"], row["self_ms"], row["depth"]) for row in rows]
 expect("order", [row[0] for row in short], ["exp", "exp", "exp", "c", "b", "exp", "a"])
 expect("nested", [row[1] for row in short], [2.0, 5.0, 5.0, 5.0, 12.5, 2.0, 17.75], abs=1e-6)
@@ -556,7 +619,7 @@ def interrupted():
         with recorder, dispatch.hook(stop):
             x.exp()
     except KeyboardInterrupt:
-        open_after = len(recorder.rows.open)
+        open_after = recorder.rows.depth
     return [len(recorder.rows), open_after]
 
 
@@ -675,7 +738,7 @@ def step():
 
 
 step()  # the first pass is cold
-rows = recorded(step)
+rows = rows_of(step)
 print(f"{len(rows)} rows, one of them:")
 print(max((row for row in rows if row["op"] != "region"), key=lambda row: row["ms"]))
 timeline(rows, title="A GPT-2 of small's width with few blocks: forward and backward")
@@ -806,7 +869,7 @@ for title, (model, shape, back) in passes.items():
             output.mean().backward()
 
     run()
-    rows = recorded(run)
+    rows = rows_of(run)
     print(f"{title}, {len(rows)} ops in {sum(row['self_ms'] for row in rows):.1f} ms:")
     print_top_operations(rows)
     for by, of in (("ms", "time"), ("matmul_flops", "FLOPs"), ("bytes_read", "bytes read")):
@@ -868,7 +931,7 @@ def step():
         layer(example_input(layer, (3, 4))).exp()
 
 
-trace = chrome_trace(clock.run(recorded, lambda: doubles.paced(pace, step)))
+trace = chrome_trace(clock.run(rows_of, lambda: doubles.paced(pace, step)))
 expect(
     "an event a row",
     [event["name"] for event in trace["traceEvents"]],
@@ -924,7 +987,7 @@ def nested():
             layer(example_input(layer, (3, 4)))
 
 
-rows = clock.run(recorded, lambda: doubles.paced(pace, nested))
+rows = clock.run(rows_of, lambda: doubles.paced(pace, nested))
 events = chrome_trace(rows)["traceEvents"]
 expect(
     "outer ones first",
@@ -962,7 +1025,7 @@ expect("rows as they were", [row["op"] for row in rows][:3], ["linear", "sum", "
 
 # %% nbgrader={"grade": false, "grade_id": "demo_trace", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 lenet = models.LeNet5()
-rows = recorded(lambda: lenet(example_input(lenet, (8, 1, 32, 32))).mean().backward())
+rows = rows_of(lambda: lenet(example_input(lenet, (8, 1, 32, 32))).mean().backward())
 trace = chrome_trace(with_modules(rows))
 text = json.dumps(trace)
 print(f"{len(rows)} rows, {len(trace['traceEvents'])} events, {len(text) / 1024:.1f} KB of JSON:")
@@ -1054,7 +1117,7 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
     flops = count_flops(model, x, per_sample=False)
     runs = Still(model) if isinstance(model, Tensor) else model
     latency = measure_latency(runs, x, warmup, iterations)
-    rows = recorded(lambda: runs(x))
+    rows = rows_of(lambda: runs(x))
     moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
     return {
         "parameters": count_parameters(model),
@@ -1253,7 +1316,7 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
         return autograd.grad(sum(sums), trained) if sums else ()
 
     gradients = []
-    rows = recorded(lambda: gradients.extend(step(x)))
+    rows = rows_of(lambda: gradients.extend(step(x)))
     flops = sum(row["matmul_flops"] for row in rows)
     moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
     latency = measure_latency(step, x, warmup, iterations)
@@ -1472,3 +1535,450 @@ expect_raises("no functions", lambda: hot_functions(pstats.Stats(), 3), ValueErr
 expect_raises("by another", lambda: hot_functions(others, 3, "time"), ValueError)
 expect_raises("less than none", lambda: hot_functions(others, -1), ValueError)
 ### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+size = demo_size(full=(768, 256), small=(48, 16))
+gpt2 = models.GPT2(layers=2, d_model=size[0])
+tokens = example_input(gpt2, (1, size[1]))
+
+
+def answer():
+    """What a service does for one request."""
+    with no_grad():
+        logits = gpt2(tokens)
+    lists = logits.tolist()[0]  # somebody's first version
+    return [max(range(len(row)), key=row.__getitem__) for row in lists]
+
+
+answer()
+profile_of_it = cProfile.Profile()
+profile_of_it.runcall(answer)
+stats = pstats.Stats(profile_of_it)
+for by in ("tottime", "cumtime"):
+    print(f"by {by:<52}calls   tottime   cumtime")
+    for row in hot_functions(stats, 6, by):
+        times = f"{row['tottime']:>9.3f}s{row['cumtime']:>9.3f}s"
+        print(f"  {row['function'][:48]:<50}{row['calls']:>8,}{times}")
+rows = rows_of(answer)
+seen, whole = sum(row["self_ms"] for row in rows) / 1000, stats.total_tt
+print(f"your recorder saw {seen:.3f} s, in {len(rows)} ops; cProfile {whole:.3f} s")
+
+# %% [markdown]
+# Your recorder sees no more than the first part: the rest is not made of tensors. `cProfile` sees it all, and in Python's terms: a matrix product is a method of numpy, whatever layer called it. Of what happens *within* a function it says nothing. That is what `line_profiler` is for, which is told of every line. It is not installed here; this is its table for GPT-2's attention.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+print(Path("line_profiler.txt").read_text("utf-8"))
+
+# %% [markdown]
+# Three views of one thing. The line with `@` and `*` is one line, two calls for `cProfile`, and three ops for your recorder (which one is the third?). To try it on your own code: `pip install line_profiler`, `%load_ext line_profiler`, `%lprun -f function call()`.
+#
+# ## 9 · What watching costs
+#
+# Whoever looks disturbs. Your recorder does something in each op, `cProfile` at every call and return, `line_profiler` at each line: a program of many small steps gets slower by a factor, and its profile shows what is called often as more than it is. To know the factor, run the program with and without, *in pairs*: once each, by turns. If the machine gets warmer, or another program starts, it happens to both.
+#
+# **Predict.** A pass of 60 ops takes 50 ms, another one of 60 ops takes 0.5 ms. The recorder takes 10 µs an op. What are the two ratios? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "profiling_overhead", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def profiling_overhead(fn, profiled, rounds=11):
+    """How many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
+
+    fn, profiled: functions without arguments, of which the second does the same under a profiler.
+    rounds: int, at least 1. In each round fn is called once and then profiled once, both timed; a
+        round before these, not counted, warms up.
+    Returns a float, the median time of profiled divided by the median time of fn.
+    Raises ValueError for rounds below 1.
+    """
+    ### BEGIN SOLUTION
+    if rounds < 1:
+        raise ValueError(f"nothing can be compared in {rounds} rounds")
+    pairs = []
+    for _ in range(rounds + 1):
+        pair = []
+        for function in (fn, profiled):
+            with Timer() as timer:
+                function()
+            pair.append(timer.elapsed_ms)
+        pairs.append(pair)
+    bare, watched = zip(*pairs[1:], strict=True)
+    return statistics.median(watched) / statistics.median(bare)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+plain = doubles.Model(clock, ms=[4.0, 4.0, 4.0, 4.0, 70.0], cold_ms=[500.0])
+watched = doubles.Model(clock, ms=[5.0, 5.0, 90.0, 5.0, 5.0], cold_ms=[30.0])
+expect(
+    "medians of 4 and 5 ms",
+    clock.run(profiling_overhead, plain, watched),
+    1.25,
+    rel=1e-6,
+    mistakes={"the overhead alone": 0.25, "the wrong way round": 0.8, "means": 22 / 17.2},
+)
+expect("rounds, and one before", [plain.calls, watched.calls], [12, 12])
+expect_raises("no rounds", lambda: profiling_overhead(plain, watched, 0), ValueError)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+# A machine that gets slower and slower, in the order of the calls: 100, 101, 102, … ms
+drift = doubles.Model(clock, ms=100 + np.arange(40))
+
+
+def once():
+    drift(0)
+
+
+def twice():
+    drift(0)
+    clock.advance(50)
+
+
+expect(
+    "on a machine that gets slower",
+    clock.run(profiling_overhead, once, twice, 15),
+    167 / 116,
+    rel=1e-6,
+)
+expect("32 calls of it", drift.calls, 32)
+cold = doubles.Model(clock, ms=[2.0, 3.0, 4.0], cold_ms=[100.0])
+warm = doubles.Model(clock, ms=[1.0], cold_ms=[100.0])
+expect("faster, in 3 rounds", clock.run(profiling_overhead, cold, warm, rounds=3), 1 / 3, rel=1e-6)
+pair = doubles.Model(clock, ms=[8.0], cold_ms=[2.0, 2.0])
+expect(
+    "one round", clock.run(profiling_overhead, pair, lambda: (pair(0), pair(0)), 1), 2.0, rel=1e-6
+)
+expect_raises("fewer than none", lambda: profiling_overhead(cold, warm, -1), ValueError)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_overhead", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def sampled(function, interval_ms=1.0):
+    """Run function() while a thread looks every interval what runs: {function: times seen}."""
+    main, seen, done = threading.get_ident(), Counter(), threading.Event()
+
+    def look():
+        while not done.wait(interval_ms / 1000):
+            code = sys._current_frames()[main].f_code
+            seen[f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}({code.co_name})"] += 1
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        function()
+    finally:
+        done.set()
+        watcher.join()
+    return seen
+
+
+resnet, wide, narrow = models.resnet18().eval(), models.MLP(784, 1024, 10), models.MLP(*[16] * 31)
+cases = {
+    "ResNet-18, one image": (resnet, demo_size(full=(1, 3, 224, 224), small=(1, 3, 32, 32))),
+    "MLP, 2 layers, 64 images": (wide, (64, 784)),
+    "MLP, 30 tiny layers": (narrow, (1, 16)),
+}
+ways = {
+    "your recorder": rows_of,
+    "cProfile": lambda run: cProfile.Profile().runcall(run),
+    "a sampler": sampled,
+}
+ratios = {}
+for name, (model, shape) in tqdm(cases.items(), leave=False):
+    x = example_input(model, shape)
+
+    def run(model=model, x=x):
+        with no_grad():
+            for _ in range(4):
+                model(x)
+
+    for way, watch in ways.items():
+        ratio = profiling_overhead(
+            run, lambda watch=watch: watch(run), rounds=demo_size(full=15, small=3)
+        )
+        ratios[f"{name}: {way}"] = ratio
+plot.bars(
+    ratios,
+    unit="time, in times of the time without",
+    title="What watching costs",
+    show="{:.2f}×".format,
+)
+
+# %% [markdown]
+# - **Instrument** (your recorder, `torch.profiler`) to know *what* happens: every op, each once, with its shapes. It costs so many microseconds an op, which is little where ops are large.
+# - **Trace Python** (`cProfile`) to find which function it is. The more calls a program makes, the less its times are worth.
+# - **Sample** (py-spy, perf, Scalene) to leave the program alone: a thousand times a second somebody looks what is running, and what takes long is seen often. What it costs does not depend on the program; what is short or rare it may never see, and it counts no calls.
+#
+# ## 10 · Three architectures, one table
+#
+# **Predict.** An MLP, a CNN and a Transformer. Which reaches the most FLOPs a second, and why is it not the one with the most FLOPs? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "compare_architectures", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def compare_architectures(models, inputs):
+    """A row for each model, in the order of `models`: what a forward pass costs.
+
+    models: a dict from names to Modules, at least one. inputs: a dict from the same names to what
+        example_input takes, such as a shape, batch first.
+    Returns a list of dicts: name, and of profile_forward_pass, without a machine: parameters,
+    flops, latency_ms, peak_memory_mb, gflops_per_second.
+    Raises ValueError where there are no models, or the names of the two differ.
+    """
+    ### BEGIN SOLUTION
+    if not models or models.keys() != inputs.keys():
+        raise ValueError(f"models {list(models)} and inputs {list(inputs)} do not belong together")
+    rows = []
+    for name, model in models.items():
+        found = profile_forward_pass(model, example_input(model, inputs[name]), None)
+        rows.append({"name": name} | {k: v for k, v in found.items() if k != "bottleneck"})
+    return rows
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_compare_architectures", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+words = nn.Sequential(nn.Embedding(50, 8), nn.Linear(8, 3))
+words.input_dtype, words.vocab_size = "int64", 50
+given = {"b": nn.Linear(64, 32), "a": nn.Conv2d(3, 4, 3), "words": words}
+found = compare_architectures(given, {"words": (2, 7), "a": (2, 3, 8, 8), "b": (16, 64)})
+expect("in the order of the models", [row["name"] for row in found], ["b", "a", "words"])
+expect("parameters", [row["parameters"] for row in found], [2_080, 112, 427])
+expect("FLOPs of the whole input", [row["flops"] for row in found], [65_536, 15_552, 672])
+expect(
+    "the keys",
+    sorted(found[0])
+    == sorted(("name", "parameters", "flops", "latency_ms", "peak_memory_mb", "gflops_per_second")),
+    True,
+)
+expect_raises("no models", lambda: compare_architectures({}, {}), ValueError)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+fast = doubles.Model(clock, ms=[0.5])
+slow = doubles.Model(clock, ms=[20.0, 21.0, 22.0], cold_ms=[900.0])
+
+
+class Paced(nn.Module):
+    def __init__(self, pace, inner):
+        self.pace, self.inner = pace, inner
+
+    def forward(self, x):
+        self.pace(x)
+        return self.inner(x)
+
+
+several = {"slow": Paced(slow, nn.Linear(256, 512, bias=False)), "fast": Paced(fast, nn.ReLU())}
+rows = clock.run(
+    compare_architectures, several, {"fast": (4, 8), "slow": Tensor(np.ones((1024, 256)))}
+)
+expect_between("the slow one", rows[0]["latency_ms"], 20.5, 21.5)
+expect("the fast one", [rows[1]["latency_ms"], rows[1]["gflops_per_second"]], [0.5, 0.0], rel=1e-6)
+rate = rows[0]["gflops_per_second"] * rows[0]["latency_ms"]
+expect("10⁶ FLOPs, the rate by the time", rate, 268.435456, rel=1e-6)
+expect("MB: the weights, and the result", rows[0]["peak_memory_mb"], 2.5, rel=0.01)
+expect_raises(
+    "a name that is not there",
+    lambda: compare_architectures({"a": nn.ReLU()}, {"b": (2, 3)}),
+    ValueError,
+)
+expect_raises(
+    "one input too many",
+    lambda: compare_architectures({"a": nn.ReLU()}, {"a": (1, 2), "b": (2, 3)}),
+    ValueError,
+)
+expect_raises(
+    "one too few",
+    lambda: compare_architectures({"a": nn.ReLU(), "b": nn.ReLU()}, {"a": (1, 2)}),
+    ValueError,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_architectures", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+three = {
+    "MLP": (models.MLP(784, 4096, 4096, 10), (64, 784)),
+    "CNN: ResNet-18": (models.resnet18(), demo_size((1, 3, 224, 224), (1, 3, 32, 32))),
+    "Transformer: GPT-2": (models.GPT2(layers=demo_size(12, 1)), (1, demo_size(128, 8))),
+}
+with no_grad():
+    table = compare_architectures(
+        *({name: pair[i] for name, pair in three.items()} for i in (0, 1))
+    )
+print(f"{'':<20}{'parameters':>13}{'FLOPs':>17}{'ms':>9}{'MB':>9}{'GFLOP/s':>10}")
+for row in table:
+    print(
+        f"{row['name']:<20}{row['parameters']:>13,}{row['flops']:>17,}{row['latency_ms']:>9.2f}",
+        end="",
+    )
+    print(f"{row['peak_memory_mb']:>9.1f}{row['gflops_per_second']:>10.1f}")
+rates = {row["name"]: row["gflops_per_second"] for row in table}
+plot.bars(rates, unit="10⁹ FLOPs a second", title="Three architectures")
+
+# %% [markdown]
+# Attention between tokens grows with the square of the text's length, all else with the length itself. What part of a pass that is can be predicted, from FLOPs on meta tensors: lesson 02 did so. Now your recorder measures it, too. Between tokens is what an attention module does itself, apart from its linear layers.
+#
+# **Predict.** Will the measured part be smaller than the predicted one, or larger? Think of what has next to no FLOPs. *Your prediction:*
+
+# %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+lengths = demo_size(full=[64, 128, 256, 512, 1024, 2048], small=[64, 128])
+block = models.GPT2(vocab_size=16, context=2048, layers=1, d_model=demo_size(768, 48)).eval()
+began, part = time.perf_counter(), {"predicted, by FLOPs": [], "measured, by time": []}
+
+
+def between(rows, key):
+    """The part of what the block does that happens between tokens."""
+    inside_block = [row for row in rows if row["module"].startswith("blocks.0")]
+    attention = sum(row[key] for row in inside_block if row["module"] == "blocks.0.attn")
+    return attention / sum(row[key] for row in inside_block)
+
+
+with no_grad():
+    for length in tqdm(lengths, leave=False):
+        counted = rows_of(lambda n=length: block(example_input(block, (1, n), meta=True)))
+        part["predicted, by FLOPs"].append((length, between(counted, "matmul_flops")))
+        tokens = example_input(block, (1, length))
+        shares, enough = [], demo_size(full=7, small=2)
+        while len(shares) < enough and time.perf_counter() - began < 14:
+            shares.append(between(rows_of(lambda x=tokens: block(x)), "self_ms"))
+        if shares:
+            part["measured, by time"].append((length, statistics.median(shares)))
+for (length, predicted), (_, measured) in zip(*part.values(), strict=False):
+    print(f"{length:>5} tokens: {predicted:>6.1%} of the FLOPs, {measured:>6.1%} of the time")
+plot.curves(
+    part, x="tokens", y="between tokens, part of a block", log="x", show="{:.0%}".format,
+    title="Attention between tokens, GPT-2 small's block",
+)  # fmt: skip
+
+# %% [markdown]
+# Where the two curves part, the FLOPs do not tell the time: scores are made, scaled, masked, exponentiated and multiplied again, one after the other, and each time all of them go to memory and come back. That is what fused attention saves. What your profile is missing to *prove* it is a roof, and that is the next lesson.
+#
+# ## 11 · In one object
+#
+# What is left is to put it into one place. This is given: it has no idea of its own, only yours.
+
+
+# %% nbgrader={"grade": false, "grade_id": "profiler", "locked": true, "schema_version": 3, "solution": false, "task": false}
+SUPPOSED = Hardware(1e11, 2e10, "a computer as one would suppose", "a guess; lesson 06 measures")
+
+
+class Profiler:
+    """All of lessons 01 to 05 for one machine: what a model weighs, computes, takes and needs.
+
+    `with Profiler() as profiler:` records what runs inside; then profiler.rows has the rows, and
+    print_top_operations prints what took longest. hardware: as for profile_forward_pass.
+    """
+
+    def __init__(self, hardware=SUPPOSED):
+        self.hardware, self._recorder = hardware, OpRecorder()
+
+    def count_parameters(self, model, trainable_only=False):
+        return count_parameters(model, trainable_only)
+
+    def count_flops(self, model, input_shape, per_sample=True):
+        return count_flops(model, input_shape, per_sample)
+
+    def measure_memory(self, model, input_shape):
+        return measure_memory(Still(model) if isinstance(model, Tensor) else model, input_shape)
+
+    def measure_latency(self, model, x, warmup=10, iterations=100):
+        runs = Still(model) if isinstance(model, Tensor) else model
+        return measure_latency(runs, x, warmup, iterations)
+
+    def profile_layer(self, layer, input_shape):
+        return profile_layer(layer, input_shape, self.hardware)
+
+    def profile_forward_pass(self, model, x, warmup=3, iterations=10):
+        return profile_forward_pass(model, x, self.hardware, warmup, iterations)
+
+    def profile_backward_pass(self, model, x, warmup=1, iterations=5):
+        return profile_backward_pass(model, x, self.hardware, warmup, iterations)
+
+    def __enter__(self):
+        self._recorder.__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        self._recorder.__exit__(*exception)
+
+    @property
+    def rows(self):
+        return self._recorder.rows
+
+    def print_top_operations(self, n=5, by="ms"):
+        print_top_operations(self.rows, n, by)
+
+
+def quick_profile(model, x, hardware=SUPPOSED):
+    """Print what one forward pass costs and where its time goes; returns the dict of it."""
+    found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
+    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, on {hardware.name}:")
+    print(f"{found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,", end=" ")
+    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']}")
+    if rows := rows_of(lambda: (Still(model) if isinstance(model, Tensor) else model)(x)):
+        print_top_operations(rows)
+    return found
+
+
+def profile(function):
+    """`@profile` above a function: each call prints where its time went, as your recorder sees it.
+
+    The rows of the last call are in function.rows.
+    """
+
+    @functools.wraps(function)
+    def watched(*args, **options):
+        with OpRecorder() as recorder:
+            result = function(*args, **options)
+        watched.rows = recorder.rows
+        print(
+            f"{function.__name__}: {sum(row['self_ms'] for row in watched.rows):.2f} ms", end="; "
+        )
+        print_top_operations(watched.rows) if watched.rows else print("no ops")
+        return result
+
+    return watched
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_profiler", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+vit, side = models.VisionTransformer(layers=demo_size(12, 1)), 224
+image = example_input(vit, (1, 3, side, side))
+found = quick_profile(vit, image, read_hardware("machines.json", "two cores of a server"))
+
+
+@profile
+def train(model, x):
+    for _ in range(2):
+        model(x).mean().backward()
+
+
+train(vit, image)
+profiler = Profiler()
+with profiler:
+    with region("making data"):
+        images = [np.random.default_rng(i).random((3, side, side)) for i in range(8)]
+    vit(Tensor(np.stack(images[:1])))
+profiler.print_top_operations(4)
+timeline(profiler.rows, title="ViT-Ti/16 and its data")
+
+# %% [markdown]
+# To take it with you, into any program of yours: in the folder of the course, `proflab assemble release -o my_profiler.py --standalone` makes one file of all that you wrote in lessons 01 to 05, with the engine inside, which needs numpy alone.
+#
+# ## Reflect
+#
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to measure). A report says: "We ran our model, 60 tiny layers with Python code between them, under cProfile. A request takes 48 ms. The function `product`, which calls the matrix product, has a tottime of 41 %; it was called 900,000 times in 1,000 requests. A library that multiplies twice as fast will therefore save a fifth of the time."
+#
+# 1. The arithmetic: what would be saved if all the figures held? Why do they not hold for the program that runs without `cProfile`, and in which direction are they off for a function that is called so often?
+# 2. Measure it: with `profiling_overhead`, a model of many tiny layers, and two ways of watching. Say what you ran, and give the numbers.
+# 3. Which profiler would you have used, and what would it not have shown?
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "essay_profiler", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **Mark scheme.** *4 points:* half of 41 % is 20.5 % of 48 ms, 9.8 ms, if the figures held; they do not, for `cProfile` adds about the same time to each call and return, so that a function which is called often and briefly (900 times a request, 20 µs each) looks larger than it is, and so do those between; and the 48 ms themselves are the watched program's. A further point only if it is said that `product`'s own part is Python, too, while numpy's method is listed as a function of its own, so a faster library does not halve `product`'s tottime. *4 points:* a measurement that others could repeat: sizes of the model, rounds, two ratios from paired runs (cProfile well above 1, clearly more than the recorder or a sampler for a real model; the numbers are the student's machine's), with a word on their spread. *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops). Up to 2 points off for ratios without what was run.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Summary
+#
+# - Everything that a model does passes one point. A hook there, which reads the clock twice and writes a row, is a profiler.
+# - A row has two times: its own, and that with what ran inside. Only its own can be added up.
+# - What must move is unique bytes: memory is read once, views move nothing, a look-up reads what it picks.
+# - FLOPs over peak and bytes over bandwidth: the longer one is the bottleneck. FLOPs and time must be of the same pass.
+# - Watching costs. Say how much, from runs in pairs; instrument large things, trace Python, sample what must be left alone.
+#
+# **Next.** "Limited by memory" is a claim, made with roofs that somebody else measured. Lesson 06 measures yours, and draws every row of your recorder below them.
