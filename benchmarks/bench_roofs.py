@@ -28,6 +28,7 @@ import numpy as np
 
 from proflab.lesson.blas import blas_threads, with_blas_threads
 from proflab.lesson.hardware import in_bytes, this_machine
+from proflab.lesson.measuring import beyond_caches, copy_on, drops, thread_counts
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = int(os.environ.get("ROUNDS", 12))
@@ -61,10 +62,6 @@ def print_row(name: str, values: list[float], reference: float, promise: str = "
 
 def head(what: str) -> None:
     print(f"{what:<36}{'best':>9}{'median':>9}{'lowest':>9}{'ratio':>8}   of the rounds' bests")
-
-
-def thread_counts() -> list[int]:
-    return sorted({1, blas_threads() or 1})
 
 
 # ── products ─────────────────────────────────────────────────────────────────────────────────
@@ -126,11 +123,11 @@ def compiled(folder: str) -> Path | None:
 
 def print_memory(profiler: dict, folder: str) -> None:
     """The lesson's slope beside STREAM's copy, on one thread and on as many as BLAS has."""
-    size = profiler["in_main_memory"](this_machine().caches, 2**29)
+    size = beyond_caches(this_machine().caches, 2**29)
     stream = compiled(folder)
     head(f"copies, {size // 2**20} MB, GB/s")
     for threads in thread_counts():
-        copy = profiler["copy_on"](threads)
+        copy = copy_on(threads)
         found: dict[str, list[float]] = {"ours": []}
         for _ in range(ROUNDS):
             found["ours"].append(profiler["measure_bandwidth"](size, copy, repeats=10))
@@ -162,7 +159,7 @@ def print_sweep(profiler: dict) -> None:
     for size, values in found.items():
         print_row(in_bytes(size), values, 0.0)
     points = [(s, min(v), median(v), max(v)) for s, v in found.items()]
-    for cache, inside, outside, drop in profiler["across"](points, caches):
+    for cache, inside, outside, drop in drops(points, caches):
         kind = "a drop" if drop else "no drop beyond the spread"
         print(f"  L{cache.level} of {in_bytes(cache.size)}: in it {inside / 1e9:.1f}, "
               f"beyond {outside / 1e9:.1f} GB/s: {kind}")  # fmt: skip

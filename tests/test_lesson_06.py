@@ -152,7 +152,7 @@ def test_each_recorded_operation_gets_the_verdict_that_its_figures_imply(shown):
     text, picture = demos["demo_verdicts"]
     roof, sums = scope["roofs"]()[0], {}
     for name in ("GPT-2", "ResNet-18"):
-        for row in scope["alike"](scope["recorded"](name)):
+        for row in scope["alike"](scope["measured_rows"](name)):
             verdict = wall(row, roof)
             sums[name, verdict] = sums.get((name, verdict), 0.0) + row["self_ms"]
             for line in text.splitlines():
@@ -168,11 +168,11 @@ def test_each_recorded_operation_gets_the_verdict_that_its_figures_imply(shown):
 
 def test_points_come_from_the_recorded_rows(shown):
     demos, scope = shown
-    points, rows = scope["placed"]("GPT-2"), scope["alike"](scope["recorded"]("GPT-2"))
+    points, rows = scope["placed"]("GPT-2"), scope["alike"](scope["measured_rows"]("GPT-2"))
     with_flops = [row for row in rows if row["matmul_flops"] + row["elementwise_flops"]]
     assert 0 < len(points) <= len(with_flops)
     assert 0 < sum(point["share"] for point in points) <= 1 + 1e-9
-    everything = sum(row["matmul_flops"] for row in scope["recorded"]("GPT-2"))
+    everything = sum(row["matmul_flops"] for row in scope["measured_rows"]("GPT-2"))
     assert sum(row["matmul_flops"] for row in rows) == everything > 0
     assert "blocks.*.mlp.fc" in " ".join(point["name"] for point in points)
     assert "GPT-2 small" in demos["demo_gpt2"][1].alt
@@ -217,15 +217,6 @@ def test_a_drop_is_claimed_only_where_it_exceeds_the_spread(lesson):
     )
 
 
-def test_a_drop_within_the_spread_is_none():
-    across = solved("lesson_06").scope["across"]
-    noisy = [(2**17, 4e9, 9e9, 9e9), (2**18, 4e9, 9e9, 9e9), (2**22, 1e9, 2e9, 5e9)]
-    assert [row[3] for row in across(noisy, CACHES[1:2])] == [False]
-    clear = [(2**17, 6e9, 9e9, 9e9), (2**22, 1e9, 2e9, 5e9)]
-    assert across(clear, CACHES[1:2]) == [(CACHES[1], 9e9, 2e9, True)]
-    assert across(clear[:1], CACHES[1:2]) == [] and across(clear, ()) == []
-
-
 def test_more_threads_are_called_faster_only_beyond_the_spread(lesson):
     for speeds, verdict in (([2e10, 2e10], "no more than"), ([2e10, 4e10], "more than")):
         order = iter(speeds * 10)
@@ -237,39 +228,14 @@ def test_more_threads_are_called_faster_only_beyond_the_spread(lesson):
 
 
 def test_the_law_and_the_clock_are_compared(lesson):
-    def recorded(name, threads):
+    def measured_rows(name, threads):
         row = {"self_ms": 60.0 if threads == 1 else 30.0, "matmul_flops": 1}
         return [row, {"self_ms": 40.0, "matmul_flops": 0}]
 
-    text = said(lesson, "demo_threads", recorded=recorded, thread_counts=lambda: [1, 2])
+    text = said(lesson, "demo_threads", measured_rows=measured_rows, thread_counts=lambda: [1, 2])
     assert "products 2.00 times as fast; so the whole 1.43 times, says the law, and 1.43" in text
-    alone = said(lesson, "demo_threads", recorded=recorded, thread_counts=lambda: [1])
+    alone = said(lesson, "demo_threads", measured_rows=measured_rows, thread_counts=lambda: [1])
     assert "there is one thread only" in alone
-
-
-def test_where_threads_cannot_be_set_nothing_claims_a_number(lesson):
-    scope = solved("lesson_06").scope
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(scope, "blas_threads", lambda: None)
-        assert scope["thread_counts"]() == [1] and scope["called"](1) == "threads unknown"
-        with scope["on_threads"](4):
-            pass
-
-
-def test_working_sets_for_main_memory():
-    size = solved("lesson_06").scope["in_main_memory"]
-    assert size((), 2**29) == 2**27
-    assert size((Cache(3, 2**20),), 2**29) == 2**26
-    assert size((Cache(2, 2**20), Cache(3, 50 * 2**20)), 2**29) == 200 * 2**20
-    assert size((Cache(3, 2**29),), 2**29) == 2**29
-
-
-def test_a_copy_in_pieces_copies_everything():
-    import numpy as np
-
-    source, destination = np.arange(1001.0), np.zeros(1001)
-    solved("lesson_06").scope["copy_on"](3)(destination, source)
-    assert (source == destination).all()
 
 
 # ── what else ────────────────────────────────────────────────────────────────────────────────

@@ -33,8 +33,6 @@
 import math
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import cache
 from itertools import groupby
 from statistics import mean, median, stdev
@@ -45,9 +43,17 @@ from tqdm import tqdm
 
 from proflab import Tensor, example_input, models, no_grad
 from proflab.lesson import doubles, expect, expect_between, expect_raises, plot, plot_roofline
-from proflab.lesson.blas import blas_threads, with_blas_threads
 from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Hardware, in_bytes, this_machine
+from proflab.lesson.measuring import (
+    beyond_caches,
+    called,
+    copy_on,
+    drops,
+    on_threads,
+    take_turns,
+    thread_counts,
+)  # fmt: skip
 
 # %% [markdown]
 # ## 1 · Two walls make a roof
@@ -459,38 +465,6 @@ expect_raises("no repeats", lambda: measure_peak_flops(np.matmul, [8], repeats=0
 ### END HIDDEN TESTS
 
 
-# %% nbgrader={"grade": false, "grade_id": "threads", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def on_threads(count):
-    """`with on_threads(n):` numpy multiplies matrices on n threads, where that can be set."""
-    return nullcontext() if blas_threads() is None else with_blas_threads(count)
-
-
-def thread_counts():
-    """1, and as many threads as numpy's matrix products take, where that is known and more."""
-    return sorted({1, blas_threads() or 1})
-
-
-def called(threads):
-    """ "1 thread", "2 threads"; or that the number is not known."""
-    if blas_threads() is None:
-        return "threads unknown"
-    return f"{threads} thread" + ("s" if threads > 1 else "")
-
-
-def in_turns(measurements, rounds, seconds=12):
-    """Each measurement once a round, in turns: {name: (lowest, median, highest)} of the results.
-
-    measurements: {name: function without arguments}. In turns, so that a slow minute of the
-    machine is a slow minute for all of them. After so many seconds there are no more rounds.
-    """
-    found, began = {name: [] for name in measurements}, time.perf_counter()
-    for count in tqdm(range(rounds), leave=False):
-        if count < 2 or time.perf_counter() - began < seconds:
-            for name, measure in measurements.items():
-                found[name].append(measure())
-    return {name: (min(v), median(v), max(v)) for name, v in found.items()}
-
-
 # %% nbgrader={"grade": false, "grade_id": "demo_peak", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def peak_of(dtype, threads, sizes):
     with on_threads(threads):
@@ -508,7 +482,7 @@ measurements = {
 for dtype in ("float16", "int32"):
     name = f"{dtype}, {called(1)}"
     measurements[name] = lambda dtype=dtype: peak_of(dtype, 1, (64, 96))
-peaks = in_turns(measurements, demo_size(7, 2))
+peaks = take_turns(measurements, demo_size(7, 2))
 print(this_machine().sentences())
 best = {name: values[2] for name, values in peaks.items()}
 one = best[f"float32, {called(1)}"]
@@ -621,44 +595,6 @@ expect_raises("negative bytes", lambda: measure_bandwidth(-(2**20)), ValueError)
 ### END HIDDEN TESTS
 
 
-# %% nbgrader={"grade": false, "grade_id": "sweep", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def copy_on(threads):
-    """A copy like np.copyto, in as many pieces side by side as there are threads."""
-    if threads == 1:
-        return np.copyto
-    pool = ThreadPoolExecutor(threads)
-
-    def copy(destination, source):
-        pieces = (np.array_split(array, threads) for array in (destination, source))
-        list(pool.map(np.copyto, *pieces))
-
-    return copy
-
-
-def in_main_memory(caches, largest):
-    """A working set that no cache holds: four times the last one, from 64 MB to `largest`."""
-    last = max([cache.size for cache in caches], default=2**25)
-    return min(largest, max(2**26, 4 * last) // 2**20 * 2**20)
-
-
-def across(points, caches):
-    """What the last working sets in each cache reach against the first ones that leave it.
-
-    points: (bytes, lowest, median, highest). A set is in a cache when it fills at most half of it,
-    and the cache before it not at all; it has left it when it is at least twice as large. Returns
-    for each cache (cache, rates in, rates out, whether the drop is larger than the spread).
-    """
-    result, sizes = [], [0, *(cache.size for cache in caches), math.inf]
-    for before, cache_, after in zip(sizes, caches, sizes[2:], strict=False):
-        inside = [p for p in points if before < p[0] <= cache_.size / 2]
-        outside = [p for p in points if 2 * cache_.size <= p[0] <= after]
-        if inside and outside:
-            drop = min(p[1] for p in inside) > max(p[3] for p in outside)
-            medians = [median(p[2] for p in side) for side in (inside, outside)]
-            result.append((cache_, *medians, drop))
-    return result
-
-
 # %% nbgrader={"grade": false, "grade_id": "demo_sweep", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def sweep(size):
     # The smaller the set, the more often: a round of each takes about as long.
@@ -667,7 +603,7 @@ def sweep(size):
 
 caches = this_machine().caches
 sizes = [2**k for k in range(12, demo_size(29, 24))]
-found = in_turns({s: lambda s=s: sweep(s) for s in sizes}, demo_size(7, 2))
+found = take_turns({s: lambda s=s: sweep(s) for s in sizes}, demo_size(7, 2))
 points = [(size, *rates) for size, rates in found.items()]
 tiny = (np.ones(1), np.zeros(1))
 calls = []
@@ -677,7 +613,7 @@ for _ in range(2000):
     calls.append(time.perf_counter() - start)
 call = min(calls)
 print(f"one thread; a copy of 8 bytes takes {call * 1e9:.0f} ns, which is the call")
-for cache_, inside, outside, drop in across(points, caches):
+for cache_, inside, outside, drop in drops(points, caches):
     kind = "a drop" if drop else "no drop beyond the spread"
     size = f"L{cache_.level}, {in_bytes(cache_.size)}"
     print(f"{size:<14}in it {inside / 1e9:6.1f} GB/s, beyond {outside / 1e9:6.1f} GB/s: {kind}")
@@ -697,14 +633,14 @@ plot_roofline.sweep(
 # %% [markdown]
 # Where the curve rises, at the left, it is not memory that you see: to call a copy and to get it going takes longer than to copy a few kilobytes. That hides how fast the nearest cache is, and it is the third wall of section 6. Where a drop is smaller than the spread, the machine was too busy for an answer: close what runs, or measure longer.
 #
-# Now main memory, by one thread and by more.
+# Now main memory, by one thread and by more: `copy_on(n)` copies n pieces side by side, which numpy allows, for it lets other threads run while it copies.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-size = in_main_memory(this_machine().caches, demo_size(2**29, 2**26))
+size = beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
 copies = {
     f"{threads} thread" + "s" * (threads > 1): copy_on(threads) for threads in thread_counts()
 }
-memory = in_turns(
+memory = take_turns(
     {
         name: lambda copy=copy: measure_bandwidth(size, copy, repeats=demo_size(5, 2))
         for name, copy in copies.items()
@@ -765,23 +701,11 @@ def roofline_points(rows, hardware):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": false, "grade_id": "forward_row", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def forward_row(
-    op, module, self_ms, matmul_flops, elementwise_flops, bytes_read, bytes_written, ms=None
-):
-    """A row as OpRecorder has it, of one forward op on float32."""
-    return {
-        "op": op, "module": module, "phase": "forward", "start_ms": 7.0,
-        "ms": self_ms if ms is None else ms, "self_ms": self_ms, "depth": 0,
-        "input_shapes": [(2, 3)], "output_shape": (2, 3), "dtype": "float32",
-        "matmul_flops": matmul_flops, "elementwise_flops": elementwise_flops,
-        "bytes_read": bytes_read, "bytes_written": bytes_written,
-    }  # fmt: skip
-
-
 # %% nbgrader={"grade": true, "grade_id": "test_roofline_points", "locked": true, "points": 9, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(peak_flops=100e9, bandwidth=10e9, name="a small one")
-product = forward_row("linear", "blocks.0.mlp.fc", 5.0, 400_000_000, 0, 3_000_000, 1_000_000)
+product = doubles.forward_row(
+    "linear", "blocks.0.mlp.fc", 5.0, 400_000_000, 0, 3_000_000, 1_000_000
+)
 expect(
     "a product, right of the ridge",
     roofline_points([product], machine),
@@ -795,7 +719,7 @@ expect(
         }
     ],
 )
-addition = forward_row("add", "", 2.0, 0, 1_000_000, 8_000_000, 4_000_000)
+addition = doubles.forward_row("add", "", 2.0, 0, 1_000_000, 8_000_000, 4_000_000)
 [point] = roofline_points([addition], machine)
 expect("an addition: its name", point["name"], "add")
 expect("its intensity", point["intensity"], 1 / 12, mistakes={"only what is read": 1 / 8})
@@ -803,11 +727,11 @@ expect("its speed", point["flops_per_second"], 0.5e9, mistakes={"seconds for mil
 expect("its efficiency", point["efficiency"], 0.6, mistakes={"of the peak": 0.005})
 ### BEGIN HIDDEN TESTS
 other = Hardware(peak_flops=6e9, bandwidth=4e9)
-both = forward_row("conv2d", "stem", 0.5, 900_000, 100_000, 600_000, 200_000)
+both = doubles.forward_row("conv2d", "stem", 0.5, 900_000, 100_000, 600_000, 200_000)
 [point] = roofline_points([both], other)
 expect("both kinds of FLOPs", point["intensity"], 1.25)
 expect("left of the ridge", [point["attainable"], point["efficiency"]], [5e9, 0.4])
-cached = forward_row("mul", "", 0.25, 0, 1_000_000, 4_000_000, 4_000_000)
+cached = doubles.forward_row("mul", "", 0.25, 0, 1_000_000, 4_000_000, 4_000_000)
 [point] = roofline_points([cached], other)
 expect("faster than main memory", point["efficiency"], 8.0)
 several = roofline_points([both, cached, product, addition, both], other)
@@ -817,8 +741,8 @@ expect("in order, also twice", names, ["conv2d", "mul", "linear", "add", "conv2d
 
 # %% nbgrader={"grade": true, "grade_id": "test_roofline_points_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(peak_flops=100e9, bandwidth=10e9)
-view = forward_row("reshape", "", 0.01, 0, 0, 0, 0)
-inside = forward_row("softmax", "attn", 1.0, 0, 5_000_000, 20_000_000, 20_000_000, ms=4.0)
+view = doubles.forward_row("reshape", "", 0.01, 0, 0, 0, 0)
+inside = doubles.forward_row("softmax", "attn", 1.0, 0, 5_000_000, 20_000_000, 20_000_000, ms=4.0)
 expect("a view is left out", [p["name"] for p in roofline_points([view, inside], machine)], ["softmax attn"])  # fmt: skip
 [point] = roofline_points([inside], machine)
 expect(
@@ -826,34 +750,34 @@ expect(
 )
 expect("no rows", roofline_points([], machine), [])
 ### BEGIN HIDDEN TESTS
-moved = forward_row("cat", "head", 1.0, 0, 0, 4_000, 4_000)
-region = forward_row("region", "data loading", 0.0, 0, 0, 0, 0, ms=9.0)
-too_short = forward_row("add", "", 0.0, 0, 8, 64, 32)
-counted = forward_row("norm", "", 1.0, 0, 8, 0, 0)
+moved = doubles.forward_row("cat", "head", 1.0, 0, 0, 4_000, 4_000)
+region = doubles.forward_row("region", "data loading", 0.0, 0, 0, 0, 0, ms=9.0)
+too_short = doubles.forward_row("add", "", 0.0, 0, 8, 64, 32)
+counted = doubles.forward_row("norm", "", 1.0, 0, 8, 0, 0)
 rest = roofline_points([moved, region, too_short, counted, inside, view], machine)
 expect("what else is left out", [p["name"] for p in rest], ["softmax attn"])
-made = forward_row("rand", "", 1.0, 0, 6_000, 0, 24_000)
+made = doubles.forward_row("rand", "", 1.0, 0, 6_000, 0, 24_000)
 [point] = roofline_points([made], machine)
 expect("written only", [point["intensity"], point["attainable"]], [0.25, 2.5e9])
-summed = forward_row("sum", "", 1.0, 0, 6_000, 24_000, 0)
+summed = doubles.forward_row("sum", "", 1.0, 0, 6_000, 24_000, 0)
 expect("read only", [p["intensity"] for p in roofline_points([summed], machine)], [0.25])
-long = forward_row("linear", "", 2000.0, 10**15, 0, 10**12, 0)
+long = doubles.forward_row("linear", "", 2000.0, 10**15, 0, 10**12, 0)
 expect("two seconds", roofline_points([long], machine)[0]["efficiency"], 5000.0)
-kept = forward_row("mul", "kept", 1.0, 0, 6_000, 24_000, 24_000)
+kept = doubles.forward_row("mul", "kept", 1.0, 0, 6_000, 24_000, 24_000)
 before = dict(kept)
 _ = roofline_points([kept, view], machine)
 expect("rows stay as they are", kept == before, True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the real thing, on one thread: so the roof is the same for all operations, and products need not wait for one another. `recorded` has run a model a few times and takes the median of each operation's time; `alike` adds up operations that are the same in all blocks, so that twelve blocks are one point. The thin roof is that of all threads.
+# Now the real thing, on one thread: so the roof is the same for all operations, and products need not wait for one another. `measured_rows` has run a model a few times and takes the median of each operation's time; `alike` adds up operations that are the same in all blocks, so that twelve blocks are one point. The thin roof is that of all threads.
 
 
-# %% nbgrader={"grade": false, "grade_id": "recorded", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "measured_rows", "locked": true, "schema_version": 3, "solution": false, "task": false}
 @cache
 def roofs():
     """This machine's roofs as you measure them, once: on one thread, and on all."""
-    size = in_main_memory(this_machine().caches, demo_size(2**29, 2**26))
+    size = beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
     found = []
     for threads in thread_counts():
         with on_threads(threads):
@@ -884,7 +808,7 @@ def passes_of(name, threads):
     return passes
 
 
-def recorded(name, threads=1):
+def measured_rows(name, threads=1):
     """The rows of a pass, each with the median of its times."""
     passes = zip(*(rows for _, rows in passes_of(name, threads)), strict=True)
     return [same[0] | {"self_ms": median(row["self_ms"] for row in same)} for same in passes]
@@ -912,7 +836,7 @@ def alike(rows):
 
 def placed(name):
     """The points of a recorded model under one thread's roof, each with its share of the time."""
-    rows = alike(recorded(name))
+    rows = alike(measured_rows(name))
     total = sum(row["self_ms"] for row in rows)
     points = []
     for row in rows:
@@ -923,7 +847,7 @@ def placed(name):
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-points, rows = placed("GPT-2"), recorded("GPT-2")
+points, rows = placed("GPT-2"), measured_rows("GPT-2")
 print(this_machine().sentences())
 busiest = max(points, key=lambda p: p["share"])
 nearest = max(points, key=lambda p: p["efficiency"])
@@ -1073,12 +997,12 @@ roof, walls = roofs()[0], {}
 for name in ("GPT-2", "ResNet-18"):
     times = {"compute": 0.0, "ridge": 0.0, "memory": 0.0, "overhead": 0.0}
     print(f"{name:<34}{'ms':>8}{'FLOPs/byte':>12}  wall")
-    for row in sorted(alike(recorded(name)), key=lambda row: -row["self_ms"]):
+    for row in sorted(alike(measured_rows(name)), key=lambda row: -row["self_ms"]):
         flops = row["matmul_flops"] + row["elementwise_flops"]
         moved = row["bytes_read"] + row["bytes_written"]
         wall = classify(flops, moved, row["self_ms"] / 1000, roof.peak_flops, roof.bandwidth)
         times[wall] += row["self_ms"]
-        if row["self_ms"] > 0.02 * sum(r["self_ms"] for r in recorded(name)):
+        if row["self_ms"] > 0.02 * sum(r["self_ms"] for r in measured_rows(name)):
             intensity = f"{flops / moved:.1f}" if moved else "–"
             print(f"  {row['op']} {row['module']:<{31 - len(row['op'])}}"
                   f"{row['self_ms']:>8.2f}{intensity:>12}  {wall}")  # fmt: skip
@@ -1155,7 +1079,7 @@ expect_raises("no runs", lambda: inspect_step(fine | {"times_ms": []}), ValueErr
 
 # %% nbgrader={"grade": false, "grade_id": "demo_inspect", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 for name in ("GPT-2", "ResNet-18"):
-    rows = recorded(name)
+    rows = measured_rows(name)
     products = [row for row in rows if row["matmul_flops"]]
     step = {
         "times_ms": [ms for ms, _ in passes_of(name, 1)],
@@ -1276,7 +1200,7 @@ most = thread_counts()[-1]
 print("GPT-2: ms on one thread" + f" and on {most}" * (most > 1))
 sums = {}
 for threads in thread_counts():
-    for row in recorded("GPT-2", threads):
+    for row in measured_rows("GPT-2", threads):
         kind = "products" if row["matmul_flops"] else "all else"
         sums[threads, kind] = sums.get((threads, kind), 0.0) + row["self_ms"]
 for kind in ("products", "all else"):
