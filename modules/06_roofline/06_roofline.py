@@ -380,11 +380,11 @@ def measure_peak_flops(matmul=np.matmul, sizes=(512, 768, 1024), dtype=np.float3
         raise ValueError(f"sizes and repeats must be at least 1, not {sizes} and {repeats}")
     best = 0.0
     for n in sizes:
-        a, b, c = (np.ones((n, n), dtype) for _ in range(3))
-        matmul(a, b, out=c)
+        left, right, out = (np.ones((n, n), dtype) for _ in range(3))
+        matmul(left, right, out=out)
         for _ in range(repeats):
             start = time.perf_counter()
-            matmul(a, b, out=c)
+            matmul(left, right, out=out)
             best = max(best, matmul_flops(n, n, n) / (time.perf_counter() - start))
     return best
     ### END SOLUTION
@@ -418,19 +418,19 @@ expect(
 )
 expect("what was asked for", two_sizes.amounts, [2_000_000] * 2 + [16_000_000] * 2)
 ### BEGIN HIDDEN TESTS
-clock = doubles.Clock()
-once = doubles.Matmul(clock, per_second=[2e8, 8e9])
-expect("repeated once", clock.run(measure_peak_flops, once, (50,), np.float32, 1), 8e9, rel=1e-3)
-slower = doubles.Matmul(clock, per_second=[1e8, 9e9, 8e9, 7e9, 6e9])
-expect("ever slower", clock.run(measure_peak_flops, slower, sizes=(100,), repeats=4), 9e9, rel=1e-3)
-faster = doubles.Matmul(clock, per_second=[1e8, 6e9, 7e9, 8e9, 9e9])
-expect("ever faster", clock.run(measure_peak_flops, faster, sizes=(100,), repeats=4), 9e9, rel=1e-3)
-three = doubles.Matmul(clock, per_second=[1e7, 2e9, 3e9, 1e7, 5e9, 4e9, 1e7, 1e9, 2e9])
-best = clock.run(measure_peak_flops, three, sizes=[150, 60, 100], repeats=2)
+watch = doubles.Clock()
+once = doubles.Matmul(watch, per_second=[2e8, 8e9])
+expect("repeated once", watch.run(measure_peak_flops, once, (50,), np.float32, 1), 8e9, rel=1e-3)
+slower = doubles.Matmul(watch, per_second=[1e8, 9e9, 8e9, 7e9, 6e9])
+expect("ever slower", watch.run(measure_peak_flops, slower, sizes=(100,), repeats=4), 9e9, rel=1e-3)
+faster = doubles.Matmul(watch, per_second=[1e8, 6e9, 7e9, 8e9, 9e9])
+expect("ever faster", watch.run(measure_peak_flops, faster, sizes=(100,), repeats=4), 9e9, rel=1e-3)
+three = doubles.Matmul(watch, per_second=[1e7, 2e9, 3e9, 1e7, 5e9, 4e9, 1e7, 1e9, 2e9])
+best = watch.run(measure_peak_flops, three, sizes=[150, 60, 100], repeats=2)
 expect("the size in the middle", best, 5e9, rel=1e-3)
 expect("nine calls", three.amounts, [6_750_000] * 3 + [432_000] * 3 + [2_000_000] * 3)
-warm = doubles.Matmul(clock, per_second=[9e9, 3e9, 4e9])
-expect("a fast first call", clock.run(measure_peak_flops, warm, [100], repeats=2), 4e9, rel=1e-3)
+warm = doubles.Matmul(watch, per_second=[9e9, 3e9, 4e9])
+expect("a fast first call", watch.run(measure_peak_flops, warm, [100], repeats=2), 4e9, rel=1e-3)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -448,10 +448,10 @@ expect("in float64", seen, [((30, 30), (30, 30), "float64", "float64")] * 2)
 expect("its speed", speed, 1e9, rel=1e-3)
 expect_raises("no sizes", lambda: measure_peak_flops(np.matmul, sizes=[]), ValueError)
 ### BEGIN HIDDEN TESTS
-clock = doubles.Clock()
-product = doubles.Matmul(clock, per_second=[2e9])
+watch = doubles.Clock()
+product = doubles.Matmul(watch, per_second=[2e9])
 seen.clear()
-speed = clock.run(measure_peak_flops, watched, (20, 10), "float16", 2)
+speed = watch.run(measure_peak_flops, watched, (20, 10), "float16", 2)
 kinds = [((20, 20), (20, 20), "float16", "float16"), ((10, 10), (10, 10), "float16", "float16")]
 expect("two sizes in float16", [seen[:3] == kinds[:1] * 3, seen[3:] == kinds[1:] * 3], [True, True])
 expect("their speed", speed, 2e9, rel=1e-3)
@@ -520,15 +520,15 @@ def measure_bandwidth(working_set, copy=np.copyto, repeats=10):
     ### BEGIN SOLUTION
     if working_set < 16 or repeats < 1:
         raise ValueError(f"no copy of {working_set} bytes, {repeats} times")
-    source = np.ones(working_set // 16)
-    destination = np.full_like(source, 2.0)
-    copy(destination, source)
+    read = np.ones(working_set // 16)
+    written = np.full_like(read, 2.0)
+    copy(written, read)
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        copy(destination, source)
+        copy(written, read)
         times.append(time.perf_counter() - start)
-    return 2 * source.nbytes / min(times)
+    return 2 * read.nbytes / min(times)
     ### END SOLUTION
 
 
@@ -551,16 +551,16 @@ expect("one is not timed, and all are as large", memory.amounts, [2**20] * 4)
 once = doubles.Copy(clock, per_second=[1e9, 16e9])
 expect("repeated once", clock.run(measure_bandwidth, 2**16, once, repeats=1), 16e9, rel=1e-3)
 ### BEGIN HIDDEN TESTS
-clock = doubles.Clock()
-slower = doubles.Copy(clock, per_second=[2e9, 9e9, 8e9, 7e9, 6e9])
-expect("ever slower", clock.run(measure_bandwidth, 2**22, slower, 4), 9e9, rel=1e-3)
-faster = doubles.Copy(clock, per_second=[2e9, 6e9, 7e9, 8e9, 9e9])
-expect("ever faster", clock.run(measure_bandwidth, 48_000, faster, 4), 9e9, rel=1e-3)
+watch = doubles.Clock()
+slower = doubles.Copy(watch, per_second=[2e9, 9e9, 8e9, 7e9, 6e9])
+expect("ever slower", watch.run(measure_bandwidth, 2**22, slower, 4), 9e9, rel=1e-3)
+faster = doubles.Copy(watch, per_second=[2e9, 6e9, 7e9, 8e9, 9e9])
+expect("ever faster", watch.run(measure_bandwidth, 48_000, faster, 4), 9e9, rel=1e-3)
 expect("five calls", faster.amounts, [48_000] * 5)
-warm = doubles.Copy(clock, per_second=[9e9, 3e9, 4e9])
-expect("a fast first call", clock.run(measure_bandwidth, 2**22, warm, 2), 4e9, rel=1e-3)
-small = doubles.Copy(clock, per_second=[1e6, 1e6, 2e6])
-expect("the smallest", clock.run(measure_bandwidth, 16, small, 2), 2e6, rel=1e-3)
+warm = doubles.Copy(watch, per_second=[9e9, 3e9, 4e9])
+expect("a fast first call", watch.run(measure_bandwidth, 2**22, warm, 2), 4e9, rel=1e-3)
+small = doubles.Copy(watch, per_second=[1e6, 1e6, 2e6])
+expect("the smallest", watch.run(measure_bandwidth, 16, small, 2), 2e6, rel=1e-3)
 expect("its bytes", small.amounts, [16, 16, 16])
 ### END HIDDEN TESTS
 
@@ -580,10 +580,10 @@ speed = clock.run(measure_bandwidth, 2**14, watched_copy, repeats=1)
 expect("alike, apart, written, half the bytes", seen, [[True, True, True, 2**13]] * 2)
 expect_raises("no repeats", lambda: measure_bandwidth(2**14, np.copyto, 0), ValueError)
 ### BEGIN HIDDEN TESTS
-clock = doubles.Clock()
-memory = doubles.Copy(clock, per_second=[4e9])
+watch = doubles.Clock()
+memory = doubles.Copy(watch, per_second=[4e9])
 seen.clear()
-speed = clock.run(measure_bandwidth, 2**24, watched_copy, repeats=2)
+speed = watch.run(measure_bandwidth, 2**24, watched_copy, repeats=2)
 expect("larger than many caches", seen, [[True, True, True, 2**23]] * 3)
 expect("its speed", speed, 4e9, rel=1e-6)
 coarse = doubles.Clock(tick_ns=1000, read_ns=40)

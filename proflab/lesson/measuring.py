@@ -91,8 +91,8 @@ def drops(
 
     points: (bytes, lowest, median, highest rate). A set is inside a cache when it fills at most
     half of it and is larger than the cache before; it has left when it is at least twice as large,
-    and not larger than the next one. Returns, for each cache with sets on both sides: the cache, the
-    median inside, that outside, and whether the slowest inside is faster than the fastest outside.
+    and not larger than the next one. For each cache with sets on both sides: the cache, the median
+    inside, that outside, and whether the slowest inside is faster than the fastest outside.
     """
     result, sizes = [], [0, *(cache.size for cache in caches), math.inf]
     for before, cache, after in zip(sizes, caches, sizes[2:], strict=False):
