@@ -1,15 +1,17 @@
 """Pictures of what ran when: one bar for each thing that ran, below the one that it ran in.
 
-In the style of `plot`, and like it without a formula.
+In the style of `plot`, and like it without a formula. `with_modules` makes rows for viewers, too.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
 
+FRAMES = ("module", "region")
 OTHER = "others"
 NARROWEST = 0.001  # of the whole: what is thinner is drawn as wide as this
 
@@ -77,3 +79,57 @@ def _write(axes: Any, row: dict, text: str, begin: float, share: float, colour: 
         row["start_ms"] - begin + row["ms"] / 2, row["depth"], shown, ha="center", va="center",
         fontsize=8, color="white" if light else INK, clip_on=True,
     )  # fmt: skip
+
+
+def timeline(rows: Sequence[dict], title: str = "") -> Picture:
+    """A recording: the ops, by kind, below the modules and regions in which they ran."""
+    return spans(
+        with_modules(rows),
+        name=lambda row: row["module"].rpartition(".")[2] if row["op"] in FRAMES else row["op"],
+        group=lambda row: row["op"],
+        frames=FRAMES,
+        title=title,
+    )
+
+
+def with_modules(rows: Sequence[dict]) -> list[dict]:
+    """These rows, deeper, and for each stretch of ops of a module a row of op "module" around them.
+
+    rows: of a recording, with start_ms, ms, depth, phase and module; a module's row has their keys.
+    """
+    regions = [row for row in rows if row["op"] == "region"]
+    borders = sorted(row["start_ms"] + end for row in regions for end in (0.0, row["ms"]))
+    done, running, before = list(regions), [], None
+    ops = [row for row in rows if row["op"] != "region"]
+    for row in sorted(ops, key=lambda row: row["start_ms"]):
+        place = row["phase"], row["depth"], bisect(borders, row["start_ms"])
+        paths = _inside(row["module"])
+        running = running[: _shared(paths, running)] if place == before else []
+        before = place
+        for path in paths[len(running) :]:
+            running.append(_frame(row, path, len(running)))
+            done.append(running[-1])
+        for module in running:
+            module["ms"] = row["start_ms"] + row["ms"] - module["start_ms"]
+        done.append(row | {"depth": row["depth"] + len(running)})
+    return done
+
+
+def _inside(path: str) -> list[str]:
+    """The modules that lead to one: "blocks.3.attn" is in blocks.3, and itself."""
+    parts = path.split(".") if path else []
+    numbers = [*(part.isdigit() for part in parts[1:]), False]
+    return [".".join(parts[: i + 1]) for i, number in enumerate(numbers) if not number]
+
+
+def _shared(paths: Sequence[str], running: Sequence[dict]) -> int:
+    """How many of the running modules lead to this place, too."""
+    same = [path == row["module"] for path, row in zip(paths, running, strict=False)]
+    return [*same, False].index(False)
+
+
+def _frame(row: dict, path: str, depth: int) -> dict:
+    """The row of a module that begins with this op."""
+    nothing = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
+    own = {"op": "module", "module": path, "depth": row["depth"] + depth, "self_ms": 0.0}
+    return row | own | dict.fromkeys(nothing, 0)
