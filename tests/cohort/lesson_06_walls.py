@@ -132,6 +132,16 @@ MUTANTS = {
         "rows without a module are left out": """
             return right_points([row for row in rows if row["module"]], hardware)
         """,
+        "rounded": """
+            points = right_points(rows, hardware)
+            return [p | {"intensity": round(p["intensity"], 2)} for p in points]
+        """,
+        "backward rows are left out": """
+            return right_points([r for r in rows if r["phase"] == "forward"], hardware)
+        """,
+        "rows inside others are left out": """
+            return right_points([row for row in rows if not row["depth"]], hardware)
+        """,
         "points above the roof are left out": """
             return [p for p in right_points(rows, hardware) if p["efficiency"] <= 1]
         """,
@@ -224,6 +234,24 @@ MUTANTS = {
                 return "ridge"
             return right_classify(flops, bytes_moved, seconds, peak_flops, bandwidth)
         """,
+        "an intensity within 20 % of the ridge": """
+            a, b = checked(flops, bytes_moved, seconds, peak_flops, bandwidth)
+            if seconds <= 4 * max(a, b) and b and abs(a / b - 1) <= 0.2:
+                return "ridge"
+            return right_classify(flops, bytes_moved, seconds, peak_flops, bandwidth)
+        """,
+        "a fifth of a factor e": """
+            a, b = checked(flops, bytes_moved, seconds, peak_flops, bandwidth)
+            if seconds <= 4 * max(a, b) and a and b and abs(math.log(a / b)) <= 0.2:
+                return "ridge"
+            return right_classify(flops, bytes_moved, seconds, peak_flops, bandwidth)
+        """,
+        "overhead from five times on": """
+            a, b = checked(flops, bytes_moved, seconds, peak_flops, bandwidth)
+            if seconds <= 5 * max(a, b):
+                seconds = min(seconds, max(a, b))
+            return right_classify(flops, bytes_moved, seconds, peak_flops, bandwidth)
+        """,
         "within 10 %": """
             wall = right_classify(flops, bytes_moved, seconds, peak_flops, bandwidth)
             a, b = flops / peak_flops, bytes_moved / bandwidth
@@ -313,6 +341,12 @@ MUTANTS = {
             times = step["times_ms"]
             if len(times) > 2 and np.std(times) < 0.1 * mean(times):
                 return right_inspect(step | {"times_ms": [median(times)] * 3})
+            return right_inspect(step)
+        """,
+        "the deviation against the median": """
+            times = step["times_ms"]
+            if len(times) > 2 and stdev(times) >= 0.1 * median(times):
+                return "unstable"
             return right_inspect(step)
         """,
         "busy against the mean": """
