@@ -492,7 +492,7 @@ for name in list(best)[1:]:
 plot_roofline.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each round")
 
 # %% [markdown]
-# The spread between rounds is what the machine's other work, and its clock, do to a best. It is largest for several threads: all wait for the last one, and a thread that has to share its core with another program is the last. If two threads are slower than one here, something else is running. numpy hands float32 and float64 to a library (BLAS) that keeps tiles in registers and does eight or sixteen numbers in one instruction. For float16 and integers there is no such library: a plain loop runs instead. Half the bytes do not help a program that was never limited by bytes.
+# The spread between rounds is what the machine's other work, and its clock, do to a best. It is often larger with several threads: all wait for the last one, and the one whose core is wanted by another program is the last. If more threads are slower than one here, something else is running. numpy hands float32 and float64 to a library (BLAS) that keeps tiles in registers and does eight or sixteen numbers in one instruction. For float16 and integers there is no such library: a plain loop runs instead. Half the bytes do not help a program that was never limited by bytes.
 #
 # ## 4 · The slope, measured
 #
@@ -505,7 +505,7 @@ plot_roofline.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of 
 # - **Bytes that nobody counts.** To write a number, a processor first reads the 64 bytes around it (*write allocate*): a plain copy of n bytes moves 3 n on the bus. Special instructions avoid that. The STREAM benchmark (McCalpin) counts 2 n either way, and so do we: it is what the program asked for, and the additions and layer norms that will stand under this roof write as plainly as a copy.
 # - **One core.** `np.copyto` runs on one thread, as all of numpy's elementwise work does. One core may not saturate the memory. Then there are two slopes, and a picture must say which it shows.
 #
-# **Predict.** How many times faster is the nearest cache than main memory? *Your prediction:*
+# **Predict.** How many times faster is a copy that stays in a cache than one in main memory? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "measure_bandwidth", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -624,9 +624,6 @@ fastest = max(highest for *_, highest in points)
 bound = [(size, *[size / call] * 3) for size in sizes if size / call < fastest]
 lines = {"np.copyto, one thread": points} | ({"if the call were all": bound} if bound else {})
 marks = {f"L{c.level}": c.size for c in caches}
-lines["if the call were all"] = [
-    p for p in lines["if the call were all"] if p[3] < 1.2 * max(p[3] for p in points)
-]
 plot_roofline.sweep(
     lines, x="working set, both arrays", y="read and written", marks=marks, title="How far away"
 )
@@ -820,22 +817,17 @@ def measured_rows(name, threads=1):
     return [same[0] | {"self_ms": median(row["self_ms"] for row in same)} for same in passes]
 
 
+SUMMED = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms")
+
+
 def alike(rows):
     """Rows of the same op, shapes, and module but for its numbers, added up: blocks.*.attn."""
     sums = {}
     for each in rows:
         module = re.sub(r"\d+", "*", each["module"])
         key = each["op"], module, str(each["input_shapes"])
-        total = sums.setdefault(key, each | {"module": module, "self_ms": 0.0} | dict.fromkeys(
-            ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written"), 0
-        ))  # fmt: skip
-        for count in (
-            "matmul_flops",
-            "elementwise_flops",
-            "bytes_read",
-            "bytes_written",
-            "self_ms",
-        ):
+        total = sums.setdefault(key, each | {"module": module} | dict.fromkeys(SUMMED, 0))
+        for count in SUMMED:
             total[count] += each[count]
     return list(sums.values())
 
@@ -878,8 +870,13 @@ low, high = (f(p["intensity"] for p in convolutions) for f in (min, max))
 print(f"convolutions: {low:.0f} to {high:.0f} FLOPs a byte, at "
       f"{min(p['efficiency'] for p in convolutions):.0%} to "
       f"{max(p['efficiency'] for p in convolutions):.0%} of their roof")  # fmt: skip
-rest = 1 - sum(p["share"] for p in convolutions)
-print(f"everything else: {rest:.0%} of the time, under 1 % of the FLOPs (lesson 02)")
+rows = measured_rows("ResNet-18")
+others = [row for row in rows if row["op"] != "conv2d"]
+part = [sum(row["self_ms"] for row in chosen) for chosen in (others, rows)]
+work = [
+    sum(r["matmul_flops"] + r["elementwise_flops"] for r in chosen) for chosen in (others, rows)
+]
+print(f"everything else: {part[0] / part[1]:.0%} of the time, {work[0] / work[1]:.1%} of the FLOPs")
 plot_roofline.roofline(
     points, roofs()[0], also=roofs()[1:], size="share",
     title="ResNet-18, one image; area: share of the time",
@@ -890,7 +887,7 @@ plot_roofline.roofline(
 #
 # ## 6 · The third wall
 #
-# Many points are far below both walls. The roofline says that they could be faster, not why they are not. What takes the time of small operations is neither computing nor memory: an interpreter that reads the next line, checks of types and shapes, a result to be allocated, a call. On a GPU the *launch* of a kernel comes on top, and on many machines *communication*: gradients that all must exchange before the next step begins. All of these cost time that grows with the number of operations, not with their size.
+# Many points are far below both walls. The roofline says that they could be faster, not why they are not. What takes the time of small operations is neither computing nor memory: an interpreter that reads the next line, checks of types and shapes, a result to be allocated, a call; on a GPU also the *launch* of a kernel. Each costs time for every operation, however small it is. Several machines that train together add *communication*: to average G bytes of gradients over n machines in a ring, each sends 2 (n − 1) / n · G bytes over a link that is slower than any memory, and all wait for the last one.
 #
 # So there are three walls, and a rule of thumb finds the one that an operation is at. With T the larger of FLOPs / peak and bytes / bandwidth: when it takes more than 4 · T, neither wall explains it. Otherwise it is at the wall whose time is longer, or, when the two are within 20 % of one another, at the ridge.
 #

@@ -3,10 +3,10 @@
 Made by `proflab assemble`.
 """
 
-import bisect
+import ast
 import functools
-import gc
 import json
+import linecache
 import math
 import numpy as np
 import os
@@ -18,9 +18,7 @@ import tracemalloc
 from collections import Counter
 from pathlib import Path
 from proflab import Function, Tensor, autograd, dispatch, example_input, nn
-from proflab.lesson import plot_timeline
 from proflab.lesson.hardware import Hardware
-from types import FunctionType
 
 __all__ = [
     "linear_parameters",
@@ -84,8 +82,12 @@ __all__ = [
     "gradients",
     "furthest",
     "reflect_training_mb",
+    "dtype_name",
     "TABLES",
-    "bytes_by_storage",
+    "present",
+    "memory_of",
+    "bytes_by_memory",
+    "column",
     "each_op",
     "op_bytes",
     "NO_ELEMENTWISE",
@@ -98,9 +100,6 @@ __all__ = [
     "region",
     "rows_of",
     "row_name",
-    "inside",
-    "with_modules",
-    "timeline",
     "MEASURES",
     "top_operations",
     "print_top_operations",
@@ -719,13 +718,14 @@ def measurement_warnings(times_ms, resolution_ms):
     """
     if not resolution_ms > 0:
         raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
-    said, third = latency_statistics(times_ms), len(times_ms) // 3
-    first, last = times_ms[:third] or [1.0], times_ms[len(times_ms) - third :] or [1.0]
-    before, after = statistics.median(first), statistics.median(last)
+    said, third, drifted = latency_statistics(times_ms), len(times_ms) // 3, False
+    if third:
+        before, after = statistics.median(times_ms[:third]), statistics.median(times_ms[-third:])
+        drifted = abs(after - before) > 0.1 * before
     checks = {
         "spread": said["std"] >= 0.1 * said["mean"],
         "outliers": said["min"] <= 0.5 * said["mean"] or said["max"] >= 1.5 * said["mean"],
-        "drift": abs(after - before) > 0.1 * before,
+        "drift": drifted,
         "too_short": said["median"] < 100 * resolution_ms,
     }
     return [code for code, holds in checks.items() if holds]
@@ -989,11 +989,12 @@ def own_function(traceback):
 @functools.cache
 def function_at(filename, line):
     """The name of the function that has this line of this file, the innermost one."""
-    functions = (f for f in gc.get_objects() if type(f) is FunctionType)
-    codes = {f.__code__ for f in functions if f.__code__.co_filename == filename}
-    around = [c for c in codes if c.co_firstlineno <= line <= max(n or 0 for *_, n in c.co_lines())]
-    named = [c for c in around if not c.co_name.startswith("<")]
-    return max(named, key=lambda code: code.co_firstlineno).co_name if named else "<module>"
+    tree = ast.parse("".join(linecache.getlines(filename)))
+    functions = (
+        n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    around = [n for n in functions if n.lineno <= line <= n.end_lineno]
+    return max(around, key=lambda n: n.lineno).name if around else "<module>"
 
 
 def find_leak(step, steps):
@@ -1004,8 +1005,8 @@ def find_leak(step, steps):
     steps: int, at least 1.
     Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
     steps (what a step replaces or frees is no growth); and function, the name of the function
-    (see own_function) that allocated most of what has grown, on whatever lines; None where steps
-    leave less than 1,024 bytes each.
+    (see own_function) that allocated most of what has grown, on whatever lines; None where a
+    step leaves less than a page, 4,096 bytes.
     Tracing is off afterwards if it was off before, also where step raises. Raises ValueError for
     steps below 1.
     """
@@ -1022,7 +1023,7 @@ def find_leak(step, steps):
         if row.size_diff:
             grown[own_function(row.traceback)] += row.size_diff
     bytes_per_step = sum(grown.values()) / steps
-    leaks = bytes_per_step >= 1024
+    leaks = bytes_per_step >= 4096
     return {
         "bytes_per_step": bytes_per_step,
         "function": grown.most_common(1)[0][0] if leaks else None,
@@ -1129,20 +1130,39 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
 
 # ── 05_profiler ───────────────────────────────────────────────────────────────────────────────
 
+dtype_name = functools.cache(str)  # numpy takes 3 µs to say "float32": once is enough
+
 # Ops that pick from a table: the table's place among their inputs.
 TABLES = {"embedding": 1, "index": 0, "gather": 0}
 
 
-def bytes_by_storage(tensors):
-    """Each storage that these tensors look at, with the bytes that they look at: {storage: int}.
+def present(result):
+    """The Tensors of an op's result, or of its gradient, in a list: one, or those not None."""
+    return [result] if isinstance(result, Tensor) else [t for t in result if t is not None]
 
-    A tensor that is there twice counts once, and of no storage are there more bytes than it has.
+
+def memory_of(tensor):
+    """A number for the memory that a tensor looks at; the same for all that share it."""
+    return id(tensor.array if tensor.array.base is None else tensor.storage.root)
+
+
+def bytes_by_memory(tensors):
+    """The bytes that these tensors look at, by the memory in which they are: {memory_of: int}.
+
+    A tensor that is there twice counts once, and of no memory are there more bytes than it has.
     """
     found = {}
-    for tensor in {id(t): t for t in tensors}.values():
-        storage = tensor.storage
-        found[storage] = min(found.get(storage, 0) + tensor.nbytes, storage.nbytes)
+    for tensor in dict.fromkeys(tensors):
+        array = tensor.array
+        root = array if array.base is None else tensor.storage.root
+        count, most = found.get(id(root), 0) + array.nbytes, root.nbytes
+        found[id(root)] = count if count < most else most
     return found
+
+
+def column(rows, key):
+    """What each of the rows has for a key."""
+    return [row[key] for row in rows]
 
 
 def each_op(look, function):
@@ -1165,18 +1185,18 @@ def op_bytes(call, result):
     call: what a hook gets, with op, phase, inputs, grad and saved. grad is a Tensor, or a list of
         Tensors and None for an op with many results.
     result: what call() returned: a Tensor, or a tuple of Tensors and None.
-    Written is what the result has in storages that are not read. If that is nothing, the op is a
+    Written is what the result has in memory that is not read. If that is nothing, the op is a
     view and moves nothing: (0, 0). Read are in the forward pass the inputs; but of its table an op
     in TABLES reads as much as it writes. In the backward pass: the gradient, and what was saved.
     """
     forward = call.phase == "forward"
-    read = bytes_by_storage(call.inputs if forward else [*tensors_in(call.grad), *call.saved])
-    made = bytes_by_storage(tensors_in(result))
-    written = sum(count for storage, count in made.items() if storage not in read)
+    read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
+    made = bytes_by_memory(present(result))
+    written = sum([count for memory, count in made.items() if memory not in read])
     if not written:
         return 0, 0
     if forward and call.op in TABLES:
-        read[call.inputs[TABLES[call.op]].storage] = written
+        read[memory_of(call.inputs[TABLES[call.op]])] = written
     return sum(read.values()), written
 
 # Ops that move, choose or compare elements, and matrix products: no elementwise FLOPs.
@@ -1190,19 +1210,19 @@ NO_ELEMENTWISE = frozenset(
 
 def op_elementwise(call, shape):
     """The elementwise FLOPs of one op whose forward result has this shape, by our convention."""
-    op, inputs = call.op, call.inputs
+    op, inputs, size = call.op, call.inputs, math.prod(shape)
     if op in NO_ELEMENTWISE:
         return 0
     if op in ("linear", "conv2d"):
-        return elementwise_flops("bias", shape) if len(inputs) == 3 else 0
+        return ELEMENTWISE["bias"] * size if len(inputs) == 3 else 0
     if op == "scaled_dot_product_attention":
-        _, turned = as_matmuls([t.shape for t in inputs])[0]
-        return elementwise_flops("softmax", (*shape[:-1], turned[-1]))
+        _, keys = as_matmuls([t.shape for t in inputs])[0]
+        return ELEMENTWISE["softmax"] * size // shape[-1] * keys[-1]
     if op == "batch_norm" and call.attributes["training"]:
         op = "batch_norm_train"
     if op in ELEMENTWISE:
-        return elementwise_flops(op, shape)
-    return max(math.prod(shape), *(t.numel() for t in inputs))
+        return ELEMENTWISE[op] * size
+    return max([size, *[t.numel() for t in inputs]])
 
 
 def op_facts(call, result):
@@ -1219,16 +1239,16 @@ def op_facts(call, result):
     """
     shapes = [t.shape for t in call.inputs]
     if call.phase == "forward":
-        output = tensors_in(result)[0]
+        output = present(result)[0]
         flops = op_flops(call.op, shapes, call.attributes)
     else:
-        output = tensors_in(call.grad)[0]
+        output = present(call.grad)[0]
         wanted = [t.requires_grad for t in call.inputs]
         flops = gradient_flops(call.op, shapes, call.attributes, wanted)
     read, written = op_bytes(call, result)
     return {
         "op": call.op, "module": call.module_path, "phase": call.phase,
-        "input_shapes": shapes, "output_shape": output.shape, "dtype": str(output.dtype),
+        "input_shapes": shapes, "output_shape": output.shape, "dtype": dtype_name(output.dtype),
         "matmul_flops": flops, "elementwise_flops": op_elementwise(call, output.shape),
         "bytes_read": read, "bytes_written": written,
     }  # fmt: skip
@@ -1257,9 +1277,10 @@ def add_row(rows, first, start, end, facts):
             that are one deeper. depth: int, how many were running around it.
     """
     ms = (end - start) * 1000
-    inside = sum(row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1)
-    times = {"start_ms": (start - rows.start) * 1000, "ms": ms, "self_ms": ms - inside}
-    rows.append(facts | times | {"depth": rows.depth})
+    inside = sum([row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1])
+    start_ms = (start - rows.start) * 1000
+    times = {"start_ms": start_ms, "ms": ms, "self_ms": ms - inside, "depth": rows.depth}
+    rows.append(facts | times)
 
 
 def record(call, rows):
@@ -1340,55 +1361,6 @@ def rows_of(function):
 def row_name(row):
     """What a row is called: its op, or the name that a region or module has."""
     return row["module"] if row["op"] in ("region", "module") else row["op"]
-
-
-def inside(path):
-    """The modules that a module's path leads through: "blocks.3.attn" → blocks.3, blocks.3.attn."""
-    parts = path.split(".") if path else []
-    ends = [
-        i + 1 for i in range(len(parts)) if not parts[i + 1 : i + 2] or not parts[i + 1].isdigit()
-    ]
-    return [".".join(parts[:end]) for end in ends]
-
-
-def with_modules(rows):
-    """These rows, and for each stretch of ops of one module a row of op "module" around them."""
-    borders = sorted(
-        border for row in rows if row["op"] == "region"
-        for border in (row["start_ms"], row["start_ms"] + row["ms"])
-    )  # fmt: skip
-    done, running, before = [row for row in rows if row["op"] == "region"], [], None
-    for row in sorted((r for r in rows if r["op"] != "region"), key=lambda r: r["start_ms"]):
-        place = row["phase"], row["depth"], bisect.bisect(borders, row["start_ms"])
-        paths = inside(row["module"])
-        same = (
-            [a == b["module"] for a, b in zip(paths, running, strict=False)]
-            if place == before
-            else []
-        )
-        kept = (same + [False]).index(False)
-        running, before = running[:kept], place
-        for path in paths[kept:]:
-            new = {"op": "module", "module": path, "start_ms": row["start_ms"], "self_ms": 0.0}
-            running.append(row | new | {"depth": row["depth"] + len(running), "matmul_flops": 0})
-            running[-1] |= dict.fromkeys(("elementwise_flops", "bytes_read", "bytes_written"), 0)
-            done.append(running[-1])
-        for module in running:
-            module["ms"] = row["start_ms"] + row["ms"] - module["start_ms"]
-        done.append(row | {"depth": row["depth"] + len(running)})
-    return done
-
-
-def timeline(rows, title):
-    """A picture of a recording: modules, what ran inside them, and when."""
-    drawn = {"op": row_name, "frame": lambda row: row["module"].rpartition(".")[2]}
-    return plot_timeline.spans(
-        with_modules(rows),
-        name=lambda row: drawn["frame" if row["op"] == "module" else "op"](row),
-        group=lambda row: row["op"],
-        frames=("module", "region"),
-        title=title,
-    )
 
 MEASURES = ("ms", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
 
