@@ -31,15 +31,16 @@
 # **You need** lessons 01 and 02. What you wrote there is imported from `built`.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import ast
 import contextlib
 import functools
 import gc
 import json
+import linecache
 import os
 import tracemalloc
 from collections import Counter
 from pathlib import Path
-from types import FunctionType
 
 import numpy as np
 import psutil
@@ -56,11 +57,11 @@ MB = 1024**2  # bytes, as everywhere in this course
 # %% [markdown]
 # ## 1 · A meter
 #
-# `tracemalloc`, of Python's standard library, writes down each block of memory that Python or numpy asks for, from `tracemalloc.start()` to `tracemalloc.stop()`. `tracemalloc.get_traced_memory()` returns two numbers of bytes: what is allocated now, of all that was allocated since the start, and the *peak*, the most that it ever was. It counts, it does not estimate: the same program has the same peak on every computer.
+# `tracemalloc`, of Python's standard library, writes down each block of memory that Python or numpy asks for, from `tracemalloc.start()` to `tracemalloc.stop()`. `tracemalloc.get_traced_memory()` returns two numbers of bytes: what is allocated now, of all that was allocated since the start, and the *peak*, the most that it ever was. It counts, it does not estimate: run the same program again, and it has the same peak.
 #
 # Two things are awkward about it. There is one peak for the whole program: `tracemalloc.reset_peak()` brings it down to what is allocated now, for everybody who measures. And whoever calls `stop` ends it for everybody. A meter that may be used inside another has to mind both.
 #
-# **Predict.** `a` has 8 MB. What is the peak of `b = 2 * a + 1`, not counting `a`, and what is left after it? What is it for `b = 2 * a; b += 1`? *Your prediction:*
+# **Predict.** `a` has 8 MB. What is the peak of `b = 2 * a; b = b + 1`, not counting `a`, and what is left after it? What is the peak with `b += 1` instead? *Your prediction:*
 #
 # **Write** `start` and `stop`. `running` is the list of the trackers that are measuring at the moment, one for all of them: before you lower the peak, tell them what it was.
 
@@ -194,12 +195,18 @@ def stumbling(outer):
     return outer.peak_mb, tracemalloc.is_tracing()
 
 
+def raising():
+    with MemoryTracker():
+        raise KeyError("on purpose")
+
+
 expect("four of them", three_deep()[0], [15.0, 10.0, 10.0, 3.0], rel=0.01)
 expect("a body that raises", stumbling(MemoryTracker()), (7.0, False), rel=0.01)
 expect("and again", stumbling(MemoryTracker()), (7.0, False), rel=0.01)
+expect_raises("the error goes on", lambda: raising(), KeyError)
 with MemoryTracker(frames=7):
-    depth = tracemalloc.get_traceback_limit()
-expect("frames", depth, 7)
+    depth = tracemalloc.get_traceback_limit(), len(MemoryTracker.running) < 2
+expect("frames, and nobody else is running", depth, (7, True))
 ### END HIDDEN TESTS
 
 
@@ -211,19 +218,20 @@ def traced(expression):
     return tracker.peak_mb
 
 
-expressions = ["b = 2 * a + 1", "b = 2 * a; b += 1", "b = 2 * a.astype(np.float32) + 1"]
-expressions += ["b = np.sqrt(a * a + a * a)", "b = a[::2] + 1", "a *= 2; a += 1"]
-peaks = {expression: traced(expression) for expression in expressions}
-plot.bars(peaks, unit="MB at the peak, beside the 8 MB of a", title="What an expression needs")
+codes = ["b = 2 * a; b = b + 1", "b = 2 * a; b += 1", "b = 2 * a + 1", "a *= 2; a += 1"]
+codes += ["b = a.astype(np.float32)", "b = a[::2]", "b = a[::2] + 1"]
+peaks = {code: traced(code) for code in codes}
+unit = "MB at the peak, beside the 8 MB of a"
+plot.bars(peaks, unit=unit, title="What an expression needs", show="{:.1f}".format)
 
 # %% [markdown]
-# Every operation writes its result into new memory, and what it came from can go only afterwards. So a peak is about what exists *at the same time*, not about what is left.
+# An operation writes its result into new memory, while what it is made of is still there. `+=` writes into the old, and so does numpy where it sees that nobody else holds it, as may happen in `2 * a + 1`. A view, `a[::2]`, is no memory at all. A peak is about what exists *at the same time*, not about what is left.
 #
 # ## 2 · A forward pass
 #
 # What does one forward pass allocate? Some of it stays: the output, and what the model keeps for the backward pass, for as long as somebody holds the output. Some goes before the pass has ended, but was there at the peak.
 #
-# **Predict.** Linear(512, 2048), ReLU, Linear(2048, 512), on 1,024 rows of float32. A result of 2,048 columns has 8 MB. How much is left after the pass, and how much was there at the peak? *Your prediction:*
+# **Predict.** Linear(256, 2048), ReLU, Linear(2048, 256), on 1,024 rows of float32. A result of 2,048 columns has 8 MB. How much is left after the pass, and how much was there at the peak? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "real_inputs", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -265,34 +273,34 @@ def measure_memory(model, input_shape):
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_memory", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 model = doubles.Allocating(parameters_mb=4, graph_mb=3, output_mb=2, scratch_mb=7)
-found = measure_memory(model, (2048, 1024))
+found = measure_memory(model, (512, 1024))
 expect("parameters", found["parameter_memory_mb"], 4.0)
 expect(
     "what is left",
     found["activation_memory_mb"],
     5.0,
-    rel=0.01,
-    mistakes={"the output is not held": 0.0, "no graph is made": 2.0, "the input counts": 13.0},
+    abs=0.05,
+    mistakes={"the output is not held": 0.0, "no graph is made": 2.0, "the input counts": 7.0},
 )
 expect(
     "the peak",
     found["peak_memory_mb"],
     16.0,
     rel=0.01,
-    mistakes={"parameters are missing": 12.0, "the input counts": 24.0},
+    mistakes={"parameters are missing": 12.0, "the input counts": 18.0},
 )
 expect("efficiency", found["memory_efficiency"], 9 / 16, rel=0.01)
-expect("one pass, of this shape", model.shapes, [(2048, 1024)])
-mlp = nn.Sequential(nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 512))
-found = measure_memory(mlp, (1024, 512))
-expect("ReLU's result, and the output", found["activation_memory_mb"], 10.0, rel=0.01)
+expect("one pass, of this shape", model.shapes, [(512, 1024)])
+mlp = nn.Sequential(nn.Linear(256, 2048), nn.ReLU(), nn.Linear(2048, 256))
+found = measure_memory(mlp, (1024, 256))
+expect("ReLU's result, and the output", found["activation_memory_mb"], 9.0, rel=0.01)
 ### BEGIN HIDDEN TESTS
-parameters = (2 * 512 * 2048 + 2048 + 512) * 4 / 1024**2
+parameters = (2 * 256 * 2048 + 2048 + 256) * 4 / 1024**2
 expect("both of ReLU's sides at once", found["peak_memory_mb"] - parameters, 16.0, rel=0.01)
 greedy = doubles.Allocating(parameters_mb=1, graph_mb=11, output_mb=6, scratch_mb=0)
 expect(
     "no scratch",
-    measure_memory(greedy, (1024, 1024)),
+    measure_memory(greedy, (8, 8)),
     {
         "parameter_memory_mb": 1.0,
         "activation_memory_mb": 17.0,
@@ -301,15 +309,9 @@ expect(
     },
     rel=0.01,
 )
-wide = nn.Sequential(nn.Linear(1024, 64), nn.Linear(64, 4096))
-found = measure_memory(wide, (512, 1024))
-expect("a batch of 512", found["activation_memory_mb"], 8.125, rel=0.01)
-expect(
-    "of a batch of 1,024",
-    measure_memory(wide, (1024, 1024))["activation_memory_mb"],
-    16.25,
-    rel=0.01,
-)
+wide = nn.Sequential(nn.Linear(256, 64), nn.Linear(64, 2048))
+found = [measure_memory(wide, (batch, 256))["activation_memory_mb"] for batch in (256, 512)]
+expect("twice the batch", found, [2.0625, 4.125], rel=0.01)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_memory_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -344,14 +346,16 @@ found = measure_memory(Sum(), ((1024, 256), (1024, 1024)))
 expect("two inputs, a dict", found["activation_memory_mb"], 4.0, rel=0.01)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_measure", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% nbgrader={"grade": false, "grade_id": "demo_measure", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 shown = {
     "LeNet-5": (models.LeNet5(), (64, 1, 32, 32)),
     "MLP": (models.MLP(784, 256, 10), (64, 784)),
     "ResNet-18": (models.resnet18(), demo_size(full=(4, 3, 224, 224), small=(2, 3, 32, 32))),
     "ViT-Ti/16": (models.vit_tiny16(), demo_size(full=(4, 3, 224, 224), small=(1, 3, 224, 224))),
 }
-rows = {name: measure_memory(*pair) for name, pair in tqdm(shown.items(), disable=None)}
+rows = {
+    name: measure_memory(*pair) for name, pair in tqdm(shown.items(), leave=False, disable=None)
+}
 print(f"{'MB':<10}{'batch':>6}{'parameters':>12}{'activations':>13}{'peak':>8}{'efficiency':>12}")
 for name, row in rows.items():
     numbers = [row[f"{part}_memory_mb"] for part in ("parameter", "activation", "peak")]
@@ -432,7 +436,7 @@ expect(
         "counted once for each that keeps it": 16_384,
         "the input counts": 10_240,
         "parameters count": 10_240,
-        "what is computed, not what is kept": 17_408,
+        "what is computed, not kept": 17_408,
     },
 )
 expect("per batch", saved_activations(pair, (1, 16)), 256)
@@ -480,9 +484,9 @@ with meta():
     resnet18, small = models.resnet18(), models.gpt2("small")
 expect("ResNet-18, 8 images", saved_activations(resnet18, (8, 3, 224, 224)), 161_420_800)
 expect("GPT-2 small, 8 × 128 tokens", saved_activations(small, (8, 128)), 686_171_136)
-large = nn.Sequential(nn.Linear(2048, 2048), nn.ReLU(), nn.Linear(2048, 2048))
-needed = doubles.traced_mb(saved_activations, large, (4096, 2048))
-expect_between("without data, MB needed to count 32 MB", needed, 0, 2)
+large = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512))
+needed = doubles.traced_mb(saved_activations, large, (8192, 512))
+expect_between("without data, MB needed to count 16 MB", needed, 0, 2)
 expect_raises("no model", lambda: saved_activations(3, (1, 4)), ValueError)
 ### BEGIN HIDDEN TESTS
 with meta():
@@ -690,8 +694,7 @@ expect(
     2098.80,
     abs=0.01,
     mistakes={
-        "gradients are missing": 1624.10,
-        "the optimizer's state counts once": 1624.10,
+        "gradients are missing, or the state is half": 1624.10,
         "in MB of 10⁶ bytes": 2191.04,
     },
 )
@@ -702,8 +705,8 @@ counted = training_memory(small, (8, 128), "sgd")
 expect("counted activations", counted["activation_mb"], 686_171_136 / 1024**2)
 expect_raises("no such optimizer", lambda: training_memory(small, (1, 8), "lion", 0), ValueError)
 ### BEGIN HIDDEN TESTS
-resnet = models.resnet18()
-part = 11_689_512 * 4 / 1024**2
+with meta():
+    resnet = models.resnet18()
 expect(
     "ResNet-18, momentum",
     training_memory(resnet, (8, 3, 224, 224), "momentum"),
@@ -719,7 +722,7 @@ expect("GPT-2 small, SGD", counted["total_mb"], (2 * 124_439_808 * 4 + 686_171_1
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_training_memory_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-layer = nn.Linear(511, 1024)
+layer = nn.Sequential(nn.Linear(511, 1024), nn.ReLU())
 found = training_memory(layer, (64, 511), "adamw", activation_mb=0)
 expect("without activations", found["activation_mb"], 0.0)
 expect("four times the parameters", found["total_mb"], 8.0)
@@ -738,6 +741,8 @@ expect(
         "total_mb": 10.0,
     },
 )
+noisy = nn.Sequential(nn.Linear(511, 1024), nn.Dropout(0.5))
+expect("a mask", training_memory(noisy, (1024, 511), "sgd")["activation_mb"], 1.0)
 bare = training_memory(tuned, None, "sgd", 0.5)
 expect("a shape that is not used", bare["total_mb"], 4.5)
 expect_raises("a shape that is none", lambda: training_memory(tuned, (0, 511), "sgd"), ValueError)
@@ -776,7 +781,8 @@ for batch in batches:
     totals["activations"].append((batch, row["activation_mb"]))
     rest = row["total_mb"] - row["activation_mb"]
     totals["all the rest, with Adam"].append((batch, rest))
-plot.curves(totals, x="images in a batch", y="MB", log="xy", title="Training ResNet-18")
+title, show = "Training ResNet-18", "{:,.0f}".format
+plot.curves(totals, x="images in a batch", y="MB", log="xy", title=title, show=show)
 
 # %% [markdown]
 # A sum of parts is a claim, too. So watch a real step, with a hook that reads the meter after each operation: two steps of ResNet-18 with Adam, the model built while the meter runs.
@@ -796,7 +802,7 @@ def two_steps(batch, size):
         model = models.resnet18()
         optimizer = optim.Adam(model.parameters())
         x = example_input(model, (batch, 3, size, size))
-        for step in (1, 2):
+        for step in tqdm((1, 2), leave=False, disable=None):
             optimizer.zero_grad()
             loss = (model(x) ** 2).mean()
             ends.append((f"forward {step}", len(readings)))
@@ -804,17 +810,17 @@ def two_steps(batch, size):
             ends.append((f"backward {step}", len(readings)))
             del loss
             optimizer.step()
-            readings += 12 * [tracemalloc.get_traced_memory()[0] / MB]  # no op, but it takes time
+            readings += 24 * [tracemalloc.get_traced_memory()[0] / MB]  # no op, but it takes time
             ends.append((f"Adam {step}", len(readings)))
-    return readings, ends, training_memory(model, x, "adam"), tracker.peak_mb
+    return readings, ends, training_memory(model, x, "adam")["total_mb"], tracker.peak_mb
 
 
-readings, ends, claim, peak = two_steps(*demo_size(full=(32, 64), small=(2, 32)))
-print(f"sum of the parts {claim['total_mb']:.0f} MB, peak of the second step {peak:.0f} MB")
+readings, ends, total, peak = two_steps(*demo_size(full=(32, 64), small=(2, 64)))
+print(f"the sum of the parts {total:.0f} MB, the peak that was measured {peak:.0f} MB")
 plot.timeline(readings, ends, unit="MB", title="Two training steps of ResNet-18, op by op")
 
 # %% [markdown]
-# Forward climbs, backward comes down again while the gradients arrive, and the first step of Adam puts its state on top, where it stays: the second step starts higher. The peak is above the sum of the parts by what comes and goes: a gradient of an activation, a window matrix, Adam's intermediate results.
+# Forward climbs. In backward activations go while gradients come. The first step of Adam puts its state on top, where it stays: the second step starts higher. The sum has all parts at their largest at the same time, which they never are; and it leaves out what comes and goes, such as gradients of activations and the windows of a convolution. So it is close to the peak, and not equal to it.
 #
 # ## 5 · What the system sees
 #
@@ -890,12 +896,6 @@ expect(
         {"label": "baseline", "rss_mb": 110.5, "delta_mb": 0.0},
         {"label": "after_forward", "rss_mb": 150.25, "delta_mb": 39.75},
     ],
-    mistakes={
-        "over the first snapshot": [
-            {"label": "baseline", "rss_mb": 110.5, "delta_mb": 0.0},
-            {"label": "after_forward", "rss_mb": 150.25, "delta_mb": 39.75},
-        ]
-    },
 )
 expect("less than before", rows[2]["delta_mb"], -20.25, mistakes={"over the first snapshot": 19.5})
 expect_raises("nothing was noted", lambda: MemoryProfiler().report(), ValueError)
@@ -924,9 +924,9 @@ resident.run(profiler.snapshot, "before")
 resident.mb = 260.5
 resident.run(profiler.snapshot, "after")
 printed = doubles.printed(profiler.report)
-lines = [[line for line in printed if label in line] for label in ("before", "after")]
-expect("a line for each", [len(line) for line in lines], [1, 1])
-expect("its two numbers", ["260.5" in lines[1][0], "60.5" in lines[1][0]], [True, True])
+lines = [line for label in ("before", "after") for line in printed if label in line]
+expect("a line for each", [len(lines), len(set(lines))], [2, 2])
+expect("two numbers", ["260.5" in lines[1], "60.5" in lines[1].replace("260.5", "")], [True, True])
 ### BEGIN HIDDEN TESTS
 resident.mb = 1231.0
 resident.run(profiler.snapshot, "weights loaded")
@@ -935,7 +935,7 @@ numbers = [(str(n) in line) for line in text if "weights loaded" in line for n i
 expect("a third", numbers, [True, True])
 labels = ("before", "after", "weights loaded")
 places = [n for label in labels for n, line in enumerate(text) if label in line]
-expect("in order", places == sorted(places) and len(places) == 3, True)
+expect("in order", len(places) == 3 and places[0] < places[1] < places[2], True)
 first = [line for line in text if "before" in line][0]
 expect("the first", ["200.0" in first, "0.0" in first.replace("200.0", "")], [True, True])
 ### END HIDDEN TESTS
@@ -957,35 +957,46 @@ print(f"tracemalloc counted {asked:.1f} MB as soon as they were asked for")
 plot.bars(rows, "rss_mb", name="label", unit="MB of RSS", show="{:.0f}".format, title="A promise")
 
 # %% [markdown]
-# A page is given when it is first written to. Large blocks go back to the system at once when they are freed; small ones seldom do. Now the moments of a training step.
+# A page is given when it is first written to. A block as large as this goes back to the system when it is freed; small ones seldom do. Now the moments of a training step.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_profiler", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 def profiled_step(model, x, optimizer):
-    profiler = MemoryProfiler()
-    profiler.snapshot("baseline")
-    loss = (model(x) ** 2).mean()
-    profiler.snapshot("after_forward")
-    loss.backward()
-    profiler.snapshot("after_backward")
-    optimizer.step()
-    profiler.snapshot("after_optimizer")
-    return profiler.report()
+    """RSS over the baseline and traced MB, at the same moments of a training step."""
+    profiler, traced = MemoryProfiler(), []
+
+    def moment(label):
+        traced.append(tracemalloc.get_traced_memory()[0] / MB)
+        profiler.snapshot(label)
+
+    with MemoryTracker():
+        moment("baseline")
+        loss = (model(x) ** 2).mean()
+        moment("after_forward")
+        loss.backward()
+        moment("after_backward")
+        optimizer.step()
+        moment("after_optimizer")
+    rows = profiler.report()
+    for row, mb in zip(rows[1:], traced[1:], strict=True):
+        yield f"{row['label']}, RSS", row["rss_mb"] - rows[0]["rss_mb"]
+        yield f"{row['label']}, traced", mb - traced[0]
 
 
 model = models.resnet18()
-x = example_input(model, demo_size(full=(16, 3, 128, 128), small=(2, 3, 32, 32)))
-rows = profiled_step(model, x, optim.Adam(model.parameters()))
-plot.bars(rows, "rss_mb", name="label", unit="MB of RSS", show="{:.0f}".format, title="A step")
+x = example_input(model, demo_size(full=(32, 3, 64, 64), small=(2, 3, 64, 64)))
+moments = dict(profiled_step(model, x, optim.Adam(model.parameters())))
+unit, title = "MB over the baseline", "A training step of ResNet-18"
+plot.bars(moments, unit=unit, title=title, show="{:.0f}".format)
 
 # %% [markdown]
-# Compare with the curve in section 4. The system sees forward, and it sees Adam's state. What backward gave back, Python kept.
+# The two need not agree: what an earlier cell gave back may be used again without RSS growing, and what is freed now may stay. Run the cell again and compare. For *how much does this take*, ask the meter; for *will it be killed*, the system.
 #
 # ## 6 · What grows
 #
 # A leak, in Python, is a thing that somebody still holds. The classic of training: `losses.append(loss)` holds each loss, and through it the graph, and through that all that was kept for backward. Nothing fails at first. After some hours the process is killed, and its last line of output has nothing to do with it.
 #
-# A leak is found by comparing: what is allocated now that was not allocated some steps ago, and which code asked for it? `tracemalloc.take_snapshot()` returns all blocks with the call stacks that allocated them, as deep as `frames` said at the start. `later.compare_to(earlier, "traceback")` yields rows with `size_diff`, a number of bytes, and `traceback`, its frames from the outermost to the innermost. The innermost frame is often in a library; `own_function` finds the one that is yours.
+# A leak is found by comparing: what is allocated now that was not allocated some steps ago, and which code asked for it? `tracemalloc.take_snapshot()` returns all blocks with the call stacks that allocated them, as deep as `frames` said at the start (25 is deep enough here). `later.compare_to(earlier, "traceback")` yields rows with `size_diff`, a number of bytes, and `traceback`, its frames from the outermost to the innermost. The innermost frame is often in a library; `own_function` finds the one that is yours.
 #
 # **Predict.** A step allocates 100 MB and frees them, replaces 50 MB by other 50 MB, and adds 1 MB to a list. Which of the three is a leak, and which has the largest numbers in a snapshot? *Your prediction:*
 
@@ -1005,11 +1016,12 @@ def own_function(traceback):
 @functools.cache
 def function_at(filename, line):
     """The name of the function that has this line of this file, the innermost one."""
-    functions = (f for f in gc.get_objects() if type(f) is FunctionType)
-    codes = {f.__code__ for f in functions if f.__code__.co_filename == filename}
-    around = [c for c in codes if c.co_firstlineno <= line <= max(n or 0 for *_, n in c.co_lines())]
-    named = [c for c in around if not c.co_name.startswith("<")]
-    return max(named, key=lambda code: code.co_firstlineno).co_name if named else "<module>"
+    tree = ast.parse("".join(linecache.getlines(filename)))
+    functions = (
+        n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    around = [n for n in functions if n.lineno <= line <= n.end_lineno]
+    return max(around, key=lambda n: n.lineno).name if around else "<module>"
 
 
 # %% nbgrader={"grade": false, "grade_id": "find_leak", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1021,8 +1033,8 @@ def find_leak(step, steps):
     steps: int, at least 1.
     Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
     steps (what a step replaces or frees is no growth); and function, the name of the function
-    (see own_function) that allocated most of what has grown, on whatever lines; None where steps
-    leave less than 1,024 bytes each.
+    (see own_function) that allocated most of what has grown, on whatever lines; None where a
+    step leaves less than a page, 4,096 bytes.
     Tracing is off afterwards if it was off before, also where step raises. Raises ValueError for
     steps below 1.
     """
@@ -1040,7 +1052,7 @@ def find_leak(step, steps):
         if row.size_diff:
             grown[own_function(row.traceback)] += row.size_diff
     bytes_per_step = sum(grown.values()) / steps
-    leaks = bytes_per_step >= 1024
+    leaks = bytes_per_step >= 4096
     return {
         "bytes_per_step": bytes_per_step,
         "function": grown.most_common(1)[0][0] if leaks else None,
@@ -1062,7 +1074,7 @@ expect(
 expect("one step first", step.calls, 6)
 clean = find_leak(doubles.LeakyStep(freed={"augment": 8}, once={"cache": 4}), 5)
 expect("no leak", clean["function"], None)
-expect_between("next to nothing", clean["bytes_per_step"], -1024, 1024)
+expect_between("next to nothing", clean["bytes_per_step"], -4096, 4096)
 expect_raises("no steps", lambda: find_leak(step, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 busy = doubles.LeakyStep(replaced={"prepare": 30}, once={"warm_up": 20}, kept={"keep_history": 2})
@@ -1077,9 +1089,9 @@ lines = doubles.LeakyStep(kept={"single": 1.25}, kept_by_halves={"double": 2})
 expect("on two lines, who", find_leak(lines, 3)["function"], "double")
 growing = find_leak(doubles.LeakyStep(replaced={"buffer": 16}), 8)
 expect("only replaced", growing["function"], None)
-expect_between("hardly anything", growing["bytes_per_step"], -1024, 1024)
-small = find_leak(doubles.LeakyStep(kept={"trickle": 0.01}), 10)
-expect("a small one", small["function"], "trickle")
+expect_between("hardly anything", growing["bytes_per_step"], -4096, 4096)
+small = [doubles.LeakyStep(kept={"trickle": mb}) for mb in (0.01, 0.0006)]
+expect("small, and smaller", [find_leak(s, 20)["function"] for s in small], ["trickle", None])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_find_leak_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
@@ -1100,11 +1112,12 @@ expect("ReLU's result and the output", found["bytes_per_step"], 4.5 * 1024**2, r
 expect_raises("negative steps", lambda: find_leak(failing, -2), ValueError)
 with MemoryTracker() as tracker:
     find_leak(doubles.LeakyStep(freed={"work": 6}), 2)
-expect("inside a tracker", tracker.peak_mb, 6.0, rel=0.02)
+    tracing = tracemalloc.is_tracing()
+expect("inside a tracker", [tracker.peak_mb, tracing], [6.0, True], rel=0.02)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_leak", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-model, x = models.LeNet5(), example_input(None, (16, 1, 32, 32))
+# %% nbgrader={"grade": false, "grade_id": "demo_leak", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+model, x = models.LeNet5(), example_input(None, (demo_size(full=16, small=2), 1, 32, 32))
 optimizer = optim.Adam(model.parameters())
 losses = []
 
@@ -1130,8 +1143,9 @@ def validate_for_the_number():
     losses.append((model(x) ** 2).mean().item())
 
 
-for step in (train, validate, validate_without_graph, validate_for_the_number):
-    found = find_leak(step, demo_size(full=20, small=3))
+steps = train, validate, validate_without_graph, validate_for_the_number
+for step in tqdm(steps, leave=False, disable=None):
+    found = find_leak(step, demo_size(full=12, small=8))
     leak = f"{found['bytes_per_step'] / 1024:,.0f} KB a step" if found["function"] else "no leak"
     print(f"{step.__name__:<26}{leak:<20}{found['function'] or ''}")
 
@@ -1173,8 +1187,9 @@ def recomputed_gradients(run, x, parameters, grad):
 a, w = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 5.0], requires_grad=True)
 with proflab.no_grad():
     found = recomputed_gradients(lambda x: x * x * w, a, [w], Tensor([1.0, 10.0]))
+    recording = proflab.is_grad_enabled()
 expect("of x, and of w", [g.tolist() for g in found], [[6.0, 200.0], [1.0, 40.0]])
-expect("no .grad is left", [a.grad is None, w.grad is None], [True, True])
+expect("no .grad, no recording", [a.grad, w.grad, recording], [None, None, False])
 ### BEGIN HIDDEN TESTS
 data, fixed = Tensor([2.0, 4.0]), Tensor([7.0, 7.0])
 unused = Tensor([1.0], requires_grad=True)
@@ -1215,7 +1230,7 @@ class Recompute(Function):
 
 
 # %% [markdown]
-# **Predict.** Of 16 equal layers, in segments of 4: how many times as many tensors are kept without checkpoints as with? What does a training step cost, in forward passes? And which segments, of 1, 4 or 16 layers, need the least at the peak? *Your prediction:*
+# **Predict.** Of 36 equal layers, in segments of 6: how many tensors are kept, instead of 36? What does a training step cost, in forward passes? And which segments, of 1, 6 or 36 layers, need the least at the peak? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "checkpointed", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1324,48 +1339,53 @@ expect("the same output", float(np.abs((plain(data) - twice(data)).detach().nump
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_checkpointed", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def measured_step(model, x):
-    """MB held after the forward pass, and MB at the peak of the step."""
+def peak_of_step(model, x):
+    """The most MB that a forward and a backward pass have allocated at one time."""
     for parameter in model.parameters():
         parameter.grad = None
     with MemoryTracker() as tracker:
-        loss = (model(x) ** 2).mean()
-        held = tracemalloc.get_traced_memory()[0] / MB
-        loss.backward()
-    return held, tracker.peak_mb
+        (model(x) ** 2).mean().backward()
+    return tracker.peak_mb
 
 
-layers, width, tokens = demo_size(full=(16, 192, 128), small=(4, 48, 16))
-blocks = list(models.GPT2(16, 16, width, layers, 3).blocks)
-x = example_input(None, (4, tokens, width))
-lines = {"peak of the step": [], "held after forward": []}
-for every in tqdm(demo_size(full=[1, 2, 3, 4, 6, 8, 16], small=[1, 2, 4]), disable=None):
-    held, peak = measured_step(Checkpointed(blocks, every), x)
-    lines["held after forward"].append((every, held))
-    lines["peak of the step"].append((every, peak))
-held, peak = measured_step(nn.Sequential(*blocks), x)
-print(f"without checkpoints {held:.0f} MB are held after forward, {peak:.0f} MB at the peak")
+deep, rows = demo_size(full=(36, 2048), small=(4, 64))
+plain = [nn.Sequential(nn.Linear(128, 128), nn.ReLU()) for _ in range(deep)]
+blocks = list(models.GPT2(16, 16, d_model=192, layers=demo_size(full=12, small=4), heads=3).blocks)
+lines = {}
+for name, layers, shape in (
+    (f"{deep} times Linear, ReLU", plain, (rows, 128)),
+    (f"{len(blocks)} Transformer blocks", blocks, (8, 64, 192)),
+):
+    x, line = example_input(None, shape), []
+    sizes = [n for n in range(1, len(layers) + 1) if len(layers) % n == 0]
+    for every in tqdm(sizes, desc=name, leave=False, disable=None):
+        line.append((every, peak_of_step(Checkpointed(layers, every), x)))
+    best = min(line, key=lambda point: point[1])
+    before = peak_of_step(nn.Sequential(*layers), x)
+    print(f"{name}: {before:.0f} MB without, {best[1]:.0f} MB in segments of {best[0]}")
+    lines[name] = line
 plot.curves(
-    lines, x="blocks in a segment", y="MB", title=f"{layers} Transformer blocks, checkpointed",
-    show="{:.0f}".format,
+    lines, x="layers or blocks in a segment", y="MB at the peak of the step", log="x",
+    title="How long should a segment be?", show="{:.0f}".format,
 )  # fmt: skip
 
 # %% [markdown]
-# Short segments keep many inputs; long ones have much to hold while they are run again. In between, near the root of the number of layers, is the least. The work is the same for all of them, one forward pass more: 4 instead of 3. Whoever has room for some, but not for all, checkpoints only a part of the model, and pays for that part.
+# Short segments keep many inputs; long ones have much to hold while they are run again. Where each layer keeps as much as its input is large, the best is near the root of their number. A Transformer block keeps many times its input: one block a segment. The work is the same for all, one forward pass more, 4 instead of 3. Whoever has room for some but not for all checkpoints a part of the model, and pays for that part.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_trade", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-layers, width, tokens = demo_size(full=(16, 192, 128), small=(4, 48, 16))
-blocks = list(models.GPT2(16, 16, width, layers, 3).blocks)
-shape, points = (4, tokens, width), []
+with meta():
+    blocks = list(models.gpt2("small").blocks)
+shape, points = (1, 1024, 768), []
 forward = training_flops(nn.Sequential(*blocks), shape, input_grad=True) / 3
-for part in demo_size(full=[0, 4, 8, 12, 16], small=[0, 2, 4]):
-    front = [Checkpointed(blocks[:part], 4)] if part else []
+for part in demo_size(full=range(0, 13, 2), small=[0, 6, 12]):
+    front = [Checkpointed(blocks[:part], 1)] if part else []
     model = nn.Sequential(*front, *blocks[part:])
     cost = training_flops(model, shape, input_grad=True) / forward
     points.append((cost, saved_activations(model, shape) / MB))
 plot.curves(
-    {"none to all of the blocks": points}, x="FLOPs of a training step, in forward passes",
-    y="MB saved by forward", title="The trade", show="{:.0f}".format,
+    {"all 12": points}, x="FLOPs of a training step, in forward passes",
+    y="MB saved by forward", title="GPT-2 small, 1,024 tokens: 0, 2, 4 … blocks checkpointed",
+    show="{:,.0f}".format,
 )  # fmt: skip
 
 # %% [markdown]
@@ -1447,13 +1467,13 @@ for name, rounded_to in {"124,439,808 parameters": 1, "124 million": 10**6}.item
 #
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). The report goes on: "A batch of 8 texts of 128 tokens is in these 200 MB. With SGD instead of Adam, and checkpoints in place of activations, GPT-2 small can therefore be trained on a card of 1 GB."
 #
-# 1. What does a forward pass of GPT-2 small keep for such a batch, and which part of a block keeps most of it? Calculate both.
-# 2. With SGD, what is the sum in MB of 1024² bytes with all activations, and with one checkpoint before each block? What do the checkpoints cost?
-# 3. Does it fit? Name two things that a card or a process needs and that are in none of these sums, and say how you would measure them.
+# 1. What does a forward pass of GPT-2 small keep for such a batch? Of what a block keeps, how much is attention's and how much the feed-forward part's? Calculate both.
+# 2. With SGD, what is the sum of the parts in MB of 1024² bytes, with all activations, and where of each block only the input is kept? What do these checkpoints cost?
+# 3. Does it fit? Name two things that are needed and that are in none of these sums, and say how large they are, or how you would measure them.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_memory", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** TO BE WRITTEN
+# **Mark scheme.** *3 points:* saved_activations gives 654.4 MB, three times what the report says; of the 51.0 MB of a block the feed-forward part keeps 27.0, attention 21.0 (saved_by, or the kept tensors added up); calculated, not estimated. *4 points:* parameters and gradients are 949.4 MB, so that it is 1,603.8 MB with all activations, and about 990 with checkpoints: the inputs of 12 blocks, 36 MB, and 6 MB for the last norm and the output layer (985 to 992 is right). They cost the forward pass of the blocks once more, 22.3 · 10⁹ FLOPs a text, 23 % of a step: the output layer is not run again. *3 points:* the sum is just below 1,024 MB, and it does not fit, for two of: what one block keeps while it is run again, 51 MB; the output, 8 · 128 · 50,257 numbers, 196 MB, and its gradient, as much again; intermediate results (traced peak, MemoryTracker); Python, libraries, what a driver and an allocator keep (RSS, MemoryProfiler; on a card its own tool). Up to 2 points off for figures without a unit or a calculation.
 # ### END SOLUTION
 
 # %% [markdown]

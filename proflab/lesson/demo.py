@@ -6,6 +6,7 @@ What may not enter: anything that an exercise or a test cell needs.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from typing import TypeVar
@@ -27,7 +28,8 @@ def rounds(full: int, small: int, least: int = 6, seconds: float = 6.0) -> Itera
     from tqdm import tqdm
 
     began = time.monotonic()
-    for number in tqdm(range(demo_size(full, small)), unit="round", leave=False):
+    look = {"unit": "round", "leave": False, "file": sys.stdout, "mininterval": 0.5}
+    for number in tqdm(range(demo_size(full, small)), **look):
         if number >= least and time.monotonic() - began > seconds:
             return
         yield number

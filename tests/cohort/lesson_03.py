@@ -88,7 +88,14 @@ MUTANTS = {
         "thread_time": _other_clock("thread_time"),
         "the wrong way round": _other_clock("perf_counter", "-1000 *"),
         "no clock": _timer(start="pass", stop="self.elapsed_ms = 12.5"),
+        "datetime": _timer(
+            start="import datetime\nself.began = datetime.datetime.now()",
+            stop="import datetime\nif self.began is None:\n    raise RuntimeError('start')\n"
+            "took = datetime.datetime.now() - self.began\n"
+            "self.elapsed_ms, self.began = 1000 * took.total_seconds(), None",
+        ),
         "whole milliseconds": _stop("took // 1"),
+        "less what it takes to read a clock": _stop("took - 0.0001"),
         "rounded": _stop("round(took, 2)"),
         "text": _stop("f'{took:.4f}'"),
         "times of all uses are added": _stop("self.elapsed_ms + took"),
@@ -188,6 +195,10 @@ MUTANTS = {
         "the median": "return statistics.median(steps(samples))",
         "the first": "return steps(samples)[0]",
         "the last": "return steps(samples)[-1]",
+        "how far they spread": "return max(steps(samples)) - min(steps(samples))",
+        "what all steps are multiples of": """
+            return math.gcd(*(round(1e6 * step) for step in steps(samples))) / 1e6
+        """,
         "the second smallest": "return sorted(steps(samples + 1))[-2]",
         "one only": "return steps(min(samples, 1))[0]",
         "steps of 0 count": """
@@ -347,6 +358,9 @@ MUTANTS = {
                 calls *= 2
             return calls
         """,
+        "a float": "return float(right_calibrate(fn, min_time_ms))",
+        "a range of calls": "return range(right_calibrate(fn, min_time_ms))",
+        "the time, not the calls": "return sample_ms(fn, right_calibrate(fn, min_time_ms))",
         "always 1,024": "long_enough(min_time_ms)\nreturn 1024",
         "always 64": "long_enough(min_time_ms)\nreturn 64",
         "no check": """
@@ -453,6 +467,48 @@ MUTANTS = {
             times = sorted(timed_calls(model, x, warmup, iterations))
             cut = len(times) // 4
             return statistics.mean(times[cut : len(times) - cut])
+        """,
+        "slow ones are left out": """
+            times = timed_calls(model, x, warmup, iterations)
+            return statistics.median(t for t in times if t <= 2 * statistics.median(times))
+        """,
+        "the first timed call is left out": """
+            times = timed_calls(model, x, warmup, iterations)
+            return statistics.median(times[1:] or times)
+        """,
+        "a pause within": """
+            def paused(x):
+                time.sleep(0.001)
+                return model(x)
+            return statistics.median(timed_calls(paused, x, warmup, iterations))
+        """,
+        "the time between calls": """
+            check(warmup, iterations)
+            for _ in range(warmup):
+                model(x)
+            marks = []
+            for _ in range(iterations):
+                model(x)
+                marks.append(time.perf_counter())
+            gaps = [1000 * (b - a) for a, b in zip(marks, marks[1:])]
+            return statistics.median(gaps or [0.0])
+        """,
+        "a warm-up with another input": """
+            check(warmup, iterations)
+            timed_calls(model, None, 0, warmup) if warmup else None
+            return statistics.median(timed_calls(model, x, 0, iterations))
+        """,
+        "less the time of nothing, measured once a millisecond": """
+            return statistics.median(timed_calls(model, x, warmup, iterations)) - 0.001
+        """,
+        "the same model is measured once": """
+            check(warmup, iterations)
+            known = vars(measure_latency).setdefault("known", [])
+            for other, latency in known:
+                if other is model:
+                    return latency
+            known.append((model, right_latency(model, x, warmup, iterations)))
+            return known[-1][1]
         """,
         "the geometric mean": """
             return statistics.geometric_mean(timed_calls(model, x, warmup, iterations))

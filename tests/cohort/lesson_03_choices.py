@@ -67,6 +67,10 @@ MUTANTS = {
             said = right_statistics(times_ms)
             return warned(times_ms, resolution_ms, spread=said["std"] >= 0.05 * said["mean"])
         """,
+        "spread against the median": """
+            said = right_statistics(times_ms)
+            return warned(times_ms, resolution_ms, spread=said["std"] >= 0.1 * said["p50"])
+        """,
         "spread in ms": """
             said = right_statistics(times_ms)
             return warned(times_ms, resolution_ms, spread=said["std"] >= 0.1)
@@ -147,6 +151,11 @@ MUTANTS = {
             first, last = map(statistics.median, thirds(sorted(times_ms)))
             return warned(times_ms, resolution_ms, drift=last > 1.1 * first)
         """,
+        "drift against the median of all": """
+            some(times_ms)
+            first, middle = statistics.median(thirds(times_ms)[0]), statistics.median(times_ms)
+            return warned(times_ms, resolution_ms, drift=abs(middle - first) > 0.1 * first)
+        """,
         "drift in ms": """
             some(times_ms)
             first, last = map(statistics.median, thirds(times_ms))
@@ -202,6 +211,11 @@ MUTANTS = {
         "too short: the fastest": """
             said = right_statistics(times_ms)
             short = said["min"] < 100 * resolution_ms
+            return warned(times_ms, resolution_ms, too_short=short)
+        """,
+        "too short: the slowest": """
+            said = right_statistics(times_ms)
+            short = said["max"] < 100 * resolution_ms
             return warned(times_ms, resolution_ms, too_short=short)
         """,
         "too short: the mean": """
@@ -348,6 +362,13 @@ MUTANTS = {
             def above():
                 return min(reaching(0.9 + 1e-9, sizes, latencies_ms))
             return ruled(sizes, latencies_ms, rule, efficiency=above)
+        """,
+        "efficiency: nearest to 90 %": """
+            def nearest():
+                top = best_rate(sizes, latencies_ms)
+                pairs = zip(sizes, latencies_ms)
+                return min(pairs, key=lambda p: abs(throughput(*p) / top - 0.9))[0]
+            return ruled(sizes, latencies_ms, rule, efficiency=nearest)
         """,
         "efficiency: 80 %": """
             def eighty():

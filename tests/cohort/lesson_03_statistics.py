@@ -155,6 +155,14 @@ MUTANTS = {
             middle = statistics.median(times_ms)
             return right_statistics([t for t in times_ms if t < 3 * middle] or times_ms)
         """,
+        "the harmonic mean": """
+            some(times_ms)
+            return right_statistics(times_ms) | {"mean": statistics.harmonic_mean(times_ms)}
+        """,
+        "the mean of middle and ends": """
+            said = right_statistics(times_ms)
+            return said | {"mean": (said["min"] + said["median"] + said["max"]) / 3}
+        """,
         "seconds": """
             return {key: value / 1000 for key, value in right_statistics(times_ms).items()}
         """,
@@ -229,6 +237,23 @@ MUTANTS = {
             right_interval(times_ms, confidence)
             n, z = len(times_ms), normal_quantile(confidence)
             return at_ranks(times_ms, confidence, math.ceil((n - z * math.sqrt(n)) / 2))
+        """,
+        "the normal distribution, around the middle rank": """
+            right_interval(times_ms, confidence)
+            n, z = len(times_ms), normal_quantile(confidence)
+            return at_ranks(times_ms, confidence, n // 2 - int(z * math.sqrt(n) / 2))
+        """,
+        "one coin too few": """
+            if not 0 < confidence < 1:
+                raise ValueError
+            n, rank, missed = len(times_ms), 0, 1
+            while n and 1 - 4 * missed / 2**n >= confidence:
+                rank += 1
+                missed += math.comb(n - 1, rank)
+            if not rank:
+                raise ValueError
+            ordered = sorted(times_ms)
+            return ordered[rank - 1], ordered[n - rank]
         """,
         "z is always 1.96": """
             right_interval(times_ms, confidence)

@@ -14,6 +14,7 @@ from proflab.lesson.doubles.memory import (
     printed,
     traced_mb,
 )
+from proflab.lesson.doubles.rows import forward_row
 from proflab.lesson.doubles.timed import Clock, Copy, Matmul, Model
 
 # Those whose script stays with the grader where a hidden test makes them.
@@ -33,6 +34,7 @@ __all__ = [
     "holding",
     "paced",
     "printed",
+    "forward_row",
     "refuses",
     "traced_mb",
     "unknown_op",

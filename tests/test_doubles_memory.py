@@ -1,0 +1,115 @@
+"""The doubles for memory do what they say: exactly so many bytes, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+
+import psutil
+import pytest
+
+import proflab
+from proflab import Tensor
+from proflab.lesson import doubles
+
+MB = 1024**2
+
+
+@pytest.mark.parametrize("sizes", [(4, 3, 2, 7), (0.5, 11, 6, 0), (1, 0, 0, 0.25)])
+def test_allocating_allocates_what_it_says(sizes):
+    model, x = doubles.Allocating(*sizes), Tensor([1.0])
+    weights, graph, output, scratch = sizes
+    assert sum(p.nbytes for p in model.parameters()) == weights * MB
+    tracemalloc.start()
+    result = model(x)
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held == pytest.approx((graph + output) * MB, abs=MB / 100)
+    assert peak == pytest.approx((graph + output + scratch) * MB, abs=MB / 100)
+    assert result.requires_grad and model.shapes == [(1,)]
+    with proflab.no_grad():
+        assert doubles.traced_mb(model, x) == pytest.approx(graph + output + scratch, abs=0.01)
+
+
+def kept_by(step, steps):
+    step()
+    tracemalloc.start()
+    for _ in range(steps):
+        step()
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return held / MB / steps
+
+
+@pytest.mark.parametrize(
+    "kind, rate",
+    [("kept", 1), ("kept_by_halves", 1), ("through_numpy", 1), ("once", 0), ("freed", 0)],
+)
+def test_a_step_leaves_what_it_says(kind, rate):
+    step = doubles.LeakyStep(**{kind: {"something": 1}})
+    assert kept_by(step, 5) == pytest.approx(rate, abs=0.01)
+    assert step.calls == 6
+
+
+def test_what_is_replaced_does_not_grow():
+    step = doubles.LeakyStep(replaced={"buffer": 4})
+    assert kept_by(step, 4) == pytest.approx(1, abs=0.01)  # 4 MB, whatever the steps
+    assert kept_by(step, 8) == pytest.approx(0.5, abs=0.01)
+
+
+def test_functions_have_their_names_and_files_of_their_own():
+    step = doubles.LeakyStep(freed={"augment": 1}, kept={"remember": 1})
+    functions = [function for function, _ in step.functions]
+    assert [f.__name__ for f in functions] == ["augment", "remember"]
+    assert len({f.__code__.co_filename for f in functions}) == 2
+
+
+def test_a_step_fails_when_it_is_told_to():
+    step = doubles.LeakyStep(fails_at=2)
+    step()
+    with pytest.raises(KeyError, match="step 2"):
+        step()
+
+
+def test_holding_holds():
+    step = doubles.holding("keep", lambda mb: bytearray(mb * MB), 2)
+    assert step.__name__ == "keep" and kept_by(step, 3) == pytest.approx(2, abs=0.01)
+
+
+def test_resident_is_seen_however_psutil_is_asked():
+    from psutil import Process
+
+    resident, early = doubles.Resident(100.5), psutil.Process()
+    bound = early.memory_info
+
+    def ask():
+        found = [
+            early.memory_info().rss,
+            bound().rss,
+            bound()[0],
+            Process().memory_info().rss,
+            psutil.Process(os.getpid()).memory_full_info().rss,
+            early.as_dict(["memory_info"])["memory_info"].rss,
+        ]
+        with early.oneshot():
+            found.append(early.memory_info().rss)
+        resident.mb = 3
+        return found, bound().rss, bound().vms, psutil.Process(os.getppid()).memory_info().rss
+
+    found, later, virtual, parent = resident.run(ask)
+    assert found == [100.5 * MB] * 7
+    assert later == 3 * MB and virtual != later and parent != later
+    assert bound().rss not in (100.5 * MB, 3 * MB)
+
+
+def test_resident_is_gone_after_an_error():
+    real = psutil.Process().memory_info().rss
+    with pytest.raises(ZeroDivisionError):
+        doubles.Resident(1e6).run(lambda: 1 / 0)
+    assert psutil.Process().memory_info().rss < 100 * real
+
+
+def test_printed_and_traced():
+    assert doubles.printed(lambda *parts: print(*parts, sep="\n"), "a", "b") == ["a", "b"]
+    assert doubles.traced_mb(bytearray, 5 * MB) == pytest.approx(5, abs=0.01)
+    assert not tracemalloc.is_tracing()
