@@ -16,7 +16,9 @@
 # %% [markdown]
 # # 05 · Put it together
 #
-# At the end of this lesson you have a profiler: of any model, forward and backward, it says which operation ran where, how long, how much it calculated and how many bytes it moved.
+# ![Time runs to the right. A bar for the forward pass and a longer one for the backward pass; below them bars for three blocks, which come in reverse order on the way back; below these attention and feed-forward layers, and at the bottom, in colours, the operations: mostly linear layers, with matrix products, softmax and GELU between them.](timeline.png)
+#
+# At the end of this lesson you draw this picture with a profiler of your own. Of any model, forward and backward, it says which operation ran where, how long, how much it calculated and how many bytes it moved.
 #
 # **You will be able to**
 #
@@ -48,6 +50,7 @@ from built import (
     ELEMENTWISE,
     Timer,
     as_matmuls,
+    calibrate,
     count_flops,
     count_parameters,
     gradient_flops,
@@ -361,6 +364,8 @@ expect("batch norm", in_training, 768)
 # ## 3 · How long, and inside what
 #
 # Things run inside others: an op inside a region of your program to which you gave a name, a region inside a region. A row therefore has two times. `ms` is from beginning to end, and `self_ms` is what is left when the time of what ran inside is taken away. Only this can be added up without counting a millisecond twice. Whatever ran inside has ended before, so its row is in the list already, one step deeper.
+#
+# ![A wide bar for a region of 10 ms, below it two narrower ones for operations of 3 ms each, and orange what lies between them: the region's own 4 ms. Right of the region a bar for an operation in which nothing else ran.](nest.png)
 #
 # **Predict.** Data is loaded in 10 ms, of which two ops take 3 ms each; a pass of 20 ms follows, which is one op. What are the four `ms`, the four `self_ms`, and their sums? *Your prediction:*
 
@@ -677,8 +682,8 @@ expect("what record does itself", clock.run(slow_to_tell), [0.0, 1.5, 1.5], abs=
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-gpt2 = models.GPT2(layers=demo_size(full=2, small=1), d_model=demo_size(full=768, small=48))
-tokens = example_input(gpt2, (1, demo_size(full=128, small=8)))
+gpt2 = models.GPT2(1024, layers=demo_size(3, 1), d_model=demo_size(full=768, small=48))
+tokens = example_input(gpt2, (1, demo_size(full=256, small=8)))
 
 
 def step():
@@ -690,9 +695,9 @@ def step():
 
 step()  # the first pass is cold
 rows = rows_of(step)
-print(f"{len(rows)} rows, one of them:")
+print(f"{len(rows)} rows, the longest of an op:")
 print(max((row for row in rows if row["op"] != "region"), key=lambda row: row["ms"]))
-plot_timeline.timeline(rows, title="A GPT-2 of small's width with few blocks: forward and backward")
+plot_timeline.timeline(rows, title="A GPT-2 as wide as small, with few blocks")
 
 # %% [markdown]
 # Time runs to the right, and below a bar is what ran inside it. What is left white between ops is Python: layers being called, rows being written. The picture shows what no sum does: what comes when, and what is waited for.
@@ -799,32 +804,28 @@ expect_raises("a negative number", lambda: top_operations(some, -2), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_top", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-shapes = demo_size(full=((1, 3, 224, 224), (1, 128)), small=((1, 3, 32, 32), (1, 8)))
-passes = {"ResNet-18, forward": (models.resnet18().eval(), shapes[0], False)}
-passes["GPT-2 small, forward and backward"] = (
-    models.GPT2(layers=demo_size(full=12, small=1)), shapes[1], True,
-)  # fmt: skip
+shape, text = demo_size(full=((1, 3, 224, 224), (1, 128)), small=((1, 3, 64, 64), (1, 8)))
+resnet, gpt2 = models.resnet18().eval(), models.GPT2(layers=demo_size(full=12, small=1))
+image, tokens = example_input(resnet, shape), example_input(gpt2, text)
+families = {"conv2d": "convolutions", "linear": "linear layers", "matmul": "matmul"}
+families |= {"batch_norm": "norms", "layer_norm": "norms", "relu": "activations"}
+families |= {"gelu": "activations", "softmax": "activations"}
+passes = {
+    "ResNet-18, forward": no_grad()(lambda: resnet(image)),
+    "GPT-2 small, forward and backward": lambda: gpt2(tokens).mean().backward(),
+}
 shown = {}
-for title, (model, shape, back) in passes.items():
-    x = example_input(model, shape)
-
-    def run(model=model, x=x, back=back):
-        with contextlib.nullcontext() if back else no_grad():
-            output = model(x)
-        if back:
-            output.mean().backward()
-
+for name, run in passes.items():
     run()
     rows = rows_of(run)
-    print(f"{title}, {len(rows)} ops in {sum(row['self_ms'] for row in rows):.1f} ms:")
+    print(f"{name}, {len(rows)} ops in {sum(column(rows, 'self_ms')):.1f} ms:", end=" ")
     print_top_operations(rows)
-    for by, of in (("ms", "time"), ("matmul_flops", "FLOPs"), ("bytes_read", "bytes read")):
-        tops = top_operations(rows, 5, by)
-        shown[f"{title.split(',')[0]}: {of}"] = {row["name"]: row["share"] for row in tops}
-        shown[f"{title.split(',')[0]}: {of}"]["others"] = max(
-            0.0, 1 - sum(r["share"] for r in tops)
-        )
-plot.shares(shown, unit="the pass", title="One pass, seen three ways", show=lambda part: "")
+    for key, of in (("self_ms", "ms"), ("matmul_flops", "FLOPs"), ("bytes_read", "bytes read")):
+        parts = dict.fromkeys([*families.values(), "others"], 0)
+        for row in rows:
+            parts[families.get(row["op"], "others")] += row[key]
+        shown[f"{name.split(',')[0]}: {of}"] = parts
+plot.shares(shown, unit="that the pass took", title="One pass each, seen three ways")
 
 # %% [markdown]
 # Where an op has a larger part of the time than of the FLOPs, it waits for memory or for Python. Which of the two, lesson 06 finds out.
@@ -1389,7 +1390,7 @@ expect_raises("less than none", lambda: hot_functions(others, -1), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-size = demo_size(full=(768, 256), small=(48, 16))
+size = demo_size(full=(768, 64), small=(48, 16))
 gpt2 = models.GPT2(layers=2, d_model=size[0])
 tokens = example_input(gpt2, (1, size[1]))
 
@@ -1516,37 +1517,34 @@ def sampled(function, interval_ms=1.0):
     return seen
 
 
-resnet, wide, narrow = models.resnet18().eval(), models.MLP(784, 1024, 10), models.MLP(*[16] * 31)
+size = demo_size(full=224, small=64)
 cases = {
-    "ResNet-18, one image": (resnet, demo_size(full=(1, 3, 224, 224), small=(1, 3, 32, 32))),
-    "MLP, 2 layers, 64 images": (wide, (64, 784)),
-    "MLP, 30 tiny layers": (narrow, (1, 16)),
+    "30 tiny layers": (models.MLP(*[16] * 31), (1, 16)),
+    "2 layers": (models.MLP(784, 1024, 10), (64, 784)),
+    "ResNet-18": (models.resnet18().eval(), (1, 3, size, size)),
 }
 ways = {
     "your recorder": rows_of,
     "cProfile": lambda run: cProfile.Profile().runcall(run),
     "a sampler": sampled,
 }
-ratios = {}
+ratios = []
 for name, (model, shape) in tqdm(cases.items(), leave=False):
-    x = example_input(model, shape)
+    once = no_grad()(functools.partial(model, example_input(model, shape)))
+    calls = calibrate(once, min_time_ms=demo_size(full=30.0, small=3.0))
 
-    def run(model=model, x=x):
-        with no_grad():
-            for _ in range(4):
-                model(x)
+    def run(once=once, calls=calls):
+        for _ in range(calls):
+            once()
 
     for way, watch in ways.items():
-        ratio = profiling_overhead(
-            run, lambda watch=watch: watch(run), rounds=demo_size(full=15, small=3)
-        )
-        ratios[f"{name}: {way}"] = ratio
+        rounds = demo_size(full=7, small=3)
+        ratio = profiling_overhead(run, functools.partial(watch, run), rounds)
+        ratios.append({"name": f"{name}: {way}", "count": ratio, "way": way})
 plot.bars(
-    ratios,
-    unit="time, in times of the time without",
-    title="What watching costs",
-    show="{:.2f}×".format,
-)
+    ratios, group="way", unit="times the time without", title="What watching costs",
+    show="{:.2f}".format,
+)  # fmt: skip
 
 # %% [markdown]
 # - **Instrument** (your recorder, `torch.profiler`) to know *what* happens: every op, each once, with its shapes. It costs so many microseconds an op, which is little where ops are large.
@@ -1622,7 +1620,7 @@ expect_raises("too few", lambda: compare_architectures(a | b, {"a": shape}), Val
 # %% nbgrader={"grade": false, "grade_id": "demo_architectures", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 three = {
     "MLP": (models.MLP(784, 4096, 4096, 10), (64, 784)),
-    "CNN: ResNet-18": (models.resnet18(), demo_size((1, 3, 224, 224), (1, 3, 32, 32))),
+    "CNN: ResNet-18": (models.resnet18().eval(), demo_size((1, 3, 224, 224), (1, 3, 32, 32))),
     "Transformer: GPT-2": (models.GPT2(layers=demo_size(12, 1)), (1, demo_size(128, 8))),
 }
 with no_grad():
