@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 
@@ -66,10 +67,8 @@ def register(cls: type[Op]) -> Op:
 def apply(op: Op, inputs: tuple[Tensor, ...], **attributes):
     """Run one op on tensors: a Tensor, or a tuple of them for an op with many results."""
     if hooks:
-        return _observe(
-            Call(op.name, inputs, attributes, module_path(), "forward", None),
-            lambda: run(op, inputs, attributes),
-        )
+        call = Call(op.name, inputs, attributes, module_path(), "forward", None)
+        return _observe(call, partial(run, op, inputs, attributes))
     return run(op, inputs, attributes)
 
 
@@ -155,23 +154,30 @@ class Call:
                  outermost one, or outside any
     phase:       "forward" or "backward", by which of the op's two functions runs
     grad:        in backward, the gradient of the result; a list where there are many results
+    saved:       in backward, the tensors that the op kept in the forward pass and reads now
 
     In forward the result is a Tensor (a tuple of them for split and unbind), in backward a tuple
     with a Tensor or None for each input.
     """
 
-    __slots__ = ("op", "inputs", "attributes", "module_path", "phase", "grad", "_run")
+    __slots__ = ("op", "inputs", "attributes", "module_path", "phase", "grad", "_node", "_run")
 
-    def __init__(self, op, inputs, attributes, module_path, phase, grad):
+    def __init__(self, op, inputs, attributes, module_path, phase, grad, node=None):
         self.op = op
         self.inputs = inputs
         self.attributes = attributes
         self.module_path = module_path
         self.phase = phase
         self.grad = grad
+        self._node = node
 
     def __call__(self):
         return self._run()
+
+    @property
+    def saved(self) -> list[Tensor]:
+        kept = () if self._node is None or self._node.kept is None else self._node.saved
+        return [wrap(array) for array in kept if array is not None]
 
     def __repr__(self) -> str:
         shapes = ", ".join(str(t.shape) for t in self.inputs)
@@ -201,52 +207,48 @@ def _observe(call: Call, compute: Callable):
     active, hooks = hooks, ()
     call._run = compute
     try:
-        for h in reversed(active):
-            call._run = _guarded(h, call, call._run)
-        return call._run()
+        for h in active[:0:-1]:
+            call._run = partial(_guarded, h, call, call._run)
+        return _guarded(active[0], call, call._run)
     finally:
         hooks = active
 
 
-def _guarded(h: Callable, call: Call, inner: Callable) -> Callable:
-    def wrapped():
-        call._run = inner
-        result = h(call)
-        if result is None:
-            raise TypeError(f"the hook {h!r} returned nothing for {call.op}: it must return call()")
-        return result
-
-    return wrapped
+def _guarded(h: Callable, call: Call, inner: Callable):
+    call._run = inner
+    result = h(call)
+    if result is None:
+        raise TypeError(f"the hook {h!r} returned nothing for {call.op}: it must return call()")
+    return result
 
 
 def backward(node, grad):
     """Run one node's backward, inside the active hooks: arrays, None where none is needed."""
     if not hooks or node.op.transparent:
         return autograd.run_backward(node, grad)
-    inputs = tuple(
-        wrap(MetaArray(*spec), need) for spec, need in zip(node.specs, node.need, strict=True)
-    )
-    seen = [_tensor(g) for g in grad] if node.outputs else wrap(grad)
-    call = Call(node.op.name, inputs, node.attributes, node.path, "backward", seen)
-    grads = _observe(call, lambda: tuple(map(_tensor, autograd.run_backward(node, grad))))
-    return tuple(None if g is None else g.array for g in grads)
+    specs = zip(node.specs, node.need, strict=True)
+    inputs = tuple([wrap(MetaArray(shape, dtype), need) for (shape, dtype), need in specs])
+    seen = _tensors(grad) if node.outputs else wrap(grad)
+    call = Call(node.op.name, inputs, node.attributes, node.path, "backward", seen, node)
+    grads = _observe(call, lambda: tuple(_tensors(autograd.run_backward(node, grad))))
+    return tuple([None if g is None else g.array for g in grads])
 
 
-def _tensor(array: Array | None) -> Tensor | None:
-    return None if array is None else wrap(array)
+def _tensors(arrays) -> list[Tensor | None]:
+    return [None if array is None else wrap(array) for array in arrays]
 
 
-@contextmanager
-def inside(module) -> Iterator[None]:
-    """While hooks are active: `module` is being called."""
+def enter(module) -> None:
+    """While hooks are active: `module` is being called, until `leave` says that it has ended."""
     if not _modules:
         _paths.clear()
-        _paths.update((id(m), name) for name, m in module.named_modules())
+        module._name_modules(_paths, "")
     _modules.append(module)
-    try:
-        yield
-    finally:
-        _modules.pop()
+
+
+def leave() -> None:
+    """The innermost module's call has ended."""
+    _modules.pop()
 
 
 def module_path() -> str:

@@ -218,7 +218,7 @@ class NoMore:
 sys.meta_path.insert(0, NoMore())
 names = runpy.run_path("mine.py")
 import proflab
-assert proflab.__spec__.origin == "carried:proflab", proflab.__spec__
+assert proflab.__file__ == "carried:proflab/__init__.py", proflab.__spec__
 print(names["area"](3, 4), sorted(m for m in sys.modules if m in ("proflab.cli", "proflab.course")))
 """
 
@@ -252,5 +252,5 @@ except ValueError:
     ran = subprocess.run(
         [sys.executable, "-I", "-c", probe], cwd=work, capture_output=True, text=True
     )
-    places = ran.stderr.split('File "carried:proflab.nn')[1:]
+    places = ran.stderr.split('File "carried:proflab/nn')[1:]
     assert places and all("\n    " in place for place in places), ran.stderr

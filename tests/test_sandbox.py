@@ -170,7 +170,7 @@ def test_where_there_are_cgroups_the_kernel_does_too_and_it_is_noticed(monkeypat
     if group is None:
         pytest.skip("no memory cgroup can be had here")
     group.remove()
-    monkeypatch.setattr(Family, "memory", lambda self, enough: 0)
+    monkeypatch.setattr(Family, "memory", lambda self, members, enough: 0)
     check_memory_is_limited()
 
 
@@ -198,6 +198,21 @@ def test_blas_threads_work_and_are_shared_out():
         result = runner.run(HERE, (RunCell(code), RunCell(look)))
     assert text(result) == "27000000.0\n"
     assert text(result, 1) == "1\n"
+
+
+def test_each_slot_keeps_to_its_share_of_the_cores(monkeypatch):
+    everything = os.sched_getaffinity(0)
+    look = "import os\nprint(sorted(os.sched_getaffinity(0)))"
+    with SandboxRunner(Limits(), jobs=len(everything)) as runner:
+        shares = [runner.share(n) for n in range(runner.jobs)]
+        assert sorted(core for share in shares for core in share) == sorted(everything)
+        assert text(runner.run(HERE, (RunCell(look),))) == f"{shares[0]}\n"
+    assert os.sched_getaffinity(0) == everything
+    runner = SandboxRunner(Limits(), jobs=3 * len(everything))
+    assert [len(runner.share(n)) for n in range(runner.jobs)] == [1] * runner.jobs
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 6, 7, 9})
+    runner = SandboxRunner(Limits(), jobs=2)
+    assert [runner.share(0), runner.share(1)] == [[3, 6, 9], [5, 7]]
 
 
 # ── turns that run out of real time ──────────────────────────────────────────────────────────
@@ -257,23 +272,23 @@ def test_as_many_threads_as_jobs_and_more_may_call_at_once(sandbox):
 def test_a_zygote_outlives_the_thread_that_first_called(sandbox):
     with ThreadPoolExecutor(1) as pool:
         pool.submit(sandbox.run, HERE, (RunCell("1"),)).result()
-    before = sandbox._slots.queue[-1]._zygote
+    before = sandbox._slots.queue[-1].zygote()
     assert sandbox.run(HERE, (RunCell("2"),)).status == "finished"
-    assert sandbox._slots.queue[-1]._zygote is before
+    assert sandbox._slots.queue[-1].zygote() is before
 
 
 def test_a_zygote_is_replaced_when_worn_or_dead():
     with SandboxRunner(Limits()) as runner:
         runner.run(HERE, (RunCell("1"),))
         slot = runner._slots.queue[-1]
-        first = slot._zygote
+        first = slot.zygote()
         first.process.kill()
         assert runner.run(HERE, (RunCell("print(2)"),)).status == "finished"
-        second = slot._zygote
+        second = slot.zygote()
         assert second is not first
         second.turns = sandbox_module.TURNS - 1
         runner.run(HERE, (RunCell("3"),))
-        assert slot._zygote is None
+        assert not slot.zygotes
 
 
 def test_where_namespaces_cannot_be_nested_each_turn_gets_its_own_bubblewrap():
@@ -282,7 +297,21 @@ def test_where_namespaces_cannot_be_nested_each_turn_gets_its_own_bubblewrap():
         for _ in range(2):
             result = runner.run(HERE, (RunCell(look), RunCell("open('x', 'w')")))
             assert (result.status, text(result)) == ("finished", "[] False\n")
-            assert runner._slots.queue[-1]._zygote is None
+            assert not runner._slots.queue[-1].zygotes
+
+
+@pytest.mark.parametrize("before", ["", "# import matplotlib.pyplot\n"])
+def test_figures_are_drawn_whether_or_not_pyplot_was_warm(before):
+    draw = (
+        "import importlib\nplt = importlib.import_module('matplot' + 'lib.py' + 'plot')\n"
+        "plt.plot([1, 2])\nplt.show()"
+    )
+    look = f"{before}import sys\nprint('matplot' + 'lib' in sys.modules)"
+    with SandboxRunner(Limits()) as runner:
+        result = runner.run(HERE, (RunCell(look), RunCell(draw)))
+        assert [*runner._slots.queue[-1].zygotes] == [bool(before)]
+    assert text(result) == f"{bool(before)}\n"
+    assert "image/png" in result.replies[1][0].outputs[-1]["data"]
 
 
 GRADER = """

@@ -174,8 +174,8 @@ def check_outputs(result: Result) -> None:
 def check_nothing_left(runner: SandboxRunner) -> None:
     """Of the turn, no process is left: the slot's zygote alone, if it was not replaced."""
     slot = runner._slots.queue[-1]
-    if slot._zygote is not None:
-        launched = psutil.Process(slot._zygote.process.pid)
+    for zygote in slot.zygotes.values():
+        launched = psutil.Process(zygote.result().process.pid)
         assert [p.name() for p in launched.children(recursive=True)] in (["python"], ["python3"])
     for process in psutil.process_iter(["cmdline"]):
         line = " ".join(process.info["cmdline"] or ())

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.standalone:
         from proflab.course.standalone import with_engine
 
-        text = with_engine(text)
+        text = with_engine(text, collection.unwritten_lessons())
     arguments.output.write_text(text, encoding="utf-8")
     print(summary(collection, arguments.output))
     return 0

@@ -61,6 +61,10 @@ class Collection:
     unwritten: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    def unwritten_lessons(self) -> dict[str, str]:
+        """The exercises that are still to be written, each with its lesson."""
+        return {name: self.exercises[name] for name in self.unwritten}
+
     @property
     def names(self) -> list[str]:
         """What the file offers, imports apart, in order."""

@@ -147,15 +147,20 @@ def insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
 def graded_cell(slot: Slot) -> NotebookNode:
     """The cell as it is graded: the grader's own if it is locked, else the student's text."""
     if slot.key is None:
-        cell = copy.deepcopy(slot.cell)
+        cell = copied(slot.cell)
         cell.metadata.pop("nbgrader", None)
         return cell
-    cell = copy.deepcopy(slot.key.master)
+    cell = copied(slot.key.master)
     if slot.key.kind in ("solution", "manual"):
         cell.source = slot.cell.source
         if "attachments" in slot.cell:
             cell["attachments"] = slot.cell["attachments"]
     return cell
+
+
+def copied(cell: NotebookNode) -> NotebookNode:
+    """A copy whose fields, and those of its metadata, can be set; what is below is shared."""
+    return NotebookNode(cell, metadata=NotebookNode(cell.metadata))
 
 
 def squeezed(text: str) -> str:

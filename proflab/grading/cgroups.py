@@ -19,6 +19,7 @@ MOUNTS = {
     1: ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.oom_control"),
 }
 PREFIX = "proflab-"
+OWN = "/proc/self/cgroup"
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def own_group(version: int) -> Path | None:
     """The folder of the group that this process is in, if memory can be limited below it."""
     mount = Path(MOUNTS[version][0])
     try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        lines = Path(OWN).read_text().splitlines()
     except OSError:
         return None
     for line in lines:

@@ -11,38 +11,39 @@ import socket
 import struct
 
 HEADER = struct.Struct(">II")
+encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Channel:
-    """One end of a Unix socket pair that carries messages, and with a message a socket."""
+    """One end of a Unix socket pair that carries messages, and after a message a socket."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
 
-    def receive(self) -> tuple[dict, bytes, socket.socket | None]:
-        """The next message, its data and the socket that came with it; EOFError at the end."""
-        header, fds = b"", []
-        while len(header) < HEADER.size:
-            chunk, got, _, _ = socket.recv_fds(self.sock, HEADER.size - len(header), 1)
-            if not chunk:
-                raise EOFError
-            header, fds = header + chunk, fds + got
-        json_size, blob_size = HEADER.unpack(header)
-        message = json.loads(self._exactly(json_size))
-        blob = self._exactly(blob_size)
-        return message, blob, socket.socket(fileno=fds[0]) if fds else None
+    def receive(self) -> tuple[dict, bytes]:
+        """The next message and its data; EOFError at the end."""
+        json_size, blob_size = HEADER.unpack(self._exactly(HEADER.size))
+        data = self._exactly(json_size + blob_size)
+        return json.loads(data[:json_size].decode()), data[json_size:]
+
+    def receive_socket(self) -> socket.socket:
+        """The socket that comes after a message; EOFError where none does."""
+        _, fds, _, _ = socket.recv_fds(self.sock, 1, 1)
+        if not fds:
+            raise EOFError
+        return socket.socket(fileno=fds[0])
 
     def _exactly(self, size: int) -> bytes:
-        parts = []
-        while size:
-            part = self.sock.recv(min(size, 1 << 20))
+        parts, left = [], size
+        while left:
+            part = self.sock.recv(min(left, 1 << 20))
             if not part:
                 raise EOFError
             parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+            left -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def send(self, message: dict, blob: bytes = b"") -> None:
         """Send one message."""
-        body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+        body = encode(message).encode("utf-8", "replace")
         self.sock.sendall(HEADER.pack(len(body), len(blob)) + body + blob)

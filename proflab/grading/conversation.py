@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import secrets
-import selectors
 import signal
 import socket
 import struct
 import time
+from collections.abc import Callable
 from typing import Any
 
 from proflab.grading.channel import HEADER
@@ -25,6 +25,7 @@ from proflab.grading.replies import MAX_JSON, MAX_VALUE, BadReply, parse_message
 from proflab.plain import NotPlain, dumps
 
 POLL_SECONDS = 0.1
+READ = 64 * 1024
 GRACE_SECONDS = 2.0
 MAX_CALLS = 200_000
 CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
@@ -58,10 +59,10 @@ class Meter:
     def excess(self) -> ProcessEnded | None:
         """The limit that is exceeded, if one is. Called only while one waits: it costs a little."""
         limits, now = self.limits, time.monotonic()
-        used = self.body.cpu_seconds()
+        used, memory = self.body.usage(limits.memory)
         if self.base is None:
             self.base = used  # what the request used before the first look is let go
-        if self.body.memory(limits.memory) > limits.memory or self.body.starved():
+        if memory > limits.memory or self.body.starved():
             return self.starved()
         if used - self.base > limits.cell_seconds:
             sentence = f"a cell used more than {limits.cell_seconds:g} CPU seconds"
@@ -96,7 +97,10 @@ class Conversation:
     """One channel: asks, waits within the meter's limits, and remembers what had to be stopped."""
 
     def __init__(self, sock: socket.socket, meter: Meter) -> None:
-        sock.setblocking(False)
+        # The kernel waits, and gives up in time to look at the limits: one call a message.
+        sock.setblocking(True)
+        for way in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            sock.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 0, int(POLL_SECONDS * 1e6)))
         self.sock, self.meter = sock, meter
         self.process: Process | None = None
         self.name = 0
@@ -118,7 +122,9 @@ class Conversation:
         """
         nonce = secrets.token_hex(8)
         self.start()
-        self._send(request | {"nonce": nonce}, b"", send)
+        self._send(request | {"nonce": nonce})
+        if send is not None:
+            self._send_socket(send)
         calls = 0
         while True:
             message, blob = self._message()
@@ -161,60 +167,60 @@ class Conversation:
             self.process.close()
             self.process = None
 
-    def _send(self, message: dict, blob: bytes = b"", fd: socket.socket | None = None) -> None:
+    def _send(self, message: dict, blob: bytes = b"") -> None:
         body = json.dumps(message).encode()
         data = memoryview(HEADER.pack(len(body), len(blob)) + body + blob)
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.sock, selectors.EVENT_WRITE)
-            while data:
-                if not selector.select(POLL_SECONDS):
-                    self._look()
-                    continue
-                try:
-                    if fd is None:
-                        sent = self.sock.send(data)
-                    else:
-                        sent, fd = socket.send_fds(self.sock, [data], [fd.fileno()]), None
-                except BlockingIOError:
-                    continue
-                except OSError:
-                    raise self._ended() from None
-                data = data[sent:]
+        while data:
+            data = data[self._within_limits(self.sock.send, data) :]
+
+    def _send_socket(self, sent: socket.socket) -> None:
+        self._within_limits(socket.send_fds, self.sock, [b"s"], [sent.fileno()])
+
+    def _within_limits(self, send: Callable[..., int], *arguments: Any) -> int:
+        """Send as soon as there is room, as long as the limits allow."""
+        while True:
+            try:
+                return send(*arguments)
+            except BlockingIOError:
+                self._look()
+            except OSError:
+                raise self._ended() from None
 
     def _message(self) -> tuple[dict, bytes]:
-        json_size, blob_size = HEADER.unpack(self._exactly(HEADER.size))
+        self._fill(HEADER.size)
+        json_size, blob_size = HEADER.unpack_from(self.buffer)
         if json_size > MAX_JSON or blob_size > MAX_VALUE:
             raise tampered(f"a reply of {json_size + blob_size:,} bytes was announced")
-        body = self._exactly(json_size)
-        blob = self._exactly(blob_size)
+        middle, end = HEADER.size + json_size, HEADER.size + json_size + blob_size
+        self._fill(end)
+        body, blob = bytes(self.buffer[HEADER.size : middle]), bytes(self.buffer[middle:end])
+        del self.buffer[:end]
         try:
             return parse_message(body), blob
         except BadReply as error:
             raise tampered(str(error)) from None
 
-    def _exactly(self, size: int) -> bytes:
+    def _fill(self, size: int) -> None:
+        """Wait until `size` bytes are there."""
         looked = time.monotonic()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.sock, selectors.EVENT_READ)
-            while len(self.buffer) < size:
-                ready = selector.select(POLL_SECONDS)
-                if ready:
-                    self._read(size - len(self.buffer))
-                elif self.process is not None and self.process.ended():
-                    raise self._ended()
-                if time.monotonic() - looked >= POLL_SECONDS and len(self.buffer) < size:
-                    self._look()
-                    looked = time.monotonic()
-        data = bytes(self.buffer[:size])
-        del self.buffer[:size]
-        return data
+        while (missing := size - len(self.buffer)) > 0:
+            came = self._read(min(max(missing, READ), MB))
+            if not came and self.process is not None and self.process.ended():
+                raise self._ended()
+            if time.monotonic() - looked >= POLL_SECONDS and len(self.buffer) < size:
+                self._look()
+                looked = time.monotonic()
 
-    def _read(self, most: int) -> None:
-        room = socket.CMSG_SPACE(12)  # one ucred, and no room for descriptors
+    def _read(self, most: int) -> bool:
+        """Read what comes within POLL_SECONDS; whether something did."""
         try:
-            part, notes, _, _ = self.sock.recvmsg(min(most, MB), room)
+            if self.process is None:
+                room = socket.CMSG_SPACE(12)  # one ucred, and no room for descriptors
+                part, notes, _, _ = self.sock.recvmsg(most, room)
+            else:
+                part, notes = self.sock.recv(most), []
         except BlockingIOError:
-            return
+            return False
         except OSError:
             part, notes = b"", []
         if not part:
@@ -222,6 +228,7 @@ class Conversation:
         if notes and notes[0][1] == CREDENTIALS:
             self.sender = struct.unpack("3i", notes[0][2][:12])[0]
         self.buffer += part
+        return True
 
     def _ended(self) -> ProcessEnded:
         """Why nothing more comes: the limit that it ran into, or how the process died."""

@@ -37,6 +37,20 @@ def gather_files(submission: Submission) -> dict[str, bytes]:
     return files | {path: data for path, data in mine.items() if path not in files}
 
 
+def read_start(path: Path, most: int) -> bytes | None:
+    """The first `most` bytes of a regular file; None for anything else, without waiting for it."""
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        try:
+            return file.read(most) if regular else None
+        except OSError:
+            return None
+
+
 def _in_the_way(path: str, files: dict[str, bytes]) -> bool:
     return any(path.startswith(f"{other}/") or other.startswith(f"{path}/") for other in files)
 
@@ -79,6 +93,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, str, int]]:
     try:
         for parent, folders, names, parent_fd in os.fwalk(folder, follow_symlinks=False):
             folders[:] = sorted(filter(_is_text, folders))
+            seen += len(folders)
             if parent.count(os.sep) - str(folder).count(os.sep) >= MAX_DEPTH:
                 folders.clear()
             for name in sorted(filter(_is_text, names)):

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     course = Course.find()
     check_lesson(course, arguments.lesson)
     with ThreadPoolExecutor(1) as beside:
-        starting = beside.submit(choose_runner, arguments)
+        starting = beside.submit(choose_runner, arguments, count_handins(course, arguments))
         import proflab.grading.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
     with closing(runner):
@@ -94,11 +94,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def choose_runner(arguments: argparse.Namespace) -> tuple[Runner, int]:
+def count_handins(course: Course, arguments: argparse.Namespace) -> int:
+    """How many submissions there are at most to grade."""
+    named = arguments.student or course.root.glob(f"submitted/*/{arguments.lesson}")
+    return len(list(named))
+
+
+def choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, int]:
     """Where students' code is executed, and how many submissions at a time."""
     isolation = "none" if arguments.no_sandbox else "auto"
     if arguments.scheduler is None:
-        jobs = arguments.jobs or default_jobs()
+        jobs = max(1, min(handins, arguments.jobs or default_jobs()))
         return make_runner(isolation, jobs), jobs
     from proflab.grading.cluster import ClusterRunner
 

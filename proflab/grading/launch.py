@@ -1,4 +1,4 @@
-"""Becomes bubblewrap: binds to the grader's life, drops root, and makes what is bound reachable.
+"""Becomes bubblewrap: binds to the grader's life, drops root, makes what is bound reachable.
 
 Executed as a program, with its orders as JSON in the first argument. A Python in root's home is out
 of another user's reach, so root first gathers what will be bound on a file system that only this
@@ -23,6 +23,7 @@ def main() -> None:
 
     orders = json.loads(sys.argv[1])
     user, binds = orders["user"], [tuple(pair) for pair in orders["binds"]]
+    os.sched_setaffinity(0, orders["cores"])
     for group in orders["groups"]:
         Path(group).write_text(str(os.getpid()))
     if user is not None:

@@ -6,10 +6,15 @@ import os
 import re
 import select
 import signal
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
 import psutil
+
+LINUX = sys.platform.startswith("linux")
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Process:
@@ -45,11 +50,12 @@ class Process:
 class Body(Protocol):
     """All processes of one turn."""
 
-    def cpu_seconds(self) -> float:
-        """CPU seconds that they have used, those that ended included as far as is known."""
+    def usage(self, enough: int) -> tuple[float, int]:
+        """(CPU seconds used, bytes of memory taken) by all together.
 
-    def memory(self, enough: int) -> int:
-        """Bytes of memory that they take together; beyond `enough` it is counted with care."""
+        The seconds include those that ended, as far as is known; bytes beyond `enough` are counted
+        with care.
+        """
 
     def adopt(self, pid: int) -> bool:
         """Whether the process `pid` is one of them; if so it stays one when its parent ends."""
@@ -62,37 +68,35 @@ class Body(Protocol):
 
 
 class Family:
-    """The processes below `roots`, as psutil sees them."""
+    """The processes below `roots`, seen in one pass over all processes of the machine."""
 
     def __init__(self, *roots: int) -> None:
         self.roots = list(roots)
         self.spent = 0.0
 
-    def members(self) -> list[psutil.Process]:
-        """The roots and all their descendants that are alive."""
-        found: dict[int, psutil.Process] = {}
-        for root in self.roots:
-            try:
-                process = psutil.Process(root)
-                found |= {p.pid: p for p in (process, *process.children(recursive=True))}
-            except psutil.Error:
-                continue
-        return list(found.values())
-
-    def cpu_seconds(self) -> float:
-        """CPU seconds of the living and of those whose parents waited for them; never falls."""
-        total = 0.0
-        for process in self.members():
-            try:
-                total += sum(process.cpu_times()[:4])
-            except psutil.Error:
-                continue
-        self.spent = max(self.spent, total)
-        return self.spent
-
-    def memory(self, enough: int) -> int:
-        """Bytes that they take together; where that may exceed `enough`, shared pages once."""
+    def usage(self, enough: int) -> tuple[float, int]:
+        """See Body: CPU of the living and of those whose parents waited for them; never falls."""
         members = self.members()
+        self.spent = max(self.spent, sum(members.values()))
+        return self.spent, self.memory(members, enough)
+
+    def members(self) -> dict[int, float]:
+        """The roots and all their descendants that are alive, each with its CPU seconds."""
+        table = all_processes()
+        children: dict[int, list[int]] = {}
+        for pid, (parent, _) in table.items():
+            children.setdefault(parent, []).append(pid)
+        found: dict[int, float] = {}
+        left = [root for root in self.roots if root in table]
+        while left:
+            pid = left.pop()
+            if pid not in found:
+                found[pid] = table[pid][1]
+                left += children.get(pid, ())
+        return found
+
+    def memory(self, members: Iterable[int], enough: int) -> int:
+        """Bytes that they take together; where that may exceed `enough`, shared pages once."""
         quick = sum(map(private_memory, members))
         return quick if quick <= enough else sum(map(proportional_memory, members))
 
@@ -103,28 +107,51 @@ class Family:
             if above in self.roots:
                 self.roots.append(pid)
                 return True
-            try:
-                above = psutil.Process(above).ppid()
-            except psutil.Error:
+            state = read_process(above)
+            if state is None:
                 break
+            above = state[0]
         return False
 
 
-def private_memory(process: psutil.Process) -> int:
+def all_processes() -> dict[int, tuple[int, float]]:
+    """Every process: its parent and its CPU seconds, with those of children it waited for."""
+    pids = map(int, filter(str.isdigit, os.listdir("/proc"))) if LINUX else psutil.pids()
+    states = {pid: read_process(pid) for pid in pids}
+    return {pid: state for pid, state in states.items() if state is not None}
+
+
+def read_process(pid: int) -> tuple[int, float] | None:
+    """A process's parent and CPU seconds; None if there is none of that number."""
+    if LINUX:
+        try:
+            with open(f"/proc/{pid}/stat", "rb", 0) as file:
+                fields = file.read(4096).rpartition(b")")[2].split()
+        except OSError:
+            return None
+        return int(fields[1]), sum(map(int, fields[11:15])) / TICKS
+    try:
+        process = psutil.Process(pid)
+        return process.ppid(), sum(process.cpu_times()[:4])
+    except psutil.Error:
+        return None
+
+
+def private_memory(pid: int) -> int:
     """Bytes of a process that no file backs: fast, and too much where a fork shares them."""
     try:
-        text = Path(f"/proc/{process.pid}/status").read_text()
+        text = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return 0
     return 1024 * sum(int(n) for n in re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+)", text, re.M))
 
 
-def proportional_memory(process: psutil.Process) -> int:
+def proportional_memory(pid: int) -> int:
     """Bytes of a process that no file backs, a page that n processes share counted as 1/n."""
     try:
-        text = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
-        return private_memory(process)
+        return private_memory(pid)
     return 1024 * sum(int(n) for n in re.findall(r"^Pss_(?:Anon|Shmem):\s+(\d+)", text, re.M))
 
 

@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import queue
+import re
 import select
 import socket
 import struct
@@ -19,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
@@ -36,7 +38,7 @@ from proflab.grading.cgroups import Group
 from proflab.grading.channel import Channel
 from proflab.grading.conversation import new_channel
 from proflab.grading.files import gather_files
-from proflab.grading.plan import Limits, Plan, Result, Runner, Submission
+from proflab.grading.plan import Limits, Plan, Result, Runner, Submission, statements
 from proflab.grading.processes import Family, Process, ending
 from proflab.grading.runner import SPARE_SECONDS, PlainRunner, Turnstile, run_fairly
 from proflab.grading.syscalls import SeccompMissing, seccomp_program
@@ -48,6 +50,7 @@ END_SECONDS = 30.0
 TURNS = 200
 NUMBERS = itertools.count()
 DESCRIPTORS = 256
+DRAWING = re.compile(r"matplotlib|pylab|pyplot|\bplot\.\w")
 HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you trust"
 
 
@@ -98,14 +101,15 @@ class SandboxRunner:
     def __init__(self, limits: Limits | None = None, jobs: int = 1, nested: bool = True) -> None:
         self.limits = limits or Limits()
         self.jobs, self.nested = jobs, nested
-        cores = len(os.sched_getaffinity(0))
-        self.threads = max(1, cores // jobs)
+        self.cores = sorted(os.sched_getaffinity(0))
+        self.threads = max(1, len(self.cores) // jobs)
         self._turnstile = Turnstile()
         # Zygotes die with the thread that started them, so one thread starts them all.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="proflab-sandbox")
+        self._all = [Slot(self, number) for number in range(jobs)]
         self._slots: queue.LifoQueue[Slot] = queue.LifoQueue()
-        for number in reversed(range(jobs)):
-            self._slots.put(Slot(self, number))
+        for slot in reversed(self._all):
+            self._slots.put(slot)
         _open.add(self)
 
     def run(self, submission: Submission, plan: Plan) -> Result:
@@ -120,21 +124,38 @@ class SandboxRunner:
             self._slots.put(slot)
 
     def warm(self) -> dict:
-        """Start one zygote now; what it found on this machine. Raises SandboxError."""
+        """Start one zygote now, the other slots' behind the scenes; what it found on this machine.
+
+        Raises SandboxError.
+        """
         slot = self._slots.get()
         try:
-            return slot.zygote().about
+            about = slot.zygote().about
+            if self.nested:
+                for other in self._all:
+                    other.begin()
+            return about
         finally:
             self._slots.put(slot)
 
-    def start(self, number: int) -> Zygote:
-        """A new zygote for a slot; a cold one a turn where namespaces cannot be nested."""
-        zygote = self._starter.submit(Zygote, self, number).result()
+    def start(self, number: int, plots: bool) -> Future[Zygote]:
+        """A new zygote for a slot."""
+        return self._starter.submit(self._start, number, plots)
+
+    def _start(self, number: int, plots: bool) -> Zygote:
+        zygote = Zygote(self, number, plots)
         if self.nested and not zygote.about["nested"]:
             zygote.close()
-            self.nested = False
-            zygote = self._starter.submit(Zygote, self, number).result()
+            self.nested = False  # from now on a cold one each turn
+            zygote = Zygote(self, number, plots)
         return zygote
+
+    def share(self, number: int) -> list[int]:
+        """The cores of one slot: about as many for each, none another's while there are enough.
+
+        Grader and student take turns: on one core they need not wake another for every message.
+        """
+        return self.cores[number :: self.jobs] or [self.cores[number % len(self.cores)]]
 
     def close(self) -> None:
         """End all zygotes."""
@@ -151,47 +172,80 @@ class SandboxRunner:
 
 
 class Slot:
-    """A place for one turn at a time, with a zygote that is replaced when it is worn or broken."""
+    """A place for one turn at a time, with zygotes that are replaced when worn or broken.
+
+    One is for all whose code draws nothing; another, that has pyplot, for those whose code does.
+    """
 
     def __init__(self, runner: SandboxRunner, number: int) -> None:
         self.runner, self.number = runner, number
-        self._zygote: Zygote | None = None
+        self.cores = runner.share(number)
+        self.zygotes: dict[bool, Future[Zygote]] = {}
 
-    def zygote(self) -> Zygote:
-        """The slot's zygote, started if need be."""
-        if self._zygote is None:
-            self._zygote = self.runner.start(self.number)
-        return self._zygote
+    def begin(self, plots: bool = False) -> Future[Zygote]:
+        """Start the slot's zygote for code that draws or does not, if there is none yet."""
+        if plots not in self.zygotes:
+            self.zygotes[plots] = self.runner.start(self.number, plots)
+        return self.zygotes[plots]
+
+    def zygote(self, plots: bool = False) -> Zygote:
+        """The slot's zygote for code that draws or does not. Raises SandboxError."""
+        try:
+            return self.begin(plots).result()
+        except Exception:
+            del self.zygotes[plots]
+            raise
 
     def turn(self, files: dict[str, bytes], plan: Plan) -> Result:
         """One turn; where the sandbox fails before the student's code began, once more."""
+        plots = draws(plan)
         try:
-            return self._turn(files, plan)
+            return self._turn(files, plan, plots)
         except SandboxError:
-            return self._turn(files, plan)
+            return self._turn(files, plan, plots)
 
-    def _turn(self, files: dict[str, bytes], plan: Plan) -> Result:
-        zygote = self.zygote()
+    def _turn(self, files: dict[str, bytes], plan: Plan, plots: bool) -> Result:
+        zygote = self.zygote(plots)
         try:
-            result = zygote.turn(files, plan)
+            with keeping_to(self.cores):
+                result = zygote.turn(files, plan)
         except BaseException:
-            self.close()
+            self._end(plots)
             raise
         if not zygote.usable or result.status == "tampered":
-            self.close()
+            self._end(plots)
         return result
 
+    def _end(self, plots: bool) -> None:
+        with contextlib.suppress(SandboxError):
+            self.zygotes.pop(plots).result().close()
+
     def close(self) -> None:
-        """End the slot's zygote."""
-        if self._zygote is not None:
-            self._zygote.close()
-            self._zygote = None
+        """End the slot's zygotes."""
+        for plots in list(self.zygotes):
+            self._end(plots)
+
+
+@contextlib.contextmanager
+def keeping_to(cores: list[int]) -> Iterator[None]:
+    """Let this thread run on these cores only."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def draws(plan: Plan) -> bool:
+    """Whether a plan's code seems to draw: where that is wrong, an import merely takes longer."""
+    return any(DRAWING.search(code) for item in plan for _, code in statements(item))
 
 
 class Zygote:
-    """The grader's hold on one zygote."""
+    """The grader's hold on one zygote; `plots`: it has pyplot in memory."""
 
-    def __init__(self, runner: SandboxRunner, slot: int) -> None:
+    def __init__(self, runner: SandboxRunner, slot: int, plots: bool = False) -> None:
         self.limits, self.turns, self.usable = runner.limits, 0, True
         self.group = Group.make(f"{next(NUMBERS)}")
         ours, theirs = socket.socketpair()
@@ -201,7 +255,7 @@ class Zygote:
             self.process = self._launch(runner, slot, theirs.fileno(), complaints)
             theirs.close()
             try:
-                self._prepare(runner.nested)
+                self._prepare(runner.nested, plots)
                 self.about = self.control.receive()[0]
             except (EOFError, OSError, ValueError):
                 self.close()
@@ -223,6 +277,7 @@ class Zygote:
             "bubblewrap": find_bubblewrap(),
             "parent": os.getpid(),
             "user": unprivileged_user(slot),
+            "cores": runner.share(slot),
             "groups": [self.group.entry] if self.group else [],
             "before": view.before,
             "binds": view.binds,
@@ -239,7 +294,7 @@ class Zygote:
             start_new_session=True,
         )
 
-    def _prepare(self, nested: bool) -> None:
+    def _prepare(self, nested: bool, plots: bool) -> None:
         limits = self.limits
         try:
             program = seccomp_program()
@@ -257,6 +312,7 @@ class Zygote:
         order = {
             "limits": inside,
             "nested": nested,
+            "plots": plots,
             "site": site_folders(),
             "library": LIBRARY,
             "writable": writable_folders(),

@@ -126,6 +126,8 @@ class Turn:
         if "MemoryError" in exceptions(reply):
             sentence = f"a cell asked for more than {self.limits.memory / MB:,.0f} MB of memory"
             self._note(ProcessEnded("out of memory", sentence))
+        if not reply.outputs:
+            return reply
         outputs = cut_outputs(reply.outputs, min(self.limits.cell_output, self.output_left))
         self.output_left = max(0, self.output_left - sum(map(output_size, outputs)))
         return replace(reply, outputs=outputs)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 import proflab
 from proflab.course.layout import Course, CourseError
+from proflab.grading.files import read_folder, read_start
+from proflab.grading.handin import MAX_BYTES
 from proflab.grading.key import Key
+
+STAMP = "timestamp.txt"
 
 
 @dataclass(frozen=True)
@@ -45,13 +50,36 @@ def find_work(course: Course, key: Key, students: list[str] | None, full: bool) 
     works = []
     for student in dict.fromkeys(students or found):
         folder = submitted / student / lesson
-        text = "\n".join([*base, folder_fingerprint(folder)])
+        text = "\n".join([*base, handin_fingerprint(folder, f"{lesson}.ipynb")])
         works.append(Work(student, folder, hashlib.sha256(text.encode()).hexdigest()))
     return works
 
 
+def handin_fingerprint(folder: Path, notebook: str) -> str:
+    """A hash of what grading reads of a hand-in, which is little, whatever lies in its folder."""
+    digest = hashlib.sha256()
+    for name in (notebook, STAMP):
+        digest.update(f"{state_of(folder / name)}\n".encode())
+    files = read_folder(folder) if folder.is_dir() else {}
+    for path, data in files.items():
+        digest.update(f"{path}\0{hashlib.sha256(data).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def state_of(path: Path) -> str:
+    """What lies at `path`: what kind of thing, its size, and its content if that may be read."""
+    try:
+        about = path.lstat()
+    except OSError as error:
+        return error.strerror
+    fits = about.st_size <= MAX_BYTES
+    data = read_start(path, MAX_BYTES) if fits and stat.S_ISREG(about.st_mode) else None
+    content = "unread" if data is None else hashlib.sha256(data).hexdigest()
+    return f"{stat.S_IFMT(about.st_mode)} {about.st_size} {content}"
+
+
 def folder_fingerprint(folder: Path) -> str:
-    """A hash of the regular files in `folder` and of where its links point."""
+    """A hash of the regular files in a folder of the course's own, and of where its links point."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         digest.update(str(path.relative_to(folder)).encode("utf-8", "surrogateescape") + b"\0")

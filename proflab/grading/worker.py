@@ -17,6 +17,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import os
+import re
 import signal
 import socket
 import sys
@@ -29,6 +30,14 @@ from typing import Any
 
 from channel import Channel
 from recorder import Recorder, Stream, as_json, error_output, finished, safe_str
+
+# What a cell has that is not plain Python, or that a transformer might take for that.
+SPECIAL = re.compile(r"[%!?]|>>>|\.\.\.|In \[|^[ \t]+$|^\s*[,;/]", re.MULTILINE)
+REHEARSAL = (
+    "import math\ndef area(radius):\n    return math.pi * radius**2\narea(2)",
+    "%pwd",
+    "raise ValueError('rehearsal')",
+)
 
 
 def make_shell(recorder: Recorder) -> Any:
@@ -77,6 +86,12 @@ def make_shell(recorder: Recorder) -> Any:
 
         def enable_gui(self, gui: str | None = None) -> None: ...
 
+        def should_run_async(self, raw_cell: str, **about: Any) -> bool:
+            words = about.get("transformed_cell") or raw_cell
+            if "await" not in words and "async" not in words:
+                return False
+            return super().should_run_async(raw_cell, **about)
+
         def ask_exit(self) -> None:
             print("exit has no effect here: the cells below are executed all the same")
 
@@ -87,8 +102,34 @@ def make_shell(recorder: Recorder) -> Any:
     config.HistoryManager.enabled = False
     config.HistoryAccessor.enabled = False
     shell = RecordingShell.instance(config=config)
+    shell.input_transformer_manager = make_transformer()
     shell.system = lambda command: run_command(shell, command)
     return shell
+
+
+def make_transformer() -> Any:
+    """IPython's transformer of cells, which leaves plain Python alone without taking it apart."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    class QuickTransformer(TransformerManager):
+        def __init__(self) -> None:
+            super().__init__()
+            self._own = self._all()
+
+        def _all(self) -> list:
+            return [*self.cleanup_transforms, *self.line_transforms, *self.token_transformers]
+
+        def transform_cell(self, cell: str) -> str:
+            if is_plain_python(cell) and self._all() == self._own:
+                return cell if cell.endswith("\n") else f"{cell}\n"
+            return super().transform_cell(cell)
+
+    return QuickTransformer()
+
+
+def is_plain_python(code: str) -> bool:
+    """Whether IPython's transformers surely leave a cell as it is: no magics, prompts, indents."""
+    return bool(code) and not code[0].isspace() and SPECIAL.search(code) is None
 
 
 def run_command(shell: Any, command: str) -> None:
@@ -116,7 +157,7 @@ class Worker:
         self.dumps, self.loads = dumps, loads
         self.recorder = Recorder()
         self.shell = make_shell(self.recorder)
-        self.nonce = ""
+        self.nonce, self.hidden = "", False
         self.calling = threading.Lock()
         self.doers = {
             "cell": self.cell,
@@ -126,6 +167,18 @@ class Worker:
         }
         # Taken now, so that a student's later patches of these names change nothing.
         self.compile, self.exec, self.eval = builtins.compile, builtins.exec, builtins.eval
+
+    def rehearse(self) -> None:
+        """Do once, before there is a student, what takes longer the first time; leaves no trace."""
+        for code in REHEARSAL:
+            self.shell.run_cell(code)
+        self.value("1 + 1")
+        try:
+            self.setup("raise ValueError('rehearsal')")
+        except ValueError as error:
+            self.raised(error)
+        finished(self.recorder.take())
+        self.shell.reset()
 
     def serve(self, channel: Channel) -> None:
         """Answer requests until the other side closes the channel."""
@@ -137,11 +190,11 @@ class Worker:
         self.channel.send({"pid": os.getpid()})
         while True:
             try:
-                request, _, sock = self.channel.receive()
+                request, _ = self.channel.receive()
             except EOFError:
                 os._exit(0)
             if request["do"] == "snapshot":
-                self.snapshot(request, sock)
+                self.snapshot(request, self.channel.receive_socket())
                 continue
             self.nonce = request["nonce"] if request.get("calls") else ""
             try:
@@ -156,12 +209,11 @@ class Worker:
 
     def snapshot(self, request: dict, sock: socket.socket) -> None:
         """Fork: the copy waits on `sock` with the notebook's state of now, for a hidden block."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # 3.12 warns of BLAS's threads, which take care
+        with quiet():  # 3.12 warns of BLAS's threads, which take care
             pid = os.fork()
         if pid == 0:
             self.channel.sock.close()
-            self.channel = Channel(sock)
+            self.channel, self.hidden = Channel(sock), True
             self.channel.send({"pid": os.getpid()})
             return
         sock.close()
@@ -183,7 +235,7 @@ class Worker:
             if not self.nonce:
                 raise RuntimeError("the grader answers only in a test that has doubles")
             self.channel.send({"nonce": self.nonce, "call": name}, blob)
-            answer, blob, _ = self.channel.receive()
+            answer, blob = self.channel.receive()
         if "refused" in answer:
             raise RuntimeError(answer["refused"])
         return self.loads(blob)
@@ -207,15 +259,27 @@ class Worker:
             return {"refused": safe_str(error)}, b""
 
     def raised(self, error: BaseException) -> dict:
-        """The reply for an exception: its classes' names, its message, its traceback."""
-        lines = traceback.format_exception(error)[-30:]
-        # Without the worker's own frames: the student knows nothing of them.
-        start = next((i for i, line in enumerate(lines) if 'File "<test>"' in line), 1)
-        return {
-            "raised": [kind.__name__ for kind in type(error).__mro__][:20],
-            "message": safe_str(error),
-            "traceback": [line[:2000] for line in [lines[0], *lines[start:]]],
-        }
+        """The reply for an exception: its classes' names, its message, its traceback.
+
+        Not that of a hidden block, which nobody is shown.
+        """
+        names = [kind.__name__ for kind in type(error).__mro__][:20]
+        lines = [] if self.hidden else shown_lines(error)
+        return {"raised": names, "message": safe_str(error), "traceback": lines}
+
+
+def shown_lines(error: BaseException) -> list[str]:
+    """A traceback's last lines, without the worker's own frames: the student knows none of them."""
+    lines = traceback.format_exception(error)[-30:]
+    start = next((i for i, line in enumerate(lines) if 'File "<test>"' in line), 1)
+    return [line[:2000] for line in [lines[0], *lines[start:]]]
+
+
+def quiet() -> contextlib.AbstractContextManager:
+    """Without warnings, where os.fork gives any."""
+    if sys.version_info < (3, 12):
+        return contextlib.nullcontext()
+    return warnings.catch_warnings(action="ignore")
 
 
 def refuse_input(*_: Any) -> str:

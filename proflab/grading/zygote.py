@@ -1,4 +1,4 @@
-"""The warm process inside bubblewrap: holds Python, numpy, pyplot and IPython, and forks students.
+"""The warm process inside bubblewrap: holds Python, numpy, IPython, the course; forks students.
 
 It holds no answers and runs no student code. For each turn it forks a child that moves into
 namespaces of its own; in these an init with its own /proc and scratch space starts the worker and
@@ -54,7 +54,7 @@ class Zygote:
 
     def prepare(self) -> None:
         """Import what students import, and say what this machine lets us do."""
-        order, program, _ = self.control.receive()
+        order, program = self.control.receive()
         self.limits, self.nested, self.program = order["limits"], order["nested"], program
         self.writable = order["writable"]
         sys.path += [p for p in order["site"] if p not in sys.path]
@@ -63,7 +63,8 @@ class Zygote:
 
         os.makedirs(HOME, exist_ok=True)
         self.worker = self.student_side.Worker(dumps, loads)
-        warm_up()
+        warm_up(order["plots"])
+        self.worker.rehearse()
         nested = self.nested and self.try_nesting()
         gc.collect()
         gc.freeze()  # so that the collector does not copy what all students share
@@ -195,7 +196,7 @@ class Init:
 
     def write_files(self) -> None:
         """Receive the copy of the student's folder and write it into the scratch space."""
-        order, data, _ = self.control.receive()
+        order, data = self.control.receive()
         start = 0
         for path, size in order["files"]:
             target = Path(HOME, path)
@@ -271,14 +272,32 @@ def keep_only(descriptor: int) -> socket.socket:
     return socket.socket(fileno=3)
 
 
-def warm_up() -> None:
-    """Import and once use what takes long the first time."""
+def warm_up(plots: bool) -> None:
+    """Import and once use what takes long the first time; pyplot only for those who draw.
+
+    What is in memory costs every fork some time, and pyplot is half of all.
+    """
+    import importlib
+    import pkgutil
+
+    import numpy as np
+
+    import proflab.lesson
+    import proflab.models  # noqa: F401
+
+    for module in pkgutil.iter_modules(proflab.lesson.__path__, "proflab.lesson."):
+        importlib.import_module(module.name)
+    np.ones((64, 64), np.float32) @ np.ones((64, 64), np.float32)
+    if plots:
+        draw()
+
+
+def draw() -> None:
+    """Import pyplot and draw a figure."""
     import io
 
     import matplotlib.pyplot as plt
-    import numpy as np
 
-    np.ones((64, 64), np.float32) @ np.ones((64, 64), np.float32)
     figure, axes = plt.subplots()
     axes.plot([0, 1], label="x")
     axes.legend()

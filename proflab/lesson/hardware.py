@@ -1,14 +1,22 @@
-"""What is known of the machine that runs a model: two roofs, and where they come from.
+"""What is known of the machine that runs a model: two roofs, and what it says of itself.
 
-What may not enter: formulas. What follows from the roofs is for the student to work out.
+What may not enter: formulas. What follows from the roofs is for the student to work out. What a
+machine does not tell is None here, never a guess.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
+import platform
+import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from proflab.lesson.blas import blas_name, blas_threads
+
+UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 @dataclass(frozen=True)
@@ -43,3 +51,155 @@ def read_hardware(path: str | Path, name: str) -> Hardware:
         raise ValueError(f"{path} cannot be read as JSON: {error}") from None
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} does not describe {name!r}: {error} is missing") from None
+
+
+# ── what a machine says of itself ────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache for data: its level (1, 2, 3), its size in bytes, and how many processors share it.
+
+    shared_by is None where that is not known.
+    """
+
+    level: int
+    size: int
+    shared_by: int | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine as it describes itself; what is not known is None, or for caches ().
+
+    processors: that this process may run on. limit: how many of them it may use at a time, where a
+    container sets one. clock_mhz: now. load: how many processes have wanted a processor over the
+    last minute. blas, threads: the library that multiplies matrices, and its threads.
+    """
+
+    name: str | None = None
+    processors: int | None = None
+    limit: float | None = None
+    caches: tuple[Cache, ...] = ()
+    clock_mhz: float | None = None
+    load: float | None = None
+    blas: str | None = None
+    threads: int | None = None
+
+    def sentences(self) -> str:
+        """All of it in three lines of text; what is not known is said to be so."""
+        unknown = "unknown"
+        limit = f", of which a container may use {self.limit:g}" if self.limit else ""
+        clock = f"{self.clock_mhz:,.0f} MHz" if self.clock_mhz else unknown
+        caches = ", ".join(
+            f"L{cache.level} {in_bytes(cache.size)}"
+            + (f" for {cache.shared_by} processors" if (cache.shared_by or 1) > 1 else "")
+            for cache in self.caches
+        )
+        load = unknown if self.load is None else f"{self.load:.2f}"
+        return (
+            f"{self.name or 'processor of unknown name'}: {self.processors or unknown} processors"
+            f"{limit}, clock now {clock}, load {load}\n"
+            f"data caches: {caches or unknown}\n"
+            f"matrix products: {self.blas or 'library unknown'}, threads {self.threads or unknown}"
+        )
+
+
+def this_machine(sys: Path = Path("/sys"), proc: Path = Path("/proc")) -> Machine:
+    """This machine, as far as the system's files (and psutil, if there) tell. Raises nothing."""
+    return Machine(
+        name=_model_name(proc) or platform.processor() or None,
+        processors=_processors(),
+        limit=_limit(sys),
+        caches=_caches(sys),
+        clock_mhz=_clock_mhz(sys, proc),
+        load=_load(proc),
+        blas=blas_name(),
+        threads=blas_threads(),
+    )
+
+
+def in_bytes(size: float) -> str:
+    """A number of bytes in the largest unit of 1024 that keeps it at 1 or above: 32 KB, 1.5 MB."""
+    for unit in ("bytes", "KB", "MB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} GB"
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def _model_name(proc: Path) -> str | None:
+    found = re.search(r"^model name\s*:\s*(.+)$", _read(proc / "cpuinfo") or "", re.MULTILINE)
+    return found[1].strip() if found else None
+
+
+def _processors() -> int | None:
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count()
+
+
+def _limit(sys: Path) -> float | None:
+    """What a container's control group allows, as a number of processors."""
+    new = (_read(sys / "fs/cgroup/cpu.max") or "").split()
+    old = [_read(sys / f"fs/cgroup/cpu/cpu.cfs_{what}_us") for what in ("quota", "period")]
+    for pair in (new, old):
+        quota, period = map(_number, pair) if len(pair) == 2 else (None, None)
+        if quota and period and quota > 0:
+            return quota / period
+    return None
+
+
+def _caches(sys: Path) -> tuple[Cache, ...]:
+    """The caches for data of the first processor, the nearest first."""
+    found = []
+    for folder in sorted((sys / "devices/system/cpu/cpu0/cache").glob("index*")):
+        size = re.fullmatch(r"(\d+)([KMG]?)", _read(folder / "size") or "")
+        level = _number(_read(folder / "level"))
+        if size and level and _read(folder / "type") in ("Data", "Unified"):
+            count = int(size[1]) * UNITS.get(size[2], 1)
+            found.append(Cache(int(level), count, _count(_read(folder / "shared_cpu_list"))))
+    return tuple(sorted(found, key=lambda cache: cache.level))
+
+
+def _count(listed: str | None) -> int | None:
+    """How many processors a list such as "0-3,8" names."""
+    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", listed or ""):
+        return None
+    ends = [part.split("-") for part in listed.split(",")]
+    return sum(int(end[-1]) - int(end[0]) + 1 for end in ends)
+
+
+def _clock_mhz(sys: Path, proc: Path) -> float | None:
+    khz = _number(_read(sys / "devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"))
+    if khz:
+        return khz / 1000
+    found = re.search(r"^cpu MHz\s*:\s*([\d.]+)", _read(proc / "cpuinfo") or "", re.MULTILINE)
+    return _number(found[1]) if found else _clock_by_psutil()
+
+
+def _clock_by_psutil() -> float | None:
+    try:
+        import psutil
+
+        clock = psutil.cpu_freq()
+    except Exception:  # not installed, or it does not know this system
+        return None
+    return clock.current if clock and clock.current else None
+
+
+def _load(proc: Path) -> float | None:
+    return _number((_read(proc / "loadavg") or "").partition(" ")[0])

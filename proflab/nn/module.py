@@ -29,10 +29,13 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
     def __call__(self, *args, **kwargs):
-        if dispatch.hooks:
-            with dispatch.inside(self):
-                return self._call(*args, **kwargs)
-        return self._call(*args, **kwargs)
+        if not dispatch.hooks:
+            return self._call(*args, **kwargs)
+        dispatch.enter(self)
+        try:
+            return self._call(*args, **kwargs)
+        finally:
+            dispatch.leave()
 
     def _call(self, *args, **kwargs):
         for hook in self._pre_hooks:
@@ -89,6 +92,13 @@ class Module:
         yield prefix, self
         for name, child in self._modules.items():
             yield from child.named_modules(memo, _join(prefix, name), remove_duplicate)
+
+    def _name_modules(self, names: dict[int, str], path: str) -> None:
+        """As named_modules, into {id: name} and without a generator, since each pass needs it."""
+        names[id(self)] = path
+        for name, value in vars(self).items():
+            if isinstance(value, Module) and id(value) not in names:
+                value._name_modules(names, f"{path}.{name}" if path else name)
 
     def modules(self) -> Iterator[Module]:
         return (module for _, module in self.named_modules())

@@ -7,6 +7,8 @@ import json
 import math
 import numpy as np
 import proflab
+import statistics
+import time
 from pathlib import Path
 from proflab import Tensor, autograd, dispatch, example_input
 
@@ -40,6 +42,18 @@ __all__ = [
     "backward_flops",
     "training_flops",
     "reflect_6nd",
+    "Timer",
+    "timer_resolution_ms",
+    "calibrate",
+    "measure_latency",
+    "latency_statistics",
+    "latencies",
+    "confidence_interval",
+    "in_turns",
+    "told_apart",
+    "measurement_warnings",
+    "throughput",
+    "best_batch",
 ]
 
 
@@ -464,3 +478,224 @@ def reflect_6nd(parameters, tokens):
     if min(parameters, tokens) < 1:
         raise ValueError(f"parameters and tokens must be at least 1, not {parameters}, {tokens}")
     return 6 * parameters * tokens
+
+
+# ── 03_latency ────────────────────────────────────────────────────────────────────────────────
+
+
+class Timer:
+    """A stopwatch: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
+
+    It can be used again, and each time measures anew. The time is right also when what it measures
+    raises. Entering and leaving the `with` block are given.
+    """
+
+    elapsed_ms = 0.0  # the last time measured, in milliseconds
+    began = None  # None: not running
+
+    def start(self):
+        """Begin to measure; also anew, when it is running already."""
+        self.began = time.perf_counter()
+
+    def stop(self):
+        """Set elapsed_ms to the time since start, a float. RuntimeError when it is not running."""
+        now = time.perf_counter()
+        if self.began is None:
+            raise RuntimeError("start the timer before you stop it")
+        self.elapsed_ms = 1000 * (now - self.began)
+        self.began = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+
+def timer_resolution_ms(samples=100):
+    """The smallest step by which the clock was seen to move, in ms.
+
+    samples: int, at least 1: how many of its steps are looked at, whatever number of readings that
+        takes. Readings that are the same are no step.
+    Returns a float above 0. Raises ValueError when samples is below 1.
+    """
+    if samples < 1:
+        raise ValueError(f"at least one step must be looked at, not {samples}")
+    steps = []
+    for _ in range(samples):
+        before = now = time.perf_counter_ns()
+        while now == before:
+            now = time.perf_counter_ns()
+        steps.append(now - before)
+    return min(steps) / 1e6
+
+
+def calibrate(fn, min_time_ms):
+    """How many calls of fn, timed together, make a sample that is long enough.
+
+    fn: a function without arguments. Its very first call is made and not timed, for it is cold.
+    min_time_ms: above 0. Returns an int: the first of 1, 2, 4, 8, … for which so many calls in a
+    row were seen to take min_time_ms or more. Raises ValueError when min_time_ms is not above 0.
+    """
+    if not min_time_ms > 0:
+        raise ValueError(f"min_time_ms must be above 0, not {min_time_ms}")
+    fn()
+    calls = 1
+    while True:
+        with Timer() as timer:
+            for _ in range(calls):
+                fn()
+        if timer.elapsed_ms >= min_time_ms:
+            return calls
+        calls *= 2
+
+
+def measure_latency(model, x, warmup=10, iterations=100):
+    """The median time in ms of calls model(x), each timed by itself.
+
+    model: anything that can be called with x. warmup: calls that are made first and do not count;
+        0 is allowed. iterations: the calls that are timed, at least 1.
+    model is called warmup + iterations times, not once more. Returns a float. Raises ValueError
+    when warmup is below 0 or iterations below 1.
+    """
+    if warmup < 0 or iterations < 1:
+        raise ValueError(f"a warm-up of {warmup} and {iterations} timed calls cannot be made")
+    for _ in range(warmup):
+        model(x)
+    samples = []
+    for _ in range(iterations):
+        with Timer() as timer:
+            model(x)
+        samples.append(timer.elapsed_ms)
+    return statistics.median(samples)
+
+
+def latency_statistics(times_ms):
+    """What many times amount to.
+
+    times_ms: times in ms, a list, at least one, in any order; it is left as it is.
+    Returns a dict of floats in ms: mean, median, std (over n − 1; 0.0 for a single time), min, max,
+    p50, p95, p99 (interpolated in proportion, as above). Raises ValueError when there is no time.
+    """
+    if len(times_ms) == 0:
+        raise ValueError("there are no times to sum up")
+    p50, p95, p99 = (float(p) for p in np.percentile(times_ms, [50, 95, 99]))
+    return {
+        "mean": statistics.fmean(times_ms),
+        "median": p50,
+        "std": statistics.stdev(times_ms) if len(times_ms) > 1 else 0.0,
+        "min": min(times_ms),
+        "max": max(times_ms),
+        "p50": p50,
+        "p95": p95,
+        "p99": p99,
+    }
+
+
+def latencies(model, x, iterations=100, warmup=10):
+    """The times in ms of so many calls, in order, after a warm-up: a list."""
+    first = measure_latency(model, x, warmup, iterations=1)
+    return [first] + [measure_latency(model, x, 0, 1) for _ in range(iterations - 1)]
+
+
+def confidence_interval(times_ms, confidence=0.95):
+    """An interval that holds the true median with a probability of at least `confidence`.
+
+    times_ms: times in ms, a list in any order, also of thousands; it is left as it is.
+    confidence: a probability, above 0 and below 1.
+    Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that is good
+    enough, by the exact binomial distribution. Raises ValueError where not even the smallest and
+    the largest time are (below 6 times at 95 %), and for a confidence out of range.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
+    n, rank, missed = len(times_ms), 0, 1
+    while 1 - 2 * missed / 2**n >= confidence:
+        rank += 1
+        missed += math.comb(n, rank)
+    if rank == 0:
+        raise ValueError(f"{n} times are too few for a confidence of {confidence}")
+    ordered = sorted(times_ms)
+    return ordered[rank - 1], ordered[n - rank]
+
+
+def in_turns(cases, rounds):
+    """Times in ms of several models, one call of each a round: {name: list of times}.
+
+    cases: {name: (model, x)}. rounds: an iterable. Right before each timed call comes another one.
+    """
+    times = {name: [] for name in cases}
+    for _ in rounds:
+        for name, (model, x) in cases.items():
+            times[name].append(measure_latency(model, x, warmup=1, iterations=1))
+    return times
+
+
+def told_apart(name, times_ms, other, other_ms):
+    """A sentence: which of two takes less time, if their 95 % intervals can tell."""
+    (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
+    median, others = (latency_statistics(times)["median"] for times in (times_ms, other_ms))
+    said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
+    if low <= other_high and other_low <= high:
+        return said + "the intervals overlap, so these times cannot tell them apart"
+    faster = name if median < others else other
+    return said + f"{faster} is faster, {max(median, others) / min(median, others):.2f} times"
+
+
+def measurement_warnings(times_ms, resolution_ms):
+    """What speaks against a measurement: codes of the table above, in its order.
+
+    times_ms: times in ms in the order in which they were measured, a list, at least one.
+    resolution_ms: the clock's step, above 0.
+    The thirds for `drift` are the first and the last n // 3 of n times; what they differ by is
+    compared with the median of the first. Below 3 times there is no drift.
+    Returns a list of str, empty when nothing does. Raises ValueError for no times, or no step.
+    """
+    if not resolution_ms > 0:
+        raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
+    said, third, drifted = latency_statistics(times_ms), len(times_ms) // 3, False
+    if third:
+        before, after = statistics.median(times_ms[:third]), statistics.median(times_ms[-third:])
+        drifted = abs(after - before) > 0.1 * before
+    checks = {
+        "spread": said["std"] >= 0.1 * said["mean"],
+        "outliers": said["min"] <= 0.5 * said["mean"] or said["max"] >= 1.5 * said["mean"],
+        "drift": drifted,
+        "too_short": said["median"] < 100 * resolution_ms,
+    }
+    return [code for code, holds in checks.items() if holds]
+
+
+def throughput(batch_size, latency_ms):
+    """Samples a second.
+
+    batch_size: int, at least 1. latency_ms: how long the whole batch takes, above 0.
+    Returns a float. Raises ValueError when an argument is out of range.
+    """
+    if batch_size < 1 or not latency_ms > 0:
+        raise ValueError(f"{batch_size} samples in {latency_ms} ms is not possible")
+    return 1000 * batch_size / latency_ms
+
+
+def best_batch(sizes, latencies_ms, rule):
+    """The batch size to choose, of those that were measured.
+
+    sizes: a list of batch sizes, at least one, in any order. latencies_ms: how long each takes.
+    rule: "throughput", the most samples a second; "latency", the shortest time;
+        "efficiency", the smallest batch that reaches 90 % of the best throughput, or more.
+    Where several are equally good, the smallest. Returns one of sizes.
+    Raises ValueError for empty lists, lists of different lengths, a size or a time that throughput
+    does not accept, and for an unknown rule.
+    """
+    if len(sizes) == 0 or len(sizes) != len(latencies_ms):
+        raise ValueError(f"{len(sizes)} sizes and {len(latencies_ms)} latencies do not match")
+    measured = sorted(zip(sizes, latencies_ms, strict=True))
+    rates = {size: throughput(size, latency) for size, latency in measured}
+    if rule == "throughput":
+        return max(rates, key=rates.get)
+    if rule == "latency":
+        return min(measured, key=lambda pair: pair[1])[0]
+    if rule == "efficiency":
+        return next(size for size, rate in rates.items() if rate >= 0.9 * max(rates.values()))
+    raise ValueError(f"there is no rule {rule!r}: throughput, latency or efficiency")

@@ -13,6 +13,7 @@ its isolation: what attacks the grader does not belong here.
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import os
 import re
@@ -205,6 +206,7 @@ def _in_fork(action: Callable[[], list[Case]]) -> list[Case]:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
+        gc.freeze()  # as the grader does: a scripted clock looks through what is made from here on
         try:
             rows = [list(vars(case).values()) for case in action()]
             data = dumps(rows)

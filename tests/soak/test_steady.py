@@ -1,14 +1,17 @@
 """The whole cohort, idle and under load, for any number of jobs; and right work is never failed."""
 
 import os
+import shutil
 
+import nbformat
 import pytest
 from busy import busy_cores
 from cohort.lesson_01 import MUTANTS
-from grading_course import LESSON, copy_course, hand_in, solved
+from grading_course import LESSON, ROOT, copy_course, solved
 from sandboxes import needs_sandbox
 from test_same_scores import grade_with, make_course
 
+from proflab.course.layout import Course
 from proflab.grading.grade import grade_class
 from proflab.grading.sandbox import SandboxRunner
 
@@ -34,11 +37,19 @@ def test_the_whole_cohort_agrees_to_the_last_point(jobs, load, calm, tmp_path):
     assert again == calm
 
 
-def test_right_work_is_never_failed_under_load(tmp_path):
+@pytest.mark.parametrize("lesson", Course(ROOT).lessons("source"))
+def test_right_work_is_never_failed_under_load(lesson, tmp_path):
+    """Each lesson's solution, again and again, with three busy processes a core beside it."""
     course = copy_course(tmp_path, [])
+    for step in ("source", "release"):
+        shutil.copytree(ROOT / step / lesson, tmp_path / step / lesson, dirs_exist_ok=True)
+    notebook = nbformat.writes(solved()).encode() if lesson == LESSON else None
     for number in range(GRADINGS):
-        hand_in(course, f"right_{number:04}", solved())
+        place = course.root / "submitted" / f"right_{number:04}" / lesson
+        place.mkdir(parents=True)
+        right = notebook or course.source(lesson).read_bytes()
+        (place / f"{lesson}.ipynb").write_bytes(right)
     with busy_cores(3), SandboxRunner(jobs=4) as runner:
-        rows = grade_class(course, LESSON, runner, jobs=4, progress=False)
+        rows = grade_class(course, lesson, runner, jobs=4, progress=False)
     assert {(row.score, row.status, row.sentence) for row in rows} == {(100, "graded", "")}
     assert len(rows) == GRADINGS

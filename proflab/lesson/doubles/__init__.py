@@ -5,7 +5,7 @@ should come out.
 """
 
 from proflab.lesson.doubles.double import Double
-from proflab.lesson.doubles.engine import OnlyParameters, Weights, refuses, unknown_op
+from proflab.lesson.doubles.engine import OnlyParameters, Weights, paced, refuses, unknown_op
 from proflab.lesson.doubles.memory import (
     Allocating,
     LeakyStep,
@@ -14,6 +14,7 @@ from proflab.lesson.doubles.memory import (
     printed,
     traced_mb,
 )
+from proflab.lesson.doubles.rows import forward_row
 from proflab.lesson.doubles.timed import Clock, Copy, Matmul, Model
 
 # Those whose script stays with the grader where a hidden test makes them.
@@ -31,7 +32,9 @@ __all__ = [
     "Resident",
     "Weights",
     "holding",
+    "paced",
     "printed",
+    "forward_row",
     "refuses",
     "traced_mb",
     "unknown_op",

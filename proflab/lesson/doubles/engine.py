@@ -64,3 +64,15 @@ def refuses(word: str, function: Callable, *arguments: Any) -> bool | str:
             raise
         return word in str(error) or f"the message does not name {word}"
     return "nothing was raised"
+
+
+def paced(pace: Callable[[], Any], function: Callable[[], Any]) -> Any:
+    """function(), with every op inside calling pace() first: what lets scripted time pass."""
+    from proflab import dispatch
+
+    def wait(call: Any) -> Any:
+        pace()
+        return call()
+
+    with dispatch.hook(wait):
+        return function()

@@ -123,6 +123,52 @@ def _(notebook: dict, path: Path) -> None:
     path.mkdir()
 
 
+@hands_in("3,000 folders within each other", "graded", honest=True, keeps=True)
+def _(notebook: dict, path: Path) -> None:
+    path.write_text(json.dumps(notebook))
+    place = os.open(path.parent, os.O_RDONLY)
+    for _ in range(3_000):  # deeper than a path is long, and than Python calls itself
+        os.mkdir("d", dir_fd=place)
+        below = os.open("d", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = below
+    os.close(place)
+
+
+@hands_in("12,000 files and 12,000 folders", "graded", honest=True, keeps=True)
+def _(notebook: dict, path: Path) -> None:
+    path.write_text(json.dumps(notebook))
+    for number in range(12_000):
+        (path.parent / f"{number}").mkdir()
+        (path.parent / f"{number}.txt").touch()
+
+
+@hands_in("a terabyte of nothing", "graded", honest=True, keeps=True)
+def _(notebook: dict, path: Path) -> None:
+    path.write_text(json.dumps(notebook))
+    for name in ("data.bin", "timestamp.txt"):
+        (path.parent / name).touch()
+        os.truncate(path.parent / name, 10**12)
+
+
+@hands_in("a terabyte of notebook", BAD)
+def _(notebook: dict, path: Path) -> None:
+    path.touch()
+    os.truncate(path, 10**12)
+
+
+@hands_in("a pipe for the time", "graded", honest=True, keeps=True)
+def _(notebook: dict, path: Path) -> None:
+    path.write_text(json.dumps(notebook))
+    os.mkfifo(path.with_name("timestamp.txt"))
+
+
+@hands_in("a time that no clock shows", "graded", honest=True, keeps=True)
+def _(notebook: dict, path: Path) -> None:
+    path.write_text(json.dumps(notebook))
+    path.with_name("timestamp.txt").write_text("9" * 30 + "h")
+
+
 @hands_in("no file", "missing")
 def _(notebook: dict, path: Path) -> None:
     (path.parent / "other.ipynb").write_text("{}")

@@ -1,0 +1,1243 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: nbgrader,tags
+#     notebook_metadata_filter: kernelspec,accelerator,colab,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 03 · How long does it take, and how sure are you?
+#
+# ![A histogram of the times that one image takes through LeNet-5. Most lie in a narrow peak, a few far to its right. A line in the peak marks the median; mean, 95th and 99th percentile lie to the right of it.](latencies.png)
+#
+# At the end of this lesson you draw this picture of any model, with functions of your own (this one was measured beside other programs that were at work), and you can tell whether a change has made it faster or the machine was only in a better mood.
+#
+# **You will be able to**
+#
+# - time a call with the right clock, after a warm-up, and often enough;
+# - sum up many times without hiding the slow ones, and say how sure you are of the result;
+# - see from the times themselves when a measurement is not worth much;
+# - choose a batch size, and say what the first and each further token of a language model take.
+#
+# **You need** lesson 02, and what a median is.
+#
+# FLOPs are exact. Times are not: the same call takes another time each time. So a time without a word on how sure it is says little, and most published ones come without.
+
+# %% [markdown]
+# ## 1 · A stopwatch
+#
+# A time is two readings of a clock and their difference, here in milliseconds. Python has clocks for different questions:
+#
+# - `time.time` says what time it is. Others set that clock, also backwards, and also between your two readings.
+# - `time.process_time` adds up what all processors did for this process: nothing while it waits, and twice the time while two work.
+# - `time.perf_counter` and `time.monotonic` only go forward. `perf_counter` is the finest; `perf_counter_ns` gives it in whole nanoseconds.
+#
+# **Predict.** A program sleeps for 50 ms. What does each of the four say? *Your prediction:*
+#
+# **How times are tested here.** No test waits. A *scripted clock* stands in for all of Python's clocks, and a *scripted model* takes exactly as long as it was told: `clock.run(f, x)` calls `f(x)` under that clock. Take whichever clock you like, it will behave as it can in life: `time.time` is set back by 1.5 s between two readings, and `process_time` stands still, because the model waits.
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import cProfile
+import math
+import os
+import pstats
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from proflab import example_input, models, nn, no_grad
+from proflab.lesson import doubles, expect, expect_raises, plot, plot_samples
+from proflab.lesson.demo import demo_size, rounds
+
+
+# %% nbgrader={"grade": false, "grade_id": "Timer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Timer:
+    """A stopwatch: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
+
+    It can be used again, and each time measures anew. The time is right also when what it measures
+    raises. Entering and leaving the `with` block are given.
+    """
+
+    elapsed_ms = 0.0  # the last time measured, in milliseconds
+    began = None  # None: not running
+
+    def start(self):
+        """Begin to measure; also anew, when it is running already."""
+        ### BEGIN SOLUTION
+        self.began = time.perf_counter()
+        ### END SOLUTION
+
+    def stop(self):
+        """Set elapsed_ms to the time since start, a float. RuntimeError when it is not running."""
+        ### BEGIN SOLUTION
+        now = time.perf_counter()
+        if self.began is None:
+            raise RuntimeError("start the timer before you stop it")
+        self.elapsed_ms = 1000 * (now - self.began)
+        self.began = None
+        ### END SOLUTION
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_Timer", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+work = doubles.Model(clock, ms=[12.5, 7.25, 30.0])
+
+
+def timed(calls):
+    with Timer() as timer:
+        for _ in range(calls):
+            work(0)
+    return timer.elapsed_ms
+
+
+expect(
+    "a call of 12.5 ms",
+    clock.run(timed, 1),
+    12.5,
+    rel=1e-6,
+    mistakes={
+        "time.time can be set back between two readings": -1487.5,
+        "process_time stands still while a program waits": 0.0,
+    },
+)
+expect("two more calls", clock.run(timed, 2), 37.25, rel=1e-6)
+
+
+def reused():
+    timer, times = Timer(), []
+    for _ in range(3):
+        with timer:
+            work(0)
+        times.append(timer.elapsed_ms)
+    return times
+
+
+def by_hand():
+    timer = Timer()
+    timer.start()
+    work(0)
+    timer.stop()
+    work(0)
+    return timer.elapsed_ms
+
+
+expect("used again", clock.run(reused), [12.5, 7.25, 30.0], rel=1e-6)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock(tick_ns=100, read_ns=0)
+work = doubles.Model(clock, ms=[0.375, 6000.5, 3.0625])
+expect("less than a millisecond", clock.run(timed, 1), 0.375, rel=1e-6)
+expect("seconds", clock.run(timed, 1), 6000.5, rel=1e-6)
+expect("time after the stop", clock.run(by_hand), 3.0625, rel=1e-6)
+expect("used again, other times", clock.run(reused), [6000.5, 3.0625, 0.375], rel=1e-6)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_Timer_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+work = doubles.Model(clock, ms=[4.0, 9.0, 25.0])
+
+
+def failing():
+    timer = Timer()
+    try:
+        with timer:
+            work(0)
+            raise KeyError("in the body")
+    except KeyError:
+        work(0)
+        return timer.elapsed_ms
+    return "the body's error is lost"
+
+
+def nested():
+    with Timer() as outer:
+        work(0)
+        with Timer() as inner:
+            work(0)
+        work(0)
+    return [outer.elapsed_ms, inner.elapsed_ms]
+
+
+expect("the body raises", clock.run(failing), 4.0, rel=1e-6)
+expect_raises("never started", lambda: Timer().stop(), RuntimeError)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+work = doubles.Model(clock, ms=[5.5, 2.25, 70.0, 11.0, 1.0])
+
+
+def anew():
+    timer = Timer()
+    timer.start()
+    work(0)
+    timer.start()
+    work(0)
+    timer.stop()
+    return timer.elapsed_ms
+
+
+def stopped_twice():
+    timer = Timer()
+    with timer:
+        work(0)
+    timer.stop()
+
+
+expect("one inside another", clock.run(nested), [77.75, 2.25], rel=1e-6)
+expect("started anew", clock.run(anew), 1.0, rel=1e-6)
+expect("it raises, other times", clock.run(failing), 5.5, rel=1e-6)
+expect_raises("stopped twice", lambda: clock.run(stopped_twice), RuntimeError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_clocks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+print("50 ms asleep                can be set   smallest step")
+for name in ("perf_counter", "monotonic", "time", "process_time"):
+    clock, about = getattr(time, name), time.get_clock_info(name)
+    began = clock()
+    time.sleep(0.05)
+    slept = 1000 * (clock() - began)
+    print(
+        f"{name:<14}{slept:>9.3f} ms {'yes' if about.adjustable else 'no':>12} {about.resolution:>13.0e} s"
+    )
+with Timer() as timer:
+    time.sleep(0.05)
+print(f"{'your Timer':<14}{timer.elapsed_ms:>9.3f} ms")
+
+# %% [markdown]
+# Sleeping takes a little longer than was asked for, for the system wakes a program when it has time. Now what has something to do, and nothing else changes: 40 calls each, one after the other.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_runs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+cases = {
+    "LeNet-5, 1 image": (models.LeNet5(), (1, 1, 32, 32)),
+    "LeNet-5, 32 images": (models.LeNet5(), (32, 1, 32, 32)),
+    "MLP, 32 images": (models.MLP(784, 256, 10), (32, 784)),
+}
+series = {}
+for name, (model, shape) in cases.items():
+    x, series[name] = example_input(model, shape), []
+    for _ in range(40):
+        with no_grad(), Timer() as timer:
+            model(x)
+        series[name].append(timer.elapsed_ms)
+    ratio = max(series[name]) / min(series[name])
+    print(f"{name}: the slowest call took {ratio:.2f} times as long as the fastest")
+plot_samples.runs(series, title="The same call, 40 times")
+
+# %% [markdown]
+# ## 2 · How fine a clock is
+#
+# A clock moves in steps, and says nothing about what happens between two. Two readings in a row show the same number while the clock stands. When it has moved, they differ by at least one step, or by what the reading itself takes, if that is more. The smallest difference that is not zero is the finest that you can measure, and a time should be many times larger.
+#
+# **Predict.** A call takes 0.4 ms, and the clock moves every 15.6 ms, as that of Windows long did. What times will you see? What is their mean? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "timer_resolution_ms", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def timer_resolution_ms(samples=100):
+    """The smallest step by which the clock was seen to move, in ms.
+
+    samples: int, at least 1: how many of its steps are looked at, whatever number of readings that
+        takes. Readings that are the same are no step.
+    Returns a float above 0. Raises ValueError when samples is below 1.
+    """
+    ### BEGIN SOLUTION
+    if samples < 1:
+        raise ValueError(f"at least one step must be looked at, not {samples}")
+    steps = []
+    for _ in range(samples):
+        before = now = time.perf_counter_ns()
+        while now == before:
+            now = time.perf_counter_ns()
+        steps.append(now - before)
+    return min(steps) / 1e6
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_timer_resolution_ms", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock(tick_ns=1_000_000, read_ns=300_000)
+expect(
+    "steps of 1 ms",
+    clock.run(timer_resolution_ms),
+    1.0,
+    rel=1e-4,
+    mistakes={"two readings that are the same are no step": 0.0},
+)
+clock = doubles.Clock(tick_ns=100, read_ns=170)
+clock.advance(0.00007)
+expect(
+    "steps of 100 and 200 ns",
+    clock.run(timer_resolution_ms, samples=20),
+    0.0001,
+    rel=1e-4,
+    mistakes={"the largest step, or the first": 0.0002},
+)
+expect_raises("no samples", lambda: timer_resolution_ms(0), ValueError)
+### BEGIN HIDDEN TESTS
+even = doubles.Clock(tick_ns=250, read_ns=700)
+before = doubles.Model(even, ms=[0.00065])
+before(0)
+expect("steps of 500 and 750 ns", even.run(timer_resolution_ms, 12), 0.0005, rel=1e-4)
+coarse = doubles.Clock(tick_ns=15_625_000, read_ns=2_500_000)
+expect("coarse", coarse.run(timer_resolution_ms, samples=4), 15.625, rel=1e-4)
+slow = doubles.Clock(tick_ns=1, read_ns=41)
+expect("a reading takes longer than a step", slow.run(timer_resolution_ms, 5), 4.1e-5, rel=1e-3)
+expect_raises("a negative number", lambda: timer_resolution_ms(-3), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_ticks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+print(f"Here, two readings differ by {1e6 * timer_resolution_ms():,.0f} ns or more.")
+
+
+def watched(tick_ns):
+    """What the Timer says of 200 calls of 0.4 ms, on a clock with such steps."""
+    clock = doubles.Clock(tick_ns=tick_ns)
+    work, timer, times = doubles.Model(clock, ms=[0.4]), Timer(), []
+
+    def watch():
+        for _ in range(200):
+            with timer:
+                work(0)
+            times.append(timer.elapsed_ms)
+
+    clock.run(watch)
+    return times
+
+
+ticks = {"1 µs": 1_000, "0.1 ms": 100_000, "1 ms": 1_000_000, "15.6 ms": 15_625_000}
+ways = {f"steps of {name}": watched(tick) for name, tick in ticks.items()}
+for name, times in ways.items():
+    print(f"{name:<20}from {min(times):.4g} to {max(times):.4g} ms, mean {np.mean(times):.3f} ms")
+plot_samples.estimates(
+    ways, truth=0.4, limits=(-0.5, 16.5), title="A call of 0.4 ms, on four clocks"
+)
+
+# %% [markdown]
+# On a coarse clock each single time is wrong, by up to a whole step, and only the mean of many is not.
+#
+# ## 3 · Things that are over too soon
+#
+# What is short against the clock's steps, or against the Timer's own work, is called many times between two readings, and the time divided by the number of calls. How many? Try 1, 2, 4, 8 … until such a *sample* lasts long enough; `timeit` does much the same.
+#
+# **Predict.** How many additions of two small arrays fit into a millisecond: 10, 1,000, 100,000? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "calibrate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def calibrate(fn, min_time_ms):
+    """How many calls of fn, timed together, make a sample that is long enough.
+
+    fn: a function without arguments. Its very first call is made and not timed, for it is cold.
+    min_time_ms: above 0. Returns an int: the first of 1, 2, 4, 8, … for which so many calls in a
+    row were seen to take min_time_ms or more. Raises ValueError when min_time_ms is not above 0.
+    """
+    ### BEGIN SOLUTION
+    if not min_time_ms > 0:
+        raise ValueError(f"min_time_ms must be above 0, not {min_time_ms}")
+    fn()
+    calls = 1
+    while True:
+        with Timer() as timer:
+            for _ in range(calls):
+                fn()
+        if timer.elapsed_ms >= min_time_ms:
+            return calls
+        calls *= 2
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_calibrate", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+work, made = doubles.Model(clock, ms=[1.0, 3.0], cold_ms=[50.0]), []
+
+
+def call():
+    made.append(1)
+    if len(made) > 600:
+        raise RuntimeError("600 calls, and the sample is still not long enough")
+    work(0)
+
+
+expect(
+    "calls of 1 and 3 ms, 10 ms",
+    clock.run(calibrate, call, 10.0),
+    8,
+    mistakes={"the cold call is taken for a sample": 1, "a single call says little": 16},
+)
+expect_raises("no time", lambda: calibrate(call, 0), ValueError)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+cold = doubles.Model(clock, ms=[0.5, 0.125, 0.25], cold_ms=[30.0])
+work, made = cold, []
+expect("calls of 0.29 ms, 10 ms", clock.run(calibrate, call, 10.0), 64)
+made = []
+expect("the same calls, 0.8 ms", clock.run(calibrate, call, 0.8), 4)
+coarse = doubles.Clock(tick_ns=15_625_000)
+even = doubles.Model(coarse, ms=[2.0])
+work, made = even, []
+expect("a coarse clock", coarse.run(calibrate, call, 100), 64)
+long = doubles.Model(clock, ms=[70.0, 80.0])
+work, made = long, []
+expect("one call is enough", clock.run(calibrate, call, 50.0), 1)
+whole = isinstance(clock.run(calibrate, call, 500.0), (int, np.integer))
+expect("a whole number", whole, True)
+expect_raises("negative", lambda: calibrate(call, -1.0), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_calibrate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+x = np.ones(16, np.float32)
+chosen, points = calibrate(lambda: x + x, min_time_ms=1.0), []
+for calls in [4**power for power in range(demo_size(full=9, small=4))]:
+    each = []
+    for _ in range(25):
+        with Timer() as timer:
+            for _ in range(calls):
+                x + x
+        each.append(1e6 * timer.elapsed_ms / calls)
+    points.append((calls, statistics.median(each), min(each), max(each)))
+print(f"1 ms is reached by {chosen:,} calls.")
+alone, (many, together) = points[0][1], points[-1][:2]
+print(f"{together:,.0f} ns a call in samples of {many:,}; timed alone {alone:,.0f} ns,")
+print(f"{alone - together:+,.0f} ns: the Timer's own work, if nothing else changed")
+plot_samples.intervals(
+    {"median, fastest and slowest of 25 samples": points},
+    x="calls a sample", y="ns a call", log="xy", title="An addition of 16 numbers",
+)  # fmt: skip
+
+# %% [markdown]
+# ## 4 · The latency of a model
+#
+# *Latency* is how long one waits for an answer. Two things have to be kept out of it:
+#
+# - **The first calls are different.** Libraries start their threads, memory is fetched from the system, caches are empty. So some calls are made and thrown away: the *warm-up*. (If your users meet a cold model, measure that, and say so.)
+# - **Some calls are disturbed,** and only ever in one direction: much can make a call slower, nothing faster than the machine. One such call moves the mean as far as it likes, and the median hardly at all.
+#
+# ![Twelve bars in the order of the calls. Two tall ones at the left are grey: warm-up, thrown away. Ten are blue and timed; one of them is five times as tall as its neighbours. A line at the height of the ordinary bars is the median, another one well above it the mean.](warmup.png)
+#
+# **Predict.** Nine calls take 4 ms and one takes 40. What are mean and median? And when the slow one takes 400? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "measure_latency", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def measure_latency(model, x, warmup=10, iterations=100):
+    """The median time in ms of calls model(x), each timed by itself.
+
+    model: anything that can be called with x. warmup: calls that are made first and do not count;
+        0 is allowed. iterations: the calls that are timed, at least 1.
+    model is called warmup + iterations times, not once more. Returns a float. Raises ValueError
+    when warmup is below 0 or iterations below 1.
+    """
+    ### BEGIN SOLUTION
+    if warmup < 0 or iterations < 1:
+        raise ValueError(f"a warm-up of {warmup} and {iterations} timed calls cannot be made")
+    for _ in range(warmup):
+        model(x)
+    samples = []
+    for _ in range(iterations):
+        with Timer() as timer:
+            model(x)
+        samples.append(timer.elapsed_ms)
+    return statistics.median(samples)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_measure_latency", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+model = doubles.Model(clock, ms=[6.0, 40.0, 4.5, 4.0, 5.0], cold_ms=[90.0, 20.0])
+expect(
+    "5 calls after 2",
+    clock.run(measure_latency, model, 0, warmup=2, iterations=5),
+    5.0,
+    rel=1e-6,
+    mistakes={
+        "the mean: one slow call moves it": 11.9,
+        "the middle of times that are not sorted": 4.5,
+        "the fastest call": 4.0,
+        "the slowest call": 40.0,
+        "the sum of all calls": 59.5,
+        "one call only": 90.0,
+        "one call only, or the warm-up is timed, too": 6.0,
+        "the warm-up is missing": 20.0,
+        "the warm-up is missing, and the mean is taken": 32.1,
+        "time.time can be set back between two readings": -1495.0,
+        "process_time stands still while a program waits": 0.0,
+    },
+)
+expect(
+    "how often it was called",
+    model.calls,
+    7,
+    mistakes={"the warm-up is missing, or is counted": 5, "one too many": 8, "one too few": 6},
+)
+model = doubles.Model(clock, ms=[8.0, 2.0, 3.0, 100.0])
+expect(
+    "an even number",
+    clock.run(measure_latency, model, 0, warmup=1, iterations=4),
+    5.5,
+    rel=1e-6,
+    mistakes={"of two middle ones the lower": 3.0, "of two middle ones the upper": 8.0},
+)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+model = doubles.Model(clock, ms=[9.5, 7.25, 4.5, 1.25, 1.5, 80.5], cold_ms=[90.5, 20.5])
+expect("three after two", clock.run(measure_latency, model, 0, 2, 3), 7.25, rel=1e-6)
+expect("three after two, calls", model.calls, 5)
+skewed = doubles.Model(clock, ms=[3.5, 3.25, 9.5, 3.125, 31.5, 3.75, 120.5], cold_ms=[400.5])
+expect("seven", clock.run(measure_latency, skewed, 0, warmup=1, iterations=7), 3.75, rel=1e-6)
+expect("seven, calls", skewed.calls, 8)
+falling = doubles.Model(clock, ms=[0.5], cold_ms=[9.25, 8.25, 7.25, 6.25, 5.25, 4.25, 3.25, 2.25])
+expect("no call as another", clock.run(measure_latency, falling, 0, 3, 4), 4.75, rel=1e-6)
+long = doubles.Model(clock, ms=[1250.5, 1250.0, 7000.0])
+expect("seconds", clock.run(measure_latency, long, 0, warmup=4, iterations=3), 1250.5, rel=1e-6)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_measure_latency_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+model = doubles.Model(clock, ms=[3.0, 5.0, 4.0])
+expect("by default", clock.run(measure_latency, model, 0), 4.0, rel=1e-6)
+expect("by default, calls", model.calls, 110)
+cold = doubles.Model(clock, ms=[1.0, 2.0], cold_ms=[30.0])
+expect("no warm-up", clock.run(measure_latency, cold, 0, warmup=0, iterations=3), 2.0, rel=1e-6)
+expect("no warm-up, calls", cold.calls, 3, mistakes={"0 is taken for the default": 13})
+expect_raises("no calls", lambda: measure_latency(model, 0, iterations=0), ValueError)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+single = doubles.Model(clock, ms=[6.5, 1.25], cold_ms=[50.5])
+expect("a single one, cold", clock.run(measure_latency, single, 0, 0, 1), 50.5, rel=1e-6)
+expect("a single one", clock.run(measure_latency, single, 0, warmup=2, iterations=1), 6.5, rel=1e-6)
+expect("single ones, calls", single.calls, 4)
+inner = doubles.Model(clock, ms=[2.125, 2.375])
+seen = []
+
+
+class Paced(nn.Module):
+    def forward(self, x):
+        seen.append(x)
+        return inner(x)
+
+
+expect("a module", clock.run(measure_latency, Paced(), 7, warmup=1, iterations=2), 2.25, rel=1e-6)
+expect("its inputs", seen, [7, 7, 7])
+expect_raises("a negative warm-up", lambda: measure_latency(Paced(), 7, -1, 5), ValueError)
+expect_raises("a negative number", lambda: measure_latency(Paced(), 7, 1, -5), ValueError)
+expect("nothing was called", len(seen), 3)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_mistakes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def first_call(model):
+    with Timer() as timer:
+        model(0)
+    return timer.elapsed_ms
+
+
+def by_wall_clock(model):
+    began = time.time()
+    model(0)
+    return 1000 * (time.time() - began)
+
+
+def each_of_ten(model):
+    return [measure_latency(model, 0, warmup=0, iterations=1) for _ in range(10)]
+
+
+def tried(way):
+    """What a way of measuring says of one service, when it is cold, and eleven times more."""
+    clock = doubles.Clock()
+    ms = [4.2, 4.0, 4.1, 4.0, 4.3, 4.1, 38.0, 4.0, 4.2, 4.1, 5.0, 4.1]
+    model = doubles.Model(clock, ms=ms, cold_ms=[95.0, 21.0])
+    return clock.run(lambda: [way(model) for _ in range(12)])
+
+
+ways = {
+    "one call": tried(first_call),
+    "one call, time.time": tried(by_wall_clock),
+    "mean of ten": tried(lambda model: statistics.mean(each_of_ten(model))),
+    "fastest of ten": tried(lambda model: min(each_of_ten(model))),
+    "median of ten after two": tried(lambda model: measure_latency(model, 0, 2, 10)),
+}
+for name, said in ways.items():
+    print(f"{name:<26}{min(said):>10,.1f} to{max(said):>8,.1f} ms")
+plot_samples.estimates(ways, truth=4.1, limits=(-8, 44), title="Five ways to measure one service")
+
+# %% [markdown]
+# All of them ran on the scripted clock, so that you see the picture that was meant. The service takes 4.1 ms in the median, one call in twelve takes 38, and the first two are cold. A single call, or a mean, depends on which calls it caught. The fastest of ten is steady, and three users in four wait longer. Only your median, after a warm-up, says each time what an ordinary user waits.
+#
+# And a cold start on your machine? Here a Python is started anew several times, and each makes its first twenty calls.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_cold", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+program = """
+import time
+from proflab import example_input, models, no_grad
+model = models.LeNet5()
+x = example_input(model, (1, 1, 32, 32))
+with no_grad():
+    for _ in range(20):
+        began = time.perf_counter()
+        model(x)
+        print(1000 * (time.perf_counter() - began))
+"""
+path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+starts = []
+for _ in rounds(full=8, small=2, least=2):
+    printed = subprocess.check_output([sys.executable, "-c", program], env=path, text=True)
+    starts.append([float(line) for line in printed.split()])
+firsts = sorted(times[0] / statistics.median(times[5:]) for times in starts)
+print(
+    f"{len(starts)} starts: the first call took {firsts[0]:.2f} to {firsts[-1]:.2f} times a later one"
+)
+later = measure_latency(models.LeNet5(), example_input(models.LeNet5(), (1, 1, 32, 32)))
+print(f"here, warm: {later:.3f} ms")
+columns = [sorted(times[call] for times in starts) for call in range(20)]
+points = [(call + 1, statistics.median(c), c[0], c[-1]) for call, c in enumerate(columns)]
+plot_samples.intervals(
+    {f"median, fastest and slowest of {len(starts)} starts": points},
+    x="call", y="ms", log="y", title="LeNet-5 in a fresh Python, one image",
+)  # fmt: skip
+
+# %% [markdown]
+# ## 5 · More than one number
+#
+# The median is what an ordinary user waits. A page that asks a model 20 times waits for the slowest of 20 answers, so the *tail* counts, too. The p-th *percentile* is the time that p percent of the calls do not exceed: p50 is the median, p95 and p99 are usual. With n sorted times, at positions 0 to n − 1, it stands at position p / 100 · (n − 1); between two positions one goes in proportion. For the times 10, 20, 30, 40, 50 the 95th percentile is at 3.8, four fifths of the way from 40 to 50: 48. (Conventions differ. Some would say 50 here. Ours is numpy's default.)
+#
+# The *standard deviation* says how far times spread around their mean: the root of the squared deviations' sum over n − 1.
+#
+# **Predict.** One answer in twenty takes longer than p95. Of pages that ask 20 times, how many wait longer than p95: one in twenty, a third, two thirds? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "latency_statistics", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def latency_statistics(times_ms):
+    """What many times amount to.
+
+    times_ms: times in ms, a list, at least one, in any order; it is left as it is.
+    Returns a dict of floats in ms: mean, median, std (over n − 1; 0.0 for a single time), min, max,
+    p50, p95, p99 (interpolated in proportion, as above). Raises ValueError when there is no time.
+    """
+    ### BEGIN SOLUTION
+    if len(times_ms) == 0:
+        raise ValueError("there are no times to sum up")
+    p50, p95, p99 = (float(p) for p in np.percentile(times_ms, [50, 95, 99]))
+    return {
+        "mean": statistics.fmean(times_ms),
+        "median": p50,
+        "std": statistics.stdev(times_ms) if len(times_ms) > 1 else 0.0,
+        "min": min(times_ms),
+        "max": max(times_ms),
+        "p50": p50,
+        "p95": p95,
+        "p99": p99,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_latency_statistics", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+times = [3.0, 1.0, 2.0, 10.0]
+said = latency_statistics(times)
+expect("the keys", sorted(said), ["max", "mean", "median", "min", "p50", "p95", "p99", "std"])
+expect("mean", said["mean"], 4.0)
+expect("median, p50", [said["median"], said["p50"]], [2.5, 2.5])
+expect("std", said["std"], math.sqrt(50 / 3), mistakes={"over n, not n − 1": math.sqrt(50 / 4)})
+expect("min, max", [said["min"], said["max"]], [1.0, 10.0])
+expect("p95", said["p95"], 8.95, mistakes={"between two times it goes in proportion": 10.0})
+expect("p99", said["p99"], 9.79, mistakes={"between two times it goes in proportion": 10.0})
+expect("the list", times, [3.0, 1.0, 2.0, 10.0], mistakes={"it was sorted": [1.0, 2.0, 3.0, 10.0]})
+### BEGIN HIDDEN TESTS
+many = [float(n**3 % 997) for n in range(1, 401)]
+of_many = latency_statistics(many)
+expect("400, mean", of_many["mean"], np.mean(np.arange(1, 401) ** 3 % 997))
+expect("400, median", of_many["median"], np.median(np.arange(1, 401) ** 3 % 997))
+expect("400, std", of_many["std"], np.std(np.arange(1, 401) ** 3 % 997, ddof=1))
+expect("400, p50", of_many["p50"], np.median(np.arange(1, 401) ** 3 % 997))
+expect("400, p95", of_many["p95"], np.percentile(np.arange(1, 401) ** 3 % 997, 95))
+expect("400, p99", of_many["p99"], np.percentile(np.arange(1, 401) ** 3 % 997, 99))
+expect("400, min", of_many["min"], np.min(np.arange(1, 401) ** 3 % 997))
+expect("400, max", of_many["max"], np.max(np.arange(1, 401) ** 3 % 997))
+fifth = latency_statistics([70.0, 50.0, 90.0, 60.0, 80.0])
+expect("five, p95", fifth["p95"], 88.0)
+expect("five, p99", fifth["p99"], 89.6)
+expect("five, median", fifth["median"], 70.0)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_latency_statistics_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+alone = dict.fromkeys(["mean", "median", "min", "max", "p50", "p95", "p99"], 7.5)
+single = latency_statistics([7.5])
+expect("a single time", [single[key] for key in alone], [7.5] * 7)
+expect("its std", single["std"], 0.0)
+expect_raises("no times", lambda: latency_statistics([]), ValueError)
+### BEGIN HIDDEN TESTS
+pair = latency_statistics([9.0, 1.0])
+expect("two", [pair[key] for key in alone], [5.0, 5.0, 1.0, 9.0, 5.0, 8.6, 8.92])
+expect("two, std", pair["std"], math.sqrt(32))
+same = latency_statistics([2.5, 2.5, 2.5])
+expect("all the same", [same["std"], same["p99"]], [0.0, 2.5])
+expect("eight keys", len(pair), 8)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# To get many times, and not only their median, ask your own function for one at a time.
+
+
+# %% nbgrader={"grade": false, "grade_id": "latencies", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def latencies(model, x, iterations=100, warmup=10):
+    """The times in ms of so many calls, in order, after a warm-up: a list."""
+    first = measure_latency(model, x, warmup, iterations=1)
+    return [first] + [measure_latency(model, x, 0, 1) for _ in range(iterations - 1)]
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_histogram", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+model, count = models.LeNet5(), demo_size(full=3000, small=200)
+with no_grad():
+    times = latencies(model, example_input(model, (1, 1, 32, 32)), count)
+facts = latency_statistics(times)
+above = sum(time > facts["mean"] for time in times)
+print(f"the slowest of {count:,} calls took {facts['max'] / facts['median']:.1f} times the median;")
+print(f"{above / count:.0%} of the calls took longer than the mean")
+marks = {key: facts[key] for key in ("median", "mean", "p95", "p99")}
+plot_samples.histogram(times, marks, title=f"LeNet-5, one image, {count:,} calls")
+
+# %% nbgrader={"grade": false, "grade_id": "demo_pages", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for asks in (1, 5, 20, 100):
+    slow = [1 - share**asks for share in (0.95, 0.99)]
+    print(f"asks {asks:>3} times: one is slower than p95 {slow[0]:>6.1%}, than p99 {slow[1]:>6.1%}")
+
+# %% [markdown]
+# Of n answers at least one is slow with probability 1 − 0.95ⁿ, if they are independent. (Where slow ones come in bursts, fewer pages are hit, and those harder.)
+#
+# ## 6 · How sure are you?
+#
+# Measure again and the median is another. How far is yours from the true one, the median of infinitely many calls? There is an answer that assumes nothing about how the times are distributed. Each falls below the true median with probability ½, like a coin that shows heads. Now sort n times. The true median lies between the l-th smallest and the l-th largest, unless fewer than l of the n coins show heads, or fewer than l show tails. How probable that is can be counted:
+#
+# ![Ten dots on a line, times in ascending order, the last one far to the right. The second and the ninth are dark, and between them lies the interval; a dashed line within it is the true median. Below, bars for 0 to 10 heads in ten throws; those from 2 to 8 are dark.](ranks.png)
+#
+# Ten coins fall in 1,024 ways, in one of which none shows heads, and in ten of which one does. For l = 2 the interval misses in 2 · (1 + 10) of the 1,024: from the 2nd to the 9th of ten times, it holds the true median with a probability of 97.9 %. With l = 3 it would be 89.1 %. So for *at least* 95 % one takes l = 2. From the smallest to the largest of five times it is 93.8 %: nobody gets a 95 % interval from five measurements.
+#
+# **Predict.** Which two of 100 sorted times are the ends of a 95 % interval? And four times as many measurements: by what factor is it narrower? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "confidence_interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def confidence_interval(times_ms, confidence=0.95):
+    """An interval that holds the true median with a probability of at least `confidence`.
+
+    times_ms: times in ms, a list in any order, also of thousands; it is left as it is.
+    confidence: a probability, above 0 and below 1.
+    Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that is good
+    enough, by the exact binomial distribution. Raises ValueError where not even the smallest and
+    the largest time are (below 6 times at 95 %), and for a confidence out of range.
+    """
+    ### BEGIN SOLUTION
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
+    n, rank, missed = len(times_ms), 0, 1
+    while 1 - 2 * missed / 2**n >= confidence:
+        rank += 1
+        missed += math.comb(n, rank)
+    if rank == 0:
+        raise ValueError(f"{n} times are too few for a confidence of {confidence}")
+    ordered = sorted(times_ms)
+    return ordered[rank - 1], ordered[n - rank]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_confidence_interval", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+times = [5.0, 4.0, 90.0, 4.5, 4.2, 6.0, 4.8, 7.0, 4.1, 5.5]
+expect(
+    "10 times",
+    confidence_interval(times),
+    (4.1, 7.0),
+    mistakes={
+        "smallest and largest: wider than it need be": (4.0, 90.0),
+        "one rank too far inside: 89.1 %": (4.2, 6.0),
+        "the times are not sorted": (4.0, 4.1),
+    },
+)
+expect("6 times", confidence_interval([3.0, 1.0, 9.0, 2.0, 4.0, 8.0]), (1.0, 9.0))
+expect("10 times, 50 %", confidence_interval(times, 0.5), (4.5, 5.5))
+expect_raises("5 times", lambda: confidence_interval([3.0, 1.0, 9.0, 2.0, 4.0]), ValueError)
+### BEGIN HIDDEN TESTS
+hundred = [float(n * 37 % 101) for n in range(1, 101)]
+thirty = [float(n * 7 % 31) for n in range(1, 31)]
+seven = [float(n * 3 % 8) for n in range(1, 8)]
+expect("100 times", confidence_interval(hundred), (40.0, 61.0))
+expect("30 times", confidence_interval(thirty), (10.0, 21.0))
+expect("30 times, 99 %", confidence_interval(thirty, 0.99), (8.0, 23.0))
+expect("100 times, 80 %", confidence_interval(hundred, confidence=0.8), (44.0, 57.0))
+expect("7 times", confidence_interval(seven), (1.0, 7.0))
+expect("10 times, 99 %", confidence_interval(times, 0.99), (4.0, 90.0))
+expect("10 times, 90 %", confidence_interval(times, 0.9), (4.1, 7.0))
+expect("3 times, 30 %", confidence_interval([5.0, 7.0, 6.0], 0.3), (5.0, 7.0))
+expect("the list", times[:4], [5.0, 4.0, 90.0, 4.5])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_confidence_interval_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect("just enough", confidence_interval([2.0, 3.0, 1.0, 4.0, 6.0, 5.0], 0.96875), (1.0, 6.0))
+expect_raises("95, not 0.95", lambda: confidence_interval([1.0] * 20, 95), ValueError)
+expect_raises("no times", lambda: confidence_interval([]), ValueError)
+### BEGIN HIDDEN TESTS
+many = [float(n * 7 % 1201) for n in range(1, 1201)]
+expect("1,200 times", confidence_interval(many), (566.0, 635.0))
+expect("25 times", confidence_interval([float(n * 7 % 26) for n in range(1, 26)]), (8.0, 18.0))
+expect("17 times", confidence_interval([float(n * 5 % 18) for n in range(1, 18)]), (5.0, 13.0))
+expect_raises("6 times, 97 %", lambda: confidence_interval([1.0, 2.0] * 3, 0.97), ValueError)
+expect_raises("1", lambda: confidence_interval([1.0] * 20, 1.0), ValueError)
+expect_raises("0", lambda: confidence_interval([1.0] * 20, 0.0), ValueError)
+expect_raises("a single time", lambda: confidence_interval([1.0], 0.5), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_interval", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+sizes = demo_size(full=[10, 30, 100, 300, 1000, 3000], small=[10, 30, 100])
+with no_grad():
+    times = latencies(models.LeNet5(), example_input(models.LeNet5(), (1, 1, 32, 32)), sizes[-1])
+points = []
+for n in sizes:
+    low, high = confidence_interval(times[:n])
+    points.append((n, latency_statistics(times[:n])["median"], low, high))
+width, last = ((high - low) / middle for _, middle, low, high in (points[0], points[-1]))
+print(
+    f"the interval of {sizes[0]} calls is {width:.1%} of the median wide, that of {sizes[-1]:,} {last:.1%}"
+)
+plot_samples.intervals(
+    {"median and 95 % interval": points},
+    x="the first so many calls", y="ms", log="x", title="LeNet-5, one image: the first 10 calls, the first 30 …",
+)  # fmt: skip
+
+# %% [markdown]
+# If the calls are like coins, four times as many make the interval half as wide. Whether they are is another question: where the machine changes while you measure, a later interval need not lie within an earlier one. Section 7 looks for that.
+#
+# Does the interval keep its promise? That can be tried where the true median is known: draw n times from a skewed distribution, see whether the interval holds it, and repeat. Beside it what textbooks give for the mean, x̄ ± 1.96 s / √n, tried on the true mean.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_coverage", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+counted = {10: 0.9785, 30: 0.9572, 100: 0.9648}  # the binomial distribution's word
+draws = {  # how to draw, true median, true mean
+    "exponential": (lambda rng, n: rng.exponential(1.0, n), math.log(2), 1.0),
+    "log-normal": (lambda rng, n: rng.lognormal(0.0, 1.5, n), 1.0, math.exp(1.125)),
+}
+trials, rng, lines = demo_size(full=3000, small=200), np.random.default_rng(3), {}
+for name, (draw, true_median, true_mean) in draws.items():
+    for n, exact in counted.items():
+        ranks, textbook = 0, 0
+        for _ in range(trials):
+            times = draw(rng, n).tolist()
+            low, high = confidence_interval(times)
+            ranks += low <= true_median <= high
+            half = 1.96 * statistics.stdev(times) / math.sqrt(n)
+            textbook += abs(statistics.fmean(times) - true_mean) <= half
+        error = 3 * math.sqrt(exact * (1 - exact) / trials)  # three standard errors
+        agrees = "as counted" if abs(ranks / trials - exact) <= error else "NOT as counted"
+        print(
+            f"{name:<12} n = {n:<4} ranks {ranks / trials:.1%}, {agrees} ({exact:.1%} ± {error:.1%})"
+        )
+        for kind, held in (("ranks", ranks), ("x̄ ± 1.96 s/√n", textbook)):
+            share = held / trials
+            lines.setdefault(f"{kind}, {name}", []).append((n, share, share - error, share + error))
+plot_samples.intervals(
+    lines, x="n", y="how often it held", log="x", show="{:.0%}".format, title="95 %, promised"
+)
+
+# %% [markdown]
+# The ranks keep it for any distribution, as long as no time depends on those before it. The other formula does not when a few slow calls carry the mean, and most of your samples have not met them yet.
+#
+# Two models, or one before and after a change, are compared by their intervals. Where these overlap, such times cannot tell. And the two are measured *in turns*, so that whatever disturbs one disturbs the other, too.
+
+
+# %% nbgrader={"grade": false, "grade_id": "told_apart", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def in_turns(cases, rounds):
+    """Times in ms of several models, one call of each a round: {name: list of times}.
+
+    cases: {name: (model, x)}. rounds: an iterable. Right before each timed call comes another one.
+    """
+    times = {name: [] for name in cases}
+    for _ in rounds:
+        for name, (model, x) in cases.items():
+            times[name].append(measure_latency(model, x, warmup=1, iterations=1))
+    return times
+
+
+def told_apart(name, times_ms, other, other_ms):
+    """A sentence: which of two takes less time, if their 95 % intervals can tell."""
+    (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
+    median, others = (latency_statistics(times)["median"] for times in (times_ms, other_ms))
+    said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
+    if low <= other_high and other_low <= high:
+        return said + "the intervals overlap, so these times cannot tell them apart"
+    faster = name if median < others else other
+    return said + f"{faster} is faster, {max(median, others) / min(median, others):.2f} times"
+
+
+# %% [markdown]
+# ## 7 · A measurement that criticises itself
+#
+# Times carry traces of what went wrong. Four simple checks, with the limits that `pyperf` uses for the first two:
+#
+# | code | when | what it may mean |
+# |---|---|---|
+# | `spread` | std ≥ 10 % of the mean | other programs were running |
+# | `outliers` | min or max lies 50 % or more off the mean | single calls were disturbed, or no warm-up |
+# | `drift` | medians of first and last third differ by more than 10 % | the machine grows hot, memory fills, still warming up |
+# | `too_short` | median < 100 × the clock's step | calibrate first |
+#
+# **Predict.** Which of the four can you cure by measuring more often? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "measurement_warnings", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def measurement_warnings(times_ms, resolution_ms):
+    """What speaks against a measurement: codes of the table above, in its order.
+
+    times_ms: times in ms in the order in which they were measured, a list, at least one.
+    resolution_ms: the clock's step, above 0.
+    The thirds for `drift` are the first and the last n // 3 of n times; what they differ by is
+    compared with the median of the first. Below 3 times there is no drift.
+    Returns a list of str, empty when nothing does. Raises ValueError for no times, or no step.
+    """
+    ### BEGIN SOLUTION
+    if not resolution_ms > 0:
+        raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
+    said, third, drifted = latency_statistics(times_ms), len(times_ms) // 3, False
+    if third:
+        before, after = statistics.median(times_ms[:third]), statistics.median(times_ms[-third:])
+        drifted = abs(after - before) > 0.1 * before
+    checks = {
+        "spread": said["std"] >= 0.1 * said["mean"],
+        "outliers": said["min"] <= 0.5 * said["mean"] or said["max"] >= 1.5 * said["mean"],
+        "drift": drifted,
+        "too_short": said["median"] < 100 * resolution_ms,
+    }
+    return [code for code, holds in checks.items() if holds]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_measurement_warnings", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+steady = [10.0, 10.2, 9.9, 10.1, 9.8, 10.0, 10.1, 9.9, 10.0]
+expect("a good one", measurement_warnings(steady, 0.0001), [])
+expect("a coarse clock", measurement_warnings(steady, 0.2), ["too_short"])
+expect("one slow call", measurement_warnings([*steady] * 20 + [16.0], 0.0001), ["outliers"])
+slower = [10.0, 10.1, 10.0, 10.6, 10.5, 10.7, 11.4, 11.3, 11.5]
+expect("slower and slower", measurement_warnings(slower, 0.0001), ["drift"])
+everything = [10.0, 10.0, 10.0, 10.0, 30.0, 30.0]
+found = measurement_warnings(everything, 1.0)
+expect("all four", found, ["spread", "outliers", "drift", "too_short"])
+expect_raises("no times", lambda: measurement_warnings([], 0.001), ValueError)
+### BEGIN HIDDEN TESTS
+expect("faster and faster", measurement_warnings(slower[::-1], 0.001), ["drift"])
+fast = [10.0] * 60 + [4.9]
+expect("one fast call", measurement_warnings(fast, 0.06), ["outliers"])
+skewed = [10.0, 12.0, 10.0, 15.2, 10.0, 10.0, 10.0]
+expect("far from the median", measurement_warnings(skewed, 0.105), ["spread", "too_short"])
+uneven = [10.0, 12.1, 10.0] * 3
+expect("9.8 % of the mean", measurement_warnings(uneven, 0.0001), [])
+wide = [8.5, 11.5, 8.6, 11.4, 8.5, 11.5, 8.6, 11.4, 8.5, 11.5, 8.6, 11.4]
+expect("widely spread", measurement_warnings(wide, 0.0001), ["spread"])
+halves = [10.0, 10.0, 10.9, 10.9, 9.0, 9.0, 12.0, 12.0, 10.9, 10.9, 11.2, 11.2]
+expect("thirds, not halves", measurement_warnings(halves, 0.0001), [])
+late = [10.0, 10.0, 10.0, 10.0, 10.1, 10.9, 11.3, 11.3, 11.3, 10.0]
+expect("the last third", measurement_warnings(late, 0.0001), ["drift"])
+single = [10.0, 8.5, 10.0, 10.0, 10.1, 10.0, 10.0, 11.6, 10.0]
+expect("medians of thirds", measurement_warnings(single, 0.0001), [])
+falling = [11.0, 11.05, 11.1, 10.5, 10.5, 10.5, 10.0, 9.95, 10.0]
+expect("9.5 % of the first third", measurement_warnings(falling, 0.0001), [])
+expect("the list", falling, [11.0, 11.05, 11.1, 10.5, 10.5, 10.5, 10.0, 9.95, 10.0])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_measurement_warnings_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect("10 %", measurement_warnings([9.0, 10.0, 11.0, 11.0, 9.0], 0.0001), ["spread"])
+expect("50 % above", measurement_warnings([6.0, 12.0, 6.0], 0.01), ["spread", "outliers"])
+expect("100 steps are enough", measurement_warnings([6.25] * 4, 0.0625), [])
+expect_raises("no step", lambda: measurement_warnings([1.0, 1.0], 0.0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("just below 100 steps", measurement_warnings([6.25] * 4, 0.0626), ["too_short"])
+expect("50 % below", measurement_warnings([10.0, 4.0, 8.0, 10.0], 0.001), ["spread", "outliers"])
+expect("a single time", measurement_warnings([5.0], 0.0001), [])
+expect("two", measurement_warnings([5.0, 5.4], 0.0001), [])
+expect("too short and alone", measurement_warnings([5.0], 1.0), ["too_short"])
+expect_raises("a negative step", lambda: measurement_warnings([1.0, 1.0], -1.0), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_warnings", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+calls, rng = np.arange(60), np.random.default_rng(1)
+noise = 0.05 * rng.standard_normal(60)
+series = {
+    "in peace": 4 + noise,
+    "beside other work": 4 + 14 * noise,
+    "disturbed once": 4 + noise + 2.5 * (calls == 23),
+    "growing hot": 4 + noise + 0.02 * calls,
+    "clock of 1 ms": np.round(4 + 6 * noise),
+}
+for name, times in series.items():
+    step = 1.0 if "clock" in name else 1e-4
+    print(f"{name:<18} {', '.join(measurement_warnings(times.tolist(), step)) or 'nothing'}")
+
+# %% nbgrader={"grade": false, "grade_id": "demo_warnings_here", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+step = timer_resolution_ms()
+cases = {
+    "LeNet-5, 1 image": (models.LeNet5(), (1, 1, 32, 32)),
+    "LeNet-5, 32 images": (models.LeNet5(), (32, 1, 32, 32)),
+    "MLP, 32 images": (models.MLP(784, 256, 10), (32, 784)),
+    "a layer, 2 → 2": (nn.Linear(2, 2), (1, 2)),
+}
+series = {}
+for name, (model, shape) in cases.items():
+    with no_grad():
+        series[name] = latencies(model, example_input(model, shape), demo_size(100, 30))
+    low, high = confidence_interval(series[name])
+    found = ", ".join(measurement_warnings(series[name], step)) or "nothing"
+    print(f"{name:<20} {low:.4g} to {high:.4g} ms, 95 %; to be said against it: {found}")
+plot_samples.runs(series, title="Measured here, in order")
+
+# %% [markdown]
+# The first cell's times are made up, to show one code at a time. The second cell's are your machine's, and may well have something against them: then a second run says something else, and the interval above does not cover that. What helps: close other programs, measure in turns, in several fresh processes, on several days.
+#
+# ## 8 · Many at once
+#
+# *Throughput* is how many samples are done in a second. A model that takes several at once, as a *batch*, has its overhead once for all of them. So a larger batch can do more a second, as long as the machine has something left to give. But everyone in it waits for the whole batch.
+#
+# **Predict.** A batch of 1 takes 5 ms, of 8 takes 12, of 32 takes 35, of 64 takes 65. Which is served fastest? Which does most? Which would you run? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "throughput", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def throughput(batch_size, latency_ms):
+    """Samples a second.
+
+    batch_size: int, at least 1. latency_ms: how long the whole batch takes, above 0.
+    Returns a float. Raises ValueError when an argument is out of range.
+    """
+    ### BEGIN SOLUTION
+    if batch_size < 1 or not latency_ms > 0:
+        raise ValueError(f"{batch_size} samples in {latency_ms} ms is not possible")
+    return 1000 * batch_size / latency_ms
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_throughput", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect("one in 5 ms", throughput(1, 5.0), 200.0)
+expect(
+    "32 in 35 ms",
+    throughput(32, 35.0),
+    32_000 / 35,
+    mistakes={"the batch is left out": 1000 / 35, "ms a sample, the other way round": 35 / 32},
+)
+expect_raises("no samples", lambda: throughput(0, 5.0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("64 in 65 ms", throughput(64, 65), 64_000 / 65)
+expect("seconds", throughput(3, 4500.0), 2 / 3)
+expect("less than a millisecond", throughput(7, 0.25), 28_000.0)
+expect_raises("no time", lambda: throughput(8, 0.0), ValueError)
+expect_raises("negative time", lambda: throughput(8, -2.0), ValueError)
+expect_raises("both negative", lambda: throughput(-8, -2.0), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_batch", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+model, sizes = models.LeNet5(), demo_size(full=[1, 2, 4, 8, 16, 32, 64, 128], small=[1, 8, 32])
+cases = {str(n): (model, example_input(model, (n, 1, 32, 32))) for n in sizes}
+with no_grad():
+    times = in_turns(cases, rounds(full=40, small=8))
+rows = []
+for n in sizes:
+    middle = latency_statistics(times[str(n)])["median"]
+    low, high = confidence_interval(times[str(n)])
+    rates = throughput(n, middle), throughput(n, high), throughput(n, low)
+    rows.append((f"{n}", (middle, low, high), rates))
+few, many = ([t / n for t in times[str(n)]] for n in (sizes[0], sizes[-1]))
+print("An image " + told_apart("alone", few, f"as one of {sizes[-1]}", many))
+plot_samples.trade_off(
+    rows, x="latency in ms", y="images a second", title="LeNet-5, by batch size, 95 % intervals"
+)
+
+# %% [markdown]
+# If the points jump to the right and down somewhere: from a certain size on numpy computes with several threads, which wait for each other, and long if another program holds one of the cores. Whatever you see is true of this machine at this hour.
+#
+# ## 9 · The first token, and the next
+#
+# A language model has two latencies. To the *first token* it must read the whole prompt, all tokens at once. For each *further token* it reads one more, and attention needs the keys and values of all tokens before it. They do not change, so they can be kept: a *KV cache*. Without one the whole text is read again for each token.
+#
+# ![Two staircases of squares, one row for each new token. Without a cache each row is dark from its first to its last square: all tokens are computed again. With a cache only the last square of each row is dark, and the others are pale: kept.](cache.png)
+#
+# **Predict.** A GPT-2 of 4 blocks, 512 wide, reads a prompt of 32 tokens and writes 5 more. By what factor does the cache shorten the time to the first token, and by what factor that of each further one? *Your prediction:*
+
+# %% nbgrader={"grade": false, "grade_id": "demo_tokens", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+size = demo_size(full=(10_000, 1024, 512, 4, 8), small=(500, 64, 64, 2, 2))
+gpt2 = models.GPT2(*size)  # vocabulary, context, width, blocks, heads
+prompt, more = example_input(gpt2, (1, 32)), 4
+first, further, written = {True: [], False: []}, {True: [], False: []}, {}
+for _ in rounds(full=40, small=6):
+    for cached in (True, False):
+        with Timer() as timer:
+            gpt2.generate(prompt, 1, use_cache=cached)
+        first[cached].append(timer.elapsed_ms)
+        with Timer() as timer:
+            written[cached] = gpt2.generate(prompt, 1 + more, use_cache=cached)
+        further[cached].append((timer.elapsed_ms - first[cached][-1]) / more)
+same = written[True].tolist() == written[False].tolist()
+print(
+    f"the {more + 1} tokens with and without a cache are {'the same' if same else 'NOT the same'}"
+)
+print("first token:   " + told_apart("with", first[True], "without", first[False]))
+print("further token: " + told_apart("with", further[True], "without", further[False]))
+shown = {
+    "to the first token, with": first[True],
+    "to the first token, without": first[False],
+    "each further token, with": further[True],
+    "each further token, without": further[False],
+}
+end = 1.1 * max(map(max, shown.values()))
+plot_samples.estimates(shown, limits=(0, end), title="GPT-2, a prompt of 32 tokens, round by round")
+
+# %% [markdown]
+# The weights are random, and so is the text; the work is that of a trained model. What a cache costs is memory: lesson 04.
+#
+# ## 10 · Where the time goes, a first look
+#
+# So far each call was one number. `cProfile` comes with Python: it writes down each function's entry and exit, and adds up *own time*, without what it called.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+model = models.LeNet5()
+x, watched = example_input(model, (1, 1, 32, 32)), cProfile.Profile()
+
+
+def under_cprofile(x):
+    with watched:
+        return model(x)
+
+
+with no_grad():
+    times = in_turns({"plain": (model, x), "watched": (under_cprofile, x)}, rounds(300, 30))
+print(told_apart("plain", times["plain"], "under cProfile", times["watched"]))
+print(
+    "95 % intervals:", *("{:.3g} to {:.3g}".format(*confidence_interval(t)) for t in times.values())
+)
+own = {}
+for (file, _, function), (_, _, seconds, _, _) in pstats.Stats(watched).stats.items():
+    name = f"{os.path.basename(file)}: {function}".removeprefix("~: ")[:46]
+    own[name] = own.get(name, 0.0) + seconds
+everything, slowest = sum(own.values()), sorted(own, key=own.get, reverse=True)[:8]
+shares = {name: own[name] / everything for name in slowest}
+shares["all others"] = 1 - sum(shares.values())
+plot.bars(shares, unit="share of own time", title="LeNet-5, one image", show="{:.0%}".format)
+
+# %% [markdown]
+# The first line is measured in turns, with and without: a profiler that watches each call takes time for each call, so it exaggerates functions that are called often and are short. Its shares tell you where to look. How long something takes, you measure without it. In lesson 05 you write a profiler whose overhead you know.
+#
+# ## Reflect
+#
+# Which batch should be served? It depends on what is asked, so make that an argument.
+
+
+# %% nbgrader={"grade": false, "grade_id": "best_batch", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def best_batch(sizes, latencies_ms, rule):
+    """The batch size to choose, of those that were measured.
+
+    sizes: a list of batch sizes, at least one, in any order. latencies_ms: how long each takes.
+    rule: "throughput", the most samples a second; "latency", the shortest time;
+        "efficiency", the smallest batch that reaches 90 % of the best throughput, or more.
+    Where several are equally good, the smallest. Returns one of sizes.
+    Raises ValueError for empty lists, lists of different lengths, a size or a time that throughput
+    does not accept, and for an unknown rule.
+    """
+    ### BEGIN SOLUTION
+    if len(sizes) == 0 or len(sizes) != len(latencies_ms):
+        raise ValueError(f"{len(sizes)} sizes and {len(latencies_ms)} latencies do not match")
+    measured = sorted(zip(sizes, latencies_ms, strict=True))
+    rates = {size: throughput(size, latency) for size, latency in measured}
+    if rule == "throughput":
+        return max(rates, key=rates.get)
+    if rule == "latency":
+        return min(measured, key=lambda pair: pair[1])[0]
+    if rule == "efficiency":
+        return next(size for size, rate in rates.items() if rate >= 0.9 * max(rates.values()))
+    raise ValueError(f"there is no rule {rule!r}: throughput, latency or efficiency")
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_best_batch", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+sizes, times = [1, 8, 32, 64], [5.0, 12.0, 35.0, 65.0]
+expect("the most samples a second", best_batch(sizes, times, "throughput"), 64)
+expect("the shortest time", best_batch(sizes, times, "latency"), 1)
+expect(
+    "90 % of the best throughput",
+    best_batch(sizes, times, "efficiency"),
+    32,
+    mistakes={"the largest batch that reaches it": 64, "90 % of all batches": 8},
+)
+expect_raises("no such rule", lambda: best_batch(sizes, times, "fastest"), ValueError)
+### BEGIN HIDDEN TESTS
+mixed, taken = [64, 2, 128, 8, 32], [75.0, 6.5, 170.0, 11.0, 40.0]
+rules = ["throughput", "latency", "efficiency"]
+expect("in any order", [best_batch(mixed, taken, rule) for rule in rules], [64, 2, 32])
+odd, reached = [16, 4, 1], [8.0, 2.0, 4.0]
+expect("equally good", [best_batch(odd, reached, rule) for rule in rules], [4, 4, 4])
+ten, exactly = [10, 9, 5], [10.0, 10.0, 9.0]
+expect("neither first nor fastest", best_batch([20, 19], [10.0, 10.1], "efficiency"), 19)
+expect("90 % to the point", best_batch(ten, exactly, "efficiency"), 9)
+expect("the smaller of two as fast", best_batch(ten[:2], exactly[:2], "latency"), 9)
+below = [10.0, 10.0, 5.6]
+expect("just below 90 %", best_batch([10, 8, 5], below, "efficiency"), 10)
+expect("only one", [best_batch([3], [7.0], rule) for rule in rules], [3, 3, 3])
+expect("the lists", [mixed, taken[0]], [[64, 2, 128, 8, 32], 75.0])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_best_batch_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect("two", best_batch([4, 2], [3.0, 1.0], "throughput"), 2)
+expect_raises("no sizes", lambda: best_batch([], [], "throughput"), ValueError)
+expect_raises("three and two", lambda: best_batch([1, 2, 4], [1.0, 2.0], "latency"), ValueError)
+### BEGIN HIDDEN TESTS
+expect("two others", best_batch([4, 2], [1.5, 1.0], "throughput"), 4)
+expect_raises("two and three", lambda: best_batch([1, 2], [1.0, 2.0, 3.0], "latency"), ValueError)
+expect_raises("no latency", lambda: best_batch([1, 2], [1.0, 0.0], "latency"), ValueError)
+expect_raises("an empty batch", lambda: best_batch([0, 2], [1.0, 2.0], "efficiency"), ValueError)
+expect_raises("another case", lambda: best_batch([1], [1.0], "Latency"), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_best", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+sizes = demo_size(full=[1, 4, 16, 64], small=[1, 8])
+model = models.LeNet5()
+cases = {n: (model, example_input(model, (n, 1, 32, 32))) for n in sizes}
+with no_grad():
+    times = in_turns(cases, rounds(full=70, small=14, least=14))
+chosen = {}
+for rule in ("throughput", "latency", "efficiency"):
+    for part in range(7):
+        medians = [latency_statistics(times[n][part::7])["median"] for n in sizes]
+        chosen.setdefault(rule, []).append(best_batch(sizes, medians, rule))
+for rule, batches in chosen.items():
+    votes = ", ".join(f"{n} by {batches.count(n)}" for n in sorted(set(batches)))
+    print(f"{rule:<11} of seven measurements, batches chosen: {votes}")
+
+# %% [markdown]
+# A choice that each measurement makes anew is no choice yet: then the sizes are too close for these times to tell, and something else may decide, memory for example.
+#
+# **Essay** (10 points, read by a person; 150 to 250 words in the cell below the three questions; add cells to calculate). A report says: "We timed a request with `time.time`, ten times, then made the change, and timed it ten times again. In the order of measurement, in ms, we got `before` and `after`. The average went from 49.5 to 50.7 ms: the change made it slower."
+
+# %% nbgrader={"grade": false, "grade_id": "essay_times", "locked": true, "schema_version": 3, "solution": false, "task": false}
+before = [61.0, 48.2, 47.9, 48.5, 48.1, 47.8, 48.4, 49.0, 48.0, 48.3]
+after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
+
+# %% [markdown]
+# 1. What do these times say? Give a median and its 95 % interval for both, with your functions, and say what you left out and why.
+# 2. Name three mistakes of the report, and what each may do to the numbers.
+# 3. You may measure again. Write down how, so that a colleague who doubts the result could only repeat it.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "essay_latency", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **Mark scheme.** *4 points:* without the first call of each, which is cold: before 48.2 ms, 47.9 to 48.5; after 47.0 ms, 46.8 to 47.3 (ranks 2 and 8 of 9); the intervals do not overlap, so in these data it is faster, by 2.5 %. With the first calls the medians are 48.25 and 47.05, and the conclusion is the same (2 of the 4 points without the reason for leaving them out). *3 points:* three of: `time.time` can be set while one measures; the first calls are cold and belong to a warm-up; one disturbed call (71.5) carries the mean; no word on how sure it is; all before, then all after, so that anything that changed in between counts as the change; ten calls are few. One point each, with its effect. *3 points:* perf_counter, warm-up, enough calls (or calibrated samples), in turns, median with interval, the measurement's warnings looked at; machine, versions and load written down; repeated in fresh processes. Up to 2 points off for figures without a unit or a calculation.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Summary
+#
+# - A latency is the difference of two readings of a clock that only goes forward, in steps that are small against it.
+# - Warm up, measure often, take the median. The tail belongs beside it, and an interval by ranks says how sure you are, whatever the distribution.
+# - Times show their own faults: spread, outliers, drift, too short.
+# - Compare in turns. Where intervals overlap, you do not know.
+# - A batch can do more a second, and everyone in it waits longer: measure both. A KV cache saves each further token the reading of all before it.
+#
+# **Next.** What does a model keep in memory while it runs? Lesson 04 follows the bytes.

@@ -1,0 +1,1811 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: nbgrader,tags
+#     notebook_metadata_filter: kernelspec,accelerator,colab,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 05 · Put it together
+#
+# ![Time runs to the right. A bar for the forward pass and a longer one for the backward pass; below them bars for three blocks, which come in reverse order on the way back; below these attention and feed-forward layers, and at the bottom, in colours, the operations: mostly linear layers, with matrix products, softmax and GELU between them.](timeline.png)
+#
+# At the end of this lesson you draw this picture with a profiler of your own. Of any model, forward and backward, it says which operation ran where, how long, how much it calculated and how many bytes it moved.
+#
+# **You will be able to**
+#
+# - record every operation of a model that you have never seen, and say what the recording costs;
+# - tell the time that something took itself from the time of what ran inside it;
+# - say from a profile whether a pass is limited by calculating or by memory;
+# - choose between a profiler that instruments, one that traces Python, and one that samples.
+#
+# **You need** lessons 01 to 04: what you wrote there are the parts.
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import contextlib
+import cProfile
+import functools
+import json
+import math
+import os
+import pstats
+import statistics
+import sys
+import threading
+import time
+import weakref
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from built import (
+    ELEMENTWISE,
+    Timer,
+    as_matmuls,
+    calibrate,
+    count_flops,
+    count_parameters,
+    gradient_flops,
+    measure_latency,
+    measure_memory,
+    op_flops,
+    optimizer_memory_mb,
+    tensors_in,
+)
+from tqdm.auto import tqdm  # fmt: skip
+
+from proflab import Function, Tensor, autograd, dispatch, example_input, models, nn, no_grad
+from proflab.lesson import doubles, expect, expect_between, expect_raises, plot, plot_timeline
+from proflab.lesson.demo import demo_size
+from proflab.lesson.hardware import Hardware, read_hardware
+from proflab.nn import functional as F
+
+MB = 1024**2  # bytes, as everywhere in this course
+
+# %% [markdown]
+# ## 1 · What an op moves
+#
+# In lesson 02 you put a hook at the point that every op passes, and added up FLOPs. The same hook sees more. `call.inputs` are tensors, which have bytes, and so has the result of `call()`. How many bytes an op has to move decides its time as often as what it calculates.
+#
+# What must be read: in the forward pass the inputs; in the backward pass the gradient of the result (`call.grad`) and what the op kept in the forward pass (`call.saved`: what you counted in lesson 04). What must be written is the result. Two tensors can look at the same memory: `memory_of(tensor)` is the same number for both. (Lesson 04's `storage` says the same; a profiler is in a hurry.) That gives three rules:
+#
+# - Memory is read once, however many inputs look at it. (`x * x` reads one tensor.)
+# - A result that looks at memory that is read has not been written; an op with no other result is a *view*, and moves nothing.
+# - A look-up reads what it picks, not the whole table.
+#
+# These are *unique* bytes, the least that has to move. What a program really touches is more: a matrix product reads its operands several times, from nearby memory if it is written well.
+#
+# **Predict.** GPT-2's token vectors are a table of 154 MB. A text of 128 tokens: how much does its look-up read? And how much does the gradient of that look-up write? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "bytes_by_memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
+dtype_name = functools.cache(str)  # numpy takes 3 µs to say "float32": once is enough
+
+# Ops that pick from a table: the table's place among their inputs.
+TABLES = {"embedding": 1, "index": 0, "gather": 0}
+
+
+def present(result):
+    """The Tensors of an op's result, or of its gradient, in a list: one, or those not None."""
+    return [result] if isinstance(result, Tensor) else [t for t in result if t is not None]
+
+
+def memory_of(tensor):
+    """A number for the memory that a tensor looks at; the same for all that share it."""
+    return id(tensor.array if tensor.array.base is None else tensor.storage.root)
+
+
+def bytes_by_memory(tensors):
+    """The bytes that these tensors look at, by the memory in which they are: {memory_of: int}.
+
+    A tensor that is there twice counts once, and of no memory are there more bytes than it has.
+    """
+    found = {}
+    for tensor in dict.fromkeys(tensors):
+        array = tensor.array
+        root = array if array.base is None else tensor.storage.root
+        count, most = found.get(id(root), 0) + array.nbytes, root.nbytes
+        found[id(root)] = count if count < most else most
+    return found
+
+
+def column(rows, key):
+    """What each of the rows has for a key."""
+    return [row[key] for row in rows]
+
+
+def each_op(look, function):
+    """Run function() and return look(call, result) of every op that it runs, in a list."""
+    seen = []
+
+    def hook(call):
+        result = call()
+        seen.append(look(call, result))
+        return result
+
+    with dispatch.hook(hook):
+        function()
+    return seen
+
+
+# %% nbgrader={"grade": false, "grade_id": "op_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def op_bytes(call, result):
+    """The bytes that one op has to move: (read, written), two ints.
+
+    call: what a hook gets, with op, phase, inputs, grad and saved. grad is a Tensor, or a list of
+        Tensors and None for an op with many results.
+    result: what call() returned: a Tensor, or a tuple of Tensors and None.
+    Written is what the result has in memory that is not read. If that is nothing, the op is a
+    view and moves nothing: (0, 0). Read are in the forward pass the inputs; but of its table an op
+    in TABLES reads as much as it writes. In the backward pass: the gradient, and what was saved.
+    """
+    ### BEGIN SOLUTION
+    forward = call.phase == "forward"
+    read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
+    made = bytes_by_memory(present(result))
+    written = sum([count for memory, count in made.items() if memory not in read])
+    if not written:
+        return 0, 0
+    if forward and call.op in TABLES:
+        read[memory_of(call.inputs[TABLES[call.op]])] = written
+    return sum(read.values()), written
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_op_bytes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+x, w, b = Tensor.meta((32, 256)), Tensor.meta((128, 256)), Tensor.meta((128,))
+expect("linear", each_op(op_bytes, lambda: F.linear(x, w, b)), [(164_352, 16_384)])
+expect("x * x", each_op(op_bytes, lambda: x * x), [(32_768, 32_768)], mistakes={"x is read twice": [(65_536, 32_768)]})  # fmt: skip
+expect("a view", each_op(op_bytes, lambda: x.reshape(64, 128)), [(0, 0)])
+table, tokens = Tensor.meta((50_257, 768)), Tensor.meta((1, 128), "int64")
+expect(
+    "GPT-2's look-up", each_op(op_bytes, lambda: F.embedding(tokens, table)), [(394_240, 393_216)],
+    mistakes={"the whole table is read": [(154_390_528, 393_216)]},
+)  # fmt: skip
+### BEGIN HIDDEN TESTS
+small = Tensor.meta((3, 5, 7), "float64")
+expect("float64, summed", each_op(op_bytes, lambda: small.sum((1, 2))), [(840, 24)])
+expect("one number added", each_op(op_bytes, lambda: small + 1.5), [(840, 840)])
+expect("compared", each_op(op_bytes, lambda: small > 0), [(840, 105)])
+parts = small.chunk(5, 1)
+expect("two parts of one", each_op(op_bytes, lambda: parts[1] + parts[3]), [(336, 168)])
+expect("a part and the whole", each_op(op_bytes, lambda: small * parts[2]), [(840, 840)])
+expect("split, permuted", each_op(op_bytes, lambda: small.chunk(7, 2) + (small.mT,)), [(0, 0)] * 2)
+expect("copied", each_op(op_bytes, lambda: small.mT.reshape(21, 5)), [(0, 0), (840, 840)])
+wide = b.expand(32, 128)
+expect("expanded", each_op(op_bytes, lambda: wide.exp()), [(512, 16_384)])
+picked = Tensor.meta((4,), "int64")
+expect("rows picked", each_op(op_bytes, lambda: x[picked]), [(4_128, 4_096)])
+few = Tensor.meta((2, 3))
+expect("a small table", each_op(op_bytes, lambda: F.embedding(tokens, few)), [(2_560, 1_536)])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_op_bytes_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+layer = nn.Linear(6, 4)
+back = each_op(op_bytes, lambda: layer(example_input(layer, (5, 6))).sum().backward())
+expect("forward, sum, and back", back, [(232, 80), (80, 4), (0, 0), (124, 112)])
+
+
+### BEGIN HIDDEN TESTS
+def passes(function, *shapes):
+    inputs = [example_input(layer, shape).requires_grad_() for shape in shapes]
+    ops = each_op(
+        lambda call, result: (call.op, *op_bytes(call, result)),
+        lambda: function(*inputs).backward(),
+    )
+    return ops[len(ops) // 2 :]
+
+
+both = passes(lambda x, y: (x * y).sum(), (2, 3), (2, 3))
+expect("both gradients of a product", both, [("sum", 0, 0), ("mul", 52, 48)])
+expect("of a square", passes(lambda x: (x * x).sum(), (2, 3)), [("sum", 0, 0), ("mul", 28, 48)])
+expect(
+    "of a sum", passes(lambda x, y: (x + y).sum(), (2, 3), (2, 3)), [("sum", 0, 0), ("add", 0, 0)]
+)
+less = passes(lambda x, y: (x - y).sum(), (2, 3), (2, 3))
+expect("of a difference: one is a view", less, [("sum", 0, 0), ("sub", 4, 24)])
+spread = passes(lambda x, y: (x + y).sum(), (2, 3), (3,))
+expect("of a sum with broadcasting", spread, [("sum", 0, 0), ("add", 4, 12)])
+halves = passes(lambda x: x.chunk(2)[0].exp().sum(), (4, 3))
+expect("of a half", halves, [("sum", 0, 0), ("exp", 28, 24), ("split", 24, 48)])
+words = nn.Embedding(9, 4)
+lookup = each_op(op_bytes, lambda: words(Tensor([1, 1, 7])).exp().sum().backward())
+expect("of a look-up", lookup[-1], (72, 144), mistakes={"only picked rows": (72, 48)})
+### END HIDDEN TESTS
+
+# %% [markdown]
+# An addition's gradient is the gradient that came in: nothing moves. A look-up's is as large as its table, and nearly all zeros.
+#
+# ## 2 · What an op is
+#
+# A *row* of a profile is a dict, with all that is known of one op apart from its time. You have the parts: `op_flops` and `gradient_flops` from lesson 02, and `op_bytes`. Elementwise FLOPs follow lesson 02's table; the given function below extends it: what the table does not name costs 1 FLOP for each element, of its result or its largest input, and what only moves elements costs none. The backward of an elementwise op counts as its forward. That is a convention, and stays apart from the FLOPs of products.
+#
+# Two things to think of. A row must be plain numbers and strings: a row that holds a tensor keeps its memory from being freed, and a profiler that changes what it measures is of no use. And which rule counts, `call.phase` says, not where you are: a Function's own backward runs ops of the forward kind.
+
+
+# %% nbgrader={"grade": false, "grade_id": "op_elementwise", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# Ops that move, choose or compare elements, and matrix products: no elementwise FLOPs.
+NO_ELEMENTWISE = frozenset(
+    """
+    matmul einsum to clone reshape permute expand getitem index index_put embedding gather
+    scatter_add nonzero cat split pad tril triu flip roll where masked_fill argsort
+    """.split()
+)
+
+
+def op_elementwise(call, shape):
+    """The elementwise FLOPs of one op whose forward result has this shape, by our convention."""
+    op, inputs, size = call.op, call.inputs, math.prod(shape)
+    if op in NO_ELEMENTWISE:
+        return 0
+    if op in ("linear", "conv2d"):
+        return ELEMENTWISE["bias"] * size if len(inputs) == 3 else 0
+    if op == "scaled_dot_product_attention":
+        _, keys = as_matmuls([t.shape for t in inputs])[0]
+        return ELEMENTWISE["softmax"] * size // shape[-1] * keys[-1]
+    if op == "batch_norm" and call.attributes["training"]:
+        op = "batch_norm_train"
+    if op in ELEMENTWISE:
+        return ELEMENTWISE[op] * size
+    return max([size, *[t.numel() for t in inputs]])
+
+
+# %% nbgrader={"grade": false, "grade_id": "op_facts", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def op_facts(call, result):
+    """What is known of one op apart from its time, as a dict of plain data.
+
+    call, result: as for op_bytes. Keys:
+        op, module, phase: strings; module is call.module_path.
+        input_shapes: a list of tuples. output_shape: a tuple, dtype: a string such as "float32", of
+            the forward's result; in the backward pass that is what the gradient has. Of many
+            results, the first that is a Tensor.
+        matmul_flops: as op_flops counts, in the backward pass as gradient_flops.
+        elementwise_flops: as op_elementwise counts. bytes_read, bytes_written: as op_bytes.
+    Raises NotImplementedError as op_flops does.
+    """
+    ### BEGIN SOLUTION
+    shapes = [t.shape for t in call.inputs]
+    if call.phase == "forward":
+        output = present(result)[0]
+        flops = op_flops(call.op, shapes, call.attributes)
+    else:
+        output = present(call.grad)[0]
+        wanted = [t.requires_grad for t in call.inputs]
+        flops = gradient_flops(call.op, shapes, call.attributes, wanted)
+    read, written = op_bytes(call, result)
+    return {
+        "op": call.op, "module": call.module_path, "phase": call.phase,
+        "input_shapes": shapes, "output_shape": output.shape, "dtype": dtype_name(output.dtype),
+        "matmul_flops": flops, "elementwise_flops": op_elementwise(call, output.shape),
+        "bytes_read": read, "bytes_written": written,
+    }  # fmt: skip
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_op_facts", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+x, w, b = Tensor.meta((32, 256)), Tensor.meta((128, 256)), Tensor.meta((128,))
+expect(
+    "linear", each_op(op_facts, lambda: F.linear(x, w, b))[0], {"op": "linear", "module": "",
+    "phase": "forward", "input_shapes": [(32, 256), (128, 256), (128, )], "output_shape": (32, 128),
+    "dtype": "float32", "matmul_flops": 2_097_152, "elementwise_flops": 4_096,
+    "bytes_read": 164_352, "bytes_written": 16_384},
+)  # fmt: skip
+net = nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 2))
+facts = each_op(op_facts, lambda: net(example_input(net, (5, 6))).sum().backward())
+expect("modules", column(facts, "module"), ["0", "1", "2", "", "", "2", "1", "0"])
+expect("phases", column(facts, "phase"), ["forward"] * 4 + ["backward"] * 4)
+products = column(facts, "matmul_flops")
+expect("FLOPs", products, [240, 0, 80, 0, 0, 160, 0, 240], mistakes={"backward is counted as forward": [240, 0, 80, 0, 0, 80, 0, 240]})  # fmt: skip
+### BEGIN HIDDEN TESTS
+expect("shapes back", column(facts[4:], "output_shape"), [(), (5, 2), (5, 4), (5, 4)])
+expect("inputs back", facts[5]["input_shapes"], [(5, 4), (2, 4), (2,)])
+expect("elementwise", column(facts, "elementwise_flops"), [20, 20, 10, 10, 10, 10, 20, 20])
+gpt2 = models.GPT2(vocab_size=19, context=8, d_model=12, layers=2, heads=3)
+tokens = example_input(gpt2, (2, 5))
+rows = each_op(op_facts, lambda: gpt2(tokens).sum().backward())
+modules = [row["module"] for row in rows if row["op"] == "linear"]
+expect(
+    "modules of GPT-2", modules[:3], ["blocks.0.attn.qkv", "blocks.0.attn.proj", "blocks.0.mlp.fc"]
+)
+expect("and back", modules[9:12], ["lm_head", "blocks.1.mlp.proj", "blocks.1.mlp.fc"])
+expect("all its FLOPs", sum(row["matmul_flops"] for row in rows), 235_440)
+lookup = each_op(op_facts, lambda: gpt2.wte(tokens))[0]
+expect("a look-up", [lookup["dtype"], lookup["output_shape"]], ["float32", (2, 5, 12)])
+compared = each_op(op_facts, lambda: Tensor.meta((3, 2), "float64") > 0)[0]
+expect("dtypes", [compared["dtype"], compared["bytes_read"]], ["bool", 48])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_op_facts_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+warp = doubles.unknown_op("warp")
+refused = doubles.refuses("warp", each_op, op_facts, lambda: warp(Tensor.meta((2, 3))))
+expect("an op without a rule", refused, True)
+parts = each_op(op_facts, lambda: Tensor.meta((6, 4)).split([1, 5]))[0]
+expect("many results", [parts["output_shape"], parts["bytes_written"]], [(1, 4), 0])
+
+
+### BEGIN HIDDEN TESTS
+class Doubled(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a @ b
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        return grad @ b.T, None
+
+
+a, b = (Tensor.meta(shape, requires_grad=True) for shape in ((2, 3), (3, 4)))
+own = each_op(op_facts, lambda: Doubled.apply(a, b).sum().backward())
+products = [row["matmul_flops"] for row in own if row["op"] == "matmul"]
+expect("a Function's own backward", products, [48, 48])
+frozen = nn.Linear(3, 4)
+frozen.weight.requires_grad = False
+kept = each_op(op_facts, lambda: frozen(Tensor([[1.0, 2.0, 3.0]])).sum().backward())
+expect("a bias alone", kept[-1]["matmul_flops"], 0)
+second = each_op(op_facts, lambda: a.split([1, 1])[1].sum().backward())
+expect("the second of two", [second[-1]["output_shape"], second[-1]["dtype"]], [(1, 3), "float32"])
+normed = nn.BatchNorm2d(3)
+shape = (2, 3, 4, 4)
+in_training = each_op(op_facts, lambda: normed(Tensor.meta(shape)))[0]["elementwise_flops"]
+expect("batch norm", in_training, 768)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 3 · How long, and inside what
+#
+# Things run inside others: an op inside a region of your program to which you gave a name, a region inside a region. A row therefore has two times. `ms` is from beginning to end, and `self_ms` is what is left when the time of what ran inside is taken away. Only this can be added up without counting a millisecond twice. Whatever ran inside has ended before, so its row is in the list already, one step deeper.
+#
+# ![A wide bar for a region of 10 ms, below it two narrower ones for operations of 3 ms each, and orange what lies between them: the region's own 4 ms. Right of the region a bar for an operation in which nothing else ran.](nest.png)
+#
+# **Predict.** Data is loaded in 10 ms, of which two ops take 3 ms each; a pass of 20 ms follows, which is one op. What are the four `ms`, the four `self_ms`, and their sums? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "rows", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Rows(list):
+    """The rows of a recording, in the order in which they ended.
+
+    start: what time.perf_counter() showed when the recording began, in s.
+    depth: how many things are running now, one inside the other.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.start, self.depth = time.perf_counter(), 0
+
+
+# %% nbgrader={"grade": false, "grade_id": "add_row", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def add_row(rows, first, start, end, facts):
+    """Append to `rows` the row of something that has ended.
+
+    rows: a Rows, whose depth no longer counts it. first: len(rows) as it was when it began.
+    start, end: what time.perf_counter() showed then, and when it ended, in s.
+    facts: a dict, which stays as it is. The row has its keys and values, and
+        start_ms: float, in ms after rows.start. ms: float, from start to end.
+        self_ms: float, ms less the ms of what ran right inside it: of the rows since `first` those
+            that are one deeper. depth: int, how many were running around it.
+    """
+    ### BEGIN SOLUTION
+    ms = (end - start) * 1000
+    inside = sum([row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1])
+    start_ms = (start - rows.start) * 1000
+    times = {"start_ms": start_ms, "ms": ms, "self_ms": ms - inside, "depth": rows.depth}
+    rows.append(facts | times)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_add_row", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+rows = Rows()
+rows.start, rows.depth = 100.0, 1
+facts = {"op": "exp", "module": "a"}
+add_row(rows, 0, 100.25, 100.5, facts)
+expect(
+    "alone", rows[0],
+    {"op": "exp", "module": "a", "start_ms": 250.0, "ms": 250.0, "self_ms": 250.0, "depth": 1},
+)  # fmt: skip
+add_row(rows, 1, 100.5, 101.0, {"op": "relu"})
+rows.depth = 0
+add_row(rows, 0, 100.0, 102.0, {"op": "region"})
+times = [rows[2]["ms"], rows[2]["self_ms"], rows[2]["depth"]]
+expect("around two", times, [2000.0, 1250.0, 0], mistakes={"in s": [2.0, 1.25, 0]})
+### BEGIN HIDDEN TESTS
+add_row(rows, 3, 102.5, 103.0, {"op": "tanh"})
+expect("after them", [rows[3]["start_ms"], rows[3]["self_ms"], len(rows)], [2500.0, 500.0, 4])
+deep = Rows()
+deep.start = 7.0
+spans = [(2, 0, 7.5, 8), (2, 1, 8, 9), (1, 0, 7.25, 10), (1, 3, 10, 11), (0, 0, 7, 12)]
+for deep.depth, first, start, end in spans:
+    add_row(deep, first, start, end, {})
+expect("all of it", column(deep, "ms"), [500.0, 1000.0, 2750.0, 1000.0, 5000.0])
+own = column(deep, "self_ms")
+expect("its own", own, [500.0, 1000.0, 1250.0, 1000.0, 1250.0])
+expect("begins", column(deep, "start_ms"), [500.0, 1000.0, 250.0, 3000.0, 0.0])
+expect("depths", column(deep, "depth"), [2, 2, 1, 1, 0])
+expect("the facts stay", sorted(facts), ["module", "op"])
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now the clock. `record` stands around each op, and what it does itself must not count: read the clock right before `call()` and right after. And things fail. If the op raises, the exception goes on, there is no row, and the depth is as before: a profiler must still be right after an error, or Ctrl-C.
+#
+# **Predict.** The sum of all `self_ms` of a pass, and the time that the pass took: which is larger, and what is the difference? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "record", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def record(call, rows):
+    """The hook that records: runs call(), adds its row, returns what call() returned.
+
+    rows: a Rows. Its depth is 1 more while call() runs, and as before when record has ended, also
+        when call() raises; then no row is added.
+    The row is that of add_row, with the facts of op_facts and the time of call() alone, by
+    time.perf_counter. Raises what call() raises, and NotImplementedError as op_facts does.
+    """
+    ### BEGIN SOLUTION
+    first, start = len(rows), time.perf_counter()
+    rows.depth += 1
+    try:
+        result = call()
+    finally:
+        end = time.perf_counter()
+        rows.depth -= 1
+    add_row(rows, first, start, end, op_facts(call, result))
+    return result
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": false, "grade_id": "op_recorder", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class OpRecorder:
+    """`with OpRecorder() as recorder:` records every op inside; then they are in recorder.rows.
+
+    Entered again, it begins anew. What is inside may raise: what was recorded until then is there.
+    """
+
+    active = []
+
+    def __init__(self):
+        self.rows = Rows()
+
+    def __enter__(self):
+        self.rows = rows = Rows()
+        self._hook = dispatch.hook(lambda call: record(call, rows))
+        self._hook.__enter__()
+        OpRecorder.active.append(self)
+        return self
+
+    def __exit__(self, *exception):
+        OpRecorder.active.remove(self)
+        self._hook.__exit__(None, None, None)
+
+
+class region:
+    """`with region("data loading"):` adds a row of op "region" to every recording around it.
+
+    Its module is the name; it is there also when what is inside raises. Outside it does nothing.
+    """
+
+    def __init__(self, name):
+        self.facts = {
+            "op": "region", "module": name, "phase": "region", "input_shapes": [],
+            "output_shape": None, "dtype": None, "matmul_flops": 0, "elementwise_flops": 0,
+            "bytes_read": 0, "bytes_written": 0,
+        }  # fmt: skip
+
+    def __enter__(self):
+        self.begun = [(recorder.rows, len(recorder.rows)) for recorder in OpRecorder.active]
+        for rows, _ in self.begun:
+            rows.depth += 1
+        self.start = time.perf_counter()
+
+    def __exit__(self, *exception):
+        now = time.perf_counter()
+        for rows, first in self.begun:
+            rows.depth -= 1
+            add_row(rows, first, self.start, now, self.facts)
+
+
+def rows_of(function):
+    """The rows of what function() runs."""
+    with OpRecorder() as recorder:
+        function()
+    return recorder.rows
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_record", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[3.0, 1.0, 2.0])
+net = nn.Sequential(nn.Linear(6, 4), nn.ReLU())
+x = example_input(net, (5, 6))
+rows = clock.run(rows_of, lambda: doubles.paced(pace, lambda: net(x).sum().backward()))
+expect("ops", column(rows, "op"), ["linear", "relu", "sum", "sum", "relu", "linear"])
+expect("ms", column(rows, "ms"), [3.0, 1.0, 2.0, 3.0, 1.0, 2.0], abs=1e-6)
+starts = column(rows, "start_ms")
+expect("start_ms", starts, [0.0, 3.0, 4.0, 6.0, 9.0, 10.0], abs=1e-6)
+expect("nothing runs inside", column(rows, "self_ms"), [3.0, 1.0, 2.0] * 2, abs=1e-6)
+expect("nor around", column(rows, "depth"), [0] * 6)
+expect("the facts", column(rows, "matmul_flops"), [240, 0, 0, 0, 0, 240])
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[0.5, 7.25], cold_ms=[90.0])
+tiny = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, bias=False), nn.GELU())
+
+
+def late():
+    clock.advance(2.5)
+    doubles.paced(pace, lambda: tiny(Tensor([[1.0, 2.0, 3.0]])).tanh())
+    clock.advance(100)
+
+
+rows = clock.run(rows_of, late)
+expect("paced by another", column(rows, "ms"), [90.0, 0.5, 7.25, 0.5], abs=1e-6)
+later = column(rows, "start_ms")
+expect("begun later", later, [2.5, 92.5, 93.0, 100.25], abs=1e-6)
+expect(
+    "who",
+    [(row["module"], row["phase"]) for row in rows],
+    [("0", "forward"), ("1", "forward"), ("2", "forward"), ("", "forward")],
+)
+expect(
+    "the keys", " ".join(sorted(rows[1])),
+    "bytes_read bytes_written depth dtype elementwise_flops input_shapes matmul_flops module ms op "
+    "output_shape phase self_ms start_ms",
+)  # fmt: skip
+results = []
+rows_of(lambda: results.append(Tensor([2.0, 3.0]) * 2))
+expect("what call() returned", results[0].tolist(), [4.0, 6.0])
+seen = []
+rows_of(lambda: seen.append(weakref.ref(Tensor([1.0]).exp())))
+expect("nothing is kept alive", seen[0]() is None, True)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_record_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[3.0])
+x = Tensor([[1.0, 2.0]])
+
+
+def epoch():
+    with region("data loading"):
+        clock.advance(4)
+        (x + 1).exp()
+    x.exp()
+
+
+rows = clock.run(rows_of, lambda: doubles.paced(pace, epoch))
+expect("with a region", column(rows, "op"), ["add", "exp", "region", "exp"])
+expect("all of it", column(rows, "ms"), [3.0, 3.0, 10.0, 3.0], abs=1e-6)
+expect("itself", column(rows, "self_ms"), [3.0, 3.0, 4.0, 3.0], abs=1e-6)
+expect("depth", column(rows, "depth"), [1, 1, 0, 0])
+expect_raises("an op that fails", lambda: rows_of(lambda: x @ x), ValueError)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[2.0, 5.0])
+
+
+def attempts():
+    with region("a"):
+        x.exp()
+        with region("b"):
+            x.exp()
+            with contextlib.suppress(ValueError):
+                x @ x
+            clock.advance(0.5)
+            with region("c"):
+                x.exp()
+        x.exp()
+        clock.advance(1.25)
+
+
+rows = clock.run(rows_of, lambda: doubles.paced(pace, attempts))
+names = [row["module"] or row["op"] for row in rows]
+expect("order", names, ["exp", "exp", "exp", "c", "b", "exp", "a"])
+expect("nested", column(rows, "ms"), [2.0, 5.0, 5.0, 5.0, 12.5, 2.0, 17.75], abs=1e-6)
+expect("nested, itself", column(rows, "self_ms"), [2.0, 5.0, 5.0, 0.0, 2.5, 2.0, 1.25], abs=1e-6)
+expect("nested, depth", column(rows, "depth"), [1, 2, 3, 2, 1, 1, 0])
+
+
+def interrupt(call):
+    raise KeyboardInterrupt
+
+
+def two():
+    with contextlib.suppress(KeyboardInterrupt), OpRecorder() as first, dispatch.hook(interrupt):
+        x.exp()
+    with OpRecorder() as outer:
+        x.exp()
+        with OpRecorder() as inner:
+            x.tanh()
+    return [first.rows.depth, *(column(recorder.rows, "op") for recorder in (first, outer, inner))]
+
+
+expect("interrupted, and two at once", two(), [0, [], ["exp", "tanh"], ["tanh"]])
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_record_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+class Around:
+    """A call that makes others while it runs, as nothing in the engine does yet."""
+
+    op, inputs, attributes, module_path, phase = "clone", (Tensor([1.0]),), {}, "", "forward"
+
+    def __init__(self, *inside):
+        self.inside = inside
+
+    def __call__(self):
+        pace()
+        for call in self.inside:
+            record(call, self.rows)
+        return self.inputs[0].clone()
+
+
+def calls_in_calls(*inside):
+    Around.rows = Rows()
+    record(Around(*inside), Around.rows)
+    return [[row["ms"], row["self_ms"], row["depth"]] for row in Around.rows]
+
+
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[1.0, 3.0])
+found = clock.run(calls_in_calls, Around())
+expect("a call in a call", found, [[3.0, 3.0, 1], [4.0, 1.0, 0]], abs=1e-6)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[1.5, 4.0])
+found = clock.run(calls_in_calls, Around(), Around(Around()))
+expect("calls in calls", found[:2], [[4.0, 4.0, 1], [4.0, 4.0, 2]], abs=1e-6)
+expect("around calls", found[2:], [[5.5, 1.5, 1], [11.0, 1.5, 0]], abs=1e-6)
+
+
+class Slow(Around):
+    """Whoever looks what it is has to wait."""
+
+    @property
+    def op(self):
+        clock.advance(40)
+        return "clone"
+
+
+def slow_to_tell():
+    rows = Slow.rows = Rows()
+    record(Slow(), rows)
+    return [*column(rows, "start_ms"), *column(rows, "ms"), *column(rows, "self_ms")]
+
+
+expect("what record does itself", clock.run(slow_to_tell), [0.0, 1.5, 1.5], abs=1e-6)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+gpt2 = models.GPT2(1024, layers=demo_size(3, 1), d_model=demo_size(full=768, small=48))
+tokens = example_input(gpt2, (1, demo_size(full=256, small=8)))
+
+
+def step():
+    with region("forward"):
+        loss = gpt2(tokens).mean()
+    with region("backward"):
+        loss.backward()
+
+
+step()  # the first pass is cold
+rows = rows_of(step)
+print(f"{len(rows)} rows, the longest of an op:")
+print(max((row for row in rows if row["op"] != "region"), key=lambda row: row["ms"]))
+plot_timeline.timeline(rows, title="A GPT-2 as wide as small, with few blocks")
+
+# %% [markdown]
+# Time runs to the right, and below a bar is what ran inside it. What is left white between ops is Python: layers being called, rows being written. The picture shows what no sum does: what comes when, and what is waited for.
+#
+# ## 4 · Where the time goes
+#
+# A profile of a thousand rows is read by grouping them. What took longest? What calculated most? These are two lists, and where they differ it is worth to look.
+#
+# **Predict.** ResNet-18 on one image: 99.9 % of the FLOPs are convolutions. What part of the time? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "row_name", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def row_name(row):
+    """What a row is called: its op, or the name that a region or module has."""
+    return row["module"] if row["op"] in ("region", "module") else row["op"]
+
+
+# %% nbgrader={"grade": false, "grade_id": "top_operations", "locked": false, "schema_version": 3, "solution": true, "task": false}
+MEASURES = ("ms", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
+
+
+def top_operations(rows, n, by="ms"):
+    """The n names of which there is most, as a list of dicts, the largest share first.
+
+    rows: of a recording, at least one. Those of one row_name belong together, whatever else.
+    n: int, at least 1; where there are fewer names, there are fewer dicts.
+    by: one of MEASURES: what shares are of. "ms" means self_ms, so that no time counts twice.
+    Returns dicts with name (str), ms (float: the sum of self_ms, whatever `by` is) and share
+    (float: the part that the name has of the sum over all rows; 0.0 where that sum is 0). Equal
+    shares stay in the order in which the names came first.
+    Raises ValueError for no rows, n below 1, and a `by` that is not in MEASURES.
+    """
+    ### BEGIN SOLUTION
+    if not rows or n < 1 or by not in MEASURES:
+        raise ValueError(f"no top {n} of {len(rows)} rows by {by!r}: measures are {MEASURES}")
+    key = "self_ms" if by == "ms" else by
+    total = sum(row[key] for row in rows)
+    groups = {}
+    for row in rows:
+        name = row_name(row)
+        group = groups.setdefault(name, {"name": name, "ms": 0.0, "share": 0.0})
+        group["ms"] += row["self_ms"]
+        group["share"] += row[key] / total if total else 0.0
+    return sorted(groups.values(), key=lambda group: group["share"], reverse=True)[:n]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": false, "grade_id": "print_top_operations", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def print_top_operations(rows, n=5, by="ms"):
+    """Print the top operations in a line: 45 % matmul, 23 % attention, …"""
+    print(
+        ", ".join(
+            f"{100 * top['share']:.0f} % {top['name']}" for top in top_operations(rows, n, by)
+        )
+    )
+
+
+def made_up(*rows):
+    """Rows for trying things out, from (op, ms, self_ms, matmul_flops, bytes_read)."""
+    keys = ("op", "ms", "self_ms", "matmul_flops", "bytes_read")
+    blank = {"module": "m", "elementwise_flops": 0, "bytes_written": 0, "depth": 0, "start_ms": 0.0}
+    return [blank | dict(zip(keys, row, strict=True)) for row in rows]
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_top_operations", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+rows = made_up(
+    ("linear", 4.0, 4.0, 600, 70), ("gelu", 3.0, 3.0, 0, 30), ("linear", 1.0, 1.0, 300, 0),
+    ("matmul", 1.5, 1.5, 100, 100), ("region", 10.0, 0.5, 0, 0),
+)  # fmt: skip
+expect(
+    "by time", top_operations(rows, 2), [{"name": "linear", "ms": 5.0, "share": 0.5},
+    {"name": "gelu", "ms": 3.0, "share": 0.3}],
+    mistakes={"what ran inside the region counts twice": [{"name": "m", "ms": 10.0,
+    "share": 10 / 19.5}, {"name": "linear", "ms": 5.0, "share": 5 / 19.5}]},
+)  # fmt: skip
+work = top_operations(rows, 4, by="matmul_flops")
+expect("by work", column(work, "name"), ["linear", "matmul", "gelu", "m"])
+expect("shares of work", column(work, "share"), [0.9, 0.1, 0.0, 0.0], abs=1e-12)
+expect("their time", column(work, "ms"), [5.0, 1.5, 3.0, 0.5])
+expect_raises("none", lambda: top_operations(rows, 0), ValueError)
+### BEGIN HIDDEN TESTS
+some = made_up(
+    ("region", 9.0, 6.0, 0, 0), ("tanh", 1.0, 1.0, 0, 8), ("relu", 2.0, 2.0, 0, 8), ("tanh", 1.0, 1.0, 0, 0),
+    ("conv2d", 0.5, 0.5, 70, 0),
+)  # fmt: skip
+some[0]["module"] = "data loading"
+expect("more than there are", len(top_operations(some, 99)), 4)
+expect(
+    "a region's own name",
+    top_operations(some, 1),
+    [{"name": "data loading", "ms": 6.0, "share": 6 / 10.5}],
+)
+expect("equal shares", column(top_operations(some, 3), "name"), ["data loading", "tanh", "relu"])
+read = top_operations(some, 2, "bytes_read")
+expect("of all, not of the top", column(top_operations(some, 1, "bytes_read"), "share"), [0.5])
+expect("equal bytes", column(read, "name"), ["tanh", "relu"])
+expect("nothing written", column(top_operations(some, 9, "bytes_written"), "share"), [0.0] * 4)
+expect("rows stay as they are", column(some, "self_ms"), [6.0, 1.0, 2.0, 1.0, 0.5])
+framed = made_up(("module", 4.0, 4.0, 1, 1))
+expect("a module's", top_operations(framed, 1), [{"name": "m", "ms": 4.0, "share": 1.0}])
+expect_raises("no rows", lambda: top_operations([], 3), ValueError)
+expect_raises("an unknown measure", lambda: top_operations(some, 3, "calls"), ValueError)
+expect_raises("a negative number", lambda: top_operations(some, -2), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_top", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+shape, text = demo_size(full=((1, 3, 224, 224), (1, 128)), small=((1, 3, 64, 64), (1, 8)))
+resnet, gpt2 = models.resnet18().eval(), models.GPT2(layers=demo_size(full=12, small=1))
+image, tokens = example_input(resnet, shape), example_input(gpt2, text)
+families = {"conv2d": "convolutions", "linear": "linear layers", "matmul": "matmul"}
+families |= {"batch_norm": "norms", "layer_norm": "norms", "relu": "activations"}
+families |= {"gelu": "activations", "softmax": "activations"}
+passes = {
+    "ResNet-18, forward": no_grad()(lambda: resnet(image)),
+    "GPT-2 small, forward and backward": lambda: gpt2(tokens).mean().backward(),
+}
+shown = {}
+for name, run in passes.items():
+    run()
+    rows = rows_of(run)
+    print(f"{name}, {len(rows)} ops in {sum(column(rows, 'self_ms')):.1f} ms:", end=" ")
+    print_top_operations(rows)
+    for key, of in (("self_ms", "ms"), ("matmul_flops", "FLOPs"), ("bytes_read", "bytes read")):
+        parts = dict.fromkeys([*families.values(), "others"], 0)
+        for row in rows:
+            parts[families.get(row["op"], "others")] += row[key]
+        shown[f"{name.split(',')[0]}: {of}"] = parts
+plot.shares(shown, unit="that the pass took", title="One pass each, seen three ways")
+
+# %% [markdown]
+# Where an op has a larger part of the time than of the FLOPs, it waits for memory or for Python. Which of the two, lesson 06 finds out.
+#
+# ## 5 · A timeline to walk through
+#
+# There are good viewers for profiles: Perfetto (ui.perfetto.dev), speedscope, `chrome://tracing`. They read the *trace event format*: a JSON object whose `traceEvents` is a list of events. A *complete event* (`ph` is `"X"`) has a begin `ts` and a duration `dur`, both in **microseconds**, a process and a thread (`pid`, `tid`), a name, categories, and `args` with whatever else there is to see when one clicks on it. Events of one thread nest by their times alone.
+#
+# **Predict.** Two events of a thread begin at the same microsecond, one 5 µs long and one 50 µs. Which must stand first in the list, so that a viewer which reads them one by one knows that it is the outer one? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "chrome_trace", "locked": false, "schema_version": 3, "solution": true, "task": false}
+ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
+
+
+def chrome_trace(rows):
+    """A recording in the trace event format: {"traceEvents": [...]}, with an event for each row.
+
+    An event is a dict: name (row_name), cat (phase), ph ("X"), ts and dur (start_ms and ms, as
+    floats in µs), pid and tid (both 1), and args: a dict of the row's values for the keys in ARGS.
+    Events are in the order of their ts; of those that begin together the one of less depth is first.
+    Raises ValueError where there are no rows.
+    """
+    ### BEGIN SOLUTION
+    if not rows:
+        raise ValueError("there are no rows, so there is no trace")
+    ordered = sorted(rows, key=lambda row: (row["start_ms"], row["depth"]))
+    events = [
+        {
+            "name": row_name(row), "cat": row["phase"], "ph": "X",
+            "ts": row["start_ms"] * 1000, "dur": row["ms"] * 1000, "pid": 1, "tid": 1,
+            "args": {key: row[key] for key in ARGS},
+        }
+        for row in ordered
+    ]  # fmt: skip
+    return {"traceEvents": events}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_chrome_trace", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[0.25, 1.5])
+layer, x = nn.Linear(4, 2), Tensor(np.ones((3, 4)))
+
+
+def step():
+    with region("loading"):
+        clock.advance(2)
+    with region("a pass"):
+        layer(x).exp()
+
+
+events = chrome_trace(clock.run(rows_of, lambda: doubles.paced(pace, step)))["traceEvents"]
+expect("an event a row", column(events, "name"), ["loading", "a pass", "linear", "exp"])
+expect("begins, in µs", column(events, "ts"), [0, 2000, 2000, 2250], abs=1e-3)
+lasts = column(events, "dur")
+expect(
+    "durations", lasts, [2000, 1750, 250, 1500], abs=1e-3, mistakes={"in ms": [2, 1.75, 0.25, 1.5]}
+)
+facts = {"module": "a.b", "matmul_flops": 0, "elementwise_flops": 6, "bytes_read": 24}
+facts |= {"bytes_written": 12}
+single = facts | {"op": "exp", "phase": "forward", "start_ms": 2.25, "ms": 1.5, "depth": 0}
+event = chrome_trace([single])["traceEvents"][0]
+expect("arguments of one", sorted(event.pop("args").items()) == sorted(facts.items()), True)
+expect(
+    "one event", event,
+    {"name": "exp", "cat": "forward", "ph": "X", "ts": 2250.0, "dur": 1500.0, "pid": 1, "tid": 1},
+)  # fmt: skip
+expect_raises("no rows", lambda: chrome_trace([]), ValueError)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[0.125, 40.0, 3.0])
+
+
+def nested():
+    with region("epoch"):
+        with region("step"):
+            layer(x).sum().backward()
+        with region("step"):
+            layer(x)
+
+
+rows = clock.run(rows_of, lambda: doubles.paced(pace, nested))
+events = chrome_trace(rows)["traceEvents"]
+names = " ".join(column(events, "name"))
+expect("outer ones first", names, "epoch step linear sum sum linear step linear")
+expect("begins", column(events, "ts"), [0, 0, 0, 125, 40_125, 43_125, 43_250, 43_250], abs=1e-3)
+expect("one thread", column(events, "pid") + column(events, "tid"), [1] * 16)
+longest = column(events, "dur")[:5]
+expect("lengths", longest, [83_250, 43_250, 125, 40_000, 3_000], abs=1e-3)
+kinds = " ".join(kind[:3] for kind in column(events, "cat"))
+expect("categories", kinds, "reg reg for for bac bac reg for")
+framed = chrome_trace([single | {"op": "module"}])["traceEvents"]
+expect("a module", column(framed, "name"), ["a.b"])
+flops = column(column(events, "args"), "matmul_flops")
+expect("arguments", flops, [0, 0, 48, 0, 0, 48, 0, 48])
+expect("all of it is JSON", len(json.loads(json.dumps(chrome_trace(rows)))["traceEvents"]), 8)
+expect("rows as they were", column(rows, "op")[:3], ["linear", "sum", "sum"])
+### END HIDDEN TESTS
+
+# %% [markdown]
+# To see it, save a trace and open the file in one of the viewers; what you open there stays on your computer:
+#
+#     Path("trace.json").write_text(json.dumps(chrome_trace(plot_timeline.with_modules(rows))))
+
+# %% nbgrader={"grade": false, "grade_id": "demo_trace", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+lenet = models.LeNet5()
+rows = rows_of(lambda: lenet(example_input(lenet, (8, 1, 32, 32))).mean().backward())
+trace = chrome_trace(plot_timeline.with_modules(rows))
+text = json.dumps(trace)
+print(f"{len(rows)} rows, {len(trace['traceEvents'])} events, {len(text) / 1024:.1f} KB of JSON:")
+print(text[:260], "…")
+plot_timeline.timeline(rows, title="LeNet-5, 8 images, forward and backward")
+
+# %% [markdown]
+# ## 6 · A pass in a line
+#
+# How much, how long, and what limits it? A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second. A pass cannot take less than its FLOPs divided by the one, nor less than its bytes divided by the other. Whichever takes longer is its *bottleneck*: only less of that can make the pass faster. Here machines are described by a document, `machines.json`, with what their makers say; in lesson 06 you measure your own.
+#
+# **Predict.** A T4 has 8.1 · 10¹² FLOP/s and 320 · 10⁹ bytes/s. A linear layer from 4,096 to 4,096, in float32: what limits it for 1 row, and what for 1,024 rows? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "find_bottleneck", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def find_bottleneck(flops, bytes_moved, hardware):
+    """What limits work of so many FLOPs and bytes: "compute" or "memory".
+
+    flops, bytes_moved: ints, at least 0, not both 0. hardware: a Hardware, with peak_flops in
+        FLOP/s and bandwidth in bytes/s; or None.
+    Returns "compute" where calculating at the peak takes at least as long as moving at full
+    bandwidth, "memory" where it does not, and None where hardware is None.
+    Raises ValueError for a negative number, and where there is neither.
+    """
+    ### BEGIN SOLUTION
+    if min(flops, bytes_moved) < 0 or flops == bytes_moved == 0:
+        raise ValueError(f"{flops} FLOPs and {bytes_moved} bytes are no work")
+    if hardware is None:
+        return None
+    slower = flops / hardware.peak_flops >= bytes_moved / hardware.bandwidth
+    return "compute" if slower else "memory"
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_find_bottleneck", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+machine = Hardware(peak_flops=8e12, bandwidth=2e11, name="an example")
+expect("40 FLOPs a byte: both at once", find_bottleneck(4000, 100, machine), "compute")
+expect("39.9 FLOPs a byte", find_bottleneck(3990, 100, machine), "memory")
+expect("nothing to calculate", find_bottleneck(0, 1, machine), "memory")
+expect("no machine", find_bottleneck(3990, 100, None), None)
+expect_raises("no work", lambda: find_bottleneck(0, 0, machine), ValueError)
+### BEGIN HIDDEN TESTS
+slow = Hardware(3e9, 6e9)
+expect(
+    "a slow processor",
+    [find_bottleneck(n, 20, slow) for n in (9, 10, 11)],
+    ["memory", "compute", "compute"],
+)
+expect("nothing to move", find_bottleneck(7, 0, slow), "compute")
+expect("huge", find_bottleneck(10**20, 10**17, machine), "compute")
+expect_raises("negative FLOPs", lambda: find_bottleneck(-1, 5, slow), ValueError)
+expect_raises("negative bytes", lambda: find_bottleneck(5, -1, machine), ValueError)
+expect_raises("no work, no machine", lambda: find_bottleneck(0, 0, None), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now all parts at once, from three lessons and this one. Take care with the batch: time and memory are of the pass that was run, and so the FLOPs must be, too. Samples of 1 divided by the time of 32 is a mistake that many published FLOP/s contain.
+#
+# **Predict.** A linear layer and a ReLU after it. Which of your functions run the model, and how often is it called altogether? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "still", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Still(nn.Module):
+    """A bare Tensor as a model: it gives itself back, whatever comes in."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def forward(self, x):
+        return self.tensor
+
+
+# %% nbgrader={"grade": false, "grade_id": "profile_forward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
+    """What one forward pass, model(x), costs.
+
+    model: a Module; or a bare Tensor, which counts as in lessons 01 and 02, and is run as
+        Still(tensor). x: its input, a Tensor, batch first. hardware: a Hardware, or None.
+    Returns a dict:
+        parameters: int. flops: int, as count_flops has it, for the whole of x.
+        latency_ms: float, measure_latency with this warmup and these iterations.
+        peak_memory_mb: float, as measure_memory has it.
+        gflops_per_second: float, 10⁹ FLOPs a second: these FLOPs in that time.
+        bottleneck: find_bottleneck of these FLOPs and all bytes read and written by the pass's ops
+            (record them); None also where it has no ops.
+    The model runs in the mode that it is in. Raises what its parts raise.
+    """
+    ### BEGIN SOLUTION
+    flops = count_flops(model, x, per_sample=False)
+    runs = Still(model) if isinstance(model, Tensor) else model
+    latency = measure_latency(runs, x, warmup, iterations)
+    rows = rows_of(lambda: runs(x))
+    moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
+    return {
+        "parameters": count_parameters(model),
+        "flops": flops,
+        "latency_ms": latency,
+        "peak_memory_mb": measure_memory(runs, x)["peak_memory_mb"],
+        "gflops_per_second": flops / (latency * 1e6),
+        "bottleneck": find_bottleneck(flops, moved, hardware) if moved else None,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+layer = nn.Linear(256, 128)
+x, machine = example_input(layer, (32, 256)), Hardware(2e11, 2e10)
+found = profile_forward_pass(layer, x, machine, iterations=2)
+keys = " ".join(sorted(found))
+expect("keys", keys, "bottleneck flops gflops_per_second latency_ms parameters peak_memory_mb")
+expect("parameters", found["parameters"], 32_896)
+expect("FLOPs", found["flops"], 2_097_152, mistakes={"of one sample": 65_536})
+expect("11.6 FLOPs a byte, where 10 are needed", found["bottleneck"], "compute")
+memory = doubles.Allocating(parameters_mb=4, graph_mb=3, output_mb=2, scratch_mb=7)
+wide = Tensor(np.zeros((512, 1024)))
+found = profile_forward_pass(memory, wide, None, warmup=0, iterations=1)
+expect("the peak", found["peak_memory_mb"], 16.0, rel=0.01)
+expect("no machine", profile_forward_pass(layer, x, None, 0, 1)["bottleneck"], None)
+### BEGIN HIDDEN TESTS
+ridges = [Hardware(ridge * 1e9, 1e9) for ridge in (11.5, 11.7)]
+limits = [profile_forward_pass(layer, x, ridge, 0, 1)["bottleneck"] for ridge in ridges]
+expect("read and written, of the batch", limits, ["compute", "memory"])
+two = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+rows_of_8 = Tensor(np.ones((4, 8)))
+# 1,024 FLOPs; bytes: (128 + 288) + 128, 128 + 128, (128 + 288) + 128
+ridges = [Hardware(ridge, 1.0) for ridge in (0.75, 0.77)]
+limits = [profile_forward_pass(two, rows_of_8, ridge, 0, 1)["bottleneck"] for ridge in ridges]
+expect("all its ops", limits, ["compute", "memory"])
+still = profile_forward_pass(Tensor(np.ones((4, 8))), rows_of_8, machine, 0, 1)
+expect("a bare Tensor", [still["parameters"], still["flops"], still["bottleneck"]], [0, 32, None])
+greedy = doubles.Allocating(parameters_mb=1, graph_mb=11, output_mb=6, scratch_mb=0)
+found = profile_forward_pass(greedy, wide, None, 0, 1)
+expect("another peak", found["peak_memory_mb"], 18.0, rel=0.01)
+dropped = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5))
+profile_forward_pass(dropped, rows_of_8, machine, 0, 1)
+expect("its mode, and no gradients", [dropped.training, dropped[0].weight.grad], [True, None])
+
+
+words = profile_forward_pass(nn.Embedding(9, 4), Tensor([[1, 8], [2, 2]]), machine, 0, 1)
+expect("tokens", [words["parameters"], words["flops"], words["bottleneck"]], [36, 0, "memory"])
+
+
+class Warped(nn.Module):
+    def forward(self, x):
+        return doubles.unknown_op("warp")(x)
+
+
+refused = doubles.refuses("warp", profile_forward_pass, Warped(), rows_of_8, machine)
+expect("an op without a rule", refused, True)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+
+
+class Timed(nn.Module):
+    """A layer that takes as long as `pace` says."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def forward(self, x):
+        pace(x)
+        return self.inner(x)
+
+
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[4.0, 4.0, 4.0, 5.0, 90.0])
+timed, x = Timed(nn.Linear(256, 128)), Tensor(np.ones((32, 256)))
+found = clock.run(profile_forward_pass, timed, x, None, iterations=5)
+expect("the median", found["latency_ms"], 4.0, rel=1e-6, mistakes={"the mean": 21.4})
+expect(
+    "10⁹ FLOPs a second", found["gflops_per_second"], 0.524288, rel=1e-6,
+    mistakes={"FLOPs of one sample by the time of 32": 0.016384, "10⁶": 524.288},
+)  # fmt: skip
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[2.5, 2.5, 30.0], cold_ms=[1000.0])
+narrow, x = Timed(nn.Linear(8, 64)), Tensor(np.ones((5, 8)))
+found = clock.run(profile_forward_pass, narrow, x, None, 4, 6)
+expect("another median", found["latency_ms"], 2.5, rel=1e-6)
+expect("its rate", found["gflops_per_second"], 0.002048, rel=1e-6)
+expect_between("calls: 10 timed, memory, record, count", pace.calls, 12, 13)
+slower = doubles.Clock()
+paces = doubles.Model(slower, ms=[7.0])
+pace = paces
+found = slower.run(profile_forward_pass, Timed(nn.ReLU()), x, Hardware(1e9, 1e9))
+rates = [found["flops"], found["gflops_per_second"], found["bottleneck"]]
+expect("no FLOPs", rates, [0, 0.0, "memory"])
+expect_between("by default: 3 and 10", paces.calls, 15, 16)
+never = {"iterations": 0}
+expect_raises("never", lambda: profile_forward_pass(narrow, x, None, **never), ValueError)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "profile_layer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def profile_layer(layer, input_shape, hardware=None):
+    """What a forward pass through one layer costs; a dict as from profile_forward_pass.
+
+    layer: a Module. input_shape: batch first, all of it is run; example_input makes the input.
+    Raises ValueError for what is no shape.
+    """
+    ### BEGIN SOLUTION
+    return profile_forward_pass(layer, example_input(layer, input_shape), hardware)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_layer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+found = profile_layer(nn.Linear(64, 32), (16, 10, 64))
+expect("a batch of 16 texts", [found["parameters"], found["flops"]], [2_080, 655_360])
+expect("no machine", found["bottleneck"], None)
+expect_raises("no shape", lambda: profile_layer(nn.Linear(4, 4), (0, 4)), ValueError)
+### BEGIN HIDDEN TESTS
+words = nn.Embedding(100, 8)
+words.input_dtype, words.vocab_size = "int64", 100
+found = profile_layer(words, (2, 5), Hardware(1e12, 1e9))
+expect("a look-up", [found["parameters"], found["flops"], found["bottleneck"]], [800, 0, "memory"])
+found = profile_layer(
+    nn.Conv2d(4, 8, 3, padding=1, bias=False), (2, 4, 6, 6), hardware=Hardware(1e9, 1e12)
+)
+expect(
+    "a convolution",
+    [found["parameters"], found["flops"], found["bottleneck"]],
+    [288, 41_472, "compute"],
+)
+expect_between("it was run", found["latency_ms"], 1e-6, 1e5)
+expect_raises("a fraction", lambda: profile_layer(nn.Linear(4, 4), (1.5, 4)), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_batches", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+layer = nn.Linear(4096, 4096)
+print("FLOPs a byte, and what limits Linear(4096, 4096) in float32")
+rows_in = demo_size(full=[1, 8, 64, 1024], small=[1, 8])
+names = list(json.loads(Path("machines.json").read_text("utf-8")))
+print(f"{'rows':<34}" + "".join(f"{rows:>10}" for rows in rows_in))
+passes = [
+    each_op(op_facts, lambda rows=rows: layer(Tensor.meta((rows, 4096))))[0] for rows in rows_in
+]
+work = [(one["matmul_flops"], one["bytes_read"] + one["bytes_written"]) for one in passes]
+print(f"{'FLOPs a byte':<34}" + "".join(f"{flops / moved:>10.1f}" for flops, moved in work))
+for name in names:
+    machine = read_hardware("machines.json", name)
+    print(f"{name:<34}" + "".join(f"{find_bottleneck(*one, machine):>10}" for one in work))
+
+# %% [markdown]
+# The weights are read once, however many rows there are: that is why requests are batched.
+#
+# ## 7 · And back
+#
+# Training keeps what a forward pass leaves, adds a gradient for each trained parameter, and whatever the optimizer remembers. In lesson 04 you calculated this from parameters. Now do not believe it: run the backward pass, and look at the gradients that came out. A parameter that is frozen gets none, and neither does one that the model has but did not use.
+#
+# **Predict.** A model of 100 MB of parameters, of which 60 MB are frozen. How much memory do its gradients take, and how much Adam's state? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "profile_backward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
+    """What a forward and a backward pass cost, from the sum of all elements of all outputs.
+
+    model: a Module. x, hardware, warmup, iterations: as for profile_forward_pass.
+    The gradients are computed, of the parameters that require one; the model's own .grad stay.
+    Returns a dict:
+        forward_memory_mb: float, the peak_memory_mb of measure_memory.
+        gradient_memory_mb: float, of all gradients that the backward pass gave to parameters.
+        total_memory_mb: float, the sum of these two.
+        optimizer_memory_estimates: a dict, for "sgd", "momentum", "adam", "adamw" the float that
+            optimizer_memory_mb has.
+        flops: int, of the products of both passes. latency_ms: float, of both.
+        gflops_per_second, bottleneck: of these, as in profile_forward_pass.
+    """
+    ### BEGIN SOLUTION
+    trained = list({id(p): p for p in model.parameters() if p.requires_grad}.values())
+
+    def step(x):
+        sums = [t.sum() for t in tensors_in(model(x)) if t.requires_grad]
+        return autograd.grad(sum(sums), trained) if sums else ()
+
+    gradients = []
+    rows = rows_of(lambda: gradients.extend(step(x)))
+    flops = sum(row["matmul_flops"] for row in rows)
+    moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
+    latency = measure_latency(step, x, warmup, iterations)
+    forward_mb = measure_memory(model, x)["peak_memory_mb"]
+    gradient_mb = sum(g.nbytes for g in gradients if g is not None) / MB
+    optimizers = ("sgd", "momentum", "adam", "adamw")
+    return {
+        "forward_memory_mb": forward_mb,
+        "gradient_memory_mb": gradient_mb,
+        "total_memory_mb": forward_mb + gradient_mb,
+        "optimizer_memory_estimates": {o: optimizer_memory_mb(model, o) for o in optimizers},
+        "flops": flops,
+        "latency_ms": latency,
+        "gflops_per_second": flops / (latency * 1e6),
+        "bottleneck": find_bottleneck(flops, moved, hardware) if moved else None,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+layer, x = nn.Linear(512, 1024, bias=False), Tensor(np.ones((16, 512)))
+found = profile_backward_pass(layer, x, Hardware(2e11, 2e10))
+expect("gradients", found["gradient_memory_mb"], 2.0)
+estimates = found["optimizer_memory_estimates"]
+expect("optimizers", estimates, {"sgd": 0.0, "momentum": 2.0, "adam": 4.0, "adamw": 4.0})
+expect("FLOPs", found["flops"], 33_554_432, mistakes={"the forward pass alone": 16_777_216})
+expect("the sum", found["total_memory_mb"] - found["forward_memory_mb"], 2.0, abs=1e-9)
+expect("its own .grad", layer.weight.grad is None, True)
+### BEGIN HIDDEN TESTS
+expect(
+    "the keys", " ".join(sorted(found)),
+    "bottleneck flops forward_memory_mb gflops_per_second gradient_memory_mb latency_ms "
+    "optimizer_memory_estimates total_memory_mb",
+)  # fmt: skip
+
+
+class Partly(nn.Module):
+    """Some of its parameters are frozen, some unused, one is used under two names."""
+
+    def __init__(self):
+        self.frozen, self.used = nn.Linear(256, 256, bias=False), nn.Linear(256, 256, bias=False)
+        self.spare, self.head = nn.Linear(256, 512), nn.Linear(256, 128, bias=False).double()
+        self.again, self.side = self.used, nn.Linear(256, 64, bias=False)
+        self.frozen.weight.requires_grad = False
+
+    def forward(self, x):
+        x = self.again(self.used(self.frozen(x)))
+        return {"logits": self.head(x.double()), "hidden": [x.detach(), self.side(x)], "length": 4}
+
+
+partly, x = Partly(), Tensor(np.ones((4, 256)))
+partly.used.weight.grad = Tensor(np.ones((256, 256)))
+found = profile_backward_pass(partly, x, None, 0, 1)
+expect(
+    "used ones, at their dtype", found["gradient_memory_mb"], 0.5625,
+    mistakes={"unused ones count": 1.064453125, "frozen ones count": 0.8125},
+)  # fmt: skip
+expect("what could be trained", found["optimizer_memory_estimates"]["momentum"], 1.064453125)
+expect("both passes, of the batch", found["flops"], 4_325_376)
+own = [partly.used.weight.grad.sum().item(), partly.head.weight.grad]
+expect("gradients stay as they were", own, [65_536.0, None])
+expect("no machine", found["bottleneck"], None)
+frozen = nn.Linear(8, 8)
+frozen.weight.requires_grad = frozen.bias.requires_grad = False
+found = profile_backward_pass(frozen, Tensor(np.ones((2, 8))), Hardware(1e15, 1.0), 0, 1)
+nothing = [found["gradient_memory_mb"], found["flops"], found["bottleneck"]]
+expect("all frozen", nothing, [0.0, 256, "memory"])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+pace = doubles.Model(clock, ms=[3.0])
+
+
+class Slow(nn.Module):
+    """Each of its ops, also of the backward pass, takes as long as `pace` says."""
+
+    def __init__(self):
+        self.inner = nn.Linear(512, 1024, bias=False)
+
+    def forward(self, x):
+        return Wait.apply(self.inner(x))
+
+
+class Wait(Function):
+    @staticmethod
+    def forward(ctx, x):
+        pace(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        pace(grad)
+        return grad
+
+
+x = Tensor(np.ones((16, 512)))
+found = clock.run(profile_backward_pass, Slow(), x, None, iterations=3)
+expect("forward and backward", found["latency_ms"], 6.0, rel=1e-6, mistakes={"forward alone": 3.0})
+expect("its rate", found["gflops_per_second"], 33_554_432 / 6e6, rel=1e-6)
+### BEGIN HIDDEN TESTS
+pair = nn.Sequential(nn.Linear(512, 1024, bias=False), nn.ReLU())
+found = profile_backward_pass(pair, Tensor(np.ones((256, 512))), None, 0, 1)
+parts = [found["forward_memory_mb"], found["gradient_memory_mb"], found["total_memory_mb"]]
+expect("all its memory", parts, [4.0, 2.0, 6.0], rel=0.01)
+layer, rows_of_8 = nn.Linear(8, 4), Tensor(np.ones((4, 8)))
+ridges = [Hardware(ridge, 1.0) for ridge in (0.73, 0.76)]
+limits = [profile_backward_pass(layer, rows_of_8, ridge, 0, 1)["bottleneck"] for ridge in ridges]
+expect("bytes of both passes", limits, ["compute", "memory"])
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 8 · The other kind of profiler
+#
+# Your recorder knows tensors and nothing else. If a program spends its time in reading files, in a loop over Python lists, in a function that somebody forgot to take out, it shows white. For Python itself there is `cProfile`: it is told of each call and each return, of every function, and its result has four numbers for each: how often it was called, `tottime`, the seconds in the function itself, and `cumtime`, those with all that it called. You know the two: `self_ms` and `ms`.
+#
+# `pstats.Stats(profile).stats` is a dict, from (file, line, name) to (calls that were not recursive, all calls, tottime, cumtime, callers). A function that is not written in Python has the file "~".
+#
+# **Predict.** In the list by `cumtime`, which function is always at the top, and what does that teach? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "hot_functions", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def hot_functions(stats, n, by="tottime"):
+    """The n functions of which there is most in a cProfile run, as a list of dicts, largest first.
+
+    stats: a pstats.Stats. n: int, at least 1. by: "calls", "tottime" or "cumtime"; equal ones stay
+        in the order in which stats has them.
+    Returns dicts with function: "file.py:12(name)", the file without its folders, and the name
+    alone for a file "~"; calls: int, recursive ones included; tottime, cumtime: floats, in s.
+    Raises ValueError for n below 1, another `by`, and stats without functions.
+    """
+    ### BEGIN SOLUTION
+    if n < 1 or by not in ("calls", "tottime", "cumtime") or not stats.stats:
+        raise ValueError(f"no top {n} by {by!r} of {len(stats.stats)} functions")
+    rows = []
+    for (file, line, name), (_, calls, tottime, cumtime, _) in stats.stats.items():
+        place = name if file == "~" else f"{os.path.basename(file)}:{line}({name})"
+        rows.append({"function": place, "calls": calls, "tottime": tottime, "cumtime": cumtime})
+    return sorted(rows, key=lambda row: row[by], reverse=True)[:n]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_hot_functions", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+stats = pstats.Stats()
+stats.stats = {
+    ("/home/ada/train.py", 12, "step"): (5, 5, 0.25, 4.0, {}),
+    ("~", 0, "<built-in method numpy.matmul>"): (40, 40, 3.0, 3.0, {}),
+    ("/usr/lib/json/decoder.py", 332, "decode"): (7, 90, 0.5, 0.75, {}),
+}
+expect(
+    "by tottime", hot_functions(stats, 2), [{"function": "<built-in method numpy.matmul>",
+    "calls": 40, "tottime": 3.0, "cumtime": 3.0}, {"function": "decoder.py:332(decode)",
+    "calls": 90, "tottime": 0.5, "cumtime": 0.75}],
+)  # fmt: skip
+tops = hot_functions(stats, 5, "cumtime")
+expect("by cumtime", column(tops, "cumtime"), [4.0, 3.0, 0.75])
+often = hot_functions(stats, 1, by="calls")[0]["calls"]
+expect("by calls", often, 90, mistakes={"recursive calls are left out": 40})
+expect_raises("none", lambda: hot_functions(stats, 0), ValueError)
+### BEGIN HIDDEN TESTS
+others = pstats.Stats()
+others.stats = {
+    ("/a/util.py", 3, "read"): (1, 1, 0.1254, 0.1254, {}),
+    ("/b/util.py", 3, "read"): (2, 2, 0.0001, 9.5, {}),
+    ("/b/util.py", 80, "read"): (3, 6, 0.1254, 0.2, {("~", 0, "len"): (3, 6, 0.1, 0.2)}),
+    ("<string>", 1, "<module>"): (1, 1, 0.0, 0.0, {}),
+}
+names = column(hot_functions(others, 3), "function")
+expect("equal ones", names, ["util.py:3(read)", "util.py:80(read)", "util.py:3(read)"])
+expect("not rounded", column(hot_functions(others, 3), "tottime"), [0.1254, 0.1254, 0.0001])
+expect("all calls", column(hot_functions(others, 9, "calls"), "calls"), [6, 2, 1, 1])
+expect("no folder", hot_functions(others, 4)[-1]["function"], "<string>:1(<module>)")
+expect("with what they called", hot_functions(others, 1, "cumtime")[0]["cumtime"], 9.5)
+expect_raises("no functions", lambda: hot_functions(pstats.Stats(), 3), ValueError)
+expect_raises("by another", lambda: hot_functions(others, 3, "time"), ValueError)
+expect_raises("less than none", lambda: hot_functions(others, -1), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+size = demo_size(full=(768, 64), small=(48, 16))
+gpt2 = models.GPT2(layers=2, d_model=size[0])
+tokens = example_input(gpt2, (1, size[1]))
+
+
+def answer():
+    """What a service does for one request."""
+    with no_grad():
+        logits = gpt2(tokens)
+    lists = logits.tolist()[0]  # somebody's first version
+    return [max(range(len(row)), key=row.__getitem__) for row in lists]
+
+
+answer()
+profile_of_it = cProfile.Profile()
+profile_of_it.runcall(answer)
+stats = pstats.Stats(profile_of_it)
+for by in ("tottime", "cumtime"):
+    print(f"by {by:<52}calls   tottime   cumtime")
+    for row in hot_functions(stats, 6, by):
+        times = f"{row['tottime']:>9.3f}s{row['cumtime']:>9.3f}s"
+        print(f"  {row['function'][:48]:<50}{row['calls']:>8,}{times}")
+rows = rows_of(answer)
+seen, whole = sum(row["self_ms"] for row in rows) / 1000, stats.total_tt
+print(f"your recorder saw {seen:.3f} s, in {len(rows)} ops; cProfile {whole:.3f} s")
+
+# %% [markdown]
+# Your recorder sees no more than the first part: the rest is not made of tensors. `cProfile` sees it all, and in Python's terms: a matrix product is a method of numpy, whatever layer called it. Of what happens *within* a function it says nothing. That is what `line_profiler` is for, which is told of every line. It is not installed here; this is its table for GPT-2's attention.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+print(Path("line_profiler.txt").read_text("utf-8"))
+
+# %% [markdown]
+# Three views of one thing. The line with `@` and `*` is one line, two calls for `cProfile`, and three ops for your recorder (which one is the third?). To try it on your own code: `pip install line_profiler`, `%load_ext line_profiler`, `%lprun -f function call()`.
+#
+# ## 9 · What watching costs
+#
+# Whoever looks disturbs. Your recorder does something in each op, `cProfile` at every call and return, `line_profiler` at each line: a program of many small steps gets slower by a factor, and its profile shows what is called often as more than it is. To know the factor, run the program with and without, *in pairs*: once each, by turns. If the machine gets warmer, or another program starts, it happens to both.
+#
+# **Predict.** A pass of 60 ops takes 50 ms, another one of 60 ops takes 0.5 ms. The recorder takes 10 µs an op. What are the two ratios? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "profiling_overhead", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def profiling_overhead(fn, profiled, rounds=11):
+    """How many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
+
+    fn, profiled: functions without arguments, of which the second does the same under a profiler.
+    rounds: int, at least 1. In each round fn is called once and then profiled once, both timed; a
+        round before these, not counted, warms up.
+    Returns a float, the median time of profiled divided by the median time of fn.
+    Raises ValueError for rounds below 1.
+    """
+    ### BEGIN SOLUTION
+    if rounds < 1:
+        raise ValueError(f"nothing can be compared in {rounds} rounds")
+    pairs = []
+    for _ in range(rounds + 1):
+        pair = []
+        for function in (fn, profiled):
+            with Timer() as timer:
+                function()
+            pair.append(timer.elapsed_ms)
+        pairs.append(pair)
+    bare, watched = zip(*pairs[1:], strict=True)
+    return statistics.median(watched) / statistics.median(bare)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_profiling_overhead", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+clock = doubles.Clock()
+plain = doubles.Model(clock, ms=[4.0, 4.0, 4.0, 4.0, 70.0], cold_ms=[500.0])
+watched = doubles.Model(clock, ms=[5.0, 5.0, 90.0, 5.0, 5.0], cold_ms=[30.0])
+expect(
+    "medians of 4 and 5 ms", clock.run(profiling_overhead, plain, watched), 1.25, rel=1e-6,
+    mistakes={"the overhead alone": 0.25, "the wrong way round": 0.8, "means": 22 / 17.2},
+)  # fmt: skip
+expect("rounds, and one before", [plain.calls, watched.calls], [12, 12])
+expect_raises("no rounds", lambda: profiling_overhead(plain, watched, 0), ValueError)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+# A machine that gets slower and slower, in the order of the calls: 100, 101, 102, … ms
+drift = doubles.Model(clock, ms=100 + np.arange(40))
+
+
+def once():
+    drift(0)
+
+
+def twice():
+    drift(0)
+    clock.advance(50)
+
+
+found = clock.run(profiling_overhead, once, twice, 15)
+expect("on a machine that gets slower", found, 167 / 116, rel=1e-6)
+expect("32 calls of it", drift.calls, 32)
+cold = doubles.Model(clock, ms=[1.0, 2.0, 4.0], cold_ms=[100.0])
+warm = doubles.Model(clock, ms=[3.0, 1.5, 4.5], cold_ms=[100.0])
+found = clock.run(profiling_overhead, cold, warm, rounds=3)
+expect("of medians, in 3 rounds", found, 1.5, rel=1e-6)
+pair = doubles.Model(clock, ms=[8.0], cold_ms=[2.0, 2.0])
+found = clock.run(profiling_overhead, pair, lambda: (pair(0), pair(0)), 1)
+expect("one round", found, 2.0, rel=1e-6)
+expect_raises("fewer than none", lambda: profiling_overhead(cold, warm, -1), ValueError)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_overhead", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def sampled(function, interval_ms=1.0):
+    """Run function() while a thread looks every interval what runs: {function: times seen}."""
+    main, seen, done = threading.get_ident(), Counter(), threading.Event()
+
+    def look():
+        while not done.wait(interval_ms / 1000):
+            code = sys._current_frames()[main].f_code
+            seen[f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}({code.co_name})"] += 1
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        function()
+    finally:
+        done.set()
+        watcher.join()
+    return seen
+
+
+size = demo_size(full=224, small=64)
+cases = {
+    "30 tiny layers": (models.MLP(*[16] * 31), (1, 16)),
+    "2 layers": (models.MLP(784, 1024, 10), (64, 784)),
+    "ResNet-18": (models.resnet18().eval(), (1, 3, size, size)),
+}
+ways = {
+    "your recorder": rows_of,
+    "cProfile": lambda run: cProfile.Profile().runcall(run),
+    "a sampler": sampled,
+}
+ratios = []
+for name, (model, shape) in tqdm(cases.items(), leave=False):
+    once = no_grad()(functools.partial(model, example_input(model, shape)))
+    calls = calibrate(once, min_time_ms=demo_size(full=30.0, small=3.0))
+
+    def run(once=once, calls=calls):
+        for _ in range(calls):
+            once()
+
+    for way, watch in ways.items():
+        rounds = demo_size(full=7, small=3)
+        ratio = profiling_overhead(run, functools.partial(watch, run), rounds)
+        ratios.append({"name": f"{name}: {way}", "count": ratio, "way": way})
+plot.bars(
+    ratios, group="way", unit="times the time without", title="What watching costs",
+    show="{:.2f}".format,
+)  # fmt: skip
+
+# %% [markdown]
+# - **Instrument** (your recorder, `torch.profiler`) to know *what* happens: every op, each once, with its shapes. It costs so many microseconds an op, which is little where ops are large.
+# - **Trace Python** (`cProfile`) to find which function it is. The more calls a program makes, the less its times are worth.
+# - **Sample** (py-spy, perf, Scalene) to leave the program alone: a thousand times a second somebody looks what is running, and what takes long is seen often. What it costs does not depend on the program; what is short or rare it may never see, and it counts no calls.
+#
+# ## 10 · Three architectures, one table
+#
+# **Predict.** An MLP, a CNN and a Transformer. Which reaches the most FLOPs a second, and why is it not the one with the most FLOPs? *Your prediction:*
+
+
+# %% nbgrader={"grade": false, "grade_id": "compare_architectures", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def compare_architectures(models, inputs):
+    """A row for each model, in the order of `models`: what a forward pass costs.
+
+    models: a dict from names to Modules, at least one. inputs: a dict from the same names to what
+        example_input takes, such as a shape, batch first.
+    Returns a list of dicts: name, and of profile_forward_pass, without a machine: parameters,
+    flops, latency_ms, peak_memory_mb, gflops_per_second.
+    Raises ValueError where there are no models, or the names of the two differ.
+    """
+    ### BEGIN SOLUTION
+    if not models or models.keys() != inputs.keys():
+        raise ValueError(f"models {list(models)} and inputs {list(inputs)} do not belong together")
+    rows = []
+    for name, model in models.items():
+        found = profile_forward_pass(model, example_input(model, inputs[name]), None)
+        rows.append({"name": name} | {k: v for k, v in found.items() if k != "bottleneck"})
+    return rows
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_compare_architectures", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+words = nn.Sequential(nn.Embedding(50, 8), nn.Linear(8, 3))
+words.input_dtype, words.vocab_size = "int64", 50
+given = {"b": nn.Linear(64, 32), "a": nn.Conv2d(3, 4, 3), "words": words}
+found = compare_architectures(given, {"words": (2, 7), "a": (2, 3, 8, 8), "b": (16, 64)})
+expect("in the order of the models", column(found, "name"), ["b", "a", "words"])
+expect("parameters", column(found, "parameters"), [2_080, 112, 427])
+expect("FLOPs of the whole input", column(found, "flops"), [65_536, 15_552, 672])
+keys = " ".join(sorted(found[0]))
+expect("keys", keys, "flops gflops_per_second latency_ms name parameters peak_memory_mb")
+expect_raises("no models", lambda: compare_architectures({}, {}), ValueError)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+fast = doubles.Model(clock, ms=[0.5])
+slow = doubles.Model(clock, ms=[20.0, 21.0, 22.0], cold_ms=[900.0])
+
+
+class Paced(nn.Module):
+    def __init__(self, pace, inner):
+        self.pace, self.inner = pace, inner
+
+    def forward(self, x):
+        self.pace(x)
+        return self.inner(x)
+
+
+several = {"slow": Paced(slow, nn.Linear(256, 512, bias=False)), "fast": Paced(fast, nn.ReLU())}
+shapes = {"fast": (4, 8), "slow": Tensor(np.ones((1024, 256)))}
+rows = clock.run(compare_architectures, several, shapes)
+expect_between("the slow one", rows[0]["latency_ms"], 20.5, 21.5)
+expect("the fast one", [rows[1]["latency_ms"], rows[1]["gflops_per_second"]], [0.5, 0.0], rel=1e-6)
+rate = rows[0]["gflops_per_second"] * rows[0]["latency_ms"]
+expect("10⁶ FLOPs, the rate by the time", rate, 268.435456, rel=1e-6)
+expect("MB: the weights, and the result", rows[0]["peak_memory_mb"], 2.5, rel=0.01)
+a, b, shape = {"a": nn.ReLU()}, {"b": nn.ReLU()}, (2, 3)
+expect_raises("another name", lambda: compare_architectures(a, {"b": shape}), ValueError)
+expect_raises("too many", lambda: compare_architectures(a, {"a": shape, "b": shape}), ValueError)
+expect_raises("too few", lambda: compare_architectures(a | b, {"a": shape}), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_architectures", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+three = {
+    "MLP": (models.MLP(784, 4096, 4096, 10), (64, 784)),
+    "CNN: ResNet-18": (models.resnet18().eval(), demo_size((1, 3, 224, 224), (1, 3, 32, 32))),
+    "Transformer: GPT-2": (models.GPT2(layers=demo_size(12, 1)), (1, demo_size(128, 8))),
+}
+with no_grad():
+    table = compare_architectures(
+        *({name: pair[i] for name, pair in three.items()} for i in (0, 1))
+    )
+print(f"{'':<20}{'parameters':>13}{'FLOPs':>17}{'ms':>9}{'MB':>9}{'GFLOP/s':>10}")
+for row in table:
+    print(
+        f"{row['name']:<20}{row['parameters']:>13,}{row['flops']:>17,}{row['latency_ms']:>9.2f}",
+        end="",
+    )
+    print(f"{row['peak_memory_mb']:>9.1f}{row['gflops_per_second']:>10.1f}")
+rates = {row["name"]: row["gflops_per_second"] for row in table}
+plot.bars(rates, unit="10⁹ FLOPs a second", title="Three architectures")
+
+# %% [markdown]
+# Attention between tokens grows with the square of the text's length, all else with the length itself. What part of a pass that is can be predicted, from FLOPs on meta tensors: lesson 02 did so. Now your recorder measures it, too. Between tokens is what an attention module does itself, apart from its linear layers.
+#
+# **Predict.** Will the measured part be smaller than the predicted one, or larger? Think of what has next to no FLOPs. *Your prediction:*
+
+# %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+lengths = demo_size(full=[64, 128, 256, 512, 1024, 2048], small=[64, 128])
+block = models.GPT2(vocab_size=16, context=2048, layers=1, d_model=demo_size(768, 48)).eval()
+began, part = time.perf_counter(), {"predicted, by FLOPs": [], "measured, by time": []}
+
+
+def between(rows, key):
+    """The part of what the block does that happens between tokens."""
+    inside_block = [row for row in rows if row["module"].startswith("blocks.0")]
+    attention = sum(row[key] for row in inside_block if row["module"] == "blocks.0.attn")
+    return attention / sum(row[key] for row in inside_block)
+
+
+with no_grad():
+    for length in tqdm(lengths, leave=False):
+        counted = rows_of(lambda n=length: block(example_input(block, (1, n), meta=True)))
+        part["predicted, by FLOPs"].append((length, between(counted, "matmul_flops")))
+        tokens = example_input(block, (1, length))
+        shares, enough = [], demo_size(full=7, small=2)
+        while len(shares) < enough and time.perf_counter() - began < 14:
+            shares.append(between(rows_of(lambda x=tokens: block(x)), "self_ms"))
+        if shares:
+            part["measured, by time"].append((length, statistics.median(shares)))
+for (length, predicted), (_, measured) in zip(*part.values(), strict=False):
+    print(f"{length:>5} tokens: {predicted:>6.1%} of the FLOPs, {measured:>6.1%} of the time")
+plot.curves(
+    part, x="tokens", y="between tokens, part of a block", log="x", show="{:.0%}".format,
+    title="Attention between tokens, GPT-2 small's block",
+)  # fmt: skip
+
+# %% [markdown]
+# Where the two curves part, the FLOPs do not tell the time: scores are made, scaled, masked, exponentiated and multiplied again, one after the other, and each time all of them go to memory and come back. That is what fused attention saves. What your profile is missing to *prove* it is a roof, and that is the next lesson.
+#
+# ## 11 · In one object
+#
+# What is left is to put it into one place. This is given: it has no idea of its own, only yours.
+
+
+# %% nbgrader={"grade": false, "grade_id": "profiler", "locked": true, "schema_version": 3, "solution": false, "task": false}
+SUPPOSED = Hardware(1e11, 2e10, "a computer as one would suppose", "a guess; lesson 06 measures")
+
+
+class Profiler:
+    """All of lessons 01 to 05 for one machine: what a model weighs, computes, takes and needs.
+
+    `with Profiler() as profiler:` records what runs inside; then profiler.rows has the rows, and
+    print_top_operations prints what took longest. hardware: as for profile_forward_pass.
+    """
+
+    def __init__(self, hardware=SUPPOSED):
+        self.hardware, self._recorder = hardware, OpRecorder()
+
+    def count_parameters(self, model, trainable_only=False):
+        return count_parameters(model, trainable_only)
+
+    def count_flops(self, model, input_shape, per_sample=True):
+        return count_flops(model, input_shape, per_sample)
+
+    def measure_memory(self, model, input_shape):
+        return measure_memory(Still(model) if isinstance(model, Tensor) else model, input_shape)
+
+    def measure_latency(self, model, x, warmup=10, iterations=100):
+        runs = Still(model) if isinstance(model, Tensor) else model
+        return measure_latency(runs, x, warmup, iterations)
+
+    def profile_layer(self, layer, input_shape):
+        return profile_layer(layer, input_shape, self.hardware)
+
+    def profile_forward_pass(self, model, x, warmup=3, iterations=10):
+        return profile_forward_pass(model, x, self.hardware, warmup, iterations)
+
+    def profile_backward_pass(self, model, x, warmup=1, iterations=5):
+        return profile_backward_pass(model, x, self.hardware, warmup, iterations)
+
+    def __enter__(self):
+        self._recorder.__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        self._recorder.__exit__(*exception)
+
+    @property
+    def rows(self):
+        return self._recorder.rows
+
+    def print_top_operations(self, n=5, by="ms"):
+        print_top_operations(self.rows, n, by)
+
+
+def quick_profile(model, x, hardware=SUPPOSED):
+    """Print what one forward pass costs and where its time goes; returns the dict of it."""
+    found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
+    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, on {hardware.name}:")
+    print(f"{found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,", end=" ")
+    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']}")
+    if rows := rows_of(lambda: (Still(model) if isinstance(model, Tensor) else model)(x)):
+        print_top_operations(rows)
+    return found
+
+
+def profile(function):
+    """`@profile` above a function: each call prints where its time went, as your recorder sees it.
+
+    The rows of the last call are in function.rows.
+    """
+
+    @functools.wraps(function)
+    def watched(*args, **options):
+        with OpRecorder() as recorder:
+            result = function(*args, **options)
+        watched.rows = recorder.rows
+        print(
+            f"{function.__name__}: {sum(row['self_ms'] for row in watched.rows):.2f} ms", end="; "
+        )
+        print_top_operations(watched.rows) if watched.rows else print("no ops")
+        return result
+
+    return watched
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo_profiler", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+vit, side = models.VisionTransformer(layers=demo_size(12, 1)), 224
+image = example_input(vit, (1, 3, side, side))
+found = quick_profile(vit, image, read_hardware("machines.json", "two cores of a server"))
+
+
+@profile
+def train(model, x):
+    for _ in range(2):
+        model(x).mean().backward()
+
+
+train(vit, image)
+profiler = Profiler()
+with profiler:
+    with region("making data"):
+        images = [np.random.default_rng(i).random((3, side, side)) for i in range(8)]
+    vit(Tensor(np.stack(images[:1])))
+profiler.print_top_operations(4)
+plot_timeline.timeline(profiler.rows, title="ViT-Ti/16 and its data")
+
+# %% [markdown]
+# To take it with you, into any program of yours: in the folder of the course, `proflab assemble release -o my_profiler.py --standalone` makes one file of all that you wrote in lessons 01 to 05, with the engine inside, which needs numpy alone.
+#
+# ## Reflect
+#
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to measure). A report says: "We ran our model, 60 tiny layers with Python code between them, under cProfile. A request takes 48 ms. The function `product`, which calls the matrix product, has a tottime of 41 %; it was called 900,000 times in 1,000 requests. A library that multiplies twice as fast will therefore save a fifth of the time."
+#
+# 1. The arithmetic: what would be saved if all the figures held? Why do they not hold for the program that runs without `cProfile`, and in which direction are they off for a function that is called so often?
+# 2. Measure it: with `profiling_overhead`, a model of many tiny layers, and two ways of watching. Say what you ran, and give the numbers.
+# 3. Which profiler would you have used, and what would it not have shown?
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "essay_profiler", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **Mark scheme.** *4 points:* half of 41 % is 20.5 % of 48 ms, 9.8 ms, if the figures held; they do not, for `cProfile` adds about the same time to each call and return, so that a function which is called often and briefly (900 times a request, 20 µs each) looks larger than it is, and so do those between; and the 48 ms themselves are the watched program's. A further point only if it is said that `product`'s own part is Python, too, while numpy's method is listed as a function of its own, so a faster library does not halve `product`'s tottime. *4 points:* a measurement that others could repeat: sizes of the model, rounds, two ratios from paired runs (cProfile well above 1, clearly more than the recorder or a sampler for a real model; the numbers are the student's machine's), with a word on their spread. *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops). Up to 2 points off for ratios without what was run.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Summary
+#
+# - Everything that a model does passes one point. A hook there, which reads the clock twice and writes a row, is a profiler.
+# - A row has two times: its own, and that with what ran inside. Only its own can be added up.
+# - What must move is unique bytes: memory is read once, views move nothing, a look-up reads what it picks.
+# - FLOPs over peak and bytes over bandwidth: the longer one is the bottleneck. FLOPs and time must be of the same pass.
+# - Watching costs. Say how much, from runs in pairs; instrument large things, trace Python, sample what must be left alone.
+#
+# **Next.** "Limited by memory" is a claim, made with roofs that somebody else measured. Lesson 06 measures yours, and draws every row of your recorder below them.

@@ -1,0 +1,54 @@
+"""The models that a profiler in one file knows by name, and what their inputs are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from proflab import models
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A model by its name: how it is made, and the shape of one of its inputs.
+
+    kind: what of the shape can be chosen: of "tokens" its first number, of an "image" its last two,
+    of a "fixed" one nothing. make gets the size that was chosen.
+    """
+
+    title: str
+    make: Callable[[int], Any]
+    kind: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """The size where none is chosen."""
+        return self.shape[0] if self.kind == "tokens" else self.shape[-1]
+
+    def input_shape(self, batch: int, size: int) -> tuple[int, ...]:
+        """The shape of a batch of inputs of this size."""
+        if self.kind == "tokens":
+            return (batch, size, *self.shape[1:])
+        return (batch, self.shape[0], size, size) if self.kind == "image" else (batch, *self.shape)
+
+
+CHOICES = {
+    "mlp": Choice("MLP", lambda _: models.MLP(), "fixed", (784,)),
+    "lenet5": Choice("LeNet-5", lambda _: models.LeNet5(), "fixed", (1, 32, 32)),
+    "resnet18": Choice("ResNet-18", lambda _: models.resnet18(), "image", (3, 224, 224)),
+    "resnet34": Choice("ResNet-34", lambda _: models.resnet34(), "image", (3, 224, 224)),
+    "resnet50": Choice("ResNet-50", lambda _: models.resnet50(), "image", (3, 224, 224)),
+    "mobilenet-v2": Choice("MobileNetV2", lambda _: models.mobilenet_v2(), "image", (3, 224, 224)),
+    "vit-tiny16": Choice(
+        "ViT-Ti/16", lambda side: models.VisionTransformer(image=side), "image", (3, 224, 224)
+    ),
+    "bert-layer": Choice("BERT layer", lambda _: models.bert_layer(), "tokens", (128, 768)),
+    **{
+        f"gpt2-{size}": Choice(
+            f"GPT-2 {size}", lambda _, size=size: models.gpt2(size), "tokens", (128,)
+        )
+        for size in ("small", "medium", "large", "xl")
+    },
+}

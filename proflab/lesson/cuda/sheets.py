@@ -1,0 +1,94 @@
+"""What data sheets promise of a few cards, to hold a measurement against.
+
+Figures are dense (without sparsity), at boost clock, from NVIDIA's data sheets of the named
+variants, in FLOP/s and bytes/s. A measured roof is always below: 70 to 95 % is usual. One above
+its data sheet is a mistake of the measurement, or a card that is not the one it is taken for.
+"""
+
+from __future__ import annotations
+
+TERA, GIGA = 10**12, 10**9
+
+# A part of the name that the driver gives the card → its roofs.
+DATA_SHEETS: dict[str, dict[str, float]] = {
+    "T4": {"float32": 8.1 * TERA, "float16": 65 * TERA, "dram": 320 * GIGA},
+    "V100-SXM2-16GB": {"float32": 15.7 * TERA, "float16": 125 * TERA, "dram": 900 * GIGA},
+    "L4": {
+        "float32": 30.3 * TERA,
+        "tf32": 60 * TERA,
+        "float16": 121 * TERA,
+        "bfloat16": 121 * TERA,
+        "dram": 300 * GIGA,
+    },
+    "A100-SXM4-40GB": {
+        "float32": 19.5 * TERA,
+        "tf32": 156 * TERA,
+        "float16": 312 * TERA,
+        "bfloat16": 312 * TERA,
+        "dram": 1555 * GIGA,
+    },
+    "A100-SXM4-80GB": {
+        "float32": 19.5 * TERA,
+        "tf32": 156 * TERA,
+        "float16": 312 * TERA,
+        "bfloat16": 312 * TERA,
+        "dram": 2039 * GIGA,
+    },
+    "H100 80GB HBM3": {
+        "float32": 67 * TERA,
+        "tf32": 494.5 * TERA,
+        "float16": 989.5 * TERA,
+        "bfloat16": 989.5 * TERA,
+        "dram": 3350 * GIGA,
+    },
+    "H200": {
+        "float32": 67 * TERA,
+        "tf32": 494.5 * TERA,
+        "float16": 989.5 * TERA,
+        "bfloat16": 989.5 * TERA,
+        "dram": 4800 * GIGA,
+    },
+}
+
+
+def data_sheet(name: str) -> dict[str, float]:
+    """The roofs promised for the card of this name; empty where its data sheet is not here."""
+    words = name.split()
+    for part, sheet in DATA_SHEETS.items():
+        if set(part.split()) <= set(words):
+            return sheet
+    return {}
+
+
+def against_data_sheet(name: str, roofs: dict) -> list[dict]:
+    """Rows `roof, measured, data_sheet, ratio`; the last two are None where no sheet tells.
+
+    name: the card's. roofs: {"flops": {dtype: FLOP/s}, "bandwidth": {level: bytes/s}}.
+    """
+    sheet = data_sheet(name)
+    measured = roofs["flops"] | roofs["bandwidth"]
+    return [
+        {
+            "roof": roof,
+            "measured": value,
+            "data_sheet": sheet.get(roof),
+            "ratio": value / sheet[roof] if roof in sheet else None,
+        }
+        for roof, value in measured.items()
+    ]
+
+
+def print_ratios(document: dict, roofs: dict) -> None:
+    """Print each of a document's roofs beside the card's data sheet, one a line."""
+    name = document["card"]["name"]
+    how = "constructed" if document["constructed"] else document["date"]
+    print(f"{f'{name}, {how}':<22}{'here':>14}{'data sheet':>16}{'ratio':>8}")
+    for row in against_data_sheet(name, roofs):
+        unit = "FLOP/s" if row["roof"] in roofs["flops"] else "B/s"
+        here = f"{row['measured'] / TERA:.3g} T{unit}"
+        if row["ratio"] is None:
+            print(f"{row['roof']:<20}{here:>16}{'says nothing':>16}")
+        else:
+            promised = f"{row['data_sheet'] / TERA:.3g} T{unit}"
+            note = "   more than it can" if row["ratio"] > 1 else ""
+            print(f"{row['roof']:<20}{here:>16}{promised:>16}{row['ratio']:>8.2f}{note}")

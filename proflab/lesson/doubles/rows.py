@@ -1,0 +1,25 @@
+"""Rows as lesson 05's recorder has them, with figures of the test's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def forward_row(
+    op: str,
+    module: str,
+    self_ms: float,
+    matmul_flops: int,
+    elementwise_flops: int,
+    bytes_read: int,
+    bytes_written: int,
+    ms: float | None = None,
+) -> dict[str, Any]:
+    """The row of one forward op on float32; ms is self_ms where it is not given."""
+    return {
+        "op": op, "module": module, "phase": "forward", "start_ms": 7.0,
+        "ms": self_ms if ms is None else ms, "self_ms": self_ms, "depth": 0,
+        "input_shapes": [(2, 3)], "output_shape": (2, 3), "dtype": "float32",
+        "matmul_flops": matmul_flops, "elementwise_flops": elementwise_flops,
+        "bytes_read": bytes_read, "bytes_written": bytes_written,
+    }  # fmt: skip

@@ -1,0 +1,105 @@
+"""What measuring a machine takes, apart from the measurement itself: turns, threads, sizes.
+
+What may not enter: a FLOP, a byte or a rate that a student is to work out.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from statistics import median
+
+import numpy as np
+
+from proflab.lesson.blas import blas_threads, with_blas_threads
+from proflab.lesson.hardware import Cache
+
+Rates = tuple[float, float, float]
+
+
+def take_turns(
+    measurements: dict[str, Callable[[], float]], rounds: int, seconds: float = 12
+) -> dict[str, Rates]:
+    """Each measurement once a round, in turns: {name: (lowest, median, highest)} of its results.
+
+    In turns, so that a slow minute of the machine is a slow minute for all of them. After so many
+    seconds there are no more rounds, but at least two.
+    """
+    from tqdm import tqdm
+
+    found: dict[str, list[float]] = {name: [] for name in measurements}
+    began = time.perf_counter()
+    for count in tqdm(range(rounds), leave=False):
+        if count < 2 or time.perf_counter() - began < seconds:
+            for name, measure in measurements.items():
+                found[name].append(measure())
+    return {name: (min(v), median(v), max(v)) for name, v in found.items()}
+
+
+# ── threads ──────────────────────────────────────────────────────────────────────────────────
+
+
+def on_threads(count: int) -> AbstractContextManager[None]:
+    """`with on_threads(n):` numpy multiplies matrices on n threads, where that can be set."""
+    return nullcontext() if blas_threads() is None else with_blas_threads(count)
+
+
+def thread_counts() -> list[int]:
+    """1, and as many threads as numpy's matrix products take, where that is known and more."""
+    return sorted({1, blas_threads() or 1})
+
+
+def called(threads: int) -> str:
+    """ "1 thread", "2 threads"; or that the number of numpy's threads is not known."""
+    if blas_threads() is None:
+        return "threads unknown"
+    return f"{threads} thread" + ("s" if threads > 1 else "")
+
+
+def copy_on(threads: int) -> Callable[[np.ndarray, np.ndarray], None]:
+    """A copy like np.copyto, in as many pieces side by side as there are threads.
+
+    numpy lets other threads run while it copies, so ordinary Python threads do.
+    """
+    if threads == 1:
+        return np.copyto
+    pool = ThreadPoolExecutor(threads)
+
+    def copy(destination: np.ndarray, source: np.ndarray) -> None:
+        pieces = (np.array_split(array, threads) for array in (destination, source))
+        list(pool.map(np.copyto, *pieces))
+
+    return copy
+
+
+# ── caches ───────────────────────────────────────────────────────────────────────────────────
+
+
+def beyond_caches(caches: Sequence[Cache], largest: int) -> int:
+    """Bytes that no cache holds: four times the last one, at least 64 MB, at most `largest`."""
+    last = max([cache.size for cache in caches], default=2**25)
+    return min(largest, max(2**26, 4 * last) // 2**20 * 2**20)
+
+
+def drops(
+    points: Sequence[tuple[float, float, float, float]], caches: Sequence[Cache]
+) -> list[tuple[Cache, float, float, bool]]:
+    """What working sets inside each cache reach against those that have left it.
+
+    points: (bytes, lowest, median, highest rate). A set is inside a cache when it fills at most
+    half of it and is larger than the cache before; it has left when it is at least twice as large,
+    and not larger than the next one. For each cache with sets on both sides: the cache, the median
+    inside, that outside, and whether the slowest inside is faster than the fastest outside.
+    """
+    result, sizes = [], [0, *(cache.size for cache in caches), math.inf]
+    for before, cache, after in zip(sizes, caches, sizes[2:], strict=False):
+        inside = [p for p in points if before < p[0] <= cache.size / 2]
+        outside = [p for p in points if 2 * cache.size <= p[0] <= after]
+        if inside and outside:
+            drop = min(p[1] for p in inside) > max(p[3] for p in outside)
+            medians = [median(p[2] for p in side) for side in (inside, outside)]
+            result.append((cache, *medians, drop))
+    return result

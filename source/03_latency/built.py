@@ -1,0 +1,466 @@
+"""What the lessons before 03_latency built: the solutions of their exercises.
+
+Made by `proflab assemble`.
+"""
+
+import json
+import math
+import numpy as np
+import proflab
+from pathlib import Path
+from proflab import Tensor, autograd, dispatch, example_input
+
+__all__ = [
+    "linear_parameters",
+    "conv2d_parameters",
+    "attention_parameters",
+    "count_parameters",
+    "parameter_memory_mb",
+    "parameter_table",
+    "gpt2_parameters",
+    "reflect_deployment",
+    "matmul_flops",
+    "linear_flops",
+    "pair",
+    "conv2d_output_shape",
+    "conv2d_flops",
+    "attention_flops",
+    "ELEMENTWISE",
+    "elementwise_flops",
+    "einsum_flops",
+    "NO_PRODUCTS",
+    "as_matmuls",
+    "op_flops",
+    "meta_inputs",
+    "count_flops",
+    "recorded",
+    "gradient_flops",
+    "tensors_in",
+    "walk_back",
+    "backward_flops",
+    "training_flops",
+    "reflect_6nd",
+]
+
+
+# ── 01_parameters ─────────────────────────────────────────────────────────────────────────────
+
+
+def linear_parameters(in_features, out_features, bias=True):
+    """The number of parameters of a linear layer, torch.nn.Linear in shape and default.
+
+    in_features, out_features: ints, at least 1. bias: whether the layer has one.
+    Returns an int. Raises ValueError when a size is below 1; what other types of size do is open.
+    """
+    if min(in_features, out_features) < 1:
+        raise ValueError(f"sizes must be at least 1, not {in_features} and {out_features}")
+    return in_features * out_features + (out_features if bias else 0)
+
+
+def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=1):
+    """The number of parameters of a 2-d convolution, torch.nn.Conv2d in shape and default.
+
+    in_channels, out_channels, groups: ints, at least 1.
+    kernel_size: an int for a square kernel, or (height, width), each at least 1.
+    Returns an int: 9408, not 9408.0. Raises ValueError when a size is below 1, when a kernel given
+    as a tuple or list has not two sizes, and when groups does not divide both channel numbers.
+    """
+    pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
+    if len(pair) != 2 or min(in_channels, out_channels, groups, *pair) < 1:
+        raise ValueError("all sizes must be at least 1, and a kernel has two: height and width")
+    if in_channels % groups or out_channels % groups:
+        raise ValueError(f"{in_channels} and {out_channels} channels do not make {groups} groups")
+    filter_size = in_channels // groups * pair[0] * pair[1]
+    return out_channels * (filter_size + (1 if bias else 0))
+
+
+def attention_parameters(d_model, bias=True):
+    """The number of parameters of multi-head self-attention: query, key, value and output layers.
+
+    d_model: int, at least 1, the width of a token's vector, which the heads share out.
+    bias: whether each of the four has one. Returns an int. Raises ValueError for d_model below 1.
+    """
+    return 4 * linear_parameters(d_model, d_model, bias)
+
+
+def count_parameters(model, trainable_only=False):
+    """The number of parameters of a model: the elements of its tensors, each tensor once.
+
+    model: anything with .parameters(), which yields Tensors, perhaps the same object more than
+        once. (Different tensors all count, also equal ones.) A bare Tensor has none: 0.
+    trainable_only: leave out frozen ones, whose requires_grad is False.
+    Returns an int. Raises ValueError for what is neither a Tensor nor has .parameters().
+    """
+    if isinstance(model, Tensor):
+        return 0
+    if not hasattr(model, "parameters"):
+        raise ValueError(f"a {type(model).__name__} is no model: it has no .parameters()")
+    once = {id(p): p for p in model.parameters()}.values()
+    return sum(p.numel() for p in once if p.requires_grad or not trainable_only)
+
+
+def parameter_memory_mb(model, dtype=None):
+    """The memory that a model's parameters take, in MB of 1024² bytes; each tensor once.
+
+    model: as for count_parameters; 0.0 for a bare Tensor and for a model without parameters.
+    dtype: None, and each parameter counts at its own dtype; or the one in which all would be
+        stored, as numpy takes it: "float16", np.float16, np.dtype("int8").
+    Returns a float, not rounded. Raises ValueError for a dtype that numpy does not know
+    ("float17"), and for what is no model.
+    """
+    try:
+        itemsize = np.dtype(dtype).itemsize if dtype is not None else None
+    except TypeError:
+        raise ValueError(f"numpy knows no dtype {dtype!r}") from None
+    if count_parameters(model) == 0:
+        return 0.0
+    once = {id(p): p for p in model.parameters()}.values()
+    return sum(p.numel() * (itemsize or p.dtype.itemsize) for p in once) / 1024**2
+
+
+def parameter_table(model):
+    """Where a model's parameters are: a row for each tensor, the largest first.
+
+    model: anything with .named_parameters(), which yields (name, Tensor), perhaps the same object
+        under several names: it has one row, under the first. A bare Tensor: [].
+    Returns a list of dicts with keys name, shape (tuple), count (int), share (float, of all, 0 to
+    1). Rows of the same count stay in the order in which they were yielded.
+    Raises ValueError for what is neither a Tensor nor has .named_parameters().
+    """
+    if isinstance(model, Tensor):
+        return []
+    if not hasattr(model, "named_parameters"):
+        raise ValueError(f"a {type(model).__name__} is no model: it has no .named_parameters()")
+    rows = {}
+    for name, p in model.named_parameters():
+        rows.setdefault(id(p), {"name": name, "shape": p.shape, "count": p.numel()})
+    total = sum(row["count"] for row in rows.values())
+    for row in rows.values():
+        row["share"] = row["count"] / total
+    return sorted(rows.values(), key=lambda row: row["count"], reverse=True)
+
+
+def gpt2_parameters(vocab_size, context, d_model, layers):
+    """The number of parameters of a GPT-2 of these sizes, its shared matrix counted once.
+
+    vocab_size, context (positions), d_model (width), layers (blocks): ints, at least 1.
+    Returns an int. Raises ValueError when a size is below 1.
+    """
+    if min(vocab_size, context, d_model, layers) < 1:
+        raise ValueError("vocab_size, context, d_model and layers must be at least 1")
+    norm = 2 * d_model
+    feed_forward = linear_parameters(d_model, 4 * d_model) + linear_parameters(4 * d_model, d_model)
+    block = attention_parameters(d_model) + feed_forward + 2 * norm
+    return (vocab_size + context) * d_model + layers * block + norm
+
+
+def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
+    """Whether a model's weights fit into a device's memory.
+
+    parameters: int, at least 1. bytes_per_parameter: above 0; 0.5 is 4 bits.
+    memory_gb: above 0, in GB of 1024³ bytes.
+    Returns a dict: model_mb (float, in MB of 1024² bytes, not rounded) and fits (bool; True also
+        when they fill the memory to the last byte). Raises ValueError for an argument out of range.
+    """
+    if parameters < 1 or bytes_per_parameter <= 0 or memory_gb <= 0:
+        raise ValueError("parameters, bytes_per_parameter and memory_gb must be positive")
+    model_mb = parameters * bytes_per_parameter / 1024**2
+    return {"model_mb": model_mb, "fits": model_mb <= memory_gb * 1024}
+
+
+# ── 02_flops ──────────────────────────────────────────────────────────────────────────────────
+
+
+def matmul_flops(m, k, n):
+    """The FLOPs of a matrix product, (m, k) times (k, n).
+
+    m, k, n: ints, at least 1. Returns an int. Raises ValueError when a size is below 1.
+    """
+    if min(m, k, n) < 1:
+        raise ValueError(f"sizes must be at least 1, not {m}, {k} and {n}")
+    return 2 * m * k * n
+
+
+def linear_flops(input_shape, out_features):
+    """The FLOPs of a linear layer on an input of this shape; the bias is not counted.
+
+    input_shape: (..., in_features), any number of leading dimensions, also none; all are counted.
+    out_features: int, at least 1. Returns an int.
+    Raises ValueError when the shape is empty, or a size is below 1.
+    """
+    *leading, in_features = input_shape or (0,)
+    if min(in_features, out_features, *leading) < 1:
+        raise ValueError(f"no linear layer to {out_features} takes the shape {input_shape}")
+    return matmul_flops(math.prod(leading), in_features, out_features)
+
+
+def pair(value):
+    """An int for both directions, or (vertical, horizontal), as a tuple of two."""
+    both = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+    if len(both) != 2:
+        raise ValueError(f"{value} is neither a number nor a pair")
+    return both
+
+
+def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, padding=0, dilation=1):
+    """The shape of a 2-d convolution's output, (batch, out_channels, height, width).
+
+    input_shape: (batch, channels, height, width). kernel_size, stride, padding, dilation: ints, or
+        pairs (vertical, horizontal). Returns a tuple of ints.
+    Raises ValueError when input_shape has not four sizes, a size, stride or dilation is below 1,
+    padding is negative, a tuple is no pair, or the window does not fit into the padded image.
+    """
+    if len(input_shape) != 4:
+        raise ValueError(f"{input_shape} is not (batch, channels, height, width)")
+    kernel_size, stride, padding, dilation = map(pair, (kernel_size, stride, padding, dilation))
+    if min(*input_shape, out_channels, *kernel_size, *stride, *dilation) < 1 or min(padding) < 0:
+        raise ValueError("sizes, strides and dilations are at least 1, and padding at least 0")
+    sides = input_shape[2:], kernel_size, stride, padding, dilation
+    places = []
+    for size, k, s, p, d in zip(*sides, strict=True):
+        room = size + 2 * p - (d * (k - 1) + 1)
+        if room < 0:
+            raise ValueError(
+                f"a kernel of {k} with dilation {d} does not fit into {size} + 2 · {p}"
+            )
+        places.append(room // s + 1)
+    return (input_shape[0], out_channels, *places)
+
+
+def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1):
+    """The FLOPs of a 2-d convolution on an input of this shape, batch included, without bias.
+
+    Arguments as for conv2d_output_shape; groups: int, at least 1, divides both channel numbers.
+    Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not fit.
+    """
+    output = conv2d_output_shape(input_shape, out_channels, kernel_size, stride, padding, dilation)
+    channels = input_shape[1]
+    if groups < 1 or channels % groups or out_channels % groups:
+        raise ValueError(f"{channels} and {out_channels} channels do not make {groups} groups")
+    return 2 * math.prod(output) * channels // groups * math.prod(pair(kernel_size))
+
+
+def attention_flops(batch, seq, d_model, heads, causal=False):
+    """The FLOPs of multi-head self-attention: four projections, scores, and mix of the values.
+
+    batch, seq (tokens), d_model (width), heads: ints, at least 1; heads divides d_model.
+    causal: count of scores and mix only the pairs of a token with itself and those before it.
+    Returns an int; no bias, no softmax. Raises ValueError for sizes that are not as said.
+    """
+    if min(batch, seq, d_model, heads) < 1 or d_model % heads:
+        raise ValueError(f"{heads} heads do not divide a width of {d_model}, or a size is below 1")
+    projections = 4 * linear_flops((batch, seq, d_model), d_model)
+    pairs = seq * (seq + 1) // 2 if causal else seq * seq
+    return projections + 2 * matmul_flops(batch * pairs, d_model, 1)
+
+# This course's convention: FLOPs for each element of the op's result.
+ELEMENTWISE = {
+    "add": 1, "mul": 1, "relu": 1, "bias": 1, "gelu": 8, "softmax": 5, "layer_norm": 8,
+    "batch_norm": 2, "batch_norm_train": 8,  # in eval it is one multiply-add
+}  # fmt: skip
+
+
+def elementwise_flops(op, shape):
+    """The FLOPs of an elementwise op whose result has this shape, by the table ELEMENTWISE.
+
+    op: a key of the table. shape: a tuple of ints, at least 1; () is a single number.
+    Returns an int. Raises ValueError for an op that is not in the table, and for a size below 1.
+    """
+    if op not in ELEMENTWISE or any(size < 1 for size in shape):
+        raise ValueError(f"{op!r} on {shape}: the table has {', '.join(ELEMENTWISE)}")
+    return ELEMENTWISE[op] * math.prod(shape)
+
+
+def einsum_flops(equation, shapes):
+    """The FLOPs of an einsum of one operand or two.
+
+    equation: labels with "->", no spaces, no "...", no label twice in one part: "bij,jk->bik".
+    shapes: a list of as many shapes as there are operands. Returns an int: 0 for one operand, and
+    where no label that both have is summed. Raises ValueError for more operands than two.
+    """
+    operands, out = equation.split("->")
+    first, *others = operands.split(",")
+    if len(others) > 1:
+        raise ValueError(f"{equation} has more than two operands")
+    shared = set(first) & set("".join(others))
+    if shared <= set(out):
+        return 0
+    sizes = {}
+    for labels, shape in zip((first, *others), shapes, strict=True):
+        sizes |= zip(labels, shape, strict=True)
+    return 2 * math.prod(sizes[label] for label in shared | set(out))
+
+# Ops that neither multiply matrices nor convolve: elementwise work, sums, choices, moved data.
+NO_PRODUCTS = frozenset(
+    """
+    add sub rsub mul div rdiv pow to clone maximum minimum where masked_fill clamp neg exp
+    exp2 log log2 log10 log1p expm1 sqrt rsqrt reciprocal square abs sign floor ceil round
+    trunc sin cos tan atan tanh sigmoid erf eq ne lt le gt ge logical_and logical_or
+    logical_xor isnan isinf isfinite logical_not floor_divide remainder relu relu6 leaky_relu
+    elu gelu silu hardswish softplus softmax log_softmax sum mean prod amax amin var logsumexp
+    cumsum any all argmax argmin reshape permute expand getitem index index_put embedding
+    gather scatter_add argsort nonzero cat split pad tril triu flip roll nll_loss layer_norm
+    group_norm batch_norm max_pool2d avg_pool2d adaptive_avg_pool2d dropout
+    """.split()
+)
+
+
+def as_matmuls(shapes):
+    """The shapes of the two matrix products in fused attention: query @ keyᵀ, scores @ value."""
+    query, key, value = shapes[:3]
+    stack = np.broadcast_shapes(query[:-2], key[:-2])
+    return (query, (*key[:-2], key[-1], key[-2])), ((*stack, query[-2], key[-2]), value)
+
+
+def op_flops(op, shapes, attributes):
+    """The FLOPs of one op in the forward pass.
+
+    op: its name. shapes: a list of its inputs' shapes. attributes: a dict of what else it got.
+        matmul: two shapes of at least one dimension. linear: input, weight (out, in), perhaps bias.
+        conv2d: input, weight (out, in / groups, height, width), perhaps bias; attributes stride,
+        padding, dilation, groups. einsum: attribute equation. scaled_dot_product_attention: query,
+        key, value, perhaps mask; in full also where causal.
+    Returns an int, 0 for the ops in NO_PRODUCTS. Raises NotImplementedError with a message that
+    names the op for any other.
+    """
+    if op in NO_PRODUCTS:
+        return 0
+    if op == "linear":
+        return 2 * math.prod(shapes[0]) * shapes[1][0]
+    if op == "matmul":
+        a, b = shapes
+        a, b = (1, *a)[-max(2, len(a)) :], b if len(b) > 1 else (*b, 1)
+        return 2 * math.prod(np.broadcast_shapes(a[:-2], b[:-2])) * a[-2] * a[-1] * b[-1]
+    if op == "conv2d":
+        return conv2d_flops(shapes[0], shapes[1][0], shapes[1][2:], **attributes)
+    if op == "einsum":
+        return einsum_flops(attributes["equation"], shapes)
+    if op == "scaled_dot_product_attention":
+        return sum(op_flops("matmul", product, {}) for product in as_matmuls(shapes))
+    raise NotImplementedError(f"op_flops has no rule for {op}")
+
+
+def meta_inputs(model, input_shape, per_sample, requires_grad=False):
+    """The model's inputs without data, as a tuple; with per_sample, the batch of each cut to 1."""
+    if not callable(model):
+        raise ValueError(f"a {type(model).__name__} is no model: it cannot be called")
+    inputs = example_input(model, input_shape, meta=True)
+    made = []
+    for x in inputs if isinstance(inputs, tuple) else (inputs,):
+        shape = (1, *x.shape[1:]) if per_sample and x.shape else x.shape
+        leaf = Tensor.meta(shape, x.dtype, requires_grad and x.is_floating_point())
+        made.append(leaf.clone())  # what the model may change in place, as in a larger model
+    return tuple(made)
+
+
+def count_flops(model, input_shape, per_sample=True):
+    """The FLOPs of a model's forward pass: what its matrix products and convolutions cost.
+
+    model: a Module, or anything that can be called; in the mode (train or eval) that it is in.
+        A bare Tensor counts one FLOP for each of its elements, whatever the other arguments.
+    input_shape: batch first; or a ready input, or a tuple of these for a model with several.
+    per_sample: count one sample. False: count the shape as it is given.
+    Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
+    an op for which there is no rule, ValueError for what is no model and for what is no shape.
+    """
+    if isinstance(model, Tensor):
+        return model.numel()
+    total = 0
+
+    def add(call):
+        nonlocal total
+        total += op_flops(call.op, [t.shape for t in call.inputs], call.attributes)
+        return call()
+
+    inputs = meta_inputs(model, input_shape, per_sample)
+    with proflab.no_grad(), dispatch.hook(add):
+        model(*inputs)
+    return total
+
+
+def recorded():
+    """What seven tools printed, one dict for each model and input shape."""
+    return json.loads(Path("counters.json").read_text(encoding="utf-8"))["rows"]
+
+
+def gradient_flops(op, shapes, attributes, wanted):
+    """The FLOPs of computing the gradients of one op's inputs.
+
+    op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, whether
+    its gradient is computed. A bias and a mask have no product of their own.
+    Returns an int. Raises NotImplementedError as op_flops does.
+    """
+    if op == "scaled_dot_product_attention":
+        first, second = as_matmuls(shapes)
+        scores = any(wanted[:2]) or any(wanted[3:])
+        total = (wanted[0] + wanted[1]) * op_flops("matmul", first, {})
+        return total + (scores + wanted[2]) * op_flops("matmul", second, {})
+    return sum(wanted[:2]) * op_flops(op, shapes, attributes)
+
+
+def tensors_in(output):
+    """The tensors of a model's output: a Tensor, or a list, tuple or dict of outputs."""
+    if isinstance(output, Tensor):
+        return [output]
+    if output is None or isinstance(output, (int, float)):
+        return []
+    parts = list(output.values()) if isinstance(output, dict) else output
+    if not isinstance(parts, (list, tuple)):
+        raise ValueError(f"no tensors can be found in a {type(output).__name__}")
+    return [tensor for part in parts for tensor in tensors_in(part)]
+
+
+def walk_back(model, output):
+    """The backward pass from all tensors in `output`, to wherever they came from."""
+    sums = [tensor.sum() for tensor in tensors_in(output) if tensor.requires_grad]
+    if sums:
+        parameters = model.parameters() if hasattr(model, "parameters") else ()
+        autograd.grad(sum(sums), [p for p in parameters if p.requires_grad])
+
+
+def backward_flops(model, input_shape, input_grad=False, per_sample=True):
+    """The FLOPs of a model's backward pass, from all of its outputs.
+
+    model, input_shape, per_sample: as for count_flops; 0 for a bare Tensor.
+    input_grad: whether the gradient of the model's input is computed too, as in the middle of a
+        larger model; integer inputs have none.
+    Returns an int. The model stays as it is. Raises as count_flops does.
+    """
+    if isinstance(model, Tensor):
+        return 0
+    total = 0
+
+    def add(call):
+        nonlocal total
+        seen = call.op, [t.shape for t in call.inputs], call.attributes
+        if call.phase == "backward":
+            total += gradient_flops(*seen, [t.requires_grad for t in call.inputs])
+        else:
+            total += op_flops(*seen)
+        return call()
+
+    inputs = meta_inputs(model, input_shape, per_sample, requires_grad=input_grad)
+    output = model(*inputs)
+    with dispatch.hook(add):
+        walk_back(model, output)
+    return total
+
+
+def training_flops(model, input_shape, input_grad=False, per_sample=True):
+    """The FLOPs of a forward and a backward pass; all arguments as for backward_flops.
+
+    Returns an int. Raises as count_flops does.
+    """
+    forward = count_flops(model, input_shape, per_sample)
+    return forward + backward_flops(model, input_shape, input_grad, per_sample)
+
+
+def reflect_6nd(parameters, tokens):
+    """The FLOPs of training a language model by the 6 · N · D rule.
+
+    parameters (N), tokens (D): ints, at least 1. Returns an int, exact.
+    Raises ValueError when one is below 1.
+    """
+    if min(parameters, tokens) < 1:
+        raise ValueError(f"parameters and tokens must be at least 1, not {parameters}, {tokens}")
+    return 6 * parameters * tokens

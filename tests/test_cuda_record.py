@@ -1,0 +1,198 @@
+"""A record fills on a card, is read from a file elsewhere, and never mixes the two."""
+
+from __future__ import annotations
+
+import datetime
+import runpy
+import sys
+
+import pytest
+from cohort.run import ROOT
+from cuda_on_cpu import fake_gpu
+
+from proflab.lesson.cuda import MissingTool, NoDevice, Record, doubles
+from proflab.lesson.cuda import document as documents
+
+TODAY = datetime.date(2026, 3, 4)
+
+
+@pytest.fixture
+def constructed(tmp_path):
+    path = tmp_path / "constructed.json"
+    rows = [doubles.gemm([2.0, 1.0], 8, 8, 8), doubles.gemm([2.0, 1.0], 9, 9, 9)]
+    documents.save(doubles.document(gemm=rows), path)
+    return path
+
+
+def nothing_here():
+    raise NoDevice("CuPy is not installed")
+
+
+def here(path):
+    return Record(path, find=fake_gpu, today=lambda: TODAY)
+
+
+def one_row(gpu):
+    yield gpu.row({"m": 2, "k": 2, "n": 2, "dtype": "float32"}, lambda number: None)
+
+
+def test_without_a_device_a_cell_says_so_in_one_line_and_the_file_is_used(constructed, capsys):
+    record = Record(constructed, find=nothing_here)
+    record.measure("gemm", one_row)
+    line = "The 2 gemm rows are those of constructed.json: constructed, measured by nobody.\n"
+    assert capsys.readouterr().out == f"No CUDA device: CuPy is not installed. {line}"
+    record.measure("gemm", one_row)
+    assert capsys.readouterr().out == f"No CUDA device. {line}"
+    assert [row["n"] for row in record.rows("gemm")] == [8, 9]
+    assert record.title("Roofs") == "Roofs · a card that does not exist, constructed"
+
+
+def test_nothing_is_looked_for_before_it_is_needed(tmp_path):
+    def never():
+        raise AssertionError("looked for a device")
+
+    record = Record(tmp_path / "nowhere.json", find=never)
+    with pytest.raises(ValueError, match="nowhere.json cannot be read"):
+        _ = record.document
+
+
+def test_on_a_card_the_rows_are_measured_and_no_constructed_row_is_left(constructed, capsys):
+    record = here(constructed)
+    assert record.document["constructed"]  # as long as nothing was measured
+    record.measure("gemm", one_row)
+    said = "1 gemm rows measured on a processor (its sensors are not read: install nvidia-ml-py).\n"
+    assert capsys.readouterr().out == said
+    document = record.document
+    assert (document["constructed"], document["date"]) == (False, "2026-03-04")
+    assert document["card"]["name"] == "a processor" and document["empty_ms"] == 0.002
+    assert [row["n"] for row in record.rows("gemm")] == [2]
+    assert record.title("Roofs") == "Roofs · a processor, 2026-03-04"
+    with pytest.raises(ValueError, match="no stream rows yet: run the device cell"):
+        record.rows("stream")
+    documents.check(document)
+
+
+def test_clock_power_and_heat_are_told_where_they_are_known(constructed, capsys):
+    def busy():
+        gpu = fake_gpu()
+        readings = iter([(1500, 60.2, 55), (1300, 69.8, 70)] + [(1400, 65, 60)] * 9)
+        gpu.conditions = lambda: dict(
+            zip(("sm_mhz", "watts", "celsius"), next(readings), strict=True)
+        )
+        return gpu
+
+    def two_rows(gpu):
+        yield from one_row(gpu)
+        yield from one_row(gpu)
+
+    record = Record(constructed, find=busy, today=lambda: TODAY)
+    record.measure("gemm", two_rows)
+    assert "(1300 to 1400 MHz, 65 to 70 W, 60 to 70 °C)" in capsys.readouterr().out
+
+
+def test_a_missing_library_leaves_its_kind_out_and_says_what_to_install(constructed, capsys):
+    def needs_cupy(gpu):
+        raise MissingTool("CuPy is not installed: pip install cupy-cuda12x")
+        yield
+
+    record = here(constructed)
+    record.measure("stream", needs_cupy)
+    assert capsys.readouterr().out == (
+        "No stream rows: CuPy is not installed: pip install cupy-cuda12x.\n"
+    )
+    record.measure("gemm", one_row)
+    assert list(record.document["rows"]) == ["gemm"]
+
+
+def test_memory_is_given_back_after_each_kind_also_on_an_error(constructed):
+    gpu = fake_gpu()
+
+    def fails(gpu):
+        raise RuntimeError("out of memory")
+        yield
+
+    record = Record(constructed, find=lambda: gpu, today=lambda: TODAY)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        record.measure("gemm", fails)
+    assert gpu.backend.log[-1] == "free"
+
+
+def test_a_recorded_document_beside_takes_the_constructed_ones_place(constructed, capsys):
+    record = here(constructed)
+    record.measure("gemm", one_row)
+    record.save(constructed.with_name("recorded.json"))
+    assert "1 rows of a processor are in" in capsys.readouterr().out
+    again = Record(constructed, find=nothing_here)
+    again.measure("gemm", one_row)
+    assert "those of a document measured on a processor, 2026-03-04." in capsys.readouterr().out
+    assert again.document == record.document
+
+
+def test_where_nothing_was_measured_nothing_is_saved(constructed, tmp_path, capsys):
+    record = Record(constructed, find=nothing_here)
+    record.measure("gemm", one_row)
+    record.save(tmp_path / "recorded.json")
+    assert capsys.readouterr().out.endswith("Nothing was measured here, so nothing is saved.\n")
+    assert not (tmp_path / "recorded.json").exists()
+
+
+# ── the scripts of docs/gpu ──────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def script(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "gpu"))
+    monkeypatch.setattr("cuda_on_cpu.compiled", lambda *kernel: lambda *launch: None)
+    yield lambda name: runpy.run_path(str(ROOT / "docs" / "gpu" / f"{name}.py"))
+    sys.modules.pop("solved", None)
+
+
+def test_the_constructed_document_is_what_its_script_makes(script):
+    made, kept = script("construct")["construct"](), documents.load(script("solved")["CONSTRUCTED"])
+    assert same(made, kept)
+    assert kept["constructed"] and "No card ran anything" in kept["note"]
+
+
+def same(a, b) -> bool:
+    """Equal, but for the last digits of a float, which depend on the processor."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == pytest.approx(b, rel=1e-4, abs=1e-3) if isinstance(a, float) else a == b
+
+
+def test_recording_without_a_device_says_why_and_fails(script, tmp_path, capsys):
+    assert script("record")["record"](tmp_path / "r.json", nothing_here) == 1
+    assert capsys.readouterr().err == "nothing is recorded: CuPy is not installed\n"
+
+
+def test_recording_runs_every_device_cell_and_compares_with_the_data_sheet(
+    script, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("PROFLAB_DEMO", "small")
+
+    def find():
+        gpu = fake_gpu()
+        gpu.card = {**gpu.card, "name": "Tesla T4", "l2_bytes": 2**20}
+        return gpu
+
+    record = script("record")["record"]
+    small = record.__globals__["measures"]
+    workload = lambda gpu: iter([gpu.row({"name": "x", "dtype": "float32"}, id)])  # noqa: E731
+    record.__globals__["measures"] = lambda scope: small(scope) | {"workload": workload}
+    assert record(tmp_path / "r.json", find) == 0
+    document = documents.load(tmp_path / "r.json")
+    assert set(document["rows"]) == set(documents.KINDS) and not document["constructed"]
+    out = capsys.readouterr().out
+    assert "data sheet   ratio" in out and "dram" in out and "TB/s" in out
+
+
+def test_the_constructed_documents_ratios_are_called_what_they_are(script, capsys):
+    scope, path = script("solved")["solved"](), script("solved")["CONSTRUCTED"]
+    script("record")["report"](scope, documents.load(path))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("This document is constructed")
+    ratios = {line.split()[0]: line.split()[-1] for line in lines[2:] if line[0] in "fd"}
+    assert 0.7 < float(ratios["float32"]) < 0.8 and 0.75 < float(ratios["dram"]) < 0.9
+    assert "invalid: fresh kernel: first call" in lines

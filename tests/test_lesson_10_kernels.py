@@ -1,0 +1,243 @@
+"""Lesson 10's kernels: they compile for cards of two ages, do what they say, and are kept whole.
+
+Nothing here needs a card. nvcc compiles where it is installed, g++ runs each kernel thread by
+thread where it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from cohort.run import solved
+from cuda_on_cpu import GXX, RawKernel, fake_gpu, parameters
+
+from proflab.lesson.cuda import document as documents
+from proflab.lesson.cuda import loops
+
+NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+needs_nvcc = pytest.mark.skipif(not NVCC, reason="nvcc is not installed")
+needs_gxx = pytest.mark.skipif(not GXX, reason="g++ is not installed")
+SCOPE = solved("lesson_10").scope
+X, Y = 0.75, 0.5
+
+
+def kernels() -> dict[str, str]:
+    """Name of an entry → source, of every kernel that the lesson launches."""
+    fma, stream = SCOPE["gpu_fma_source"], SCOPE["gpu_stream_source"]
+    found = {f"fma_chains, {n}": fma(SCOPE["fma_lines"](n)) for n in (1, 4, 8)}
+    found |= {
+        f"stream, {name}": stream(SCOPE["stream_line"](name)) for name in ("copy", "scale", "triad")
+    }
+    found |= {f"fmas_each, {n}": SCOPE["GPU_SWEEP"].substitute(fmas=n) for n in (1, 64)}
+    return found | {"chain": SCOPE["GPU_CHAIN"], "nothing": loops.NOTHING}
+
+
+KERNELS = kernels()
+
+
+def together() -> str:
+    """All kernels in one file, each by the name that it has in KERNELS."""
+    parts = []
+    for name, source in KERNELS.items():
+        entry = name.split(",")[0]
+        assert f" {entry}(" in source  # the name by which the lesson asks for it
+        parts.append(source.replace(f" {entry}(", f" {plain(name)}("))
+    return "\n".join(parts)
+
+
+def plain(name: str) -> str:
+    return name.replace(", ", "_")
+
+
+@pytest.fixture(scope="module", params=["sm_75", "sm_90"])
+def ptx(request, tmp_path_factory):
+    """What nvcc makes of each kernel for a card: name → PTX. ptxas has made code of it, too."""
+    folder = tmp_path_factory.mktemp(request.param)
+    (folder / "all.cu").write_text(together())
+    command = [NVCC, f"-arch={request.param}", "--cubin", "--keep", "all.cu"]
+    run = {"cwd": folder, "capture_output": True, "text": True}
+    answer = subprocess.run(command, env=os.environ | {"TMPDIR": str(folder)}, **run)
+    assert answer.returncode == 0, answer.stderr
+    assert (folder / "all.cubin").stat().st_size > 0
+    parts = (folder / "all.ptx").read_text().split(".visible .entry ")[1:]
+    return {part[: part.index("(")]: part for part in parts}
+
+
+@needs_nvcc
+def test_every_kernel_compiles(ptx):
+    assert set(ptx) == {plain(name) for name in KERNELS}
+
+
+@needs_nvcc
+def test_the_compiler_keeps_every_fma_and_the_store(ptx):
+    for accumulators in (1, 4, 8):
+        text = ptx[f"fma_chains_{accumulators}"]
+        # The loop is unrolled eight times, and once more for what is left over.
+        assert text.count("fma.rn.f32") >= 8 * accumulators
+        assert text.count("st.global") == 1
+    assert ptx["fmas_each_64"].count("fma.rn.f32") >= 4 * 16
+
+
+@needs_nvcc
+def test_chains_run_side_by_side(ptx):
+    for accumulators in (1, 4, 8):
+        text = ptx[f"fma_chains_{accumulators}"]
+        first = text[text.index("fma.rn.f32") :]
+        first = first[: first.index("bra")]  # the unrolled loop
+        depth: dict[str, int] = {}
+        for out, read in re.findall(r"fma\.rn\.f32\s+%f(\d+), %f(\d+)", first):
+            depth[out] = depth.get(read, 0) + 1
+        assert max(depth.values()) == 8 and len(depth) == 8 * accumulators
+
+
+@needs_nvcc
+def test_streams_move_sixteen_bytes_at_once_past_l1(ptx):
+    for name, reads in {"copy": 1, "scale": 1, "triad": 2}.items():
+        text = ptx[f"stream_{name}"]
+        assert text.count("ld.global.cg.v4.f32") == reads
+        assert text.count("st.global.cg.v4.f32") == 1
+        assert len(re.findall(r"(ld|st)\.global", text)) == reads + 1
+
+
+@needs_gxx
+@pytest.mark.parametrize("name", ["copy", "scale", "triad"])
+def test_a_stream_kernel_does_its_line_to_every_element(name):
+    n = 1000
+    out = np.full(n, -1, np.float32)
+    b, c = np.arange(n, dtype=np.float32), np.arange(n, dtype=np.float32)[::-1].copy()
+    kernel = RawKernel(KERNELS[f"stream, {name}"], "stream")
+    kernel((3,), (32,), (out, b, c, np.float32(2), np.int32(n // 4), np.int32(2)))
+    assert np.array_equal(out, {"copy": b, "scale": 2 * b, "triad": b + 2 * c}[name])
+
+
+@needs_gxx
+@pytest.mark.parametrize("accumulators", [1, 4, 8])
+def test_fma_chains_add_up_what_each_accumulator_holds(accumulators):
+    out = np.zeros(64, np.float32)
+    kernel = RawKernel(KERNELS[f"fma_chains, {accumulators}"], "fma_chains")
+    kernel((2,), (32,), (out, np.float32(X), np.float32(Y), np.int32(10)))
+    values = X + np.arange(64)[:, None] + np.arange(accumulators)
+    for _ in range(10):
+        values = values * X + Y
+    assert np.allclose(out, values.sum(1), rtol=1e-5)
+
+
+@needs_gxx
+@pytest.mark.parametrize("fmas", [1, 64])
+def test_the_sweep_does_so_many_fmas_with_each_float(fmas):
+    here, there = np.linspace(-4, 4, 1024, dtype=np.float32), np.zeros(1024, np.float32)
+    kernel = RawKernel(KERNELS[f"fmas_each, {fmas}"], "fmas_each")
+    kernel((2,), (256,), (there, here, np.float32(X), np.float32(Y), np.int32(256)))
+    wanted = here.astype(float)
+    for _ in range(fmas):
+        wanted = wanted * X + Y
+    assert np.allclose(there, wanted, rtol=1e-5, atol=1e-6)
+
+
+@needs_gxx
+def test_the_fused_chain_is_the_chain():
+    from proflab import Tensor
+    from proflab.nn import functional as F
+
+    here, there = np.linspace(-4, 4, 512, dtype=np.float32), np.zeros(512, np.float32)
+    RawKernel(KERNELS["chain"], "chain")((2,), (256,), (there, here))
+    assert np.allclose(there, SCOPE["gpu_chain"](F, Tensor(here)).numpy(), rtol=1e-6)
+
+
+def test_parameters_are_read_from_a_source():
+    wanted = [("float4*", "out"), ("const float4*", "in"), ("float", "x")]
+    assert parameters(KERNELS["fmas_each, 1"], "fmas_each")[:3] == wanted
+    assert parameters(KERNELS["nothing"], "nothing") == []
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    monkeypatch.setenv("PROFLAB_DEMO", "small")
+    return fake_gpu()
+
+
+def check(kind: str, rows: list[dict]) -> list[dict]:
+    """The rows, which must be such as a document takes."""
+    for number, row in enumerate(rows):
+        documents._check_row(row, kind, f"{kind}[{number}]")
+    assert rows
+    return rows
+
+
+def test_the_fma_cells_rows_all_do_the_same_work_a_thread(gpu, monkeypatch):
+    monkeypatch.setattr("cuda_on_cpu.compiled", lambda *kernel: lambda *launch: None)
+    rows = check("fma", list(SCOPE["gpu_fma"](gpu)))
+    assert [row["accumulators"] for row in rows] == [1, 2, 4, 8] * 2
+    assert {row["fmas"] * row["accumulators"] for row in rows} == {2**18}
+    assert {row["threads"] for row in rows} == {2 * 128, 2 * 1024}
+
+
+def test_the_stream_cells_rows_go_from_cache_to_memory(gpu):
+    rows = check("stream", list(SCOPE["gpu_stream"](gpu)))
+    copies = [row for row in rows if row["kernel"] == "copy"]
+    moved = [SCOPE["stream_bytes"](r["elements"], 1, 1, 4) for r in copies]
+    assert moved == [2**power for power in range(18, 25)]
+    assert {row["passes"] * size for row, size in zip(copies, moved, strict=True)} == {2**24}
+    assert [(row["kernel"], row["reads"], row["passes"]) for row in rows[-2:]] == [
+        ("scale", 1, 1),
+        ("triad", 2, 1),
+    ]
+    triad = SCOPE["stream_bytes"](rows[-1]["elements"], 2, 1, 4)
+    assert rows[-1]["elements"] % 4 == 0 and 2**24 - 48 < triad <= 2**24
+
+
+def test_the_sweeps_rows(gpu, monkeypatch):
+    monkeypatch.setattr("cuda_on_cpu.compiled", lambda *kernel: lambda *launch: None)
+    rows = check("sweep", list(SCOPE["gpu_sweep"](gpu)))
+    assert [row["fmas"] for row in rows] == [2**power for power in range(11)]
+
+
+def test_products_are_measured_in_every_type_of_the_card(gpu):
+    rows = check("gemm", list(loops.gemm(gpu)))
+    assert [(row["dtype"], row["n"]) for row in rows] == [
+        (dtype, n) for dtype in ("float32", "float16", "tf32", "bfloat16") for n in (64, 128)
+    ]
+    assert gpu.torch.backends.cuda.matmul.allow_tf32 is False
+
+
+def smaller(name: str) -> list[tuple]:
+    """Shapes of a workload that a processor is done with at once."""
+    if "attention" in name:
+        return [(1, 2, 16, 64)] * 3
+    if name == "Transformer block":
+        return [(1, 8, 64), (192, 64), (64, 64), (256, 64), (64, 256)]
+    return [(512,)] if "chain" in name else [(8, 64)]
+
+
+def test_workloads_run_by_the_functions_that_are_counted(gpu):
+    table = {
+        name: (work, smaller(name), dtype)
+        for name, (work, _, dtype) in SCOPE["GPU_WORKLOADS"].items()
+    }
+    rows = check("workload", list(loops.workloads(gpu, table, SCOPE["GPU_CHAIN"])))
+    assert [row["name"] for row in rows] == list(SCOPE["GPU_WORKLOADS"])
+
+
+def test_ways_to_the_card(gpu):
+    copies = check("copy", list(loops.copies(gpu)))
+    assert len(copies) == 2 * 2 * 2 and {row["pinned"] for row in copies} == {True, False}
+    crossing = check("crossover", list(loops.crossover(gpu)))
+    assert [row["where"] for row in crossing] == ["cpu", "gpu", "gpu and copies"] * 2
+    launches = check("launch", list(loops.launches(gpu)))
+    assert [(row["launches"], row["graph"]) for row in launches[-2:]] == [
+        (1000, False),
+        (1000, True),
+    ]
+
+
+def test_the_trials_rows(gpu, monkeypatch):
+    monkeypatch.setattr("cuda_on_cpu.compiled", lambda *kernel: lambda *launch: None)
+    rows = check("trial", list(SCOPE["gpu_trials"](gpu)))
+    names = ["as it should be", "no synchronize", "cached result", "tiny product", "fresh kernel"]
+    assert [row["name"] for row in rows] == [*names, "warm cache"]
+    assert min(rows[0]["host_ms"]) > max(rows[1]["host_ms"])  # only the first waits

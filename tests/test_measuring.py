@@ -1,0 +1,80 @@
+"""What measuring a machine takes: turns, threads, sizes that caches hold or do not."""
+
+import numpy as np
+import pytest
+
+from proflab.lesson import measuring
+from proflab.lesson.hardware import Cache
+from proflab.lesson.measuring import beyond_caches, called, copy_on, drops, on_threads, take_turns
+
+CACHE = Cache(2, 2**20)
+
+
+def test_measurements_take_turns():
+    order, values = [], iter([3.0, 10.0, 1.0, 30.0, 2.0, 20.0])
+
+    def measure(name):
+        order.append(name)
+        return next(values)
+
+    found = take_turns({name: lambda name=name: measure(name) for name in "ab"}, 3)
+    assert order == list("ababab")
+    assert found == {"a": (1.0, 2.0, 3.0), "b": (10.0, 20.0, 30.0)}
+
+
+def test_there_are_two_rounds_even_when_time_is_up():
+    calls = []
+    take_turns({"a": lambda: calls.append(1) or 1.0}, 9, seconds=0)
+    assert len(calls) == 2
+
+
+def test_where_threads_cannot_be_set_nothing_claims_a_number(monkeypatch):
+    monkeypatch.setattr(measuring, "blas_threads", lambda: None)
+    assert measuring.thread_counts() == [1] and called(1) == "threads unknown"
+    with on_threads(4):
+        pass
+
+
+def test_threads_are_counted(monkeypatch):
+    for count, counts in ((1, [1]), (8, [1, 8])):
+        monkeypatch.setattr(measuring, "blas_threads", lambda count=count: count)
+        assert measuring.thread_counts() == counts
+    assert [called(1), called(8)] == ["1 thread", "8 threads"]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_a_copy_in_pieces_copies_everything(threads):
+    source, destination = np.arange(1001.0), np.zeros(1001)
+    copy_on(threads)(destination, source)
+    assert (source == destination).all()
+
+
+@pytest.mark.parametrize(
+    "caches, size",
+    [
+        ((), 2**27),
+        ((Cache(3, 2**20),), 2**26),
+        ((Cache(2, 2**20), Cache(3, 50 * 2**20)), 200 * 2**20),
+        ((Cache(3, 2**29),), 2**29),
+    ],
+)
+def test_working_sets_for_main_memory(caches, size):
+    assert beyond_caches(caches, 2**29) == size
+
+
+def test_a_drop_exceeds_the_spread_or_is_none():
+    clear = [(2**17, 6e9, 9e9, 9e9), (2**19, 7e9, 8e9, 9e9), (2**22, 1e9, 2e9, 5e9)]
+    assert drops(clear, [CACHE]) == [(CACHE, 8.5e9, 2e9, True)]
+    noisy = [(2**17, 4e9, 9e9, 9e9), *clear[1:]]
+    assert drops(noisy, [CACHE]) == [(CACHE, 8.5e9, 2e9, False)]
+
+
+def test_sets_near_a_caches_size_and_of_other_caches_do_not_count():
+    near = [(2**20, 9e9, 9e9, 9e9), (2**21 - 1, 1e9, 1e9, 1e9)]
+    assert drops(near, [CACHE]) == [] and drops([], [CACHE]) == [] and drops(near, []) == []
+    levels = [Cache(1, 2**15), CACHE, Cache(3, 2**25)]
+    points = [(2**k, 1e9 * (30 - k), 1e9 * (30 - k), 1e9 * (30 - k)) for k in range(12, 30)]
+    found = drops(points, levels)
+    assert [row[0].level for row in found] == [1, 2, 3] and all(row[3] for row in found)
+    # In L2: 2¹⁶ to 2¹⁹. Beyond it, and not yet beyond L3: 2²¹ to 2²⁵.
+    assert found[1][1:3] == (12.5e9, 7e9)
