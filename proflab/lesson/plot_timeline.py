@@ -125,8 +125,8 @@ def _last(path: str) -> str:
 def _inside(path: str) -> list[str]:
     """The modules that lead to one: "blocks.3.attn" is in blocks.3, and itself."""
     parts = path.split(".") if path else []
-    numbers = [*(part.isdigit() for part in parts[1:]), False]
-    return [".".join(parts[: i + 1]) for i, number in enumerate(numbers) if not number]
+    follows = [*(part.isdigit() for part in parts[1:]), False]  # a number belongs to its list
+    return [".".join(parts[: i + 1]) for i in range(len(parts)) if not follows[i]]
 
 
 def _shared(paths: Sequence[str], running: Sequence[dict]) -> int:

@@ -258,9 +258,10 @@ MUTANTS = {
     },
     "add_row": {
         "times in s": """
-            right_add_row(rows, first, start, end, facts)
-            for key in ("start_ms", "ms", "self_ms"):
-                rows[-1][key] /= 1000
+            depth = rows.depth
+            inside = sum(row["ms"] for row in rows[first:] if row["depth"] == depth + 1)
+            times = {"ms": end - start, "self_ms": end - start - inside}
+            rows.append(facts | times | {"start_ms": start - rows.start, "depth": depth})
         """,
         "what ran inside is not taken off": """
             right_add_row(rows, first, start, end, facts)
@@ -477,7 +478,7 @@ MUTANTS = {
     "top_operations": {
         "what ran inside counts twice": """
             key = checked(rows, n, by)
-            return tops(rows, n, "ms" if by == "ms" else key)
+            return tops(rows, n, "ms" if by == "ms" else key, ms="ms")
         """,
         "ms with what ran inside": "return tops(rows, n, checked(rows, n, by), ms='ms')",
         "shares of the top": """

@@ -296,7 +296,9 @@ ALTERNATES = {
                 runs(x)
             moved = sum(column(recorder.rows, "bytes_read"))
             moved += sum(column(recorder.rows, "bytes_written"))
+            work = sum(column(recorder.rows, "elementwise_flops"))
             flops = sum(column(recorder.rows, "matmul_flops"))
+            work += flops
             flops = model.numel() if isinstance(model, Tensor) else flops
             memory = measure_memory(runs, x)
             ms = measure_latency(runs, x, warmup=warmup, iterations=iterations)
@@ -305,16 +307,15 @@ ALTERNATES = {
             found["gflops_per_second"] = flops / 1e9 / (ms / 1e3)
             found["bottleneck"] = None
             if moved:
-                found["bottleneck"] = find_bottleneck(flops, moved, hardware)
+                found["bottleneck"] = find_bottleneck(work, moved, hardware)
             return found
         """,
         "each_op for the bytes": """
             runs = model if not isinstance(model, Tensor) else Still(model)
-            pairs = each_op(op_bytes, lambda: runs(x))
-            bytes_moved = sum(read + written for read, written in pairs)
+            work, bytes_moved = work_and_traffic(each_op(op_facts, lambda: runs(x)))
             ms = measure_latency(runs, x, warmup, iterations)
             flops = count_flops(model, x, False)
-            limit = find_bottleneck(flops, bytes_moved, hardware) if bytes_moved else None
+            limit = find_bottleneck(work, bytes_moved, hardware) if bytes_moved else None
             return {
                 "bottleneck": limit,
                 "flops": flops, "latency_ms": ms, "gflops_per_second": 1e-6 * flops / ms,
@@ -361,6 +362,7 @@ ALTERNATES = {
             forward_mb = measure_memory(model, x)["peak_memory_mb"]
             flops = sum(column(rows, "matmul_flops"))
             moved = sum(column(rows, "bytes_read") + column(rows, "bytes_written"))
+            work = flops + sum(column(rows, "elementwise_flops"))
             ms = measure_latency(step, x, warmup, iterations)
             result = {"forward_memory_mb": forward_mb, "gradient_memory_mb": gradient_mb}
             result["total_memory_mb"] = forward_mb + gradient_mb
@@ -369,7 +371,7 @@ ALTERNATES = {
                 for name in ("sgd", "momentum", "adam", "adamw")
             }
             result |= {"flops": flops, "latency_ms": ms, "gflops_per_second": flops / ms / 1e6}
-            result["bottleneck"] = find_bottleneck(flops, moved, hardware) if moved else None
+            result["bottleneck"] = find_bottleneck(work, moved, hardware) if moved else None
             return result
         """,
         "FLOPs by lesson 02": """
@@ -384,8 +386,7 @@ ALTERNATES = {
 
             ms = measure_latency(both, x, warmup, iterations)
             gradients = [g for g in both(x) if g is not None]
-            pairs = each_op(op_bytes, lambda: both(x))
-            moved = sum(read + written for read, written in pairs)
+            work, moved = work_and_traffic(each_op(op_facts, lambda: both(x)))
             flops = sum(f["matmul_flops"] for f in each_op(op_facts, lambda: both(x)))
             memory = measure_memory(model, x)["peak_memory_mb"]
             size = sum(g.numel() * g.itemsize for g in gradients) / MB
@@ -393,7 +394,7 @@ ALTERNATES = {
                 "forward_memory_mb": memory, "gradient_memory_mb": size,
                 "total_memory_mb": memory + size, "flops": flops, "latency_ms": ms,
                 "gflops_per_second": flops / (ms / 1000) / 1e9,
-                "bottleneck": find_bottleneck(flops, moved, hardware) if moved > 0 else None,
+                "bottleneck": find_bottleneck(work, moved, hardware) if moved > 0 else None,
                 "optimizer_memory_estimates": dict(
                     sgd=0.0, momentum=optimizer_memory_mb(model, "momentum"),
                     adam=optimizer_memory_mb(model, "adam"),
