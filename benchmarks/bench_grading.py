@@ -8,8 +8,8 @@ Each row grades the class twice, one hand-in and then all, in fresh courses: the
 cost with one, the slope is the cost of one more. The programs take turns, so that a disturbance
 meets all of them. Without demo cells: `proflab grade` skips them by itself; nbgrader gets hand-ins
 and a lesson in which they were emptied beforehand. Isolation is on for `proflab grade`; nbgrader
-has none. Memory is the most that a program and all of its processes took together, shared pages
-counted once (PSS).
+has none. CPU is what all processes of a program used for one more, which a busy machine changes
+little. Memory is the most that they took together, shared pages counted once (PSS).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import shutil
 import subprocess
 import sys
@@ -48,9 +49,10 @@ STOCK = {"nbgrader autograde": ["nbgrader", "autograde", LESSON]}
 
 @dataclass(frozen=True)
 class Run:
-    """One program, run once: seconds, and bytes at most."""
+    """One program, run once: seconds, CPU seconds of all its processes, and bytes at most."""
 
     seconds: float
+    cpu: float
     memory: int
 
 
@@ -99,7 +101,7 @@ def run(words: list[str], folder: Path) -> Run:
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         "PROFLAB_DEMO": "small",
     }
-    began = time.perf_counter()
+    began, used = time.perf_counter(), cpu_of_children()
     process = subprocess.Popen(
         [str(BIN / words[0]), *words[1:]],
         cwd=folder,
@@ -116,7 +118,13 @@ def run(words: list[str], folder: Path) -> Run:
     watch.join()
     if process.returncode:
         sys.exit(f"{' '.join(words)} failed:\n{said.decode(errors='replace')[-3000:]}")
-    return Run(seconds, most[0])
+    return Run(seconds, cpu_of_children() - used, most[0])
+
+
+def cpu_of_children() -> float:
+    """CPU seconds of all processes that this one, or one below it, has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def watch_memory(process: subprocess.Popen, most: list[int]) -> None:
@@ -158,15 +166,18 @@ def compare(count: int, demo: bool, rounds: int) -> None:
                     results[name].append(run([*words, *full], course.root))
     with_or_without = "with demo cells (--full)" if demo else "without demo cells"
     print(f"\n{count} hand-ins of {LESSON}, {with_or_without}, median of {rounds}")
-    print(f"{'':<24}{'one alone':>11}{'all':>10}{'one more':>11}{'ratio':>8}{'memory':>10}")
+    heads = ("one alone", "all", "one more", "ratio", "CPU", "memory")
+    print(" " * 24 + "".join(f"{head:>10}" for head in heads))
     base = 0.0
     for name in programs:
         one, all_ = (median(r.seconds for r in runs[name]) for runs in (singles, alls))
-        more = (all_ - one) / (count - 1)
+        cpu_one, cpu_all = (median(r.cpu for r in runs[name]) for runs in (singles, alls))
+        more, cpu = (all_ - one) / (count - 1), (cpu_all - cpu_one) / (count - 1)
         base = base or more
         memory = max(r.memory for r in alls[name])
-        print(f"{name:<24}{one:>9.2f} s{all_:>8.1f} s{more * 1000:>8.0f} ms"
-              f"{base / more:>7.1f}×{memory / 1024**2:>7,.0f} MB", flush=True)  # fmt: skip
+        shown = (f"{one:.2f} s", f"{all_:.1f} s", f"{more * 1000:.0f} ms", f"{base / more:.1f}×")
+        shown += (f"{cpu * 1000:.0f} ms", f"{memory / 1024**2:,.0f} MB")
+        print(f"{name:<24}" + "".join(f"{each:>10}" for each in shown), flush=True)
 
 
 def growth(count: int) -> None:

@@ -18,7 +18,7 @@
 #
 # ![A histogram of the times that one image takes through LeNet-5. Most lie in a narrow peak, a few far to its right. A line in the peak marks the median; mean, 95th and 99th percentile lie to the right of it.](latencies.png)
 #
-# At the end of this lesson you draw this picture of any model, with functions of your own, and you can tell whether a change has made it faster or the machine was only in a better mood.
+# At the end of this lesson you draw this picture of any model, with functions of your own (this one was measured beside other programs that were at work), and you can tell whether a change has made it faster or the machine was only in a better mood.
 #
 # **You will be able to**
 #
@@ -823,7 +823,7 @@ draws = {  # how to draw, true median, true mean
     "exponential": (lambda rng, n: rng.exponential(1.0, n), math.log(2), 1.0),
     "log-normal": (lambda rng, n: rng.lognormal(0.0, 1.5, n), 1.0, math.exp(1.125)),
 }
-trials, rng, lines = demo_size(full=3000, small=400), np.random.default_rng(3), {}
+trials, rng, lines = demo_size(full=3000, small=200), np.random.default_rng(3), {}
 for name, (draw, true_median, true_mean) in draws.items():
     for n, exact in counted.items():
         ranks, textbook = 0, 0
@@ -846,9 +846,9 @@ plot_samples.intervals(
 )
 
 # %% [markdown]
-# The ranks keep it for any distribution. The other formula does not when a few slow calls carry the mean, and most of your samples have not met them yet.
+# The ranks keep it for any distribution, as long as no time depends on those before it. The other formula does not when a few slow calls carry the mean, and most of your samples have not met them yet.
 #
-# Two models, or one before and after a change, are compared by their intervals. Where these overlap, you cannot tell. And they are measured *in turns*, so that whatever disturbs one disturbs the other, too.
+# Two models, or one before and after a change, are compared by their intervals. Where these overlap, such times cannot tell. And the two are measured *in turns*, so that whatever disturbs one disturbs the other, too.
 
 
 # %% nbgrader={"grade": false, "grade_id": "told_apart", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1215,7 +1215,7 @@ for rule, batches in chosen.items():
 # %% [markdown]
 # A choice that each measurement makes anew is no choice yet: then the sizes are too close for these times to tell, and something else may decide, memory for example.
 #
-# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). A report says: "We timed a request with `time.time`, ten times, then made the change, and timed it ten times again. In the order of measurement, in ms, we got `before` and `after`. The average went from 49.5 to 50.7 ms: the change made it slower."
+# **Essay** (10 points, read by a person; 150 to 250 words in the cell below the three questions; add cells to calculate). A report says: "We timed a request with `time.time`, ten times, then made the change, and timed it ten times again. In the order of measurement, in ms, we got `before` and `after`. The average went from 49.5 to 50.7 ms: the change made it slower."
 
 # %% nbgrader={"grade": false, "grade_id": "essay_times", "locked": true, "schema_version": 3, "solution": false, "task": false}
 before = [61.0, 48.2, 47.9, 48.5, 48.1, 47.8, 48.4, 49.0, 48.0, 48.3]

@@ -353,7 +353,9 @@ shown = {
     "ResNet-18": (models.resnet18(), demo_size(full=(4, 3, 224, 224), small=(2, 3, 32, 32))),
     "ViT-Ti/16": (models.vit_tiny16(), demo_size(full=(4, 3, 224, 224), small=(1, 3, 224, 224))),
 }
-rows = {name: measure_memory(*pair) for name, pair in tqdm(shown.items(), disable=None)}
+rows = {
+    name: measure_memory(*pair) for name, pair in tqdm(shown.items(), leave=False, disable=None)
+}
 print(f"{'MB':<10}{'batch':>6}{'parameters':>12}{'activations':>13}{'peak':>8}{'efficiency':>12}")
 for name, row in rows.items():
     numbers = [row[f"{part}_memory_mb"] for part in ("parameter", "activation", "peak")]
@@ -800,7 +802,7 @@ def two_steps(batch, size):
         model = models.resnet18()
         optimizer = optim.Adam(model.parameters())
         x = example_input(model, (batch, 3, size, size))
-        for step in (1, 2):
+        for step in tqdm((1, 2), leave=False, disable=None):
             optimizer.zero_grad()
             loss = (model(x) ** 2).mean()
             ends.append((f"forward {step}", len(readings)))
@@ -977,15 +979,15 @@ def profiled_step(model, x, optimizer):
         moment("after_optimizer")
     rows = profiler.report()
     for row, mb in zip(rows[1:], traced[1:], strict=True):
-        yield {"name": row["label"], "mb": row["rss_mb"] - rows[0]["rss_mb"], "by": "RSS"}
-        yield {"name": row["label"], "mb": mb - traced[0], "by": "tracemalloc"}
+        yield f"{row['label']}, RSS", row["rss_mb"] - rows[0]["rss_mb"]
+        yield f"{row['label']}, traced", mb - traced[0]
 
 
 model = models.resnet18()
 x = example_input(model, demo_size(full=(32, 3, 64, 64), small=(2, 3, 64, 64)))
-rows = list(profiled_step(model, x, optim.Adam(model.parameters())))
+moments = dict(profiled_step(model, x, optim.Adam(model.parameters())))
 unit, title = "MB over the baseline", "A training step of ResNet-18"
-plot.bars(rows, "mb", group="by", unit=unit, title=title, show="{:.0f}".format)
+plot.bars(moments, unit=unit, title=title, show="{:.0f}".format)
 
 # %% [markdown]
 # The two need not agree: what an earlier cell gave back may be used again without RSS growing, and what is freed now may stay. Run the cell again and compare. For *how much does this take*, ask the meter; for *will it be killed*, the system.
@@ -1141,7 +1143,8 @@ def validate_for_the_number():
     losses.append((model(x) ** 2).mean().item())
 
 
-for step in (train, validate, validate_without_graph, validate_for_the_number):
+steps = train, validate, validate_without_graph, validate_for_the_number
+for step in tqdm(steps, leave=False, disable=None):
     found = find_leak(step, demo_size(full=12, small=8))
     leak = f"{found['bytes_per_step'] / 1024:,.0f} KB a step" if found["function"] else "no leak"
     print(f"{step.__name__:<26}{leak:<20}{found['function'] or ''}")
@@ -1351,11 +1354,11 @@ blocks = list(models.GPT2(16, 16, d_model=192, layers=demo_size(full=12, small=4
 lines = {}
 for name, layers, shape in (
     (f"{deep} times Linear, ReLU", plain, (rows, 128)),
-    (f"{len(blocks)} Transformer blocks", blocks, (4, 64, 192)),
+    (f"{len(blocks)} Transformer blocks", blocks, (8, 64, 192)),
 ):
     x, line = example_input(None, shape), []
     sizes = [n for n in range(1, len(layers) + 1) if len(layers) % n == 0]
-    for every in tqdm(sizes, desc=name, disable=None):
+    for every in tqdm(sizes, desc=name, leave=False, disable=None):
         line.append((every, peak_of_step(Checkpointed(layers, every), x)))
     best = min(line, key=lambda point: point[1])
     before = peak_of_step(nn.Sequential(*layers), x)

@@ -12,12 +12,19 @@ import numpy as np
 import os
 import proflab
 import psutil
+import re
 import statistics
 import time
 import tracemalloc
 from collections import Counter
+from functools import cache
 from pathlib import Path
-from proflab import Function, Tensor, autograd, dispatch, example_input, nn
+from proflab import Function, Tensor, autograd, dispatch, example_input, models, nn, no_grad
+from proflab.lesson.demo import demo_size
+from proflab.lesson.hardware import Hardware, this_machine
+from proflab.lesson.measuring import beyond_caches, called, copy_on, on_threads, thread_counts
+from statistics import mean, median, stdev
+from tqdm import tqdm
 
 __all__ = [
     "linear_parameters",
@@ -81,6 +88,62 @@ __all__ = [
     "gradients",
     "furthest",
     "reflect_training_mb",
+    "dtype_name",
+    "TABLES",
+    "present",
+    "memory_of",
+    "bytes_by_memory",
+    "column",
+    "each_op",
+    "op_bytes",
+    "NO_ELEMENTWISE",
+    "op_elementwise",
+    "op_facts",
+    "Rows",
+    "add_row",
+    "record",
+    "OpRecorder",
+    "region",
+    "rows_of",
+    "row_name",
+    "MEASURES",
+    "top_operations",
+    "print_top_operations",
+    "made_up",
+    "ARGS",
+    "chrome_trace",
+    "find_bottleneck",
+    "Still",
+    "profile_forward_pass",
+    "profile_layer",
+    "profile_backward_pass",
+    "hot_functions",
+    "profiling_overhead",
+    "compare_architectures",
+    "SUPPOSED",
+    "Profiler",
+    "quick_profile",
+    "profile",
+    "arithmetic_intensity",
+    "ridge_point",
+    "attainable_flops",
+    "matmul_bytes",
+    "elementwise_bytes",
+    "attention_bytes",
+    "measure_peak_flops",
+    "measure_bandwidth",
+    "roofline_points",
+    "roofs",
+    "passes_of",
+    "measured_rows",
+    "SUMMED",
+    "alike",
+    "placed",
+    "classify",
+    "inspect_step",
+    "mfu",
+    "amdahl",
+    "reflect_relu",
 ]
 
 
@@ -968,8 +1031,8 @@ def find_leak(step, steps):
     steps: int, at least 1.
     Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
     steps (what a step replaces or frees is no growth); and function, the name of the function
-    (see own_function) that allocated most of what has grown, on whatever lines; None where steps
-    leave less than 1,024 bytes each.
+    (see own_function) that allocated most of what has grown, on whatever lines; None where a
+    step leaves less than a page, 4,096 bytes.
     Tracing is off afterwards if it was off before, also where step raises. Raises ValueError for
     steps below 1.
     """
@@ -986,7 +1049,7 @@ def find_leak(step, steps):
         if row.size_diff:
             grown[own_function(row.traceback)] += row.size_diff
     bytes_per_step = sum(grown.values()) / steps
-    leaks = bytes_per_step >= 1024
+    leaks = bytes_per_step >= 4096
     return {
         "bytes_per_step": bytes_per_step,
         "function": grown.most_common(1)[0][0] if leaks else None,
@@ -1089,3 +1152,851 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
         raise ValueError("activation_mb must be at least 0, and all others at least 1")
     taken = round(parameters / rounded_to) * rounded_to
     return 4 * copies * taken / unit + activation_mb
+
+
+# ── 05_profiler ───────────────────────────────────────────────────────────────────────────────
+
+dtype_name = functools.cache(str)  # numpy takes 3 µs to say "float32": once is enough
+
+# Ops that pick from a table: the table's place among their inputs.
+TABLES = {"embedding": 1, "index": 0, "gather": 0}
+
+
+def present(result):
+    """The Tensors of an op's result, or of its gradient, in a list: one, or those not None."""
+    return [result] if isinstance(result, Tensor) else [t for t in result if t is not None]
+
+
+def memory_of(tensor):
+    """A number for the memory that a tensor looks at; the same for all that share it."""
+    return id(tensor.array if tensor.array.base is None else tensor.storage.root)
+
+
+def bytes_by_memory(tensors):
+    """The bytes that these tensors look at, by the memory in which they are: {memory_of: int}.
+
+    A tensor that is there twice counts once, and of no memory are there more bytes than it has.
+    """
+    found = {}
+    for tensor in dict.fromkeys(tensors):
+        array = tensor.array
+        root = array if array.base is None else tensor.storage.root
+        count, most = found.get(id(root), 0) + array.nbytes, root.nbytes
+        found[id(root)] = count if count < most else most
+    return found
+
+
+def column(rows, key):
+    """What each of the rows has for a key."""
+    return [row[key] for row in rows]
+
+
+def each_op(look, function):
+    """Run function() and return look(call, result) of every op that it runs, in a list."""
+    seen = []
+
+    def hook(call):
+        result = call()
+        seen.append(look(call, result))
+        return result
+
+    with dispatch.hook(hook):
+        function()
+    return seen
+
+
+def op_bytes(call, result):
+    """The bytes that one op has to move: (read, written), two ints.
+
+    call: what a hook gets, with op, phase, inputs, grad and saved. grad is a Tensor, or a list of
+        Tensors and None for an op with many results.
+    result: what call() returned: a Tensor, or a tuple of Tensors and None.
+    Written is what the result has in memory that is not read. If that is nothing, the op is a
+    view and moves nothing: (0, 0). Read are in the forward pass the inputs; but of its table an op
+    in TABLES reads as much as it writes. In the backward pass: the gradient, and what was saved.
+    """
+    forward = call.phase == "forward"
+    read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
+    made = bytes_by_memory(present(result))
+    written = sum([count for memory, count in made.items() if memory not in read])
+    if not written:
+        return 0, 0
+    if forward and call.op in TABLES:
+        read[memory_of(call.inputs[TABLES[call.op]])] = written
+    return sum(read.values()), written
+
+# Ops that move, choose or compare elements, and matrix products: no elementwise FLOPs.
+NO_ELEMENTWISE = frozenset(
+    """
+    matmul einsum to clone reshape permute expand getitem index index_put embedding gather
+    scatter_add nonzero cat split pad tril triu flip roll where masked_fill argsort
+    """.split()
+)
+
+
+def op_elementwise(call, shape):
+    """The elementwise FLOPs of one op whose forward result has this shape, by our convention."""
+    op, inputs, size = call.op, call.inputs, math.prod(shape)
+    if op in NO_ELEMENTWISE:
+        return 0
+    if op in ("linear", "conv2d"):
+        return ELEMENTWISE["bias"] * size if len(inputs) == 3 else 0
+    if op == "scaled_dot_product_attention":
+        _, keys = as_matmuls([t.shape for t in inputs])[0]
+        return ELEMENTWISE["softmax"] * size // shape[-1] * keys[-1]
+    if op == "batch_norm" and call.attributes["training"]:
+        op = "batch_norm_train"
+    if op in ELEMENTWISE:
+        return ELEMENTWISE[op] * size
+    return max([size, *[t.numel() for t in inputs]])
+
+
+def op_facts(call, result):
+    """What is known of one op apart from its time, as a dict of plain data.
+
+    call, result: as for op_bytes. Keys:
+        op, module, phase: strings; module is call.module_path.
+        input_shapes: a list of tuples. output_shape: a tuple, dtype: a string such as "float32", of
+            the forward's result; in the backward pass that is what the gradient has. Of many
+            results, the first that is a Tensor.
+        matmul_flops: as op_flops counts, in the backward pass as gradient_flops.
+        elementwise_flops: as op_elementwise counts. bytes_read, bytes_written: as op_bytes.
+    Raises NotImplementedError as op_flops does.
+    """
+    shapes = [t.shape for t in call.inputs]
+    if call.phase == "forward":
+        output = present(result)[0]
+        flops = op_flops(call.op, shapes, call.attributes)
+    else:
+        output = present(call.grad)[0]
+        wanted = [t.requires_grad for t in call.inputs]
+        flops = gradient_flops(call.op, shapes, call.attributes, wanted)
+    read, written = op_bytes(call, result)
+    return {
+        "op": call.op, "module": call.module_path, "phase": call.phase,
+        "input_shapes": shapes, "output_shape": output.shape, "dtype": dtype_name(output.dtype),
+        "matmul_flops": flops, "elementwise_flops": op_elementwise(call, output.shape),
+        "bytes_read": read, "bytes_written": written,
+    }  # fmt: skip
+
+
+class Rows(list):
+    """The rows of a recording, in the order in which they ended.
+
+    start: what time.perf_counter() showed when the recording began, in s.
+    depth: how many things are running now, one inside the other.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.start, self.depth = time.perf_counter(), 0
+
+
+def add_row(rows, first, start, end, facts):
+    """Append to `rows` the row of something that has ended.
+
+    rows: a Rows, whose depth no longer counts it. first: len(rows) as it was when it began.
+    start, end: what time.perf_counter() showed then, and when it ended, in s.
+    facts: a dict, which stays as it is. The row has its keys and values, and
+        start_ms: float, in ms after rows.start. ms: float, from start to end.
+        self_ms: float, ms less the ms of what ran right inside it: of the rows since `first` those
+            that are one deeper. depth: int, how many were running around it.
+    """
+    ms = (end - start) * 1000
+    inside = sum([row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1])
+    start_ms = (start - rows.start) * 1000
+    times = {"start_ms": start_ms, "ms": ms, "self_ms": ms - inside, "depth": rows.depth}
+    rows.append(facts | times)
+
+
+def record(call, rows):
+    """The hook that records: runs call(), adds its row, returns what call() returned.
+
+    rows: a Rows. Its depth is 1 more while call() runs, and as before when record has ended, also
+        when call() raises; then no row is added.
+    The row is that of add_row, with the facts of op_facts and the time of call() alone, by
+    time.perf_counter. Raises what call() raises, and NotImplementedError as op_facts does.
+    """
+    first, start = len(rows), time.perf_counter()
+    rows.depth += 1
+    try:
+        result = call()
+    finally:
+        end = time.perf_counter()
+        rows.depth -= 1
+    add_row(rows, first, start, end, op_facts(call, result))
+    return result
+
+
+class OpRecorder:
+    """`with OpRecorder() as recorder:` records every op inside; then they are in recorder.rows.
+
+    Entered again, it begins anew. What is inside may raise: what was recorded until then is there.
+    """
+
+    active = []
+
+    def __init__(self):
+        self.rows = Rows()
+
+    def __enter__(self):
+        self.rows = rows = Rows()
+        self._hook = dispatch.hook(lambda call: record(call, rows))
+        self._hook.__enter__()
+        OpRecorder.active.append(self)
+        return self
+
+    def __exit__(self, *exception):
+        OpRecorder.active.remove(self)
+        self._hook.__exit__(None, None, None)
+
+
+class region:
+    """`with region("data loading"):` adds a row of op "region" to every recording around it.
+
+    Its module is the name; it is there also when what is inside raises. Outside it does nothing.
+    """
+
+    def __init__(self, name):
+        self.facts = {
+            "op": "region", "module": name, "phase": "region", "input_shapes": [],
+            "output_shape": None, "dtype": None, "matmul_flops": 0, "elementwise_flops": 0,
+            "bytes_read": 0, "bytes_written": 0,
+        }  # fmt: skip
+
+    def __enter__(self):
+        self.begun = [(recorder.rows, len(recorder.rows)) for recorder in OpRecorder.active]
+        for rows, _ in self.begun:
+            rows.depth += 1
+        self.start = time.perf_counter()
+
+    def __exit__(self, *exception):
+        now = time.perf_counter()
+        for rows, first in self.begun:
+            rows.depth -= 1
+            add_row(rows, first, self.start, now, self.facts)
+
+
+def rows_of(function):
+    """The rows of what function() runs."""
+    with OpRecorder() as recorder:
+        function()
+    return recorder.rows
+
+
+def row_name(row):
+    """What a row is called: its op, or the name that a region or module has."""
+    return row["module"] if row["op"] in ("region", "module") else row["op"]
+
+MEASURES = ("ms", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
+
+
+def top_operations(rows, n, by="ms"):
+    """The n names of which there is most, as a list of dicts, the largest share first.
+
+    rows: of a recording, at least one. Those of one row_name belong together, whatever else.
+    n: int, at least 1; where there are fewer names, there are fewer dicts.
+    by: one of MEASURES: what shares are of. "ms" means self_ms, so that no time counts twice.
+    Returns dicts with name (str), ms (float: the sum of self_ms, whatever `by` is) and share
+    (float: the part that the name has of the sum over all rows; 0.0 where that sum is 0). Equal
+    shares stay in the order in which the names came first.
+    Raises ValueError for no rows, n below 1, and a `by` that is not in MEASURES.
+    """
+    if not rows or n < 1 or by not in MEASURES:
+        raise ValueError(f"no top {n} of {len(rows)} rows by {by!r}: measures are {MEASURES}")
+    key = "self_ms" if by == "ms" else by
+    total = sum(row[key] for row in rows)
+    groups = {}
+    for row in rows:
+        name = row_name(row)
+        group = groups.setdefault(name, {"name": name, "ms": 0.0, "share": 0.0})
+        group["ms"] += row["self_ms"]
+        group["share"] += row[key] / total if total else 0.0
+    return sorted(groups.values(), key=lambda group: group["share"], reverse=True)[:n]
+
+
+def print_top_operations(rows, n=5, by="ms"):
+    """Print the top operations in a line: 45 % matmul, 23 % attention, …"""
+    print(
+        ", ".join(
+            f"{100 * top['share']:.0f} % {top['name']}" for top in top_operations(rows, n, by)
+        )
+    )
+
+
+def made_up(*rows):
+    """Rows for trying things out, from (op, ms, self_ms, matmul_flops, bytes_read)."""
+    keys = ("op", "ms", "self_ms", "matmul_flops", "bytes_read")
+    blank = {"module": "m", "elementwise_flops": 0, "bytes_written": 0, "depth": 0, "start_ms": 0.0}
+    return [blank | dict(zip(keys, row, strict=True)) for row in rows]
+
+ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
+
+
+def chrome_trace(rows):
+    """A recording in the trace event format: {"traceEvents": [...]}, with an event for each row.
+
+    An event is a dict: name (row_name), cat (phase), ph ("X"), ts and dur (start_ms and ms, as
+    floats in µs), pid and tid (both 1), and args: a dict of the row's values for the keys in ARGS.
+    Events are in the order of their ts; of those that begin together the one of less depth is first.
+    Raises ValueError where there are no rows.
+    """
+    if not rows:
+        raise ValueError("there are no rows, so there is no trace")
+    ordered = sorted(rows, key=lambda row: (row["start_ms"], row["depth"]))
+    events = [
+        {
+            "name": row_name(row), "cat": row["phase"], "ph": "X",
+            "ts": row["start_ms"] * 1000, "dur": row["ms"] * 1000, "pid": 1, "tid": 1,
+            "args": {key: row[key] for key in ARGS},
+        }
+        for row in ordered
+    ]  # fmt: skip
+    return {"traceEvents": events}
+
+
+def find_bottleneck(flops, bytes_moved, hardware):
+    """What limits work of so many FLOPs and bytes: "compute" or "memory".
+
+    flops, bytes_moved: ints, at least 0, not both 0. hardware: a Hardware, with peak_flops in
+        FLOP/s and bandwidth in bytes/s; or None.
+    Returns "compute" where calculating at the peak takes at least as long as moving at full
+    bandwidth, "memory" where it does not, and None where hardware is None.
+    Raises ValueError for a negative number, and where there is neither.
+    """
+    if min(flops, bytes_moved) < 0 or flops == bytes_moved == 0:
+        raise ValueError(f"{flops} FLOPs and {bytes_moved} bytes are no work")
+    if hardware is None:
+        return None
+    slower = flops / hardware.peak_flops >= bytes_moved / hardware.bandwidth
+    return "compute" if slower else "memory"
+
+
+class Still(nn.Module):
+    """A bare Tensor as a model: it gives itself back, whatever comes in."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def forward(self, x):
+        return self.tensor
+
+
+def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
+    """What one forward pass, model(x), costs.
+
+    model: a Module; or a bare Tensor, which counts as in lessons 01 and 02, and is run as
+        Still(tensor). x: its input, a Tensor, batch first. hardware: a Hardware, or None.
+    Returns a dict:
+        parameters: int. flops: int, as count_flops has it, for the whole of x.
+        latency_ms: float, measure_latency with this warmup and these iterations.
+        peak_memory_mb: float, as measure_memory has it.
+        gflops_per_second: float, 10⁹ FLOPs a second: these FLOPs in that time.
+        bottleneck: find_bottleneck of these FLOPs and all bytes read and written by the pass's ops
+            (record them); None also where it has no ops.
+    The model runs in the mode that it is in. Raises what its parts raise.
+    """
+    flops = count_flops(model, x, per_sample=False)
+    runs = Still(model) if isinstance(model, Tensor) else model
+    latency = measure_latency(runs, x, warmup, iterations)
+    rows = rows_of(lambda: runs(x))
+    moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
+    return {
+        "parameters": count_parameters(model),
+        "flops": flops,
+        "latency_ms": latency,
+        "peak_memory_mb": measure_memory(runs, x)["peak_memory_mb"],
+        "gflops_per_second": flops / (latency * 1e6),
+        "bottleneck": find_bottleneck(flops, moved, hardware) if moved else None,
+    }
+
+
+def profile_layer(layer, input_shape, hardware=None):
+    """What a forward pass through one layer costs; a dict as from profile_forward_pass.
+
+    layer: a Module. input_shape: batch first, all of it is run; example_input makes the input.
+    Raises ValueError for what is no shape.
+    """
+    return profile_forward_pass(layer, example_input(layer, input_shape), hardware)
+
+
+def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
+    """What a forward and a backward pass cost, from the sum of all elements of all outputs.
+
+    model: a Module. x, hardware, warmup, iterations: as for profile_forward_pass.
+    The gradients are computed, of the parameters that require one; the model's own .grad stay.
+    Returns a dict:
+        forward_memory_mb: float, the peak_memory_mb of measure_memory.
+        gradient_memory_mb: float, of all gradients that the backward pass gave to parameters.
+        total_memory_mb: float, the sum of these two.
+        optimizer_memory_estimates: a dict, for "sgd", "momentum", "adam", "adamw" the float that
+            optimizer_memory_mb has.
+        flops: int, of the products of both passes. latency_ms: float, of both.
+        gflops_per_second, bottleneck: of these, as in profile_forward_pass.
+    """
+    trained = list({id(p): p for p in model.parameters() if p.requires_grad}.values())
+
+    def step(x):
+        sums = [t.sum() for t in tensors_in(model(x)) if t.requires_grad]
+        return autograd.grad(sum(sums), trained) if sums else ()
+
+    gradients = []
+    rows = rows_of(lambda: gradients.extend(step(x)))
+    flops = sum(row["matmul_flops"] for row in rows)
+    moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
+    latency = measure_latency(step, x, warmup, iterations)
+    forward_mb = measure_memory(model, x)["peak_memory_mb"]
+    gradient_mb = sum(g.nbytes for g in gradients if g is not None) / MB
+    optimizers = ("sgd", "momentum", "adam", "adamw")
+    return {
+        "forward_memory_mb": forward_mb,
+        "gradient_memory_mb": gradient_mb,
+        "total_memory_mb": forward_mb + gradient_mb,
+        "optimizer_memory_estimates": {o: optimizer_memory_mb(model, o) for o in optimizers},
+        "flops": flops,
+        "latency_ms": latency,
+        "gflops_per_second": flops / (latency * 1e6),
+        "bottleneck": find_bottleneck(flops, moved, hardware) if moved else None,
+    }
+
+
+def hot_functions(stats, n, by="tottime"):
+    """The n functions of which there is most in a cProfile run, as a list of dicts, largest first.
+
+    stats: a pstats.Stats. n: int, at least 1. by: "calls", "tottime" or "cumtime"; equal ones stay
+        in the order in which stats has them.
+    Returns dicts with function: "file.py:12(name)", the file without its folders, and the name
+    alone for a file "~"; calls: int, recursive ones included; tottime, cumtime: floats, in s.
+    Raises ValueError for n below 1, another `by`, and stats without functions.
+    """
+    if n < 1 or by not in ("calls", "tottime", "cumtime") or not stats.stats:
+        raise ValueError(f"no top {n} by {by!r} of {len(stats.stats)} functions")
+    rows = []
+    for (file, line, name), (_, calls, tottime, cumtime, _) in stats.stats.items():
+        place = name if file == "~" else f"{os.path.basename(file)}:{line}({name})"
+        rows.append({"function": place, "calls": calls, "tottime": tottime, "cumtime": cumtime})
+    return sorted(rows, key=lambda row: row[by], reverse=True)[:n]
+
+
+def profiling_overhead(fn, profiled, rounds=11):
+    """How many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
+
+    fn, profiled: functions without arguments, of which the second does the same under a profiler.
+    rounds: int, at least 1. In each round fn is called once and then profiled once, both timed; a
+        round before these, not counted, warms up.
+    Returns a float, the median time of profiled divided by the median time of fn.
+    Raises ValueError for rounds below 1.
+    """
+    if rounds < 1:
+        raise ValueError(f"nothing can be compared in {rounds} rounds")
+    pairs = []
+    for _ in range(rounds + 1):
+        pair = []
+        for function in (fn, profiled):
+            with Timer() as timer:
+                function()
+            pair.append(timer.elapsed_ms)
+        pairs.append(pair)
+    bare, watched = zip(*pairs[1:], strict=True)
+    return statistics.median(watched) / statistics.median(bare)
+
+
+def compare_architectures(models, inputs):
+    """A row for each model, in the order of `models`: what a forward pass costs.
+
+    models: a dict from names to Modules, at least one. inputs: a dict from the same names to what
+        example_input takes, such as a shape, batch first.
+    Returns a list of dicts: name, and of profile_forward_pass, without a machine: parameters,
+    flops, latency_ms, peak_memory_mb, gflops_per_second.
+    Raises ValueError where there are no models, or the names of the two differ.
+    """
+    if not models or models.keys() != inputs.keys():
+        raise ValueError(f"models {list(models)} and inputs {list(inputs)} do not belong together")
+    rows = []
+    for name, model in models.items():
+        found = profile_forward_pass(model, example_input(model, inputs[name]), None)
+        rows.append({"name": name} | {k: v for k, v in found.items() if k != "bottleneck"})
+    return rows
+
+SUPPOSED = Hardware(1e11, 2e10, "a computer as one would suppose", "a guess; lesson 06 measures")
+
+
+class Profiler:
+    """All of lessons 01 to 05 for one machine: what a model weighs, computes, takes and needs.
+
+    `with Profiler() as profiler:` records what runs inside; then profiler.rows has the rows, and
+    print_top_operations prints what took longest. hardware: as for profile_forward_pass.
+    """
+
+    def __init__(self, hardware=SUPPOSED):
+        self.hardware, self._recorder = hardware, OpRecorder()
+
+    def count_parameters(self, model, trainable_only=False):
+        return count_parameters(model, trainable_only)
+
+    def count_flops(self, model, input_shape, per_sample=True):
+        return count_flops(model, input_shape, per_sample)
+
+    def measure_memory(self, model, input_shape):
+        return measure_memory(Still(model) if isinstance(model, Tensor) else model, input_shape)
+
+    def measure_latency(self, model, x, warmup=10, iterations=100):
+        runs = Still(model) if isinstance(model, Tensor) else model
+        return measure_latency(runs, x, warmup, iterations)
+
+    def profile_layer(self, layer, input_shape):
+        return profile_layer(layer, input_shape, self.hardware)
+
+    def profile_forward_pass(self, model, x, warmup=3, iterations=10):
+        return profile_forward_pass(model, x, self.hardware, warmup, iterations)
+
+    def profile_backward_pass(self, model, x, warmup=1, iterations=5):
+        return profile_backward_pass(model, x, self.hardware, warmup, iterations)
+
+    def __enter__(self):
+        self._recorder.__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        self._recorder.__exit__(*exception)
+
+    @property
+    def rows(self):
+        return self._recorder.rows
+
+    def print_top_operations(self, n=5, by="ms"):
+        print_top_operations(self.rows, n, by)
+
+
+def quick_profile(model, x, hardware=SUPPOSED):
+    """Print what one forward pass costs and where its time goes; returns the dict of it."""
+    found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
+    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, on {hardware.name}:")
+    print(f"{found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,", end=" ")
+    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']}")
+    if rows := rows_of(lambda: (Still(model) if isinstance(model, Tensor) else model)(x)):
+        print_top_operations(rows)
+    return found
+
+
+def profile(function):
+    """`@profile` above a function: each call prints where its time went, as your recorder sees it.
+
+    The rows of the last call are in function.rows.
+    """
+
+    @functools.wraps(function)
+    def watched(*args, **options):
+        with OpRecorder() as recorder:
+            result = function(*args, **options)
+        watched.rows = recorder.rows
+        print(
+            f"{function.__name__}: {sum(row['self_ms'] for row in watched.rows):.2f} ms", end="; "
+        )
+        print_top_operations(watched.rows) if watched.rows else print("no ops")
+        return result
+
+    return watched
+
+
+# ── 06_roofline ───────────────────────────────────────────────────────────────────────────────
+
+
+def arithmetic_intensity(flops, bytes_moved):
+    """FLOPs for each byte that is moved.
+
+    flops: at least 0. bytes_moved: above 0. Returns a float.
+    Raises ValueError for an argument out of range.
+    """
+    if flops < 0 or bytes_moved <= 0:
+        raise ValueError(f"no computation does {flops} FLOPs on {bytes_moved} bytes")
+    return flops / bytes_moved
+
+
+def ridge_point(peak_flops, bandwidth):
+    """The intensity, in FLOPs a byte, at which a machine computes as long as it moves.
+
+    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0. Returns a float.
+    Raises ValueError for an argument out of range.
+    """
+    if peak_flops <= 0 or bandwidth <= 0:
+        raise ValueError(f"roofs must be positive, not {peak_flops} and {bandwidth}")
+    return peak_flops / bandwidth
+
+
+def attainable_flops(intensity, peak_flops, bandwidth):
+    """The most FLOP/s that a computation of this intensity can reach on a machine.
+
+    intensity: FLOPs a byte, at least 0; math.inf for one that moves nothing.
+    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0. Returns a float.
+    Raises ValueError for an argument out of range.
+    """
+    if intensity < 0 or peak_flops <= 0 or bandwidth <= 0:
+        raise ValueError(f"no roof of {peak_flops} and {bandwidth} at an intensity of {intensity}")
+    return float(min(peak_flops, intensity * bandwidth))
+
+
+def matmul_bytes(m, k, n, itemsize):
+    """The unique bytes of a matrix product, (m, k) times (k, n): two matrices read, one written.
+
+    m, k, n: ints, at least 1. itemsize: bytes of a number, at least 1. Returns an int.
+    Raises ValueError for an argument below 1.
+    """
+    if min(m, k, n, itemsize) < 1:
+        raise ValueError(f"sizes must be at least 1, not {m}, {k}, {n} and {itemsize}")
+    return (m * k + k * n + m * n) * itemsize
+
+
+def elementwise_bytes(shape, inputs, itemsize):
+    """The unique bytes of an elementwise op: its inputs are read, and one result written.
+
+    shape: a tuple of ints, at least 1, of the result and of each input; () is a single number.
+    inputs: how many tensors are read, at least 0. itemsize: bytes of a number, at least 1.
+    Returns an int. Raises ValueError for an argument out of range.
+    """
+    if any(size < 1 for size in shape) or inputs < 0 or itemsize < 1:
+        raise ValueError(f"{inputs} inputs of {shape} and {itemsize} bytes cannot be")
+    return (inputs + 1) * math.prod(shape) * itemsize
+
+
+def attention_bytes(batch, heads, seq, head_dim, itemsize, fused):
+    """The bytes that attention moves between query, key, value and output; optional, no points.
+
+    batch, heads, seq (tokens), head_dim (width of a head), itemsize: ints, at least 1.
+    fused: whether scores stay in the cache. If not, they are written by the first product and read
+        by the softmax, whose results are written, and read by the second product.
+    Query, key and value, each (batch, heads, seq, head_dim), are read once, and an output of that
+    shape is written. Returns an int. Raises ValueError for an argument below 1.
+    """
+    if min(batch, heads, seq, head_dim, itemsize) < 1:
+        raise ValueError("batch, heads, seq, head_dim and itemsize must be at least 1")
+    row = 4 * head_dim + (0 if fused else 4 * seq)
+    return batch * heads * seq * row * itemsize
+
+
+def measure_peak_flops(matmul=np.matmul, sizes=(512, 768, 1024), dtype=np.float32, repeats=10):
+    """The most FLOP/s that a matrix product reaches: the best of all timed calls.
+
+    matmul: called as matmul(a, b) or matmul(a, b, out=c), with arrays of n rows and n columns.
+    sizes: a list or tuple of the n to try, in this order; ints, at least 1. dtype: of all arrays.
+    repeats: int, at least 1. Of each n, one product is not timed; then `repeats` are, one by one.
+    Returns a float, FLOP/s. Raises ValueError for no sizes, and for a size or repeats below 1.
+    """
+    if not len(sizes) or min(*sizes, repeats) < 1:
+        raise ValueError(f"sizes and repeats must be at least 1, not {sizes} and {repeats}")
+    best = 0.0
+    for n in sizes:
+        left, right, out = (np.ones((n, n), dtype) for _ in range(3))
+        matmul(left, right, out=out)
+        for _ in range(repeats):
+            start = time.perf_counter()
+            matmul(left, right, out=out)
+            best = max(best, matmul_flops(n, n, n) / (time.perf_counter() - start))
+    return best
+
+
+def measure_bandwidth(working_set, copy=np.copyto, repeats=10):
+    """The most bytes that a copy reads and writes in a second: the best of all timed calls.
+
+    working_set: bytes of source and destination together, a multiple of 16; half for each.
+    copy: called as copy(destination, source), with one-dimensional arrays of the same size and
+        dtype. Both have been written before, the source with numbers that are not all 0.
+    repeats: int, at least 1. One copy is not timed; then `repeats` are, one by one.
+    Returns a float, bytes/s. Raises ValueError for a working_set below 16, or repeats below 1.
+    """
+    if working_set < 16 or repeats < 1:
+        raise ValueError(f"no copy of {working_set} bytes, {repeats} times")
+    read = np.ones(working_set // 16)
+    written = np.full_like(read, 2.0)
+    copy(written, read)
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        copy(written, read)
+        times.append(time.perf_counter() - start)
+    return 2 * read.nbytes / min(times)
+
+
+def roofline_points(rows, hardware):
+    """The place of each recorded row under a machine's roof.
+
+    rows: a list of dicts with at least op, module (strings), self_ms (what the op took itself),
+        matmul_flops, elementwise_flops, bytes_read and bytes_written.
+    hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s.
+    Returns a list of dicts, in the order of the rows:
+        name: op and module with a space between, or op alone where module is "".
+        intensity: all FLOPs of the row for each byte read or written.
+        flops_per_second: what it reached. attainable: what the roof allows at its intensity.
+        efficiency: the former over the latter; above 1 where the data came from a cache.
+    A row without any FLOPs, bytes or time has no place on logarithmic axes and is left out.
+    """
+    points = []
+    for row in rows:
+        flops = row["matmul_flops"] + row["elementwise_flops"]
+        moved = row["bytes_read"] + row["bytes_written"]
+        if not (flops and moved and row["self_ms"]):
+            continue
+        intensity = arithmetic_intensity(flops, moved)
+        reached = flops / (row["self_ms"] / 1000)
+        attainable = attainable_flops(intensity, hardware.peak_flops, hardware.bandwidth)
+        points.append({
+            "name": f"{row['op']} {row['module']}".strip(),
+            "intensity": intensity,
+            "flops_per_second": reached,
+            "attainable": attainable,
+            "efficiency": reached / attainable,
+        })  # fmt: skip
+    return points
+
+
+@cache
+def roofs():
+    """This machine's roofs as you measure them, once: on one thread, and on all."""
+    size = beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
+    found = []
+    for threads in thread_counts():
+        with on_threads(threads):
+            peak = measure_peak_flops(sizes=demo_size((512, 1024), (128,)), repeats=20)
+        bandwidth = measure_bandwidth(size, copy_on(threads), repeats=demo_size(20, 3))
+        found.append(Hardware(peak, bandwidth, called(threads), "measured here"))
+    return found
+
+
+@cache
+def passes_of(name, threads):
+    """Forward passes of "GPT-2" or "ResNet-18": a list of (ms, rows), each pass recorded."""
+    if name == "GPT-2":
+        sizes = demo_size(full=(50257, 1024, 768, 12, 12), small=(97, 32, 48, 2, 4))
+        model, shape = models.GPT2(*sizes), (1, demo_size(128, 32))
+    else:
+        model, shape = models.resnet18(), (1, 3, *demo_size((224, 224), (32, 32)))
+    x, passes, began = example_input(model.eval(), shape), [], time.perf_counter()
+    with no_grad(), on_threads(threads):
+        model(x)
+        for count in tqdm(range(demo_size(9, 3)), leave=False):
+            if count < 3 or time.perf_counter() - began < 12:
+                with OpRecorder() as recorder:
+                    start = time.perf_counter()
+                    model(x)
+                    ms = (time.perf_counter() - start) * 1000
+                passes.append((ms, recorder.rows))
+    return passes
+
+
+def measured_rows(name, threads=1):
+    """The rows of a pass, each with the median of its times."""
+    passes = zip(*(rows for _, rows in passes_of(name, threads)), strict=True)
+    return [same[0] | {"self_ms": median(row["self_ms"] for row in same)} for same in passes]
+
+SUMMED = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms")
+
+
+def alike(rows):
+    """Rows of the same op, shapes, and module but for its numbers, added up: blocks.*.attn."""
+    sums = {}
+    for each in rows:
+        module = re.sub(r"\d+", "*", each["module"])
+        key = each["op"], module, str(each["input_shapes"])
+        total = sums.setdefault(key, each | {"module": module} | dict.fromkeys(SUMMED, 0))
+        for count in SUMMED:
+            total[count] += each[count]
+    return list(sums.values())
+
+
+def placed(name):
+    """The points of a recorded model under one thread's roof, each with its share of the time."""
+    rows = alike(measured_rows(name))
+    total = sum(row["self_ms"] for row in rows)
+    points = []
+    for row in rows:
+        points += [
+            p | {"share": row["self_ms"] / total} for p in roofline_points([row], roofs()[0])
+        ]
+    return points
+
+
+def classify(flops, bytes_moved, seconds, peak_flops, bandwidth):
+    """The wall that a measured computation is at.
+
+    flops, bytes_moved: at least 0. seconds: what it took, above 0.
+    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
+    Of flops / peak_flops and bytes_moved / bandwidth, T is the longer time. Returns
+        "overhead" when it took more than 4 · T, else
+        "ridge" when T is at most 1.2 times the shorter time, else
+        "compute" or "memory", by which time is T.
+    Raises ValueError for an argument out of range.
+    """
+    if min(flops, bytes_moved) < 0 or min(seconds, peak_flops, bandwidth) <= 0:
+        raise ValueError("seconds and roofs are positive, FLOPs and bytes not negative")
+    computing, moving = flops / peak_flops, bytes_moved / bandwidth
+    longer, shorter = max(computing, moving), min(computing, moving)
+    if seconds > 4 * longer:
+        return "overhead"
+    if longer <= 1.2 * shorter:
+        return "ridge"
+    return "compute" if computing > moving else "memory"
+
+
+def inspect_step(step):
+    """The first of four questions to which a step's answer is no; optional, no points.
+
+    step: a dict with
+        times_ms: what the step took, in each of at least 3 runs
+        busy_ms: how much of a step of median time was spent in operations
+        matmul_ms, matmul_flops: how much of that in matrix products, and their FLOPs
+        peak_flops: the roof, FLOP/s
+    Returns "unstable" when the times' standard deviation (n − 1) is at least 10 % of their mean,
+    else "idle" when busy_ms is under 80 % of their median, else "other work" when matmul_ms is under
+    50 % of busy_ms, else "slow matmuls" when these reach under 50 % of the peak, else "near peak".
+    Raises ValueError for fewer than 3 times.
+    """
+    times = step["times_ms"]
+    if len(times) < 3:
+        raise ValueError(f"{len(times)} times do not show whether a step is stable")
+    if stdev(times) >= 0.1 * mean(times):
+        return "unstable"
+    if step["busy_ms"] < 0.8 * median(times):
+        return "idle"
+    if step["matmul_ms"] < 0.5 * step["busy_ms"]:
+        return "other work"
+    reached = step["matmul_flops"] / (step["matmul_ms"] / 1000)
+    return "slow matmuls" if reached < 0.5 * step["peak_flops"] else "near peak"
+
+
+def mfu(flops, seconds, peak_flops):
+    """Model FLOPs utilization: the share of a machine's peak that a computation reached, 0 to 1.
+
+    flops: at least 0. seconds, peak_flops (FLOP/s): above 0. Returns a float.
+    Raises ValueError for an argument out of range.
+    """
+    if flops < 0 or seconds <= 0 or peak_flops <= 0:
+        raise ValueError(f"no use of {peak_flops} FLOP/s by {flops} FLOPs in {seconds} s")
+    return flops / seconds / peak_flops
+
+
+def amdahl(fraction, speedup):
+    """How many times as fast a program is when a part of it is.
+
+    fraction: of the time before, 0 to 1, that the part took. speedup: of the part, above 0; below 1
+        it is slower, and math.inf is a part that takes no time any more.
+    Returns a float, math.inf where nothing is left.
+    Raises ValueError for an argument out of range.
+    """
+    if not 0 <= fraction <= 1 or speedup <= 0:
+        raise ValueError(f"no part is {fraction} of the time and {speedup} times as fast")
+    left = 1 - fraction + fraction / speedup
+    return 1 / left if left else math.inf
+
+
+def reflect_relu(elements, itemsize, peak_flops, bandwidth):
+    """A ReLU, one FLOP an element, that does nothing but what its wall demands.
+
+    elements, itemsize (bytes of a number): ints, at least 1. peak_flops: FLOP/s. bandwidth: bytes/s.
+    Both above 0. The result is a new tensor.
+    Returns a dict: ms, the least time that it takes, and share, its FLOP/s as a share of the peak.
+    Raises ValueError for an argument out of range.
+    """
+    moved = elementwise_bytes((elements,), 1, itemsize)
+    intensity = arithmetic_intensity(elements, moved)
+    seconds = elements / attainable_flops(intensity, peak_flops, bandwidth)
+    return {"ms": seconds * 1000, "share": mfu(elements, seconds, peak_flops)}

@@ -1,0 +1,498 @@
+"""Lesson 05: right solutions in unusual style, which must keep all points."""
+
+ALTERNATES = {
+    "op_bytes": {
+        "by storage, as in lesson 04": """
+            def looked_at(tensors):
+                whole = {}
+                for t in {id(t): t for t in tensors}.values():
+                    whole[t.storage] = whole.get(t.storage, 0) + t.nbytes
+                return {s: min(n, s.nbytes) for s, n in whole.items()}
+
+            back = call.phase == "backward"
+            read = looked_at([*present(call.grad), *call.saved] if back else call.inputs)
+            made = looked_at(tensors_in(result))
+            written = sum(made[s] for s in made.keys() - read.keys())
+            if not back and call.op in TABLES:
+                read[call.inputs[TABLES[call.op]].storage] = written
+            return (sum(read.values()), written) if written else (0, 0)
+        """,
+        "tables first": """
+            made = present(result)
+            if call.phase == "forward" and call.op in TABLES:
+                others = [t for i, t in enumerate(call.inputs) if i != TABLES[call.op]]
+                written = sum(t.nbytes for t in made)
+                return written + sum(bytes_by_memory(others).values()), written
+            sources = list(call.inputs)
+            if call.phase == "backward":
+                sources = present(call.grad)
+                sources.extend(call.saved)
+            places = {memory_of(t) for t in sources}
+            fresh = bytes_by_memory([t for t in made if memory_of(t) not in places])
+            if sum(fresh.values()) == 0:
+                return (0, 0)
+            return sum(bytes_by_memory(sources).values()), sum(fresh.values())
+        """,
+        "numpy's ints": """
+            if call.phase == "forward":
+                read = bytes_by_memory(call.inputs)
+            else:
+                read = bytes_by_memory(present(call.grad) + call.saved)
+            written = np.int64(0)
+            for place, count in bytes_by_memory(present(result)).items():
+                if place not in read:
+                    written += count
+            if written == 0:
+                return np.int64(0), np.int64(0)
+            if call.op in TABLES and call.phase == "forward":
+                read[memory_of(call.inputs[TABLES[call.op]])] = written
+            return [np.sum(list(read.values())), written]
+        """,
+    },
+    "op_facts": {
+        "step by step": """
+            facts = dict(op=call.op, module=call.module_path, phase=call.phase)
+            facts["input_shapes"] = tuple(t.shape for t in call.inputs)
+            back = call.phase == "backward"
+            like = tensors_in(call.grad if back else result)[0]
+            facts["output_shape"], facts["dtype"] = list(like.shape), like.dtype.name
+            if back:
+                wanted = [t.requires_grad for t in call.inputs]
+                facts["matmul_flops"] = gradient_flops(
+                    call.op, facts["input_shapes"], call.attributes, wanted
+                )
+            else:
+                facts["matmul_flops"] = op_flops(call.op, facts["input_shapes"], call.attributes)
+            facts["elementwise_flops"] = op_elementwise(call, like.shape)
+            facts |= zip(("bytes_read", "bytes_written"), op_bytes(call, result))
+            return facts
+        """,
+        "match": """
+            shapes = [t.shape for t in call.inputs]
+            match call.phase:
+                case "forward":
+                    first = result if isinstance(result, Tensor) else result[0]
+                    work = op_flops(call.op, shapes, call.attributes)
+                case "backward":
+                    grads = call.grad if isinstance(call.grad, list) else [call.grad]
+                    first = next(g for g in grads if g is not None)
+                    needs = [t.requires_grad for t in call.inputs]
+                    work = gradient_flops(call.op, shapes, call.attributes, needs)
+            moved = op_bytes(call, result)
+            return {
+                "bytes_written": moved[1], "bytes_read": moved[0], "matmul_flops": np.int64(work),
+                "elementwise_flops": op_elementwise(call, first.shape), "op": str(call.op),
+                "module": call.module_path, "phase": call.phase, "input_shapes": shapes,
+                "output_shape": first.shape, "dtype": str(first.numpy().dtype)
+                if not first.is_meta and not first.requires_grad else f"{first.dtype}",
+            }
+        """,
+        "FLOPs before anything else": """
+            back, shapes = call.phase != "forward", [tuple(t.shape) for t in call.inputs]
+            rule = gradient_flops if back else op_flops
+            wanted = ([t.requires_grad for t in call.inputs],) if back else ()
+            flops = rule(call.op, shapes, call.attributes, *wanted)
+            output = present(call.grad if back else result)[0]
+            read, written = op_bytes(call, result)
+            keys = "op module phase input_shapes output_shape dtype matmul_flops"
+            values = (call.op, call.module_path, call.phase, shapes, output.shape,
+                      str(output.dtype), flops)
+            facts = dict(zip(keys.split(), values))
+            facts.update(elementwise_flops=op_elementwise(call, output.shape))
+            facts.update(bytes_read=read, bytes_written=written)
+            return facts
+        """,
+    },
+    "add_row": {
+        "a loop": """
+            row = dict(facts)
+            row["start_ms"] = 1e3 * (start - rows.start)
+            row["ms"] = row["self_ms"] = 1e3 * (end - start)
+            row["depth"] = rows.depth
+            for i in range(first, len(rows)):
+                if rows[i]["depth"] - rows.depth == 1:
+                    row["self_ms"] -= rows[i]["ms"]
+            rows.append(row)
+        """,
+        "from the end of the list": """
+            inside = 0.0
+            for row in reversed(rows[first:]):
+                inside += row["ms"] * (row["depth"] == rows.depth + 1)
+            ms = np.float64(end - start) * 1000
+            rows += [{**facts, "ms": ms, "self_ms": ms - inside, "depth": rows.depth,
+                      "start_ms": (start - rows.start) * 1000}]
+        """,
+    },
+    "record": {
+        "nanoseconds": """
+            first = len(rows)
+            rows.depth += 1
+            begun = time.perf_counter_ns()
+            try:
+                result = call()
+            finally:
+                ended = time.perf_counter_ns()
+                rows.depth -= 1
+            add_row(rows, first, begun / 1e9, ended / 1e9, op_facts(call, result))
+            return result
+        """,
+        "by lesson 03's Timer": """
+            first, timer = len(rows), Timer()
+            start = time.perf_counter()
+            rows.depth += 1
+            try:
+                with timer:
+                    result = call()
+            except BaseException:
+                rows.depth -= 1
+                raise
+            rows.depth -= 1
+            add_row(rows, first, start, start + timer.elapsed_ms / 1000, op_facts(call, result))
+            return result
+        """,
+        "a context manager": """
+            @contextlib.contextmanager
+            def deeper():
+                rows.depth += 1
+                try:
+                    yield
+                finally:
+                    rows.depth -= 1
+
+            count, now = len(rows), time.perf_counter
+            with deeper():
+                start = now()
+                result = call()
+                end = now()
+            facts = op_facts(call, result)
+            add_row(rows, count, start, end, facts)
+            return result
+        """,
+        "the depth remembered": """
+            before, first = rows.depth, len(rows)
+            try:
+                rows.depth = before + 1
+                start = time.monotonic()
+                result = call()
+                end = time.monotonic()
+            finally:
+                rows.depth = before
+            return add_row(rows, first, start, end, op_facts(call, result)) or result
+        """,
+        "from time import perf_counter": """
+            from time import perf_counter as clock
+
+            first = len(rows)
+            rows.depth = rows.depth + 1
+            start = clock()
+            try:
+                result = call()
+            except:
+                rows.depth = rows.depth - 1
+                raise
+            else:
+                end = clock()
+                rows.depth = rows.depth - 1
+            add_row(rows, first, start, end, op_facts(call, result))
+            return result
+        """,
+    },
+    "top_operations": {
+        "a Counter": """
+            if n < 1 or len(rows) == 0 or by not in MEASURES:
+                raise ValueError("nothing to sum up")
+            measure, times = Counter(), Counter()
+            for row in rows:
+                name = row["module"] if row["op"] in ("region", "module") else row["op"]
+                times[name] += row["self_ms"]
+                measure[name] += row["self_ms" if by == "ms" else by]
+            whole = sum(measure.values()) or 1.0
+            return [
+                {"name": name, "ms": times[name], "share": amount / whole}
+                for name, amount in measure.most_common(n)
+            ]
+        """,
+        "numpy": """
+            if not n > 0 or not rows or by not in MEASURES:
+                raise ValueError("no")
+            names = list(dict.fromkeys(row_name(row) for row in rows))
+            ms, amount = np.zeros(len(names)), np.zeros(len(names))
+            for row in rows:
+                i = names.index(row_name(row))
+                ms[i] += row["self_ms"]
+                amount[i] += row[{"ms": "self_ms"}.get(by, by)]
+            share = amount / amount.sum() if amount.sum() else amount * 0.0
+            order = np.argsort(-share, kind="stable")[:n]
+            return [dict(name=names[i], ms=ms[i], share=share[i]) for i in order]
+        """,
+        "a comprehension for each name": """
+            if by not in MEASURES or n <= 0 or not list(rows):
+                raise ValueError("no")
+            key = by.replace("ms", "self_ms") if by == "ms" else by
+            total = sum(row[key] for row in rows)
+            found = []
+            for name in dict.fromkeys(map(row_name, rows)):
+                mine = [row for row in rows if row_name(row) == name]
+                part = sum(row[key] for row in mine)
+                found.append({
+                    "name": name, "ms": sum(row["self_ms"] for row in mine),
+                    "share": part / total if total > 0 else 0.0,
+                })
+            found.sort(key=lambda group: group["share"], reverse=True)
+            return found[:n]
+        """,
+    },
+    "chrome_trace": {
+        "a loop": """
+            if len(rows) < 1:
+                raise ValueError("empty")
+            events = []
+            for row in rows:
+                events.append(dict(
+                    name=row_name(row), cat=row["phase"], ph="X", pid=1, tid=1,
+                    ts=1e3 * row["start_ms"], dur=1e3 * row["ms"],
+                    args={k: v for k, v in row.items() if k in ARGS},
+                ))
+            order = sorted(range(len(rows)), key=lambda i: (rows[i]["start_ms"], rows[i]["depth"]))
+            return {"traceEvents": [events[i] for i in order]}
+        """,
+        "sorted twice": """
+            ordered = sorted(rows, key=lambda row: row["depth"])
+            ordered.sort(key=lambda row: row["start_ms"])
+            if not ordered:
+                raise ValueError("no rows")
+
+            def event(row):
+                args = {name: row[name] for name in ARGS}
+                return {"args": args, "pid": 1, "tid": 1, "ph": "X", "cat": row["phase"],
+                        "name": row_name(row),
+                        "ts": np.float64(row["start_ms"]) * 1000, "dur": row["ms"] * 1000.0}
+
+            return dict(traceEvents=tuple(map(event, ordered)))
+        """,
+    },
+    "find_bottleneck": {
+        "by the ridge": """
+            if flops < 0 or bytes_moved < 0 or (flops, bytes_moved) == (0, 0):
+                raise ValueError("no work")
+            if not hardware:
+                return
+            ridge = hardware.peak_flops / hardware.bandwidth
+            return "compute" if flops >= ridge * bytes_moved else "memory"
+        """,
+        "two times": """
+            if min(flops, bytes_moved) < 0 or max(flops, bytes_moved) == 0:
+                raise ValueError("no work")
+            if hardware is not None:
+                times = {"compute": flops / hardware.peak_flops}
+                times["memory"] = bytes_moved / hardware.bandwidth
+                return max(times, key=times.get)
+        """,
+    },
+    "profile_forward_pass": {
+        "recorded first, counted from the rows": """
+            runs = Still(model) if isinstance(model, Tensor) else model
+            with OpRecorder() as recorder:
+                runs(x)
+            moved = sum(column(recorder.rows, "bytes_read"))
+            moved += sum(column(recorder.rows, "bytes_written"))
+            flops = sum(column(recorder.rows, "matmul_flops"))
+            flops = model.numel() if isinstance(model, Tensor) else flops
+            memory = measure_memory(runs, x)
+            ms = measure_latency(runs, x, warmup=warmup, iterations=iterations)
+            found = dict(parameters=count_parameters(model), flops=flops, latency_ms=ms)
+            found["peak_memory_mb"] = memory["peak_memory_mb"]
+            found["gflops_per_second"] = flops / 1e9 / (ms / 1e3)
+            found["bottleneck"] = None
+            if moved:
+                found["bottleneck"] = find_bottleneck(flops, moved, hardware)
+            return found
+        """,
+        "each_op for the bytes": """
+            runs = model if not isinstance(model, Tensor) else Still(model)
+            pairs = each_op(op_bytes, lambda: runs(x))
+            bytes_moved = sum(read + written for read, written in pairs)
+            ms = measure_latency(runs, x, warmup, iterations)
+            flops = count_flops(model, x, False)
+            limit = find_bottleneck(flops, bytes_moved, hardware) if bytes_moved else None
+            return {
+                "bottleneck": limit,
+                "flops": flops, "latency_ms": ms, "gflops_per_second": 1e-6 * flops / ms,
+                "parameters": count_parameters(model),
+                "peak_memory_mb": measure_memory(runs, x).get("peak_memory_mb"),
+            }
+        """,
+    },
+    "profile_layer": {
+        "by keyword": """
+            x = example_input(layer, input_shape)
+            return profile_forward_pass(hardware=hardware, model=layer, x=x)
+        """,
+        "an input made first": """
+            if min(input_shape) < 1:
+                raise ValueError(f"{input_shape} is no shape")
+            inputs = example_input(layer, tuple(input_shape), meta=False)
+            return dict(profile_forward_pass(layer, inputs, hardware))
+        """,
+    },
+    "profile_backward_pass": {
+        "by .backward(), with the old .grad put back": """
+            parameters = {id(p): p for p in model.parameters()}.values()
+
+            def step(x):
+                before = [(p, p.grad) for p in parameters]
+                for p in parameters:
+                    p.grad = None
+                try:
+                    outputs = [t for t in tensors_in(model(x)) if t.requires_grad]
+                    if outputs:
+                        total = outputs[0].sum()
+                        for t in outputs[1:]:
+                            total = total + t.sum()
+                        total.backward()
+                    return sum(p.grad.nbytes for p in parameters if p.grad is not None)
+                finally:
+                    for p, grad in before:
+                        p.grad = grad
+
+            sizes = []
+            rows = rows_of(lambda: sizes.append(step(x)))
+            gradient_mb = sizes[0] / 1024**2
+            forward_mb = measure_memory(model, x)["peak_memory_mb"]
+            flops = sum(column(rows, "matmul_flops"))
+            moved = sum(column(rows, "bytes_read") + column(rows, "bytes_written"))
+            ms = measure_latency(step, x, warmup, iterations)
+            result = {"forward_memory_mb": forward_mb, "gradient_memory_mb": gradient_mb}
+            result["total_memory_mb"] = forward_mb + gradient_mb
+            result["optimizer_memory_estimates"] = {
+                name: optimizer_memory_mb(model, name)
+                for name in ("sgd", "momentum", "adam", "adamw")
+            }
+            result |= {"flops": flops, "latency_ms": ms, "gflops_per_second": flops / ms / 1e6}
+            result["bottleneck"] = find_bottleneck(flops, moved, hardware) if moved else None
+            return result
+        """,
+        "FLOPs by lesson 02": """
+            wanted = []
+            for p in model.parameters():
+                if p.requires_grad and not any(p is q for q in wanted):
+                    wanted.append(p)
+
+            def both(x):
+                parts = [t.sum() for t in tensors_in(model(x)) if t.requires_grad]
+                return autograd.grad(sum(parts[1:], parts[0]), wanted) if parts else []
+
+            ms = measure_latency(both, x, warmup, iterations)
+            gradients = [g for g in both(x) if g is not None]
+            pairs = each_op(op_bytes, lambda: both(x))
+            moved = sum(read + written for read, written in pairs)
+            flops = sum(f["matmul_flops"] for f in each_op(op_facts, lambda: both(x)))
+            memory = measure_memory(model, x)["peak_memory_mb"]
+            size = sum(g.numel() * g.itemsize for g in gradients) / MB
+            return {
+                "forward_memory_mb": memory, "gradient_memory_mb": size,
+                "total_memory_mb": memory + size, "flops": flops, "latency_ms": ms,
+                "gflops_per_second": flops / (ms / 1000) / 1e9,
+                "bottleneck": find_bottleneck(flops, moved, hardware) if moved > 0 else None,
+                "optimizer_memory_estimates": dict(
+                    sgd=0.0, momentum=optimizer_memory_mb(model, "momentum"),
+                    adam=optimizer_memory_mb(model, "adam"),
+                    adamw=optimizer_memory_mb(model, "adamw"),
+                ),
+            }
+        """,
+    },
+    "hot_functions": {
+        "pathlib": """
+            if n < 1 or by not in {"calls", "tottime", "cumtime"} or len(stats.stats) == 0:
+                raise ValueError("no")
+            found = []
+            for place, numbers in stats.stats.items():
+                file, line, name = place
+                if file != "~":
+                    name = f"{Path(file).name}:{line}({name})"
+                found += [dict(function=name, calls=numbers[1], tottime=numbers[2],
+                               cumtime=numbers[3])]
+            found.sort(key=lambda row: -row[by])
+            return found[:n]
+        """,
+        "pstats' own helper": """
+            if by not in ("calls", "tottime", "cumtime") or n < 1 or not stats.stats:
+                raise ValueError("no")
+            place = {"calls": 1, "tottime": 2, "cumtime": 3}[by]
+            items = sorted(stats.stats.items(), key=lambda item: item[1][place], reverse=True)
+            rows = []
+            for (file, line, name), (_, nc, tt, ct, *_) in items[:n]:
+                where = pstats.func_std_string((file.rpartition("/")[2], line, name))
+                rows.append({
+                    "function": name if file == "~" else where, "calls": np.int64(nc),
+                    "tottime": tt, "cumtime": ct,
+                })
+            return rows
+        """,
+    },
+    "profiling_overhead": {
+        "nanoseconds, numpy's median": """
+            if rounds <= 0:
+                raise ValueError("rounds")
+            table = np.zeros((rounds + 1, 2))
+            for row in table:
+                for i, function in enumerate((fn, profiled)):
+                    begun = time.perf_counter_ns()
+                    function()
+                    row[i] = time.perf_counter_ns() - begun
+            plain, watched = np.median(table[1:], axis=0)
+            return watched / plain
+        """,
+        "timeit": """
+            if rounds < 1:
+                raise ValueError("rounds")
+            fn(), profiled()
+            plain, watched = [], []
+            for _ in range(rounds):
+                plain.append(timeit.timeit(fn, number=1))
+                watched.append(timeit.timeit(profiled, number=1))
+            return statistics.median(watched) / statistics.median(plain)
+        """,
+        "sorted lists": """
+            if rounds < 1:
+                raise ValueError("rounds")
+
+            def clocked(function):
+                start = time.monotonic()
+                function()
+                return time.monotonic() - start
+
+            pairs = [(clocked(fn), clocked(profiled)) for _ in range(1 + rounds)][1:]
+
+            def middle(values):
+                values = sorted(values)
+                return (values[(rounds - 1) // 2] + values[rounds // 2]) / 2
+
+            return middle(b for _, b in pairs) / middle(a for a, _ in pairs)
+        """,
+    },
+    "compare_architectures": {
+        "profile_layer": """
+            if not models or set(models) != set(inputs):
+                raise ValueError("names")
+            rows = []
+            for name in models:
+                row = profile_layer(models[name], inputs[name])
+                row.pop("bottleneck")
+                rows.append({**row, "name": name})
+            return rows
+        """,
+        "key by key": """
+            if sorted(models) != sorted(inputs) or len(models) < 1:
+                raise ValueError("names")
+            keys = ["parameters", "flops", "latency_ms", "peak_memory_mb", "gflops_per_second"]
+
+            def row(name, model):
+                found = profile_forward_pass(model, example_input(model, inputs[name]), None)
+                return dict({"name": name}, **{key: found[key] for key in keys})
+
+            return [row(*item) for item in models.items()]
+        """,
+    },
+}
