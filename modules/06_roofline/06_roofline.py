@@ -367,7 +367,7 @@ plot.curves(
 
 
 # %% nbgrader={"grade": false, "grade_id": "measure_peak_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def measure_peak_flops(matmul=np.matmul, sizes=(512, 768, 1024), dtype=np.float32, repeats=10):
+def measure_peak_flops(matmul=np.matmul, sizes=(384, 512, 768, 1024), dtype=np.float32, repeats=20):
     """The most FLOP/s that a matrix product reaches: the best of all timed calls.
 
     matmul: called as matmul(a, b) or matmul(a, b, out=c), with arrays of n rows and n columns.
@@ -509,7 +509,7 @@ plot_roofline.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of 
 
 
 # %% nbgrader={"grade": false, "grade_id": "measure_bandwidth", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def measure_bandwidth(working_set, copy=np.copyto, repeats=10):
+def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
     """The most bytes that a copy reads and writes in a second: the best of all timed calls.
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
@@ -784,7 +784,7 @@ def roofs():
     found = []
     for threads in thread_counts():
         with on_threads(threads):
-            peak = measure_peak_flops(sizes=demo_size((512, 1024), (128,)), repeats=20)
+            peak = measure_peak_flops(sizes=demo_size((384, 512, 1024), (128,)))
         bandwidth = measure_bandwidth(size, copy_on(threads), repeats=demo_size(20, 3))
         found.append(Hardware(peak, bandwidth, called(threads), "measured here"))
     return found
