@@ -1002,7 +1002,7 @@ expect_raises("no work, no machine", lambda: find_bottleneck(0, 0, None), ValueE
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now all parts at once, from three lessons and this one. Take care with the batch: time and memory are of the pass that was run, and so the FLOPs must be, too. Samples of 1 divided by the time of 32 is a mistake that many published FLOP/s contain.
+# Now all parts at once, from three lessons and this one. Take care with the batch: time and memory are of the pass that was run, and so the FLOPs must be, too. The FLOPs of one sample divided by the time of 32 look like a slow machine.
 #
 # **Predict.** A linear layer and a ReLU after it. Which of your functions run the model, and how often is it called altogether? *Your prediction:*
 
@@ -1343,7 +1343,7 @@ expect("all work and bytes of both passes", limits, ["compute", "memory"])
 # %% [markdown]
 # ## 8 · The other kind of profiler
 #
-# Your recorder knows tensors and nothing else. If a program spends its time in reading files, in a loop over Python lists, in a function that somebody forgot to take out, it shows white. For Python itself there is `cProfile`: it is told of each call and each return, of every function, and its result has four numbers for each: how often it was called, `tottime`, the seconds in the function itself, and `cumtime`, those with all that it called. You know the two: `self_ms` and `ms`.
+# Your recorder knows tensors and nothing else. If a program spends its time in reading files, in a loop over Python lists, in a function that somebody forgot to take out, it shows white. For Python itself there is `cProfile`: it is told of each call and each return, of every function, and says for each how often it was called, `tottime`, the seconds in the function itself, and `cumtime`, those with all that it called. You know the two: `self_ms` and `ms`.
 #
 # `pstats.Stats(profile).stats` is a dict, from (file, line, name) to (calls that were not recursive, all calls, tottime, cumtime, callers). A function that is not written in Python has the file "~".
 #
@@ -1435,13 +1435,13 @@ seen, whole = sum(row["self_ms"] for row in rows) / 1000, stats.total_tt
 print(f"your recorder saw {seen:.3f} s, in {len(rows)} ops; cProfile {whole:.3f} s")
 
 # %% [markdown]
-# Your recorder sees no more than the first part: the rest is not made of tensors. `cProfile` sees it all, and in Python's terms: a matrix product is a method of numpy, whatever layer called it. Of what happens *within* a function it says nothing. That is what `line_profiler` is for, which is told of every line. It is not installed here; this is its table for GPT-2's attention.
+# Your recorder sees no more than the first part: the rest is not made of tensors. `cProfile` sees it all, and in Python's terms: `@` is an operator and no call, so a matrix product is time of the function in which it stands, whatever layer asked for it. Of what happens *within* a function it says nothing. That is what `line_profiler` is for, which is told of every line. It is not installed here; this is its table for GPT-2's attention.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 print(Path("line_profiler.txt").read_text("utf-8"))
 
 # %% [markdown]
-# Three views of one thing. The line with `@` and `*` is one line, two calls for `cProfile`, and three ops for your recorder (which one is the third?). To try it on your own code: `pip install line_profiler`, `%load_ext line_profiler`, `%lprun -f function call()`.
+# Three views of one thing. The line with `@` and `*` is one line here, a handful of calls for `cProfile`, and three ops for your recorder. (Which one is the third?) To try it on your own code: `pip install line_profiler`, `%load_ext line_profiler`, `%lprun -f function call()`.
 #
 # ## 9 · What watching costs
 #
@@ -1571,7 +1571,7 @@ plot.bars(
 #
 # ## 10 · Three architectures, one table
 #
-# **Predict.** An MLP, a CNN and a Transformer. Which reaches the most FLOPs a second, and why is it not the one with the most FLOPs? *Your prediction:*
+# **Predict.** An MLP, a CNN and a Transformer. Which reaches the most FLOPs a second? Is it the one with the most FLOPs? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "compare_architectures", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1815,7 +1815,7 @@ plot_timeline.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_profiler", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *4 points:* half of 41 % is 20.5 % of 48 ms, 9.8 ms, if the figures held; they do not, for `cProfile` adds about the same time to each call and return, so that a function which is called often and briefly (900 times a request, 20 µs each) looks larger than it is, and so do those between; and the 48 ms themselves are the watched program's. A further point only if it is said that `product`'s own part is Python, too, while numpy's method is listed as a function of its own, so a faster library does not halve `product`'s tottime. *4 points:* a measurement that others could repeat: sizes of the model, rounds, two ratios from paired runs (cProfile well above 1, clearly more than the recorder or a sampler for a real model; the numbers are the student's machine's), with a word on their spread. *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops). Up to 2 points off for ratios without what was run.
+# **Mark scheme.** *4 points:* half of 41 % is 20.5 % of 48 ms, 9.8 ms, if the figures held; they do not, for `cProfile` adds about the same time to each call and return, so that a function which is called often and briefly (900 times a request, 20 µs each) looks larger than it is, and so do those between; and the 48 ms themselves are the watched program's. The fourth point only if it is said that `product`'s tottime is not all multiplication: `@` is no call, so the product is in it, but so are `product`'s own lines and what `cProfile` adds, and no library halves these. *4 points:* a measurement that others could repeat: sizes of the model, rounds, two ratios from paired runs (for tiny layers the recorder and `cProfile` well above 1, a sampler near 1; the numbers are the student's machine's), with a word on their spread. *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops). Up to 2 points off for ratios without what was run.
 # ### END SOLUTION
 
 # %% [markdown]
