@@ -60,13 +60,14 @@ from built import (
     optimizer_memory_mb,
     tensors_in,
 )
-from tqdm.auto import tqdm  # fmt: skip
+from tqdm.auto import tqdm
 
 from proflab import Function, Tensor, autograd, dispatch, example_input, models, nn, no_grad
 from proflab.lesson import doubles, expect, expect_between, expect_raises, plot, plot_timeline
 from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Hardware, read_hardware
 from proflab.nn import functional as F
+from proflab.shapes import MetaArray
 
 MB = 1024**2  # bytes, as everywhere in this course
 
@@ -87,7 +88,7 @@ MB = 1024**2  # bytes, as everywhere in this course
 
 
 # %% nbgrader={"grade": false, "grade_id": "bytes_by_memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
-dtype_name = functools.cache(str)  # numpy takes 3 µs to say "float32": once is enough
+dtype_name = functools.cache(str)  # asking numpy takes long: once is enough
 
 # Ops that pick from a table: the table's place among their inputs.
 TABLES = {"embedding": 1, "index": 0, "gather": 0}
@@ -98,9 +99,16 @@ def present(result):
     return [result] if isinstance(result, Tensor) else [t for t in result if t is not None]
 
 
+def owner_of(array):
+    """The array whose memory an array looks at: itself, or what it is a view of."""
+    while isinstance(array.base, (np.ndarray, MetaArray)):
+        array = array.base
+    return array
+
+
 def memory_of(tensor):
     """A number for the memory that a tensor looks at; the same for all that share it."""
-    return id(tensor.array if tensor.array.base is None else tensor.storage.root)
+    return id(owner_of(tensor.array))
 
 
 def bytes_by_memory(tensors):
@@ -111,9 +119,12 @@ def bytes_by_memory(tensors):
     found = {}
     for tensor in dict.fromkeys(tensors):
         array = tensor.array
-        root = array if array.base is None else tensor.storage.root
-        count, most = found.get(id(root), 0) + array.nbytes, root.nbytes
-        found[id(root)] = count if count < most else most
+        if array.base is None:
+            found[id(array)] = array.nbytes
+        else:
+            owner = owner_of(array)
+            count, most = found.get(id(owner), 0) + array.nbytes, owner.nbytes
+            found[id(owner)] = count if count < most else most
     return found
 
 
@@ -375,13 +386,13 @@ expect("batch norm", in_training, 768)
 class Rows(list):
     """The rows of a recording, in the order in which they ended.
 
-    start: what time.perf_counter() showed when the recording began, in s.
+    start: what time.perf_counter_ns() showed when the recording began.
     depth: how many things are running now, one inside the other.
     """
 
     def __init__(self):
         super().__init__()
-        self.start, self.depth = time.perf_counter(), 0
+        self.start, self.depth = time.perf_counter_ns(), 0
 
 
 # %% nbgrader={"grade": false, "grade_id": "add_row", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -389,16 +400,16 @@ def add_row(rows, first, start, end, facts):
     """Append to `rows` the row of something that has ended; returns nothing.
 
     rows: a Rows, whose depth no longer counts it. first: len(rows) as it was when it began.
-    start, end: what time.perf_counter() showed then, and when it ended, in s.
+    start, end: what time.perf_counter_ns() showed then, and when it ended: ints, in ns.
     facts: a dict, which stays as it is. The row has its keys and values, and
         start_ms: float, in ms after rows.start. ms: float, from start to end.
         self_ms: float, ms less the ms of what ran right inside it: of the rows since `first` those
             that are one deeper. depth: int, how many were running around it.
     """
     ### BEGIN SOLUTION
-    ms = (end - start) * 1000
+    ms = (end - start) / 1e6
     inside = sum([row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1])
-    start_ms = (start - rows.start) * 1000
+    start_ms = (start - rows.start) / 1e6
     times = {"start_ms": start_ms, "ms": ms, "self_ms": ms - inside, "depth": rows.depth}
     rows.append(facts | times)
     ### END SOLUTION
@@ -406,30 +417,30 @@ def add_row(rows, first, start, end, facts):
 
 # %% nbgrader={"grade": true, "grade_id": "test_add_row", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 rows = Rows()
-rows.start, rows.depth = 100.0, 1
+rows.start, rows.depth = 7_000_000, 1
 facts = {"op": "exp", "module": "a"}
-add_row(rows, 0, 100.25, 100.5, facts)
+add_row(rows, 0, 9_500_000, 9_750_000, facts)
 expect(
     "alone", rows[0],
-    {"op": "exp", "module": "a", "start_ms": 250.0, "ms": 250.0, "self_ms": 250.0, "depth": 1},
+    {"op": "exp", "module": "a", "start_ms": 2.5, "ms": 0.25, "self_ms": 0.25, "depth": 1},
 )  # fmt: skip
-add_row(rows, 1, 100.5, 101.0, {"op": "relu"})
+add_row(rows, 1, 9_750_000, 10_250_000, {"op": "relu"})
 rows.depth = 0
-add_row(rows, 0, 100.0, 102.0, {"op": "region"})
+add_row(rows, 0, 9_250_000, 11_250_000, {"op": "region"})
 times = [rows[2]["ms"], rows[2]["self_ms"], rows[2]["depth"]]
-expect("around two", times, [2000.0, 1250.0, 0], mistakes={"in s": [2.0, 1.25, 0]})
+expect("around two", times, [2.0, 1.25, 0], mistakes={"in s": [0.002, 0.00125, 0]})
 ### BEGIN HIDDEN TESTS
-add_row(rows, 3, 102.5, 103.0, {"op": "tanh"})
-expect("after them", [rows[3]["start_ms"], rows[3]["self_ms"], len(rows)], [2500.0, 500.0, 4])
+add_row(rows, 3, 12_000_000, 12_500_000, {"op": "tanh"})
+expect("after them", [rows[3]["start_ms"], rows[3]["self_ms"], len(rows)], [5.0, 0.5, 4])
 deep = Rows()
-deep.start = 7.0
-spans = [(2, 0, 7.5, 8), (2, 1, 8, 9), (1, 0, 7.25, 10), (1, 3, 10, 11), (0, 0, 7, 12)]
+deep.start = 70_000
+spans = [(2, 0, 75, 80), (2, 1, 80, 90), (1, 0, 72, 100), (1, 3, 100, 110), (0, 0, 70, 120)]
 for deep.depth, first, start, end in spans:
-    add_row(deep, first, start, end, {})
-expect("all of it", column(deep, "ms"), [500.0, 1000.0, 2750.0, 1000.0, 5000.0])
+    add_row(deep, first, 1000 * start, 1000 * end, {})
+expect("all of it", column(deep, "ms"), [0.005, 0.01, 0.028, 0.01, 0.05])
 own = column(deep, "self_ms")
-expect("its own", own, [500.0, 1000.0, 1250.0, 1000.0, 1250.0])
-expect("begins", column(deep, "start_ms"), [500.0, 1000.0, 250.0, 3000.0, 0.0])
+expect("its own", own, [0.005, 0.01, 0.013, 0.01, 0.012])
+expect("begins", column(deep, "start_ms"), [0.005, 0.01, 0.002, 0.03, 0.0])
 expect("depths", column(deep, "depth"), [2, 2, 1, 1, 0])
 expect("the facts stay", sorted(facts), ["module", "op"])
 ### END HIDDEN TESTS
@@ -447,15 +458,15 @@ def record(call, rows):
     rows: a Rows. Its depth is 1 more while call() runs, and as before when record has ended, also
         when call() raises; then no row is added.
     The row is that of add_row, with the facts of op_facts and the time of call() alone, by
-    time.perf_counter. Raises what call() raises, and NotImplementedError as op_facts does.
+    time.perf_counter_ns. Raises what call() raises, and NotImplementedError as op_facts does.
     """
     ### BEGIN SOLUTION
-    first, start = len(rows), time.perf_counter()
+    first, start = len(rows), time.perf_counter_ns()
     rows.depth += 1
     try:
         result = call()
     finally:
-        end = time.perf_counter()
+        end = time.perf_counter_ns()
         rows.depth -= 1
     add_row(rows, first, start, end, op_facts(call, result))
     return result
@@ -503,10 +514,10 @@ class region:
         self.begun = [(recorder.rows, len(recorder.rows)) for recorder in OpRecorder.active]
         for rows, _ in self.begun:
             rows.depth += 1
-        self.start = time.perf_counter()
+        self.start = time.perf_counter_ns()
 
     def __exit__(self, *exception):
-        now = time.perf_counter()
+        now = time.perf_counter_ns()
         for rows, first in self.begun:
             rows.depth -= 1
             add_row(rows, first, self.start, now, self.facts)
@@ -991,7 +1002,7 @@ expect_raises("no work, no machine", lambda: find_bottleneck(0, 0, None), ValueE
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now all parts at once, from three lessons and this one. Take care with the batch: time and memory are of the pass that was run, and so the FLOPs must be, too. Samples of 1 divided by the time of 32 is a mistake that many published FLOP/s contain.
+# Now all parts at once, from three lessons and this one. Take care with the batch: time and memory are of the pass that was run, and so the FLOPs must be, too. The FLOPs of one sample divided by the time of 32 look like a slow machine.
 #
 # **Predict.** A linear layer and a ReLU after it. Which of your functions run the model, and how often is it called altogether? *Your prediction:*
 
@@ -1332,7 +1343,7 @@ expect("all work and bytes of both passes", limits, ["compute", "memory"])
 # %% [markdown]
 # ## 8 · The other kind of profiler
 #
-# Your recorder knows tensors and nothing else. If a program spends its time in reading files, in a loop over Python lists, in a function that somebody forgot to take out, it shows white. For Python itself there is `cProfile`: it is told of each call and each return, of every function, and its result has four numbers for each: how often it was called, `tottime`, the seconds in the function itself, and `cumtime`, those with all that it called. You know the two: `self_ms` and `ms`.
+# Your recorder knows tensors and nothing else. If a program spends its time in reading files, in a loop over Python lists, in a function that somebody forgot to take out, it shows white. For Python itself there is `cProfile`: it is told of each call and each return, of every function, and says for each how often it was called, `tottime`, the seconds in the function itself, and `cumtime`, those with all that it called. You know the two: `self_ms` and `ms`.
 #
 # `pstats.Stats(profile).stats` is a dict, from (file, line, name) to (calls that were not recursive, all calls, tottime, cumtime, callers). A function that is not written in Python has the file "~".
 #
@@ -1424,13 +1435,13 @@ seen, whole = sum(row["self_ms"] for row in rows) / 1000, stats.total_tt
 print(f"your recorder saw {seen:.3f} s, in {len(rows)} ops; cProfile {whole:.3f} s")
 
 # %% [markdown]
-# Your recorder sees no more than the first part: the rest is not made of tensors. `cProfile` sees it all, and in Python's terms: a matrix product is a method of numpy, whatever layer called it. Of what happens *within* a function it says nothing. That is what `line_profiler` is for, which is told of every line. It is not installed here; this is its table for GPT-2's attention.
+# Your recorder sees no more than the first part: the rest is not made of tensors. `cProfile` sees it all, and in Python's terms: `@` is an operator and no call, so a matrix product is time of the function in which it stands, whatever layer asked for it. Of what happens *within* a function it says nothing. That is what `line_profiler` is for, which is told of every line. It is not installed here; this is its table for GPT-2's attention.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 print(Path("line_profiler.txt").read_text("utf-8"))
 
 # %% [markdown]
-# Three views of one thing. The line with `@` and `*` is one line, two calls for `cProfile`, and three ops for your recorder (which one is the third?). To try it on your own code: `pip install line_profiler`, `%load_ext line_profiler`, `%lprun -f function call()`.
+# Three views of one thing. The line with `@` and `*` is one line here, a handful of calls for `cProfile`, and three ops for your recorder. (Which one is the third?) To try it on your own code: `pip install line_profiler`, `%load_ext line_profiler`, `%lprun -f function call()`.
 #
 # ## 9 · What watching costs
 #
@@ -1560,7 +1571,7 @@ plot.bars(
 #
 # ## 10 · Three architectures, one table
 #
-# **Predict.** An MLP, a CNN and a Transformer. Which reaches the most FLOPs a second, and why is it not the one with the most FLOPs? *Your prediction:*
+# **Predict.** An MLP, a CNN and a Transformer. Which reaches the most FLOPs a second? Is it the one with the most FLOPs? *Your prediction:*
 
 
 # %% nbgrader={"grade": false, "grade_id": "compare_architectures", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1804,7 +1815,7 @@ plot_timeline.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_profiler", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *4 points:* half of 41 % is 20.5 % of 48 ms, 9.8 ms, if the figures held; they do not, for `cProfile` adds about the same time to each call and return, so that a function which is called often and briefly (900 times a request, 20 µs each) looks larger than it is, and so do those between; and the 48 ms themselves are the watched program's. A further point only if it is said that `product`'s own part is Python, too, while numpy's method is listed as a function of its own, so a faster library does not halve `product`'s tottime. *4 points:* a measurement that others could repeat: sizes of the model, rounds, two ratios from paired runs (cProfile well above 1, clearly more than the recorder or a sampler for a real model; the numbers are the student's machine's), with a word on their spread. *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops). Up to 2 points off for ratios without what was run.
+# **Mark scheme.** *4 points:* half of 41 % is 20.5 % of 48 ms, 9.8 ms, if the figures held; they do not, for `cProfile` adds about the same time to each call and return, so that a function which is called often and briefly (900 times a request, 20 µs each) looks larger than it is, and so do those between; and the 48 ms themselves are the watched program's. The fourth point only if it is said that `product`'s tottime is not all multiplication: `@` is no call, so the product is in it, but so are `product`'s own lines and what `cProfile` adds, and no library halves these. *4 points:* a measurement that others could repeat: sizes of the model, rounds, two ratios from paired runs (for tiny layers the recorder and `cProfile` well above 1, a sampler near 1; the numbers are the student's machine's), with a word on their spread. *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops). Up to 2 points off for ratios without what was run.
 # ### END SOLUTION
 
 # %% [markdown]

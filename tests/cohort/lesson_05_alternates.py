@@ -106,8 +106,8 @@ ALTERNATES = {
     "add_row": {
         "a loop": """
             row = dict(facts)
-            row["start_ms"] = 1e3 * (start - rows.start)
-            row["ms"] = row["self_ms"] = 1e3 * (end - start)
+            row["start_ms"] = 1e-6 * (start - rows.start)
+            row["ms"] = row["self_ms"] = 1e-6 * (end - start)
             row["depth"] = rows.depth
             for i in range(first, len(rows)):
                 if rows[i]["depth"] - rows.depth == 1:
@@ -118,27 +118,27 @@ ALTERNATES = {
             inside = 0.0
             for row in reversed(rows[first:]):
                 inside += row["ms"] * (row["depth"] == rows.depth + 1)
-            ms = np.float64(end - start) * 1000
+            ms = np.float64(end - start) / 1_000_000
             rows += [{**facts, "ms": ms, "self_ms": ms - inside, "depth": rows.depth,
-                      "start_ms": (start - rows.start) * 1000}]
+                      "start_ms": (start - rows.start) / 1000 / 1000}]
         """,
     },
     "record": {
-        "nanoseconds": """
+        "monotonic_ns": """
             first = len(rows)
             rows.depth += 1
-            begun = time.perf_counter_ns()
+            begun = time.monotonic_ns()
             try:
                 result = call()
             finally:
-                ended = time.perf_counter_ns()
+                ended = time.monotonic_ns()
                 rows.depth -= 1
-            add_row(rows, first, begun / 1e9, ended / 1e9, op_facts(call, result))
+            add_row(rows, first, begun, ended, op_facts(call, result))
             return result
         """,
         "by lesson 03's Timer": """
             first, timer = len(rows), Timer()
-            start = time.perf_counter()
+            start = time.perf_counter_ns()
             rows.depth += 1
             try:
                 with timer:
@@ -147,7 +147,8 @@ ALTERNATES = {
                 rows.depth -= 1
                 raise
             rows.depth -= 1
-            add_row(rows, first, start, start + timer.elapsed_ms / 1000, op_facts(call, result))
+            end = start + round(1e6 * timer.elapsed_ms)
+            add_row(rows, first, start, end, op_facts(call, result))
             return result
         """,
         "a context manager": """
@@ -159,7 +160,7 @@ ALTERNATES = {
                 finally:
                     rows.depth -= 1
 
-            count, now = len(rows), time.perf_counter
+            count, now = len(rows), time.perf_counter_ns
             with deeper():
                 start = now()
                 result = call()
@@ -168,19 +169,19 @@ ALTERNATES = {
             add_row(rows, count, start, end, facts)
             return result
         """,
-        "the depth remembered": """
+        "seconds, the depth remembered": """
             before, first = rows.depth, len(rows)
             try:
                 rows.depth = before + 1
-                start = time.monotonic()
+                start = 1e9 * time.perf_counter()
                 result = call()
-                end = time.monotonic()
+                end = 1e9 * time.perf_counter()
             finally:
                 rows.depth = before
             return add_row(rows, first, start, end, op_facts(call, result)) or result
         """,
-        "from time import perf_counter": """
-            from time import perf_counter as clock
+        "from time import perf_counter_ns": """
+            from time import perf_counter_ns as clock
 
             first = len(rows)
             rows.depth = rows.depth + 1
