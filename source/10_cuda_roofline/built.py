@@ -1774,7 +1774,7 @@ def attention_bytes(batch, heads, seq, head_dim, itemsize, fused):
     return batch * heads * seq * row * itemsize
 
 
-def measure_peak_flops(matmul=np.matmul, sizes=(512, 768, 1024), dtype=np.float32, repeats=10):
+def measure_peak_flops(matmul=np.matmul, sizes=(384, 512, 768, 1024), dtype=np.float32, repeats=20):
     """The most FLOP/s that a matrix product reaches: the best of all timed calls.
 
     matmul: called as matmul(a, b) or matmul(a, b, out=c), with arrays of n rows and n columns.
@@ -1795,7 +1795,7 @@ def measure_peak_flops(matmul=np.matmul, sizes=(512, 768, 1024), dtype=np.float3
     return best
 
 
-def measure_bandwidth(working_set, copy=np.copyto, repeats=10):
+def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
     """The most bytes that a copy reads and writes in a second: the best of all timed calls.
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
@@ -1856,7 +1856,7 @@ def roofs():
     found = []
     for threads in thread_counts():
         with on_threads(threads):
-            peak = measure_peak_flops(sizes=demo_size((512, 1024), (128,)), repeats=20)
+            peak = measure_peak_flops(sizes=demo_size((384, 512, 1024), (128,)))
         bandwidth = measure_bandwidth(size, copy_on(threads), repeats=demo_size(20, 3))
         found.append(Hardware(peak, bandwidth, called(threads), "measured here"))
     return found
