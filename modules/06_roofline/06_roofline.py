@@ -1208,15 +1208,13 @@ for threads in thread_counts():
         sums[threads, kind] = sums.get((threads, kind), 0.0) + row["self_ms"]
 for kind in ("products", "all else"):
     print(f"{kind:<10}" + "".join(f"{sums[threads, kind]:>9.1f}" for threads in thread_counts()))
+totals = [sums[n, "products"] + sums[n, "all else"] for n in (1, most)]
+share = sums[1, "products"] / totals[0]
+print(f"with endless threads for products: {amdahl(share, math.inf):.2f} times as fast")
 if most > 1:
-    totals = [sums[n, "products"] + sums[n, "all else"] for n in (1, most)]
     gain = sums[1, "products"] / sums[most, "products"]
-    law = amdahl(sums[1, "products"] / totals[0], gain)
-    print(f"products {gain:.2f} times as fast; so the whole {law:.2f} times, says the law,"
-          f" and {totals[0] / totals[1]:.2f}, says the clock")  # fmt: skip
-    print(
-        f"with endless threads for products: {amdahl(sums[1, 'products'] / totals[0], math.inf):.2f}"
-    )
+    print(f"products {gain:.2f} times as fast; so the whole {amdahl(share, gain):.2f} times, says the"
+          f" law, and {totals[0] / totals[1]:.2f}, says the clock")  # fmt: skip
 else:
     print("there is one thread only, or its number cannot be set")
 

@@ -19,6 +19,7 @@ from collections import Counter
 from pathlib import Path
 from proflab import Function, Tensor, autograd, dispatch, example_input, nn
 from proflab.lesson.hardware import Hardware
+from proflab.shapes import MetaArray
 
 __all__ = [
     "linear_parameters",
@@ -85,6 +86,7 @@ __all__ = [
     "dtype_name",
     "TABLES",
     "present",
+    "owner_of",
     "memory_of",
     "bytes_by_memory",
     "column",
@@ -1131,7 +1133,7 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
 
 # ── 05_profiler ───────────────────────────────────────────────────────────────────────────────
 
-dtype_name = functools.cache(str)  # numpy takes 3 µs to say "float32": once is enough
+dtype_name = functools.cache(str)  # asking numpy takes long: once is enough
 
 # Ops that pick from a table: the table's place among their inputs.
 TABLES = {"embedding": 1, "index": 0, "gather": 0}
@@ -1142,9 +1144,16 @@ def present(result):
     return [result] if isinstance(result, Tensor) else [t for t in result if t is not None]
 
 
+def owner_of(array):
+    """The array whose memory an array looks at: itself, or what it is a view of."""
+    while isinstance(array.base, (np.ndarray, MetaArray)):
+        array = array.base
+    return array
+
+
 def memory_of(tensor):
     """A number for the memory that a tensor looks at; the same for all that share it."""
-    return id(tensor.array if tensor.array.base is None else tensor.storage.root)
+    return id(owner_of(tensor.array))
 
 
 def bytes_by_memory(tensors):
@@ -1155,9 +1164,12 @@ def bytes_by_memory(tensors):
     found = {}
     for tensor in dict.fromkeys(tensors):
         array = tensor.array
-        root = array if array.base is None else tensor.storage.root
-        count, most = found.get(id(root), 0) + array.nbytes, root.nbytes
-        found[id(root)] = count if count < most else most
+        if array.base is None:
+            found[id(array)] = array.nbytes
+        else:
+            owner = owner_of(array)
+            count, most = found.get(id(owner), 0) + array.nbytes, owner.nbytes
+            found[id(owner)] = count if count < most else most
     return found
 
 
@@ -1259,28 +1271,28 @@ def op_facts(call, result):
 class Rows(list):
     """The rows of a recording, in the order in which they ended.
 
-    start: what time.perf_counter() showed when the recording began, in s.
+    start: what time.perf_counter_ns() showed when the recording began.
     depth: how many things are running now, one inside the other.
     """
 
     def __init__(self):
         super().__init__()
-        self.start, self.depth = time.perf_counter(), 0
+        self.start, self.depth = time.perf_counter_ns(), 0
 
 
 def add_row(rows, first, start, end, facts):
     """Append to `rows` the row of something that has ended; returns nothing.
 
     rows: a Rows, whose depth no longer counts it. first: len(rows) as it was when it began.
-    start, end: what time.perf_counter() showed then, and when it ended, in s.
+    start, end: what time.perf_counter_ns() showed then, and when it ended: ints, in ns.
     facts: a dict, which stays as it is. The row has its keys and values, and
         start_ms: float, in ms after rows.start. ms: float, from start to end.
         self_ms: float, ms less the ms of what ran right inside it: of the rows since `first` those
             that are one deeper. depth: int, how many were running around it.
     """
-    ms = (end - start) * 1000
+    ms = (end - start) / 1e6
     inside = sum([row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1])
-    start_ms = (start - rows.start) * 1000
+    start_ms = (start - rows.start) / 1e6
     times = {"start_ms": start_ms, "ms": ms, "self_ms": ms - inside, "depth": rows.depth}
     rows.append(facts | times)
 
@@ -1291,14 +1303,14 @@ def record(call, rows):
     rows: a Rows. Its depth is 1 more while call() runs, and as before when record has ended, also
         when call() raises; then no row is added.
     The row is that of add_row, with the facts of op_facts and the time of call() alone, by
-    time.perf_counter. Raises what call() raises, and NotImplementedError as op_facts does.
+    time.perf_counter_ns. Raises what call() raises, and NotImplementedError as op_facts does.
     """
-    first, start = len(rows), time.perf_counter()
+    first, start = len(rows), time.perf_counter_ns()
     rows.depth += 1
     try:
         result = call()
     finally:
-        end = time.perf_counter()
+        end = time.perf_counter_ns()
         rows.depth -= 1
     add_row(rows, first, start, end, op_facts(call, result))
     return result
@@ -1344,10 +1356,10 @@ class region:
         self.begun = [(recorder.rows, len(recorder.rows)) for recorder in OpRecorder.active]
         for rows, _ in self.begun:
             rows.depth += 1
-        self.start = time.perf_counter()
+        self.start = time.perf_counter_ns()
 
     def __exit__(self, *exception):
-        now = time.perf_counter()
+        now = time.perf_counter_ns()
         for rows, first in self.begun:
             rows.depth -= 1
             add_row(rows, first, self.start, now, self.facts)
