@@ -141,7 +141,6 @@ __all__ = [
     "measured_rows",
     "SUMMED",
     "alike",
-    "placed",
     "classify",
     "inspect_step",
     "mfu",
@@ -1921,18 +1920,6 @@ def alike(rows):
         for count in SUMMED:
             total[count] += each[count]
     return list(sums.values())
-
-
-def placed(name):
-    """The points of a recorded model under one thread's roof, each with its share of the time."""
-    rows = alike(measured_rows(name))
-    total = sum(row["self_ms"] for row in rows)
-    points = []
-    for row in rows:
-        points += [
-            p | {"share": row["self_ms"] / total} for p in roofline_points([row], roofs()[0])
-        ]
-    return points
 
 
 def classify(flops, bytes_moved, seconds, peak_flops, bandwidth):
