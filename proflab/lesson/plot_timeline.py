@@ -44,10 +44,11 @@ def spans(
         for row in rows:
             key = group(row)
             colour = FAINT if key in frames else colours.get(key, QUIET)
-            width = max(row["ms"], NARROWEST * (end - begin))
-            box = {"left": row["start_ms"] - begin, "height": 0.84, "color": colour, "lw": 0}
-            axes.barh(row["depth"], width, **box)
-            _write(axes, row, name(row), begin, row["ms"] / (end - begin), colour)
+            share = row["ms"] / (end - begin)
+            box = {"left": row["start_ms"] - begin, "height": 0.84, "color": colour}
+            box |= {"edgecolor": "white", "lw": 0.6 if share > 10 * NARROWEST else 0}
+            axes.barh(row["depth"], max(share, NARROWEST) * (end - begin), **box)
+            _write(axes, row, name(row), begin, share, colour)
         for key, colour in colours.items():
             axes.plot([], [], "s", color=colour, ms=9, label=key)
         if len(times) > most:
@@ -69,11 +70,11 @@ def _times(rows: Sequence[dict], group: Callable[[dict], str], frames: Sequence[
 
 
 def _write(axes: Any, row: dict, text: str, begin: float, share: float, colour: str) -> None:
-    """The bar's name inside it, shortened from its front, where it is wide enough for that."""
-    room = int(share * 100)
-    if room < 3:
+    """The bar's name inside it, or the end of that behind its last dot, where there is room."""
+    room = int(share * 115)
+    shown = text if len(text) <= room else text.rpartition(".")[2]
+    if len(shown) > room:
         return
-    shown = text if len(text) <= room else "…" + text[len(text) - room + 1 :]
     light = colour in (COLOURS[0], COLOURS[2], COLOURS[5], COLOURS[7], QUIET)
     axes.text(
         row["start_ms"] - begin + row["ms"] / 2, row["depth"], shown, ha="center", va="center",
@@ -85,7 +86,7 @@ def timeline(rows: Sequence[dict], title: str = "") -> Picture:
     """A recording: the ops, by kind, below the modules and regions in which they ran."""
     return spans(
         with_modules(rows),
-        name=lambda row: row["module"].rpartition(".")[2] if row["op"] in FRAMES else row["op"],
+        name=lambda row: _last(row["module"]) if row["op"] in FRAMES else row["op"],
         group=lambda row: row["op"],
         frames=FRAMES,
         title=title,
@@ -115,11 +116,17 @@ def with_modules(rows: Sequence[dict]) -> list[dict]:
     return done
 
 
+def _last(path: str) -> str:
+    """What a module is called beside its siblings: "attn", or "blocks.3" where it has a number."""
+    parts = path.split(".")
+    return ".".join(parts[-2:] if parts[-1].isdigit() else parts[-1:])
+
+
 def _inside(path: str) -> list[str]:
     """The modules that lead to one: "blocks.3.attn" is in blocks.3, and itself."""
     parts = path.split(".") if path else []
-    numbers = [*(part.isdigit() for part in parts[1:]), False]
-    return [".".join(parts[: i + 1]) for i, number in enumerate(numbers) if not number]
+    follows = [*(part.isdigit() for part in parts[1:]), False]  # a number belongs to its list
+    return [".".join(parts[: i + 1]) for i in range(len(parts)) if not follows[i]]
 
 
 def _shared(paths: Sequence[str], running: Sequence[dict]) -> int:

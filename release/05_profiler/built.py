@@ -3,9 +3,10 @@
 Made by `proflab assemble`.
 """
 
+import ast
 import functools
-import gc
 import json
+import linecache
 import math
 import numpy as np
 import os
@@ -17,7 +18,6 @@ import tracemalloc
 from collections import Counter
 from pathlib import Path
 from proflab import Function, Tensor, autograd, dispatch, example_input, nn
-from types import FunctionType
 
 __all__ = [
     "linear_parameters",
@@ -681,13 +681,14 @@ def measurement_warnings(times_ms, resolution_ms):
     """
     if not resolution_ms > 0:
         raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
-    said, third = latency_statistics(times_ms), len(times_ms) // 3
-    first, last = times_ms[:third] or [1.0], times_ms[len(times_ms) - third :] or [1.0]
-    before, after = statistics.median(first), statistics.median(last)
+    said, third, drifted = latency_statistics(times_ms), len(times_ms) // 3, False
+    if third:
+        before, after = statistics.median(times_ms[:third]), statistics.median(times_ms[-third:])
+        drifted = abs(after - before) > 0.1 * before
     checks = {
         "spread": said["std"] >= 0.1 * said["mean"],
         "outliers": said["min"] <= 0.5 * said["mean"] or said["max"] >= 1.5 * said["mean"],
-        "drift": abs(after - before) > 0.1 * before,
+        "drift": drifted,
         "too_short": said["median"] < 100 * resolution_ms,
     }
     return [code for code, holds in checks.items() if holds]
@@ -951,11 +952,12 @@ def own_function(traceback):
 @functools.cache
 def function_at(filename, line):
     """The name of the function that has this line of this file, the innermost one."""
-    functions = (f for f in gc.get_objects() if type(f) is FunctionType)
-    codes = {f.__code__ for f in functions if f.__code__.co_filename == filename}
-    around = [c for c in codes if c.co_firstlineno <= line <= max(n or 0 for *_, n in c.co_lines())]
-    named = [c for c in around if not c.co_name.startswith("<")]
-    return max(named, key=lambda code: code.co_firstlineno).co_name if named else "<module>"
+    tree = ast.parse("".join(linecache.getlines(filename)))
+    functions = (
+        n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    around = [n for n in functions if n.lineno <= line <= n.end_lineno]
+    return max(around, key=lambda n: n.lineno).name if around else "<module>"
 
 
 def find_leak(step, steps):
@@ -966,8 +968,8 @@ def find_leak(step, steps):
     steps: int, at least 1.
     Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
     steps (what a step replaces or frees is no growth); and function, the name of the function
-    (see own_function) that allocated most of what has grown, on whatever lines; None where steps
-    leave less than 1,024 bytes each.
+    (see own_function) that allocated most of what has grown, on whatever lines; None where a
+    step leaves less than a page, 4,096 bytes.
     Tracing is off afterwards if it was off before, also where step raises. Raises ValueError for
     steps below 1.
     """
@@ -984,7 +986,7 @@ def find_leak(step, steps):
         if row.size_diff:
             grown[own_function(row.traceback)] += row.size_diff
     bytes_per_step = sum(grown.values()) / steps
-    leaks = bytes_per_step >= 1024
+    leaks = bytes_per_step >= 4096
     return {
         "bytes_per_step": bytes_per_step,
         "function": grown.most_common(1)[0][0] if leaks else None,

@@ -257,10 +257,18 @@ MUTANTS = {
         "a key of one's own": "return changed(call, result, time=0.0)",
     },
     "add_row": {
+        "nanoseconds stay": """
+            depth = rows.depth
+            inside = sum(row["ms"] for row in rows[first:] if row["depth"] == depth + 1)
+            times = {"ms": end - start, "self_ms": end - start - inside}
+            rows.append(facts | times | {"start_ms": start - rows.start, "depth": depth})
+        """,
         "times in s": """
-            right_add_row(rows, first, start, end, facts)
-            for key in ("start_ms", "ms", "self_ms"):
-                rows[-1][key] /= 1000
+            depth = rows.depth
+            inside = sum(row["ms"] for row in rows[first:] if row["depth"] == depth + 1)
+            ms, begun = (end - start) / 1e9, (start - rows.start) / 1e9
+            times = {"start_ms": begun, "ms": ms, "self_ms": ms - inside, "depth": depth}
+            rows.append(facts | times)
         """,
         "what ran inside is not taken off": """
             right_add_row(rows, first, start, end, facts)
@@ -285,7 +293,7 @@ MUTANTS = {
         """,
         "the start is not from the recording's": """
             right_add_row(rows, first, start, end, facts)
-            rows[-1]["start_ms"] = start * 1000
+            rows[-1]["start_ms"] = start / 1e6
         """,
         "the end for the start": """
             right_add_row(rows, first, start, end, facts)
@@ -312,30 +320,30 @@ MUTANTS = {
         "facts are left out": "right_add_row(rows, first, start, end, {})",
         "rounded": """
             right_add_row(rows, first, start, end, facts)
-            rows[-1]["self_ms"] = float(round(rows[-1]["self_ms"], -3))
+            rows[-1]["self_ms"] = round(rows[-1]["self_ms"], 2)
         """,
     },
     "record": {
-        "time.time": "return recording(call, rows, clock=time.time)",
-        "process_time": "return recording(call, rows, clock=time.process_time)",
+        "time.time": "return recording(call, rows, clock=time.time_ns)",
+        "process_time": "return recording(call, rows, clock=time.process_time_ns)",
         "the depth is lost when an op fails": """
-            first, start = len(rows), time.perf_counter()
+            first, start = len(rows), time.perf_counter_ns()
             rows.depth += 1
             result = call()
-            end = time.perf_counter()
+            end = time.perf_counter_ns()
             rows.depth -= 1
             add_row(rows, first, start, end, op_facts(call, result))
             return result
         """,
         "only of an Exception": """
-            first, start = len(rows), time.perf_counter()
+            first, start = len(rows), time.perf_counter_ns()
             rows.depth += 1
             try:
                 result = call()
             except Exception:
                 rows.depth -= 1
                 raise
-            end = time.perf_counter()
+            end = time.perf_counter_ns()
             rows.depth -= 1
             add_row(rows, first, start, end, op_facts(call, result))
             return result
@@ -364,28 +372,28 @@ MUTANTS = {
             return result + 1 if isinstance(result, Tensor) and call.phase == "forward" else result
         """,
         "its own work counts": """
-            first, start = len(rows), time.perf_counter()
+            first, start = len(rows), time.perf_counter_ns()
             rows.depth += 1
             try:
                 result = call()
             finally:
                 rows.depth -= 1
             facts = op_facts(call, result)
-            add_row(rows, first, start, time.perf_counter(), facts)
+            add_row(rows, first, start, time.perf_counter_ns(), facts)
             return result
         """,
         "put down while it is deeper": """
-            first, start = len(rows), time.perf_counter()
+            first, start = len(rows), time.perf_counter_ns()
             rows.depth += 1
             try:
                 result = call()
-                add_row(rows, first, start, time.perf_counter(), op_facts(call, result))
+                add_row(rows, first, start, time.perf_counter_ns(), op_facts(call, result))
             finally:
                 rows.depth -= 1
             return result
         """,
         "the clock is read before the list is": """
-            start = time.perf_counter()
+            start = time.perf_counter_ns()
             if call.op == "clone":
                 op_facts(call, call.inputs[0])
             first = len(rows)
@@ -393,7 +401,7 @@ MUTANTS = {
             try:
                 result = call()
             finally:
-                end = time.perf_counter()
+                end = time.perf_counter_ns()
                 rows.depth -= 1
             add_row(rows, first, start, end, op_facts(call, result))
             return result
@@ -410,29 +418,29 @@ MUTANTS = {
             return result
         """,
         "no depth while it runs": """
-            first, start = len(rows), time.perf_counter()
+            first, start = len(rows), time.perf_counter_ns()
             result = call()
-            add_row(rows, first, start, time.perf_counter(), op_facts(call, result))
+            add_row(rows, first, start, time.perf_counter_ns(), op_facts(call, result))
             return result
         """,
         "first is taken too late": """
-            start = time.perf_counter()
+            start = time.perf_counter_ns()
             rows.depth += 1
             try:
                 result = call()
             finally:
-                end = time.perf_counter()
+                end = time.perf_counter_ns()
                 rows.depth -= 1
             add_row(rows, len(rows), start, end, op_facts(call, result))
             return result
         """,
         "depth set, not put back": """
-            first, start = len(rows), time.perf_counter()
+            first, start = len(rows), time.perf_counter_ns()
             rows.depth = 1
             try:
                 result = call()
             finally:
-                end = time.perf_counter()
+                end = time.perf_counter_ns()
                 rows.depth = 0
             add_row(rows, first, start, end, op_facts(call, result))
             return result
@@ -477,7 +485,7 @@ MUTANTS = {
     "top_operations": {
         "what ran inside counts twice": """
             key = checked(rows, n, by)
-            return tops(rows, n, "ms" if by == "ms" else key)
+            return tops(rows, n, "ms" if by == "ms" else key, ms="ms")
         """,
         "ms with what ran inside": "return tops(rows, n, checked(rows, n, by), ms='ms')",
         "shares of the top": """

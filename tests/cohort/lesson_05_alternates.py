@@ -106,8 +106,8 @@ ALTERNATES = {
     "add_row": {
         "a loop": """
             row = dict(facts)
-            row["start_ms"] = 1e3 * (start - rows.start)
-            row["ms"] = row["self_ms"] = 1e3 * (end - start)
+            row["start_ms"] = 1e-6 * (start - rows.start)
+            row["ms"] = row["self_ms"] = 1e-6 * (end - start)
             row["depth"] = rows.depth
             for i in range(first, len(rows)):
                 if rows[i]["depth"] - rows.depth == 1:
@@ -118,27 +118,27 @@ ALTERNATES = {
             inside = 0.0
             for row in reversed(rows[first:]):
                 inside += row["ms"] * (row["depth"] == rows.depth + 1)
-            ms = np.float64(end - start) * 1000
+            ms = np.float64(end - start) / 1_000_000
             rows += [{**facts, "ms": ms, "self_ms": ms - inside, "depth": rows.depth,
-                      "start_ms": (start - rows.start) * 1000}]
+                      "start_ms": (start - rows.start) / 1000 / 1000}]
         """,
     },
     "record": {
-        "nanoseconds": """
+        "monotonic_ns": """
             first = len(rows)
             rows.depth += 1
-            begun = time.perf_counter_ns()
+            begun = time.monotonic_ns()
             try:
                 result = call()
             finally:
-                ended = time.perf_counter_ns()
+                ended = time.monotonic_ns()
                 rows.depth -= 1
-            add_row(rows, first, begun / 1e9, ended / 1e9, op_facts(call, result))
+            add_row(rows, first, begun, ended, op_facts(call, result))
             return result
         """,
         "by lesson 03's Timer": """
             first, timer = len(rows), Timer()
-            start = time.perf_counter()
+            start = time.perf_counter_ns()
             rows.depth += 1
             try:
                 with timer:
@@ -147,7 +147,8 @@ ALTERNATES = {
                 rows.depth -= 1
                 raise
             rows.depth -= 1
-            add_row(rows, first, start, start + timer.elapsed_ms / 1000, op_facts(call, result))
+            end = start + round(1e6 * timer.elapsed_ms)
+            add_row(rows, first, start, end, op_facts(call, result))
             return result
         """,
         "a context manager": """
@@ -159,7 +160,7 @@ ALTERNATES = {
                 finally:
                     rows.depth -= 1
 
-            count, now = len(rows), time.perf_counter
+            count, now = len(rows), time.perf_counter_ns
             with deeper():
                 start = now()
                 result = call()
@@ -168,19 +169,19 @@ ALTERNATES = {
             add_row(rows, count, start, end, facts)
             return result
         """,
-        "the depth remembered": """
+        "seconds, the depth remembered": """
             before, first = rows.depth, len(rows)
             try:
                 rows.depth = before + 1
-                start = time.monotonic()
+                start = 1e9 * time.perf_counter()
                 result = call()
-                end = time.monotonic()
+                end = 1e9 * time.perf_counter()
             finally:
                 rows.depth = before
             return add_row(rows, first, start, end, op_facts(call, result)) or result
         """,
-        "from time import perf_counter": """
-            from time import perf_counter as clock
+        "from time import perf_counter_ns": """
+            from time import perf_counter_ns as clock
 
             first = len(rows)
             rows.depth = rows.depth + 1
@@ -296,7 +297,9 @@ ALTERNATES = {
                 runs(x)
             moved = sum(column(recorder.rows, "bytes_read"))
             moved += sum(column(recorder.rows, "bytes_written"))
+            work = sum(column(recorder.rows, "elementwise_flops"))
             flops = sum(column(recorder.rows, "matmul_flops"))
+            work += flops
             flops = model.numel() if isinstance(model, Tensor) else flops
             memory = measure_memory(runs, x)
             ms = measure_latency(runs, x, warmup=warmup, iterations=iterations)
@@ -305,16 +308,15 @@ ALTERNATES = {
             found["gflops_per_second"] = flops / 1e9 / (ms / 1e3)
             found["bottleneck"] = None
             if moved:
-                found["bottleneck"] = find_bottleneck(flops, moved, hardware)
+                found["bottleneck"] = find_bottleneck(work, moved, hardware)
             return found
         """,
         "each_op for the bytes": """
             runs = model if not isinstance(model, Tensor) else Still(model)
-            pairs = each_op(op_bytes, lambda: runs(x))
-            bytes_moved = sum(read + written for read, written in pairs)
+            work, bytes_moved = work_and_traffic(each_op(op_facts, lambda: runs(x)))
             ms = measure_latency(runs, x, warmup, iterations)
             flops = count_flops(model, x, False)
-            limit = find_bottleneck(flops, bytes_moved, hardware) if bytes_moved else None
+            limit = find_bottleneck(work, bytes_moved, hardware) if bytes_moved else None
             return {
                 "bottleneck": limit,
                 "flops": flops, "latency_ms": ms, "gflops_per_second": 1e-6 * flops / ms,
@@ -361,6 +363,7 @@ ALTERNATES = {
             forward_mb = measure_memory(model, x)["peak_memory_mb"]
             flops = sum(column(rows, "matmul_flops"))
             moved = sum(column(rows, "bytes_read") + column(rows, "bytes_written"))
+            work = flops + sum(column(rows, "elementwise_flops"))
             ms = measure_latency(step, x, warmup, iterations)
             result = {"forward_memory_mb": forward_mb, "gradient_memory_mb": gradient_mb}
             result["total_memory_mb"] = forward_mb + gradient_mb
@@ -369,7 +372,7 @@ ALTERNATES = {
                 for name in ("sgd", "momentum", "adam", "adamw")
             }
             result |= {"flops": flops, "latency_ms": ms, "gflops_per_second": flops / ms / 1e6}
-            result["bottleneck"] = find_bottleneck(flops, moved, hardware) if moved else None
+            result["bottleneck"] = find_bottleneck(work, moved, hardware) if moved else None
             return result
         """,
         "FLOPs by lesson 02": """
@@ -384,8 +387,7 @@ ALTERNATES = {
 
             ms = measure_latency(both, x, warmup, iterations)
             gradients = [g for g in both(x) if g is not None]
-            pairs = each_op(op_bytes, lambda: both(x))
-            moved = sum(read + written for read, written in pairs)
+            work, moved = work_and_traffic(each_op(op_facts, lambda: both(x)))
             flops = sum(f["matmul_flops"] for f in each_op(op_facts, lambda: both(x)))
             memory = measure_memory(model, x)["peak_memory_mb"]
             size = sum(g.numel() * g.itemsize for g in gradients) / MB
@@ -393,7 +395,7 @@ ALTERNATES = {
                 "forward_memory_mb": memory, "gradient_memory_mb": size,
                 "total_memory_mb": memory + size, "flops": flops, "latency_ms": ms,
                 "gflops_per_second": flops / (ms / 1000) / 1e9,
-                "bottleneck": find_bottleneck(flops, moved, hardware) if moved > 0 else None,
+                "bottleneck": find_bottleneck(work, moved, hardware) if moved > 0 else None,
                 "optimizer_memory_estimates": dict(
                     sgd=0.0, momentum=optimizer_memory_mb(model, "momentum"),
                     adam=optimizer_memory_mb(model, "adam"),

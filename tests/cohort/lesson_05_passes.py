@@ -25,6 +25,10 @@ def moved_by(model, x, keys=("bytes_read", "bytes_written")):
     runs = Still(model) if isinstance(model, Tensor) else model
     return sum(row[key] for row in rows_of(lambda: runs(x)) for key in keys)
 
+def work_of(model, x):
+    runs = Still(model) if isinstance(model, Tensor) else model
+    return work_and_traffic(rows_of(lambda: runs(x)))[0]
+
 def backward_with(model, x, hardware, warmup, iterations, **new):
     found = right_backward(model, x, hardware, warmup, iterations)
     found |= {key: make(found) for key, make in new.items()}
@@ -184,20 +188,28 @@ MUTANTS = {
         """,
         "bytes that are read alone": """
             limit = lambda f: find_bottleneck(
-                f["flops"], moved_by(model, x, ["bytes_read"]), hardware
+                work_of(model, x), moved_by(model, x, ["bytes_read"]), hardware
             ) if moved_by(model, x) else None
             return forward_with(model, x, hardware, warmup, iterations, bottleneck=limit)
         """,
         "bytes of the parameters alone": """
             moved = 4 * count_parameters(model)
-            limit = lambda f: find_bottleneck(f["flops"], moved, hardware) if moved else None
+            work = work_of(model, x)
+            limit = lambda f: find_bottleneck(work, moved, hardware) if moved and work else None
             return forward_with(model, x, hardware, warmup, iterations, bottleneck=limit)
         """,
         "bytes of parameters, input and output": """
             runs = Still(model) if isinstance(model, Tensor) else model
             moved = 4 * count_parameters(model) + x.nbytes + tensors_in(runs(x))[0].nbytes
-            limit = lambda f: find_bottleneck(f["flops"], moved, hardware)
+            limit = lambda f: find_bottleneck(work_of(model, x), moved, hardware)
             return forward_with(model, x, hardware, warmup, iterations, bottleneck=limit)
+        """,
+        "products alone for the bottleneck": """
+            limit = lambda f: find_bottleneck(f["flops"], moved_by(model, x), hardware)
+            return forward_with(
+                model, x, hardware, warmup, iterations,
+                bottleneck=lambda f: limit(f) if moved_by(model, x) else None,
+            )
         """,
         "elementwise work counts in the FLOPs": """
             runs = Still(model) if isinstance(model, Tensor) else model
@@ -436,6 +448,19 @@ MUTANTS = {
             size = sum(g.nbytes for g in grads if g is not None) / MB
             return backward_with(
                 model, x, hardware, warmup, iterations, gradient_memory_mb=lambda f: size
+            )
+        """,
+        "products alone for the bottleneck": """
+            def bottleneck(found):
+                trained = [p for p in model.parameters() if p.requires_grad]
+                total = lambda: sum(t.sum() for t in tensors_in(model(x)) if t.requires_grad)
+                if not trained:
+                    return right_backward(model, x, hardware, 0, 1)["bottleneck"]
+                rows = rows_of(lambda: autograd.grad(total(), trained))
+                return find_bottleneck(found["flops"], work_and_traffic(rows)[1], hardware)
+
+            return backward_with(
+                model, x, hardware, warmup, iterations, bottleneck=bottleneck
             )
         """,
         "bytes of the forward pass": """
