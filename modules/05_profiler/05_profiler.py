@@ -1549,14 +1549,14 @@ ways = {
 ratios = []
 for name, (model, shape) in tqdm(cases.items(), leave=False):
     once = no_grad()(functools.partial(model, example_input(model, shape)))
-    calls = calibrate(once, min_time_ms=demo_size(full=30.0, small=3.0))
+    calls = calibrate(once, min_time_ms=demo_size(full=30.0, small=1.0))
 
     def run(once=once, calls=calls):
         for _ in range(calls):
             once()
 
     for way, watch in ways.items():
-        rounds = demo_size(full=7, small=3)
+        rounds = demo_size(full=7, small=1)
         ratio = profiling_overhead(run, functools.partial(watch, run), rounds)
         ratios.append({"name": f"{name}: {way}", "count": ratio, "way": way})
 plot.bars(

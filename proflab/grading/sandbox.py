@@ -31,9 +31,15 @@ HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you
 
 
 def make_runner(
-    isolation: Literal["auto", "none"] = "auto", jobs: int = 1, limits: Limits | None = None
+    isolation: Literal["auto", "none"] = "auto",
+    jobs: int = 1,
+    limits: Limits | None = None,
+    plots: bool = False,
 ) -> Runner:
-    """The runner for `jobs` turns at a time; CourseError where isolation is not to be had."""
+    """The runner for `jobs` turns at a time; CourseError where isolation is not to be had.
+
+    plots: nearly all code will draw, as it does where demo cells are executed.
+    """
     if isolation == "none":
         return PlainRunner(limits)
     if not sys.platform.startswith("linux"):
@@ -47,7 +53,7 @@ def make_runner(
         )
     runner = SandboxRunner(limits, jobs)
     try:
-        runner.warm()
+        runner.warm(plots)
     except SandboxError as error:
         runner.close()
         raise CourseError(
@@ -95,17 +101,17 @@ class SandboxRunner:
         finally:
             self._slots.put(slot)
 
-    def warm(self) -> dict:
+    def warm(self, plots: bool = False) -> dict:
         """Start one zygote now, the other slots' behind the scenes; what it found on this machine.
 
         Raises SandboxError.
         """
         slot = self._slots.get()
         try:
-            about = slot.zygote().about
+            about = slot.zygote(plots).about
             if self.nested:
                 for other in self._all:
-                    other.begin()
+                    other.begin(plots)
             return about
         finally:
             self._slots.put(slot)
