@@ -49,7 +49,7 @@ system:  ## bubblewrap and Chromium, where this account may install them
 
 # ── the course ──────────────────────────────────────────────────────────────────────────────
 
-demo: setup  ## build the course, grade the sample class, write the page of results
+demo: setup  ## build a lesson, grade the sample class, write the page of results
 	@.ci/demo $(LESSON)
 
 build: $(READY)  ## make source/ and release/ from modules/
