@@ -168,14 +168,19 @@ def test_each_recorded_operation_gets_the_verdict_that_its_figures_imply(shown):
 
 def test_points_come_from_the_recorded_rows(shown):
     demos, scope = shown
-    points, rows = scope["placed"]("GPT-2"), scope["alike"](scope["measured_rows"]("GPT-2"))
-    with_flops = [row for row in rows if row["matmul_flops"] + row["elementwise_flops"]]
-    assert 0 < len(points) <= len(with_flops)
-    assert 0 < sum(point["share"] for point in points) <= 1 + 1e-9
-    everything = sum(row["matmul_flops"] for row in scope["measured_rows"]("GPT-2"))
-    assert sum(row["matmul_flops"] for row in rows) == everything > 0
-    assert "blocks.*.mlp.fc" in " ".join(point["name"] for point in points)
-    assert "GPT-2 small" in demos["demo_gpt2"][1].alt
+    recorded = scope["measured_rows"]("GPT-2")
+    rows = scope["alike"](recorded)
+    for count in ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms"):
+        assert sum(row[count] for row in rows) == pytest.approx(sum(row[count] for row in recorded))
+    assert sum(row["matmul_flops"] for row in rows) > 0
+    names = [point["name"] for point in scope["roofline_points"](rows, scope["roofs"]()[0])]
+    said = demos["demo_gpt2"][1].alt
+    assert "linear blocks.*.mlp.fc" in names and all(f"{name} " in said for name in names[:12])
+    text = demos["demo_gpt2"][0]
+    longest = max(rows, key=lambda row: row["self_ms"] * (row["op"] == "linear"))
+    share = longest["self_ms"] / sum(row["self_ms"] for row in rows)
+    if "most time: linear" in text:
+        assert f"{longest['module']}, {share:.0%}, at " in text
 
 
 # ── sentences about what was measured, with either outcome ───────────────────────────────────

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 from proflab.course.layout import Course
-from proflab.course.names import used_names
+from proflab.course.names import bound_names, used_names
 from proflab.course.notebook import Lesson, read_notebook
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,11 +63,18 @@ def plain(text: str) -> str:
 
 
 def needs_exercise(lesson: Lesson, exercises: set[str]) -> set[str]:
-    """The ids of the test and demo cells that call one of these exercises."""
+    """The ids of the test and demo cells that call an exercise, or given code that does."""
+    needed, before = set(exercises), set()
+    while needed != before:
+        before = set(needed)
+        for cell in lesson.named("given"):
+            for statement in cell.statements():
+                if needed & used_names([statement]):
+                    needed |= bound_names([statement])
     return {
         cell.node.id
         for cell in lesson.named("test", "demo")
-        if exercises & used_names(cell.statements())
+        if needed & used_names(cell.statements())
     }
 
 

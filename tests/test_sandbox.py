@@ -17,6 +17,7 @@ from sandboxes import needs_sandbox
 
 from proflab.course.layout import CourseError
 from proflab.grading import sandbox as sandbox_module
+from proflab.grading import warm
 from proflab.grading.cgroups import Group
 from proflab.grading.plan import MB, Limits, RunBlock, RunCell, Submission
 from proflab.grading.processes import Family
@@ -220,10 +221,8 @@ def test_each_slot_keeps_to_its_share_of_the_cores(monkeypatch):
 
 def test_a_sleeper_hits_the_wall_and_is_tried_twice(monkeypatch):
     tries = []
-    real = sandbox_module.Zygote.turn
-    monkeypatch.setattr(
-        sandbox_module.Zygote, "turn", lambda self, *a: tries.append(1) or real(self, *a)
-    )
+    real = warm.Zygote.turn
+    monkeypatch.setattr(warm.Zygote, "turn", lambda self, *a: tries.append(1) or real(self, *a))
     with SandboxRunner(Limits(cell_seconds=0.5, wall_factor=1.0)) as runner:
         result = runner.run(HERE, (RunCell("import time\ntime.sleep(1000)"),))
     assert (result.status, result.hit_wall) == ("timed out", True)
@@ -286,7 +285,7 @@ def test_a_zygote_is_replaced_when_worn_or_dead():
         assert runner.run(HERE, (RunCell("print(2)"),)).status == "finished"
         second = slot.zygote()
         assert second is not first
-        second.turns = sandbox_module.TURNS - 1
+        second.turns = warm.TURNS - 1
         runner.run(HERE, (RunCell("3"),))
         assert not slot.zygotes
 
@@ -352,7 +351,7 @@ def test_without_bubblewrap_grading_refuses_and_says_what_to_do(monkeypatch):
 
 
 def test_where_the_sandbox_does_not_start_grading_refuses_and_names_doctor(monkeypatch):
-    monkeypatch.setattr(sandbox_module, "find_bubblewrap", lambda: "/bin/false")
+    monkeypatch.setattr(warm, "find_bubblewrap", lambda: "/bin/false")
     with pytest.raises(CourseError, match="proflab doctor.*--no-sandbox"):
         make_runner("auto")
 

@@ -63,6 +63,7 @@ def test_lessons_cells_are_plain_and_stay_what_they_are(worker):
     assert sum(map(worker.is_plain_python, cells)) > len(cells) / 2
 
 
+@pytest.mark.filterwarnings("ignore:.make_tokens_by_line")
 @given(cell=TRICKY | st.text())
 @example(cell="x = '''\n   \n'''")
 @example(cell="x\n")

@@ -1099,7 +1099,7 @@ class Warped(nn.Module):
 
 
 refused = doubles.refuses("warp", profile_forward_pass, Warped(), rows_of_8, machine)
-expect("an unknown op", refused, True)
+expect("an op without a rule", refused, True)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}

@@ -367,7 +367,7 @@ plot.curves(
 
 
 # %% nbgrader={"grade": false, "grade_id": "measure_peak_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def measure_peak_flops(matmul=np.matmul, sizes=(512, 768, 1024), dtype=np.float32, repeats=10):
+def measure_peak_flops(matmul=np.matmul, sizes=(384, 512, 768, 1024), dtype=np.float32, repeats=20):
     """The most FLOP/s that a matrix product reaches: the best of all timed calls.
 
     matmul: called as matmul(a, b) or matmul(a, b, out=c), with arrays of n rows and n columns.
@@ -509,7 +509,7 @@ plot_roofline.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of 
 
 
 # %% nbgrader={"grade": false, "grade_id": "measure_bandwidth", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def measure_bandwidth(working_set, copy=np.copyto, repeats=10):
+def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
     """The most bytes that a copy reads and writes in a second: the best of all timed calls.
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
@@ -773,7 +773,7 @@ expect("rows stay as they are", kept == before, True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the real thing, on one thread: so the roof is the same for all operations, and products need not wait for one another. `measured_rows` has run a model a few times and takes the median of each operation's time; `alike` adds up operations that are the same in all blocks, so that twelve blocks are one point. The thin roof is that of all threads.
+# Now the real thing, on one thread: so the roof is the same for all operations, and products need not wait for one another. `measured_rows` has run a model a few times and takes the median of each operation's time; `alike` adds up operations that are the same in all blocks, so that twelve blocks are one point; `roofs` has measured both roofs once. The thin roof is that of all threads.
 
 
 # %% nbgrader={"grade": false, "grade_id": "measured_rows", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -784,7 +784,7 @@ def roofs():
     found = []
     for threads in thread_counts():
         with on_threads(threads):
-            peak = measure_peak_flops(sizes=demo_size((512, 1024), (128,)), repeats=20)
+            peak = measure_peak_flops(sizes=demo_size((384, 512, 1024), (128,)))
         bandwidth = measure_bandwidth(size, copy_on(threads), repeats=demo_size(20, 3))
         found.append(Hardware(peak, bandwidth, called(threads), "measured here"))
     return found
@@ -832,20 +832,14 @@ def alike(rows):
     return list(sums.values())
 
 
-def placed(name):
-    """The points of a recorded model under one thread's roof, each with its share of the time."""
-    rows = alike(measured_rows(name))
-    total = sum(row["self_ms"] for row in rows)
-    points = []
-    for row in rows:
-        points += [
-            p | {"share": row["self_ms"] / total} for p in roofline_points([row], roofs()[0])
-        ]
-    return points
-
-
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-points, rows = placed("GPT-2"), measured_rows("GPT-2")
+rows = alike(measured_rows("GPT-2"))
+total = sum(row["self_ms"] for row in rows)
+points = [
+    point | {"share": row["self_ms"] / total}
+    for row in rows
+    for point in roofline_points([row], roofs()[0])
+]
 print(this_machine().sentences())
 busiest = max(points, key=lambda p: p["share"])
 nearest = max(points, key=lambda p: p["efficiency"])
@@ -855,7 +849,6 @@ print(
 )
 print(f"nearest to its roof: {nearest['name']}, {nearest['efficiency']:.0%}")
 print(f"furthest below: {furthest['name']}, {furthest['efficiency']:.2%}")
-total = sum(row["self_ms"] for row in rows)
 left = total * (1 - sum(p["share"] for p in points))
 print(f"without a place: {left:.2f} of {total:.1f} ms, in operations that only move or look")
 title = f"GPT-2 small, one text, {rows[-1]['output_shape'][1]} tokens; area: share of the time"
@@ -864,19 +857,24 @@ plot_roofline.roofline(
 )
 
 # %% nbgrader={"grade": false, "grade_id": "demo_resnet", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-points = placed("ResNet-18")
+rows = alike(measured_rows("ResNet-18"))
+total = sum(row["self_ms"] for row in rows)
+points = [
+    point | {"share": row["self_ms"] / total}
+    for row in rows
+    for point in roofline_points([row], roofs()[0])
+]
 convolutions = [p for p in points if p["name"].startswith("conv2d")]
 low, high = (f(p["intensity"] for p in convolutions) for f in (min, max))
 print(f"convolutions: {low:.0f} to {high:.0f} FLOPs a byte, at "
       f"{min(p['efficiency'] for p in convolutions):.0%} to "
       f"{max(p['efficiency'] for p in convolutions):.0%} of their roof")  # fmt: skip
-rows = measured_rows("ResNet-18")
 others = [row for row in rows if row["op"] != "conv2d"]
-part = [sum(row["self_ms"] for row in chosen) for chosen in (others, rows)]
+rest = sum(row["self_ms"] for row in others) / total
 work = [
     sum(r["matmul_flops"] + r["elementwise_flops"] for r in chosen) for chosen in (others, rows)
 ]
-print(f"everything else: {part[0] / part[1]:.0%} of the time, {work[0] / work[1]:.1%} of the FLOPs")
+print(f"everything else: {rest:.0%} of the time, {work[0] / work[1]:.1%} of the FLOPs")
 plot_roofline.roofline(
     points, roofs()[0], also=roofs()[1:], size="share",
     title="ResNet-18, one image; area: share of the time",
@@ -1208,15 +1206,14 @@ for threads in thread_counts():
         sums[threads, kind] = sums.get((threads, kind), 0.0) + row["self_ms"]
 for kind in ("products", "all else"):
     print(f"{kind:<10}" + "".join(f"{sums[threads, kind]:>9.1f}" for threads in thread_counts()))
+whole = sums[1, "products"] + sums[1, "all else"]
+share = sums[1, "products"] / whole
+print(f"with endless threads for the products: {amdahl(share, math.inf):.2f} times as fast")
 if most > 1:
-    totals = [sums[n, "products"] + sums[n, "all else"] for n in (1, most)]
     gain = sums[1, "products"] / sums[most, "products"]
-    law = amdahl(sums[1, "products"] / totals[0], gain)
-    print(f"products {gain:.2f} times as fast; so the whole {law:.2f} times, says the law,"
-          f" and {totals[0] / totals[1]:.2f}, says the clock")  # fmt: skip
-    print(
-        f"with endless threads for products: {amdahl(sums[1, 'products'] / totals[0], math.inf):.2f}"
-    )
+    took = sums[most, "products"] + sums[most, "all else"]
+    print(f"products {gain:.2f} times as fast; so the whole {amdahl(share, gain):.2f} times, says the"
+          f" law, and {whole / took:.2f}, says the clock")  # fmt: skip
 else:
     print("there is one thread only, or its number cannot be set")
 

@@ -15,7 +15,7 @@ from proflab.lesson.hardware import Hardware
 WIDTH, TEXT = 420, 12
 # Okabe and Ito's colours, without the yellow, which is too light on white.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#222222")
-INK, QUIET, FAINT, REST = "#222222", "#5f5f5f", "#dddddd", "#999999"
+INK, QUIET, FAINT, REST = "#222222", "#5f5f5f", "#dddddd", "#9a9a9a"
 
 
 def rate(value: float, unit: str) -> str:

@@ -170,21 +170,25 @@ class Conversation:
     def _send(self, message: dict, blob: bytes = b"") -> None:
         body = json.dumps(message).encode()
         data = memoryview(HEADER.pack(len(body), len(blob)) + body + blob)
+        looked = time.monotonic()
         while data:
-            data = data[self._within_limits(self.sock.send, data) :]
+            data = data[self._some(self.sock.send, data) :]
+            if data and time.monotonic() - looked >= POLL_SECONDS:
+                self._look()  # whoever reads slowly gains no time
+                looked = time.monotonic()
 
     def _send_socket(self, sent: socket.socket) -> None:
-        self._within_limits(socket.send_fds, self.sock, [b"s"], [sent.fileno()])
+        while not self._some(socket.send_fds, self.sock, [b"s"], [sent.fileno()]):
+            self._look()
 
-    def _within_limits(self, send: Callable[..., int], *arguments: Any) -> int:
-        """Send as soon as there is room, as long as the limits allow."""
-        while True:
-            try:
-                return send(*arguments)
-            except BlockingIOError:
-                self._look()
-            except OSError:
-                raise self._ended() from None
+    def _some(self, send: Callable[..., int], *arguments: Any) -> int:
+        """How many bytes could be sent within POLL_SECONDS."""
+        try:
+            return send(*arguments)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            raise self._ended() from None
 
     def _message(self) -> tuple[dict, bytes]:
         self._fill(HEADER.size)

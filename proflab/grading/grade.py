@@ -105,7 +105,7 @@ def choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, 
     isolation = "none" if arguments.no_sandbox else "auto"
     if arguments.scheduler is None:
         jobs = max(1, min(handins, arguments.jobs or default_jobs()))
-        return make_runner(isolation, jobs), jobs
+        return make_runner(isolation, jobs, plots=arguments.full), jobs
     from proflab.grading.cluster import ClusterRunner
 
     runner = ClusterRunner(arguments.scheduler, isolation)

@@ -1,67 +1,45 @@
 """Runs strangers' code: one warm zygote a job slot inside bubblewrap, one forked student a turn.
 
-The grader's side. What the student's process may see is in `bubblewrap.py`, what it does to itself
-before any student code in `zygote.py`. `docs/security.md` says what is defended and what is not.
+The grader's side. How it holds a zygote is in `warm.py`, what the student's process may see in
+`bubblewrap.py`, what it does to itself before any student code in `zygote.py`. `docs/security.md`
+says what is defended and what is not.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import itertools
-import json
 import os
 import queue
 import re
-import select
-import socket
-import struct
-import subprocess
 import sys
-import tempfile
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
+from dataclasses import replace
 from typing import Literal
 
 from proflab.course.layout import CourseError
-from proflab.grading.bubblewrap import (
-    LIBRARY,
-    find_bubblewrap,
-    make_view,
-    site_folders,
-    unprivileged_user,
-    writable_folders,
-)
-from proflab.grading.cgroups import Group
-from proflab.grading.channel import Channel
-from proflab.grading.conversation import new_channel
+from proflab.grading.bubblewrap import find_bubblewrap
 from proflab.grading.files import gather_files
 from proflab.grading.plan import Limits, Plan, Result, Runner, Submission, statements
-from proflab.grading.processes import Family, Process, ending
-from proflab.grading.runner import SPARE_SECONDS, PlainRunner, Turnstile, run_fairly
-from proflab.grading.syscalls import SeccompMissing, seccomp_program
-from proflab.grading.turn import Turn
+from proflab.grading.runner import PlainRunner, Turnstile, run_fairly
+from proflab.grading.warm import SandboxError, Wanted, Zygote
 
-LAUNCH = Path(__file__).with_name("launch.py")
-START_SECONDS = 120.0
-END_SECONDS = 30.0
-TURNS = 200
-NUMBERS = itertools.count()
-DESCRIPTORS = 256
 DRAWING = re.compile(r"matplotlib|pylab|pyplot|\bplot\.\w")
 HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you trust"
 
 
-class SandboxError(Exception):
-    """The sandbox itself failed, not the student's code; the sentence says how."""
-
-
 def make_runner(
-    isolation: Literal["auto", "none"] = "auto", jobs: int = 1, limits: Limits | None = None
+    isolation: Literal["auto", "none"] = "auto",
+    jobs: int = 1,
+    limits: Limits | None = None,
+    plots: bool = False,
 ) -> Runner:
-    """The runner for `jobs` turns at a time; CourseError where isolation is not to be had."""
+    """The runner for `jobs` turns at a time; CourseError where isolation is not to be had.
+
+    plots: nearly all code will draw, as it does where demo cells are executed.
+    """
     if isolation == "none":
         return PlainRunner(limits)
     if not sys.platform.startswith("linux"):
@@ -75,7 +53,7 @@ def make_runner(
         )
     runner = SandboxRunner(limits, jobs)
     try:
-        runner.warm()
+        runner.warm(plots)
     except SandboxError as error:
         runner.close()
         raise CourseError(
@@ -123,17 +101,17 @@ class SandboxRunner:
         finally:
             self._slots.put(slot)
 
-    def warm(self) -> dict:
+    def warm(self, plots: bool = False) -> dict:
         """Start one zygote now, the other slots' behind the scenes; what it found on this machine.
 
         Raises SandboxError.
         """
         slot = self._slots.get()
         try:
-            about = slot.zygote().about
+            about = slot.zygote(plots).about
             if self.nested:
                 for other in self._all:
-                    other.begin()
+                    other.begin(plots)
             return about
         finally:
             self._slots.put(slot)
@@ -143,11 +121,12 @@ class SandboxRunner:
         return self._starter.submit(self._start, number, plots)
 
     def _start(self, number: int, plots: bool) -> Zygote:
-        zygote = Zygote(self, number, plots)
+        wanted = Wanted(self.limits, number, self.share(number), self.threads, self.nested, plots)
+        zygote = Zygote(wanted)
         if self.nested and not zygote.about["nested"]:
             zygote.close()
             self.nested = False  # from now on a cold one each turn
-            zygote = Zygote(self, number, plots)
+            zygote = Zygote(replace(wanted, nested=False))
         return zygote
 
     def share(self, number: int) -> list[int]:
@@ -240,182 +219,3 @@ def keeping_to(cores: list[int]) -> Iterator[None]:
 def draws(plan: Plan) -> bool:
     """Whether a plan's code seems to draw: where that is wrong, an import merely takes longer."""
     return any(DRAWING.search(code) for item in plan for _, code in statements(item))
-
-
-class Zygote:
-    """The grader's hold on one zygote; `plots`: it has pyplot in memory."""
-
-    def __init__(self, runner: SandboxRunner, slot: int, plots: bool = False) -> None:
-        self.limits, self.turns, self.usable = runner.limits, 0, True
-        self.group = Group.make(f"{next(NUMBERS)}")
-        ours, theirs = socket.socketpair()
-        self.control = Channel(ours)
-        ours.settimeout(START_SECONDS)
-        with theirs, tempfile.TemporaryFile() as complaints:
-            self.process = self._launch(runner, slot, theirs.fileno(), complaints)
-            theirs.close()
-            try:
-                self._prepare(runner.nested, plots)
-                self.about = self.control.receive()[0]
-            except (EOFError, OSError, ValueError):
-                self.close()
-                complaints.seek(0)
-                lines = complaints.read().decode(errors="replace").strip().splitlines()
-                said = lines[-1] if lines else "it said nothing"
-                raise SandboxError(f"the sandbox did not start ({said[:300]})") from None
-        self.nested = self.about["nested"]
-        ours.settimeout(END_SECONDS)
-        if self.group is not None:
-            # The scratch space counts, and what the zygote has already.
-            self.group.limit(self.group.used() + runner.limits.memory + runner.limits.scratch)
-
-    def _launch(
-        self, runner: SandboxRunner, slot: int, channel: int, complaints
-    ) -> subprocess.Popen:
-        view = make_view(runner.limits, runner.threads, runner.nested, channel)
-        orders = {
-            "bubblewrap": find_bubblewrap(),
-            "parent": os.getpid(),
-            "user": unprivileged_user(slot),
-            "cores": runner.share(slot),
-            "groups": [self.group.entry] if self.group else [],
-            "before": view.before,
-            "binds": view.binds,
-            "after": view.after,
-        }
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(orders)],
-            env={},
-            cwd="/",
-            pass_fds=[channel],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=complaints,
-            start_new_session=True,
-        )
-
-    def _prepare(self, nested: bool, plots: bool) -> None:
-        limits = self.limits
-        try:
-            program = seccomp_program()
-        except SeccompMissing:
-            program = b""
-        inside = {
-            "memory": limits.memory,
-            "cpu": int(limits.notebook_seconds) + SPARE_SECONDS,
-            "processes": limits.processes,
-            "file": limits.file,
-            "descriptors": DESCRIPTORS,
-            "scratch": limits.scratch,
-            "scratch_files": limits.scratch_files,
-        }
-        order = {
-            "limits": inside,
-            "nested": nested,
-            "plots": plots,
-            "site": site_folders(),
-            "library": LIBRARY,
-            "writable": writable_folders(),
-        }
-        self.control.send(order, program)
-
-    def turn(self, files: dict[str, bytes], plan: Plan) -> Result:
-        """Carry out a plan in a fork; returns when nothing of it is left running."""
-        self.turns += 1
-        init, init_theirs = new_channel()
-        ours, theirs = new_channel()
-        with init, ours:
-            with init_theirs, theirs:
-                self._announce(init_theirs, theirs)
-            body = Body(init, files, self.group)
-            try:
-                return Turn(ours, body, self.limits).carry_out(plan)
-            finally:
-                body.close()
-                init.close()
-                self._wait_for_the_end()
-
-    def _announce(self, init: socket.socket, channel: socket.socket) -> None:
-        order = json.dumps({"turn": self.turns}).encode()
-        try:
-            socket.send_fds(self.control.sock, [order], [init.fileno(), channel.fileno()])
-        except OSError:
-            raise SandboxError("its warm process ended") from None
-
-    def _wait_for_the_end(self) -> None:
-        if not self.nested or self.turns >= TURNS:
-            self.usable = False
-        if not self.nested:
-            self.close()
-            return
-        try:
-            message = self.control.receive()[0]
-            self.usable = self.usable and message == {"ended": self.turns}
-        except (EOFError, OSError, ValueError):
-            self.usable = False
-
-    def close(self) -> None:
-        """End the zygote; with its process 1 all that is in its namespaces ends."""
-        self.usable = False
-        self.control.sock.close()
-        try:
-            self.process.wait(2.0)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        if self.group is not None:
-            self.group.remove()
-
-
-class Body(Family):
-    """All processes of one turn: those below its init, which reports who ended and how."""
-
-    def __init__(
-        self, init: socket.socket, files: dict[str, bytes], group: Group | None = None
-    ) -> None:
-        init.settimeout(START_SECONDS)
-        self.group = group
-        self.kills = group.kills() if group else 0
-        self.init = Channel(init)
-        self.endings: dict[int, int] = {}
-        names = [(path, len(data)) for path, data in files.items()]
-        try:
-            self.init.send({"files": names}, b"".join(files.values()))
-            super().__init__(sender(init))
-            message = self.init.receive()[0]
-        except (EOFError, OSError, ValueError) as error:
-            raise SandboxError(f"a turn could not be started ({error})") from None
-        if "failed" in message:
-            raise SandboxError(f"a turn could not be started ({message['failed']})")
-        self.process = Process(self.roots[0])
-
-    def death(self, name: int) -> str:
-        """See processes.Body."""
-        self._hear()
-        return ending(self.endings[name]) if name in self.endings else ""
-
-    def _hear(self) -> None:
-        while select.select([self.init.sock], [], [], 0)[0]:
-            try:
-                message = self.init.receive()[0]
-            except (EOFError, OSError, ValueError):
-                return
-            if "failed" in message:
-                raise SandboxError(f"a turn could not be started ({message['failed']})")
-            self.endings[message["died"]] = message["code"]
-
-    def starved(self) -> bool:
-        """See processes.Body."""
-        return self.group is not None and self.group.kills() > self.kills
-
-    def close(self) -> None:
-        """Let go of init's number."""
-        self.process.close()
-
-
-def sender(sock: socket.socket) -> int:
-    """The process, as numbered here, whose message comes next; waits for it."""
-    _, notes, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(12), socket.MSG_PEEK)
-    if not notes:
-        raise EOFError("no message")
-    return struct.unpack("3i", notes[0][2][:12])[0]

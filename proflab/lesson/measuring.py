@@ -66,11 +66,16 @@ def copy_on(threads: int) -> Callable[[np.ndarray, np.ndarray], None]:
     """
     if threads == 1:
         return np.copyto
-    pool = ThreadPoolExecutor(threads)
+    others = ThreadPoolExecutor(threads - 1)
 
     def copy(destination: np.ndarray, source: np.ndarray) -> None:
-        pieces = (np.array_split(array, threads) for array in (destination, source))
-        list(pool.map(np.copyto, *pieces))
+        first, *rest = zip(
+            *(np.array_split(array, threads) for array in (destination, source)), strict=True
+        )
+        waiting = [others.submit(np.copyto, *piece) for piece in rest]
+        np.copyto(*first)  # this thread does its part, too
+        for done in waiting:
+            done.result()
 
     return copy
 

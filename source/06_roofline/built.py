@@ -19,6 +19,7 @@ from collections import Counter
 from pathlib import Path
 from proflab import Function, Tensor, autograd, dispatch, example_input, nn
 from proflab.lesson.hardware import Hardware
+from proflab.shapes import MetaArray
 
 __all__ = [
     "linear_parameters",
@@ -85,6 +86,7 @@ __all__ = [
     "dtype_name",
     "TABLES",
     "present",
+    "owner_of",
     "memory_of",
     "bytes_by_memory",
     "column",
@@ -107,6 +109,7 @@ __all__ = [
     "ARGS",
     "chrome_trace",
     "find_bottleneck",
+    "work_and_traffic",
     "Still",
     "profile_forward_pass",
     "profile_layer",
@@ -1130,7 +1133,7 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
 
 # ── 05_profiler ───────────────────────────────────────────────────────────────────────────────
 
-dtype_name = functools.cache(str)  # numpy takes 3 µs to say "float32": once is enough
+dtype_name = functools.cache(str)  # asking numpy takes long: once is enough
 
 # Ops that pick from a table: the table's place among their inputs.
 TABLES = {"embedding": 1, "index": 0, "gather": 0}
@@ -1141,9 +1144,16 @@ def present(result):
     return [result] if isinstance(result, Tensor) else [t for t in result if t is not None]
 
 
+def owner_of(array):
+    """The array whose memory an array looks at: itself, or what it is a view of."""
+    while isinstance(array.base, (np.ndarray, MetaArray)):
+        array = array.base
+    return array
+
+
 def memory_of(tensor):
     """A number for the memory that a tensor looks at; the same for all that share it."""
-    return id(tensor.array if tensor.array.base is None else tensor.storage.root)
+    return id(owner_of(tensor.array))
 
 
 def bytes_by_memory(tensors):
@@ -1154,9 +1164,12 @@ def bytes_by_memory(tensors):
     found = {}
     for tensor in dict.fromkeys(tensors):
         array = tensor.array
-        root = array if array.base is None else tensor.storage.root
-        count, most = found.get(id(root), 0) + array.nbytes, root.nbytes
-        found[id(root)] = count if count < most else most
+        if array.base is None:
+            found[id(array)] = array.nbytes
+        else:
+            owner = owner_of(array)
+            count, most = found.get(id(owner), 0) + array.nbytes, owner.nbytes
+            found[id(owner)] = count if count < most else most
     return found
 
 
@@ -1180,11 +1193,12 @@ def each_op(look, function):
 
 
 def op_bytes(call, result):
-    """The bytes that one op has to move: (read, written), two ints.
+    """The bytes that one op has to move.
 
     call: what a hook gets, with op, phase, inputs, grad and saved. grad is a Tensor, or a list of
         Tensors and None for an op with many results.
     result: what call() returned: a Tensor, or a tuple of Tensors and None.
+    Returns (read, written), two ints.
     Written is what the result has in memory that is not read. If that is nothing, the op is a
     view and moves nothing: (0, 0). Read are in the forward pass the inputs; but of its table an op
     in TABLES reads as much as it writes. In the backward pass: the gradient, and what was saved.
@@ -1226,9 +1240,9 @@ def op_elementwise(call, shape):
 
 
 def op_facts(call, result):
-    """What is known of one op apart from its time, as a dict of plain data.
+    """What is known of one op apart from its time.
 
-    call, result: as for op_bytes. Keys:
+    call, result: as for op_bytes. Returns a dict of plain data:
         op, module, phase: strings; module is call.module_path.
         input_shapes: a list of tuples. output_shape: a tuple, dtype: a string such as "float32", of
             the forward's result; in the backward pass that is what the gradient has. Of many
@@ -1257,28 +1271,28 @@ def op_facts(call, result):
 class Rows(list):
     """The rows of a recording, in the order in which they ended.
 
-    start: what time.perf_counter() showed when the recording began, in s.
+    start: what time.perf_counter_ns() showed when the recording began.
     depth: how many things are running now, one inside the other.
     """
 
     def __init__(self):
         super().__init__()
-        self.start, self.depth = time.perf_counter(), 0
+        self.start, self.depth = time.perf_counter_ns(), 0
 
 
 def add_row(rows, first, start, end, facts):
-    """Append to `rows` the row of something that has ended.
+    """Append to `rows` the row of something that has ended; returns nothing.
 
     rows: a Rows, whose depth no longer counts it. first: len(rows) as it was when it began.
-    start, end: what time.perf_counter() showed then, and when it ended, in s.
+    start, end: what time.perf_counter_ns() showed then, and when it ended: ints, in ns.
     facts: a dict, which stays as it is. The row has its keys and values, and
         start_ms: float, in ms after rows.start. ms: float, from start to end.
         self_ms: float, ms less the ms of what ran right inside it: of the rows since `first` those
             that are one deeper. depth: int, how many were running around it.
     """
-    ms = (end - start) * 1000
+    ms = (end - start) / 1e6
     inside = sum([row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1])
-    start_ms = (start - rows.start) * 1000
+    start_ms = (start - rows.start) / 1e6
     times = {"start_ms": start_ms, "ms": ms, "self_ms": ms - inside, "depth": rows.depth}
     rows.append(facts | times)
 
@@ -1289,14 +1303,14 @@ def record(call, rows):
     rows: a Rows. Its depth is 1 more while call() runs, and as before when record has ended, also
         when call() raises; then no row is added.
     The row is that of add_row, with the facts of op_facts and the time of call() alone, by
-    time.perf_counter. Raises what call() raises, and NotImplementedError as op_facts does.
+    time.perf_counter_ns. Raises what call() raises, and NotImplementedError as op_facts does.
     """
-    first, start = len(rows), time.perf_counter()
+    first, start = len(rows), time.perf_counter_ns()
     rows.depth += 1
     try:
         result = call()
     finally:
-        end = time.perf_counter()
+        end = time.perf_counter_ns()
         rows.depth -= 1
     add_row(rows, first, start, end, op_facts(call, result))
     return result
@@ -1342,10 +1356,10 @@ class region:
         self.begun = [(recorder.rows, len(recorder.rows)) for recorder in OpRecorder.active]
         for rows, _ in self.begun:
             rows.depth += 1
-        self.start = time.perf_counter()
+        self.start = time.perf_counter_ns()
 
     def __exit__(self, *exception):
-        now = time.perf_counter()
+        now = time.perf_counter_ns()
         for rows, first in self.begun:
             rows.depth -= 1
             add_row(rows, first, self.start, now, self.facts)
@@ -1408,9 +1422,9 @@ ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_writ
 
 
 def chrome_trace(rows):
-    """A recording in the trace event format: {"traceEvents": [...]}, with an event for each row.
+    """A recording in the trace event format, for viewers.
 
-    An event is a dict: name (row_name), cat (phase), ph ("X"), ts and dur (start_ms and ms, as
+    Returns {"traceEvents": [...]}, with an event for each row: a dict of name (row_name), cat (phase), ph ("X"), ts and dur (start_ms and ms, as
     floats in µs), pid and tid (both 1), and args: a dict of the row's values for the keys in ARGS.
     Events are in the order of their ts; of those that begin together the one of less depth is first.
     Raises ValueError where there are no rows.
@@ -1446,6 +1460,12 @@ def find_bottleneck(flops, bytes_moved, hardware):
     return "compute" if slower else "memory"
 
 
+def work_and_traffic(rows):
+    """All FLOPs of these rows, of products and elementwise, and all bytes, read and written."""
+    flops = sum(row["matmul_flops"] + row["elementwise_flops"] for row in rows)
+    return flops, sum(row["bytes_read"] + row["bytes_written"] for row in rows)
+
+
 class Still(nn.Module):
     """A bare Tensor as a model: it gives itself back, whatever comes in."""
 
@@ -1466,29 +1486,29 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
         latency_ms: float, measure_latency with this warmup and these iterations.
         peak_memory_mb: float, as measure_memory has it.
         gflops_per_second: float, 10⁹ FLOPs a second: these FLOPs in that time.
-        bottleneck: find_bottleneck of these FLOPs and all bytes read and written by the pass's ops
-            (record them); None also where it has no ops.
+        bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and
+            written, of the pass's ops (record them); None also where nothing moves.
     The model runs in the mode that it is in. Raises what its parts raise.
     """
     flops = count_flops(model, x, per_sample=False)
     runs = Still(model) if isinstance(model, Tensor) else model
     latency = measure_latency(runs, x, warmup, iterations)
-    rows = rows_of(lambda: runs(x))
-    moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
+    work, moved = work_and_traffic(rows_of(lambda: runs(x)))
     return {
         "parameters": count_parameters(model),
         "flops": flops,
         "latency_ms": latency,
         "peak_memory_mb": measure_memory(runs, x)["peak_memory_mb"],
         "gflops_per_second": flops / (latency * 1e6),
-        "bottleneck": find_bottleneck(flops, moved, hardware) if moved else None,
+        "bottleneck": find_bottleneck(work, moved, hardware) if moved else None,
     }
 
 
 def profile_layer(layer, input_shape, hardware=None):
-    """What a forward pass through one layer costs; a dict as from profile_forward_pass.
+    """What a forward pass through one layer costs.
 
     layer: a Module. input_shape: batch first, all of it is run; example_input makes the input.
+    hardware: as for profile_forward_pass, which makes the dict that is returned.
     Raises ValueError for what is no shape.
     """
     return profile_forward_pass(layer, example_input(layer, input_shape), hardware)
@@ -1499,6 +1519,7 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
     model: a Module. x, hardware, warmup, iterations: as for profile_forward_pass.
     The gradients are computed, of the parameters that require one; the model's own .grad stay.
+    Raises what its parts raise.
     Returns a dict:
         forward_memory_mb: float, the peak_memory_mb of measure_memory.
         gradient_memory_mb: float, of all gradients that the backward pass gave to parameters.
@@ -1516,8 +1537,7 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
     gradients = []
     rows = rows_of(lambda: gradients.extend(step(x)))
-    flops = sum(row["matmul_flops"] for row in rows)
-    moved = sum(row["bytes_read"] + row["bytes_written"] for row in rows)
+    flops, (work, moved) = sum(column(rows, "matmul_flops")), work_and_traffic(rows)
     latency = measure_latency(step, x, warmup, iterations)
     forward_mb = measure_memory(model, x)["peak_memory_mb"]
     gradient_mb = sum(g.nbytes for g in gradients if g is not None) / MB
@@ -1530,7 +1550,7 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
         "flops": flops,
         "latency_ms": latency,
         "gflops_per_second": flops / (latency * 1e6),
-        "bottleneck": find_bottleneck(flops, moved, hardware) if moved else None,
+        "bottleneck": find_bottleneck(work, moved, hardware) if moved else None,
     }
 
 

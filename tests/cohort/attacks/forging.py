@@ -57,6 +57,23 @@ threading.Thread(target=answer_first, daemon=True).start()
     runner="wall",
 )
 attack(
+    "a request is read a byte at a time",
+    """
+import os, threading, time
+def sip():
+    while True:
+        os.read(3, 1)
+        time.sleep(0.02)
+threading.Thread(target=sip, daemon=True).start()
+time.sleep(0.2)
+""",
+    f"text = '{'x' * 900_000}'",
+    ZERO,
+    statuses=("timed out",),
+    tried=False,
+    runner="wall",
+)
+attack(
     "a huge reply is announced",
     "import os\nos.write(3, b'\\xff' * 8 + b'[' * 1000)",
     ZERO,
