@@ -1,14 +1,13 @@
 """Lesson 05: what students, and known profilers, get wrong in recording and in reading rows.
 
-The mutants of whole passes stand in lesson_05_passes.py, the right ones in a file beside.
+Here are the helpers of all, and the mutants of the recorder; the others stand in files beside, by
+topic, and so do the right ones.
 """
 
+from cohort import lesson_05_ops, lesson_05_passes, lesson_05_rows, lesson_05_training
 from cohort.lesson_05_alternates import ALTERNATES  # noqa: F401
-from cohort.lesson_05_passes import HELPERS as PASS_HELPERS
-from cohort.lesson_05_passes import MUTANTS as PASS_MUTANTS
 
-HELPERS = (
-    """
+HELPERS = """
 import copy
 import timeit
 
@@ -56,206 +55,59 @@ def traced(rows, order=lambda row: (row["start_ms"], row["depth"]), **new):
         event = right_trace([row])["traceEvents"][0]
         events.append(event | {key: make(row, event) for key, make in new.items()})
     return {"traceEvents": events}
+right_bottleneck, right_forward, right_layer = find_bottleneck, profile_forward_pass, profile_layer
+right_backward, right_overhead = profile_backward_pass, profiling_overhead
+right_compare = compare_architectures
+
+def recording(call, rows, clock):
+    first, start = len(rows), clock()
+    rows.depth += 1
+    try:
+        result = call()
+    finally:
+        end = clock()
+        rows.depth -= 1
+    add_row(rows, first, start, end, op_facts(call, result))
+    return result
+
+def forward_with(model, x, hardware, warmup, iterations, **new):
+    found = right_forward(model, x, hardware, warmup, iterations)
+    found |= {key: make(found) for key, make in new.items()}
+    return found
+
+def moved_by(model, x, keys=("bytes_read", "bytes_written")):
+    runs = Still(model) if isinstance(model, Tensor) else model
+    return sum(row[key] for row in rows_of(lambda: runs(x)) for key in keys)
+
+def work_of(model, x):
+    runs = Still(model) if isinstance(model, Tensor) else model
+    return work_and_traffic(rows_of(lambda: runs(x)))[0]
+
+def backward_with(model, x, hardware, warmup, iterations, **new):
+    found = right_backward(model, x, hardware, warmup, iterations)
+    found |= {key: make(found) for key, make in new.items()}
+    return found | {"total_memory_mb": found["forward_memory_mb"] + found["gradient_memory_mb"]}
+
+def gradients_of(model, x):
+    for p in model.parameters():
+        p.grad = None
+    sum(t.sum() for t in tensors_in(model(x)) if t.requires_grad).backward()
+    return {id(p): p.grad for p in model.parameters() if p.grad is not None}
+
+def in_turns(fn, profiled, rounds, sum_up=statistics.median, drop=1, clock=time.perf_counter):
+    if rounds < 1:
+        raise ValueError("rounds")
+    times = [[], []]
+    for _ in range(rounds + drop):
+        for function, taken in zip((fn, profiled), times):
+            start = clock()
+            function()
+            taken.append(clock() - start)
+    return sum_up(times[1][drop:]) / sum_up(times[0][drop:])
 """
-    + PASS_HELPERS
-)
 
 MUTANTS = {
-    "op_bytes": {
-        "inputs are read as often as they are there": """
-            read, made = sized(reading(call)), bytes_by_memory(present(result))
-            written = right_op_bytes(call, result)[1]
-            return (sum(read.values()), written) if written else (0, 0)
-        """,
-        "views read": """
-            read = bytes_by_memory(reading(call))
-            return sum(read.values()), right_op_bytes(call, result)[1]
-        """,
-        "views write": """
-            read, made = bytes_by_memory(reading(call)), bytes_by_memory(present(result))
-            return right_op_bytes(call, result)[0], sum(made.values())
-        """,
-        "the whole table is read": """
-            read, made = bytes_by_memory(reading(call)), bytes_by_memory(present(result))
-            return moved(call, result, read, made, table=False)
-        """,
-        "a look-up reads no indices": """
-            read, written = right_op_bytes(call, result)
-            return (written, written) if call.op in TABLES else (read, written)
-        """,
-        "a look-up reads as it writes, also backward": """
-            read, made = bytes_by_memory(reading(call)), bytes_by_memory(present(result))
-            read, written = moved(call, result, read, made)
-            return (written, written) if call.op in TABLES else (read, written)
-        """,
-        "only of a table that is large": """
-            read, made = bytes_by_memory(reading(call)), bytes_by_memory(present(result))
-            whole = moved(call, result, dict(read), made, table=False)
-            return min(whole, moved(call, result, read, made))
-        """,
-        "elements, not bytes": """
-            read, written = right_op_bytes(call, result)
-            return read // 4, written // 4
-        """,
-        "a view beside something new is written, too": """
-            read, written = right_op_bytes(call, result)
-            made = sum(bytes_by_memory(present(result)).values())
-            return (read, made) if written else (0, 0)
-        """,
-        "looks at the first input alone": """
-            if call.phase == "backward":
-                return right_op_bytes(call, result)
-            first, made = call.inputs[0], bytes_by_memory(present(result))
-            if memory_of(first) in made:
-                return 0, 0
-            return sum(bytes_by_memory([first]).values()), sum(made.values())
-        """,
-        "four bytes each": """
-            if right_op_bytes(call, result) == (0, 0):
-                return 0, 0
-            return 4 * sum(t.numel() for t in call.inputs), 4 * sum(
-                t.numel() for t in present(result)
-            )
-        """,
-        "written before read": "return right_op_bytes(call, result)[::-1]",
-        "in backward the inputs are read": """
-            if right_op_bytes(call, result) == (0, 0):
-                return 0, 0
-            read = [t for t in call.inputs] + (present(call.grad) if call.grad is not None else [])
-            return sum(sized(read).values()), right_op_bytes(call, result)[1]
-        """,
-        "in backward the gradient alone is read": """
-            read, written = right_op_bytes(call, result)
-            if call.phase == "backward" and written:
-                read = sum(bytes_by_memory(present(call.grad)).values())
-            return read, written
-        """,
-        "in backward what was saved alone is read": """
-            read, written = right_op_bytes(call, result)
-            if call.phase == "backward" and written:
-                read = sum(bytes_by_memory(call.saved).values())
-            return read, written
-        """,
-        "in backward the first gradient alone is written": """
-            read, written = right_op_bytes(call, result)
-            made = present(result)[0]
-            return (read, min(written, made.nbytes)) if written else (0, 0)
-        """,
-        "expanded tensors count in full": """
-            read, written = right_op_bytes(call, result)
-            if not written or call.phase == "backward" or call.op in TABLES:
-                return read, written
-            return sum({id(t): t.nbytes for t in call.inputs}.values()), written
-        """,
-        "the whole memory behind each input": """
-            read, written = right_op_bytes(call, result)
-            if not written or call.phase == "backward" or call.op in TABLES:
-                return read, written
-            return sum({t.storage: t.storage.nbytes for t in call.inputs}.values()), written
-        """,
-        "views by their names": """
-            if call.op in ("reshape", "permute", "expand", "getitem", "split"):
-                return 0, 0
-            return right_op_bytes(call, result)
-        """,
-        "the sum of both": "return (sum(right_op_bytes(call, result)),) * 2",
-        "a bias is forgotten": """
-            read, written = right_op_bytes(call, result)
-            bias = call.op == "linear" and len(call.inputs) == 3 and call.phase == "forward"
-            return read - (call.inputs[2].nbytes if bias else 0), written
-        """,
-        "a saved tensor that is the gradient's counts again": """
-            read, written = right_op_bytes(call, result)
-            if call.phase == "backward" and written:
-                read = sum(sized(reading(call)).values())
-            return read, written
-        """,
-    },
-    "op_facts": {
-        "backward is counted as forward": """
-            shapes = [t.shape for t in call.inputs]
-            return changed(call, result, matmul_flops=op_flops(call.op, shapes, call.attributes))
-        """,
-        "backward is twice forward": """
-            shapes = [t.shape for t in call.inputs]
-            flops = op_flops(call.op, shapes, call.attributes)
-            flops *= 2 if call.phase == "backward" else 1
-            return changed(call, result, matmul_flops=flops)
-        """,
-        "all gradients are wanted": """
-            if call.phase == "forward":
-                return right_op_facts(call, result)
-            shapes = [t.shape for t in call.inputs]
-            flops = gradient_flops(call.op, shapes, call.attributes, [True] * len(shapes))
-            return changed(call, result, matmul_flops=flops)
-        """,
-        "a look around decides on the phase": """
-            def op_facts(call, result):
-                facts = right_op_facts(call, result)
-                if op_facts.been_back and facts["phase"] == "forward":
-                    facts["matmul_flops"] = 0
-                op_facts.been_back |= facts["phase"] == "backward"
-                return facts
-
-            op_facts.been_back = False
-        """,
-        "FLOPs are one number": """
-            facts = right_op_facts(call, result)
-            facts["matmul_flops"] += facts["elementwise_flops"]
-            return facts
-        """,
-        "multiply-adds": """
-            facts = right_op_facts(call, result)
-            return facts | {"matmul_flops": facts["matmul_flops"] // 2}
-        """,
-        "unknown ops are nothing": """
-            try:
-                return right_op_facts(call, result)
-            except NotImplementedError:
-                return {"op": call.op, "matmul_flops": 0}
-        """,
-        "backward's output is what it returns": """
-            if call.phase == "forward":
-                return right_op_facts(call, result)
-            return changed(call, result, output_shape=present(result)[0].shape)
-        """,
-        "the dtype itself": "return changed(call, result, dtype=present(result)[0].dtype)",
-        "the first input's dtype": """
-            return changed(call, result, dtype=str(call.inputs[0].dtype))
-        """,
-        "tensors are kept": "return changed(call, result, input_shapes=list(call.inputs))",
-        "only the last part of a module's path": """
-            return changed(call, result, module=call.module_path.rpartition(".")[2])
-        """,
-        "modules with numbers left out": """
-            parts = [p for p in call.module_path.split(".") if not p.isdigit()]
-            return changed(call, result, module=".".join(parts))
-        """,
-        "many results are not thought of": """
-            output = result if call.phase == "forward" else call.grad
-            return changed(call, result, output_shape=output.shape)
-        """,
-        "of many gradients the first, also None": """
-            output = result if call.phase == "forward" else call.grad
-            output = output[0] if isinstance(output, (tuple, list)) else output
-            return changed(call, result, output_shape=output.shape)
-        """,
-        "read and written the wrong way round": """
-            written, read = op_bytes(call, result)
-            return changed(call, result, bytes_read=read, bytes_written=written)
-        """,
-        "elementwise by the first input": """
-            shape = call.inputs[0].shape
-            return changed(call, result, elementwise_flops=op_elementwise(call, shape))
-        """,
-        "no elementwise work in backward": """
-            facts = right_op_facts(call, result)
-            back = call.phase == "backward"
-            return facts | ({"elementwise_flops": 0} if back else {})
-        """,
-        "the phase is always forward": 'return changed(call, result, phase="forward")',
-        "a key of one's own": "return changed(call, result, time=0.0)",
-    },
+    **lesson_05_ops.MUTANTS,
     "add_row": {
         "nanoseconds stay": """
             depth = rows.depth
@@ -482,266 +334,7 @@ MUTANTS = {
             record.rows = []
         """,
     },
-    "top_operations": {
-        "what ran inside counts twice": """
-            key = checked(rows, n, by)
-            return tops(rows, n, "ms" if by == "ms" else key, ms="ms")
-        """,
-        "ms with what ran inside": "return tops(rows, n, checked(rows, n, by), ms='ms')",
-        "shares of the top": """
-            key = checked(rows, n, by)
-            found = tops(rows, n, key)
-            whole = sum(group["share"] for group in found)
-            return [g | {"share": g["share"] / whole if whole else 0.0} for g in found]
-        """,
-        "in percent": """
-            found = tops(rows, n, checked(rows, n, by))
-            return [g | {"share": 100 * g["share"]} for g in found]
-        """,
-        "always by time": """
-            checked(rows, n, by)
-            return tops(rows, n, "self_ms")
-        """,
-        "sorted by time, shares of another": """
-            found = tops(rows, 99, checked(rows, n, by))
-            return sorted(found, key=lambda g: -g["ms"])[:n]
-        """,
-        "sorted by name": """
-            found = tops(rows, 99, checked(rows, n, by))
-            return sorted(found, key=lambda g: (-g["share"], g["name"]))[:n]
-        """,
-        "smallest first": "return tops(rows, 99, checked(rows, n, by))[::-1][:n]",
-        "all of them": "return tops(rows, 99, checked(rows, n, by))",
-        "not grouped": """
-            key = checked(rows, n, by)
-            numbers = iter(range(999))
-            found = tops(rows, n, key, name=lambda row: (row_name(row), next(numbers)))
-            return [g | {"name": g["name"][0]} for g in found]
-        """,
-        "regions are all one": """
-            return tops(rows, n, checked(rows, n, by), name=lambda row: row["op"])
-        """,
-        "modules by their op": """
-            name = lambda row: row["module"] if row["op"] == "region" else row["op"]
-            return tops(rows, n, checked(rows, n, by), name=name)
-        """,
-        "by module": "return tops(rows, n, checked(rows, n, by), name=lambda row: row['module'])",
-        "only the largest of each": """
-            key, best = checked(rows, n, by), {}
-            for row in rows:
-                old = best.get(row_name(row))
-                best[row_name(row)] = row if old is None or row[key] > old[key] else old
-            return tops(list(best.values()), n, key, total=sum(row[key] for row in rows))
-        """,
-        "divides by 0": """
-            key = checked(rows, n, by)
-            sum(row[key] for row in rows) / sum(row[key] for row in rows)
-            return tops(rows, n, key)
-        """,
-        "nan where there is nothing": """
-            key = checked(rows, n, by)
-            empty = sum(row[key] for row in rows) == 0
-            return [g | ({"share": math.nan} if empty else {}) for g in tops(rows, n, key)]
-        """,
-        "rows are consumed": """
-            key = checked(rows, n, by)
-            found = tops(rows, n, key)
-            rows.sort(key=lambda row: row["ms"])
-            return found
-        """,
-        "no rows are no error": "return tops(rows, n, checked(rows, n, by)) if rows else []",
-        "no check of n": """
-            checked(rows, 1, by)
-            return tops(rows, n, "self_ms" if by == "ms" else by)
-        """,
-        "no check of by": """
-            checked(rows, n, "ms")
-            key = "self_ms" if by == "ms" else by
-            return tops([{key: 0} | row for row in rows], n, key)
-        """,
-        "regions are left out": """
-            return tops([r for r in rows if r["op"] != "region"], n, checked(rows, n, by))
-        """,
-        "no regions, but their part of all": """
-            key = checked(rows, n, by)
-            ops = [r for r in rows if r["op"] != "region"]
-            return tops(ops, n, key, total=sum(row[key] for row in rows))
-        """,
-        "cut before sorted": """
-            found = tops(rows, 99, checked(rows, n, by))
-            names = list(dict.fromkeys(map(row_name, rows)))[:n]
-            return [g for g in found if g["name"] in names]
-        """,
-    },
-    "chrome_trace": {
-        "in ms": """
-            return traced(
-                rows, ts=lambda r, e: e["ts"] / 1000, dur=lambda r, e: e["dur"] / 1000
-            )
-        """,
-        "ts in µs, dur in ms": """
-            return traced(rows, dur=lambda row, e: row["ms"])
-        """,
-        "in s": """
-            return traced(rows, ts=lambda r, e: e["ts"] / 1e6, dur=lambda r, e: e["dur"] / 1e6)
-        """,
-        "the end, not the duration": """
-            return traced(rows, dur=lambda r, e: e["ts"] + e["dur"])
-        """,
-        "self time for the duration": """
-            duration = lambda r, e: 1000 * r.get("self_ms", r["ms"])
-            return traced(rows, dur=duration)
-        """,
-        "in the order of rows": """
-            return traced(rows, order=lambda row: 0)
-        """,
-        "in the order of starts only": """
-            return traced(rows, order=lambda r: r["start_ms"])
-        """,
-        "inner ones first": """
-            order = lambda r: (r["start_ms"], -r["depth"])
-            return traced(rows, order=order)
-        """,
-        "by depth": """
-            order = lambda r: (r["depth"], r["start_ms"])
-            return traced(rows, order=order)
-        """,
-        "the longest first": """
-            order = lambda r: (r["start_ms"], -r["ms"])
-            return traced(rows, order=order)
-        """,
-        "regions are called region": """
-            return traced(rows, name=lambda row, e: row["op"])
-        """,
-        "modules by their op": """
-            return traced(rows, name=lambda r, e: e["name"] if r["op"] == "region" else r["op"])
-        """,
-        "from the first event on": """
-            least = min([row["start_ms"] for row in rows], default=0)
-            return traced(rows, ts=lambda row, e: 1000 * (row["start_ms"] - least))
-        """,
-        "a thread for each depth": """
-            return traced(rows, tid=lambda row, e: row["depth"] + 1)
-        """,
-        "begins and ends": """
-            return traced(rows, ph=lambda row, e: "B")
-        """,
-        "the whole row for args": """
-            return traced(rows, args=lambda row, e: dict(row))
-        """,
-        "no args": "return traced(rows, args=lambda r, e: {})",
-        "the op for a category": """
-            return traced(rows, cat=lambda row, e: row["op"])
-        """,
-        "a list": "return right_trace(rows)['traceEvents']",
-        "JSON already": "return json.dumps(right_trace(rows))",
-        "regions are left out": """
-            ops = [row for row in rows if row["op"] != "region"]
-            return right_trace(ops) if ops or not rows else {"traceEvents": []}
-        """,
-        "empty is no error": "return right_trace(rows) if rows else {'traceEvents': []}",
-        "whole microseconds of ms": """
-            return traced(rows, ts=lambda r, e: 1000 * int(r["start_ms"]))
-        """,
-        "rows are sorted in place": """
-            found = right_trace(rows)
-            rows.sort(key=lambda row: (row["start_ms"], row["depth"]))
-            return found
-        """,
-    },
-    "hot_functions": {
-        "by tottime whatever is asked": """
-            right_hot(stats, n, by)
-            return right_hot(stats, n, "tottime")
-        """,
-        "by cumtime whatever is asked": """
-            right_hot(stats, n, by)
-            return right_hot(stats, n, "cumtime")
-        """,
-        "primitive calls": """
-            rows = right_hot(stats, 10**6, by)
-            primitive = {}
-            for (file, line, name), (calls, *_) in stats.stats.items():
-                place = name if file == "~" else f"{os.path.basename(file)}:{line}({name})"
-                primitive.setdefault(place, []).append(calls)
-            rows = [row | {"calls": primitive[row["function"]][0]} for row in rows]
-            right_hot(stats, n, by)
-            return sorted(rows, key=lambda row: -row[by])[:n]
-        """,
-        "by functions' names alone": """
-            rows = right_hot(stats, n, by)
-            names = {f"{os.path.basename(f)}:{n}({m})": m for f, n, m in stats.stats}
-            return [row | {"function": names.get(row["function"], row["function"])} for row in rows]
-        """,
-        "folders stay": """
-            full = {f"{os.path.basename(f)}:{n}({m})": f"{f}:{n}({m})" for f, n, m in stats.stats}
-            rows = right_hot(stats, n, by)
-            return [row | {"function": full.get(row["function"], row["function"])} for row in rows]
-        """,
-        "built-in ones with their ~": """
-            rows = right_hot(stats, n, by)
-            return [r | {"function": r["function"].replace("<built", "~:0(<built")} for r in rows]
-        """,
-        "one row for a name": """
-            right_hot(stats, n, by)
-            rows = {}
-            for row in right_hot(stats, 10**6, by):
-                rows.setdefault(row["function"].rpartition("(")[2], row)
-            return list(rows.values())[:n]
-        """,
-        "one row for a place without its folder": """
-            rows = {}
-            for row in right_hot(stats, 10**6, by):
-                rows.setdefault(row["function"], row)
-            right_hot(stats, n, by)
-            return list(rows.values())[:n]
-        """,
-        "rounded, as a table has them": """
-            rows = right_hot(stats, n, by)
-            return [r | {k: round(r[k], 3) for k in ("tottime", "cumtime")} for r in rows]
-        """,
-        "in ms": """
-            rows = right_hot(stats, n, by)
-            return [r | {k: 1000 * r[k] for k in ("tottime", "cumtime")} for r in rows]
-        """,
-        "per call": """
-            rows = right_hot(stats, n, by)
-            return [r | {"tottime": r["tottime"] / r["calls"]} for r in rows]
-        """,
-        "smallest first": """
-            right_hot(stats, n, by)
-            return right_hot(stats, 10**6, by)[::-1][:n]
-        """,
-        "all of them": """
-            right_hot(stats, n, by)
-            return right_hot(stats, 10**6, by)
-        """,
-        "not sorted": """
-            right_hot(stats, n, by)
-            rows = right_hot(stats, 10**6, by)
-            order = [f[2] for f in stats.stats]
-            return sorted(rows, key=lambda r: order.index(
-                next(o for o in order if o in r["function"])))[:n]
-        """,
-        "equal ones by name": """
-            rows = right_hot(stats, 10**6, by)
-            right_hot(stats, n, by)
-            return sorted(rows, key=lambda r: (-r[by], r["function"][::-1]))[:n]
-        """,
-        "builtins are left out": """
-            rows = [row for row in right_hot(stats, 10**6, by) if ":" in row["function"]]
-            right_hot(stats, n, by)
-            return rows[:n]
-        """,
-        "n is not checked": """
-            return right_hot(stats, n, by) if n > 0 else right_hot(stats, 10**6, by)[:n]
-        """,
-        "none is none": "return [] if n == 0 else right_hot(stats, n, by)",
-        "empty is no error": "return right_hot(stats, n, by) if stats.stats else []",
-        "by is not checked": """
-            known = by in ("calls", "tottime", "cumtime")
-            return right_hot(stats, n, by if known else "tottime")
-        """,
-    },
-    **PASS_MUTANTS,
+    **lesson_05_rows.MUTANTS,
+    **lesson_05_passes.MUTANTS,
+    **lesson_05_training.MUTANTS,
 }
