@@ -62,8 +62,8 @@ def plain(text: str) -> str:
     return re.sub(r"(#x1B|\x1b)\[[\d;]*m", "", text)
 
 
-def needs_exercise(lesson: Lesson, exercises: set[str]) -> set[str]:
-    """The ids of the test and demo cells that call an exercise, or given code that does."""
+def with_given(lesson: Lesson, exercises: set[str]) -> set[str]:
+    """These exercises, and what is given and calls them."""
     needed, before = set(exercises), set()
     while needed != before:
         before = set(needed)
@@ -71,10 +71,15 @@ def needs_exercise(lesson: Lesson, exercises: set[str]) -> set[str]:
             for statement in cell.statements():
                 if needed & used_names([statement]):
                     needed |= bound_names([statement])
+    return needed
+
+
+def needs_exercise(lesson: Lesson, exercises: set[str]) -> set[str]:
+    """The ids of the test and demo cells that call one of these exercises."""
     return {
         cell.node.id
         for cell in lesson.named("test", "demo")
-        if needed & used_names(cell.statements())
+        if exercises & used_names(cell.statements())
     }
 
 
@@ -104,7 +109,9 @@ def test_in_the_empty_notebook_only_what_is_still_to_be_written_raises(name, tmp
     lesson = read_notebook(notebook, name)
     exercises = {cell.name for cell in lesson.named("exercise")}
     failed = {cell: why for cell, why in run_nbval(notebook).items() if why}
-    assert set(failed) == needs_exercise(lesson, exercises)
+    assert needs_exercise(lesson, exercises) <= set(failed)
+    # What is given may call an exercise, though not on every machine: on a GPU only, say.
+    assert set(failed) <= needs_exercise(lesson, with_given(lesson, exercises))
     assert {cell.node.id for cell in lesson.named("test")} <= set(failed)
     for why in failed.values():
         assert re.search(r"^NotImplementedError", why, re.MULTILINE), why
