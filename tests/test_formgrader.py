@@ -115,7 +115,7 @@ def test_the_class_is_listed(address, browser):
 
 def test_a_person_marks_the_essay(address, browser, course):
     browser.get(f"{address}/formgrader/submissions/{submission_id(course, 'complete')}")
-    box = until(browser, lambda b: essay_box(b))
+    box = until(browser, essay_box)
     browser.execute_script("arguments[0].scrollIntoView()", box)
     box.clear()
     box.send_keys("7\t")
@@ -132,7 +132,12 @@ def test_a_person_marks_the_essay(address, browser, course):
 
 
 def essay_box(browser):
-    """The last field for points on the page that can be written in."""
+    """The last field for points on the page that can be written in, once the page minds it.
+
+    Until formgrader has fetched the grades, what is typed into a field is lost.
+    """
+    if not browser.execute_script("return formgrader.grades.loaded"):
+        return None
     boxes = [b for b in browser.find_elements(By.CSS_SELECTOR, "input.score") if b.is_enabled()]
     return boxes[-1] if boxes else None
 
