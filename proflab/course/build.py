@@ -12,10 +12,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
+
+from nbformat import NotebookNode
 
 from proflab.course.assemble import MADE_BY, render
 from proflab.course.audit import (
@@ -165,6 +169,8 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> None:
     """Make and audit work/source and work/release of the plan's lessons."""
     from tqdm import tqdm
 
+    from proflab.grading.grade import default_jobs
+
     mistakes = course_mistakes(plan.lessons)
     chosen = [lesson for lesson in plan.lessons if lesson.name in plan.wanted]
     for lesson in plan.lessons:
@@ -177,11 +183,16 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> None:
         mistakes += lesson_mistakes(lesson, folder, built.names)
         mistakes += collect([*earlier, lesson]).notes
     _raise(mistakes)
-    for lesson in tqdm(chosen, desc="building", disable=None, leave=False):
-        _make_lesson(plan, lesson, work, audit)
+    releases = [_make_release(plan, lesson, work) for lesson in chosen]
+    with ThreadPoolExecutor(default_jobs()) as pool:  # each waits for its notebook's kernels
+        finish = partial(_finish_lesson, plan, work, audit)
+        finished = pool.map(finish, chosen, releases)
+        found = list(tqdm(finished, "building", len(chosen), disable=None, leave=False))
+    _raise(sum(found, []))
 
 
-def _make_lesson(plan: Plan, lesson: Lesson, work: Path, audit: Audit) -> None:
+def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
+    """Make and audit work/source and work/release of a lesson; returns the students' notebook."""
     source = work / "source" / lesson.name
     _copy_support_files(plan, lesson.name, source)
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
@@ -191,13 +202,23 @@ def _make_lesson(plan: Plan, lesson: Lesson, work: Path, audit: Audit) -> None:
     mistakes = release_mistakes(lesson, release)
     mistakes += leaks(folder, lesson, plan.lessons, f"release/{lesson.name}")
     _raise(mistakes)
+    return release.notebook
+
+
+def _finish_lesson(
+    plan: Plan, work: Path, audit: Audit, lesson: Lesson, release: NotebookNode
+) -> list[str]:
+    """Execute a lesson and store its outputs in work/source; returns the mistakes found."""
     if audit == "full":
-        trial = try_lesson(lesson, release.notebook, folder)
-        _raise(trial.mistakes)
+        trial = try_lesson(lesson, release, work / "release" / lesson.name)
+        if trial.mistakes:
+            return trial.mistakes
         keep_outputs(lesson.notebook, trial.solved)
     elif (former := plan.course.source(lesson.name)).exists():
         keep_outputs(lesson.notebook, read_notebook(former, lesson.name).notebook)
-    _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
+    path = work / "source" / lesson.name / f"{lesson.name}.ipynb"
+    _write(path, notebook_text(lesson.notebook))
+    return []
 
 
 def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
