@@ -1,11 +1,13 @@
 """Lesson 02: what students, and known counters, get wrong. The right ones stand in a file beside.
 
-The mutants of whole models stand in lesson_02_models.py.
+Those of formulas for parts of a model, of whole models and of training stand in lesson_02_*.py.
 """
 
 from cohort.lesson_02_alternates import ALTERNATES  # noqa: F401
+from cohort.lesson_02_formulas import MUTANTS as FORMULA_MUTANTS
 from cohort.lesson_02_models import HELPERS as MODEL_HELPERS
 from cohort.lesson_02_models import MUTANTS as MODEL_MUTANTS
+from cohort.lesson_02_training import MUTANTS as TRAINING_MUTANTS
 
 HELPERS = (
     """
@@ -56,192 +58,193 @@ right_op_flops, right_count_flops, right_backward_flops = op_flops, count_flops,
     + MODEL_HELPERS
 )
 
-MUTANTS = {
-    "matmul_flops": {
-        "multiply-adds": "positive(m, k, n)\nreturn m * k * n",
-        "k − 1 additions": "positive(m, k, n)\nreturn m * n * (2 * k - 1)",
-        "16384 written in": "positive(m, k, n)\nreturn 16384",
-        "sizes added": "positive(m, k, n)\nreturn 2 * (m * k + k * n)",
-        "numbers of the result": "positive(m, k, n)\nreturn 2 * m * n",
-        "64-bit overflow": """
+MUTANTS = (
+    {
+        "matmul_flops": {
+            "multiply-adds": "positive(m, k, n)\nreturn m * k * n",
+            "k − 1 additions": "positive(m, k, n)\nreturn m * n * (2 * k - 1)",
+            "16384 written in": "positive(m, k, n)\nreturn 16384",
+            "sizes added": "positive(m, k, n)\nreturn 2 * (m * k + k * n)",
+            "numbers of the result": "positive(m, k, n)\nreturn 2 * m * n",
+            "64-bit overflow": """
             positive(m, k, n)
             with np.errstate(all="ignore"):
                 return 2 * np.int64(m) * np.int64(k) * np.int64(n)
         """,
-        "floating point": "positive(m, k, n)\nreturn 2e0 * m * k * n + 1e-3",
-        "no check": "return 2 * m * k * n",
-        "the product is checked": """
+            "floating point": "positive(m, k, n)\nreturn 2e0 * m * k * n + 1e-3",
+            "no check": "return 2 * m * k * n",
+            "the product is checked": """
             if m * k * n <= 0:
                 raise ValueError
             return 2 * m * k * n
         """,
-        "k is not checked": "positive(m, n)\nreturn 2 * m * k * n",
-    },
-    "linear_flops": {
-        "the batch is left out": """
+            "k is not checked": "positive(m, n)\nreturn 2 * m * k * n",
+        },
+        "linear_flops": {
+            "the batch is left out": """
             row_checked(input_shape, out_features)
             return 2 * input_shape[-1] * out_features
         """,
-        "sequence positions are ignored": """
+            "sequence positions are ignored": """
             row_checked(input_shape, out_features)
             rows = input_shape[0] if len(input_shape) > 1 else 1
             return 2 * rows * input_shape[-1] * out_features
         """,
-        "the batch is left out, not the positions": """
+            "the batch is left out, not the positions": """
             row_checked(input_shape, out_features)
             return 2 * math.prod(input_shape[1:] or input_shape) * out_features
         """,
-        "multiply-adds": """
+            "multiply-adds": """
             row_checked(input_shape, out_features)
             return math.prod(input_shape) * out_features
         """,
-        "the bias is mixed in": """
+            "the bias is mixed in": """
             row_checked(input_shape, out_features)
             return (2 * input_shape[-1] + 1) * math.prod(input_shape[:-1]) * out_features
         """,
-        "at most three dimensions": """
+            "at most three dimensions": """
             row_checked(input_shape, out_features)
             return 2 * math.prod(input_shape[-3:]) * out_features
         """,
-        "16384 written in": "row_checked(input_shape, out_features)\nreturn 16384",
-        "one vector is refused": """
+            "16384 written in": "row_checked(input_shape, out_features)\nreturn 16384",
+            "one vector is refused": """
             row_checked(input_shape, out_features)
             if len(input_shape) < 2:
                 raise ValueError
             return 2 * math.prod(input_shape) * out_features
         """,
-        "an empty shape is a single number": """
+            "an empty shape is a single number": """
             positive(out_features, *input_shape)
             return 2 * math.prod(input_shape) * out_features
         """,
-        "leading dimensions are not checked": """
+            "leading dimensions are not checked": """
             if not input_shape:
                 raise ValueError
             positive(input_shape[-1], out_features)
             return 2 * math.prod(input_shape) * out_features
         """,
-    },
-    "conv2d_output_shape": {
-        "no padding": """
+        },
+        "conv2d_output_shape": {
+            "no padding": """
             windows(input_shape, out_channels, kernel_size, stride, padding, dilation)
             return conv2d_right(input_shape, out_channels, kernel_size, stride, 0, dilation)
         """,
-        "padding on one side": """
+            "padding on one side": """
             rest, k, s, p, d = windows(
                 input_shape, out_channels, kernel_size, stride, padding, dilation
             )
             sides = ((r - q) // t + 1 for r, q, t in zip(rest, p, s))
             return (input_shape[0], out_channels, *sides)
         """,
-        "dilation is ignored": """
+            "dilation is ignored": """
             windows(input_shape, out_channels, kernel_size, stride, padding, dilation)
             return conv2d_right(input_shape, out_channels, kernel_size, stride, padding, 1)
         """,
-        "a window spans dilation · kernel": """
+            "a window spans dilation · kernel": """
             rest, k, s, p, d = windows(
                 input_shape, out_channels, kernel_size, stride, padding, dilation
             )
             sides = ((r + 1 - e) // t + 1 for r, e, t in zip(rest, d, s))
             return (input_shape[0], out_channels, *sides)
         """,
-        "rounded up": """
+            "rounded up": """
             rest, k, s, p, d = windows(
                 input_shape, out_channels, kernel_size, stride, padding, dilation
             )
             return (input_shape[0], out_channels, *(-(-r // t) + 1 for r, t in zip(rest, s)))
         """,
-        "without the + 1": """
+            "without the + 1": """
             rest, k, s, p, d = windows(
                 input_shape, out_channels, kernel_size, stride, padding, dilation
             )
             return (input_shape[0], out_channels, *((r + 1) // t for r, t in zip(rest, s)))
         """,
-        "only square images": """
+            "only square images": """
             rest, k, s, p, d = windows(
                 input_shape, out_channels, kernel_size, stride, padding, dilation
             )
             side = rest[0] // s[0] + 1
             return (input_shape[0], out_channels, side, side)
         """,
-        "only square kernels": """
+            "only square kernels": """
             windows(input_shape, out_channels, kernel_size, stride, padding, dilation)
             kernel = pair(kernel_size)[0]
             return conv2d_right(input_shape, out_channels, kernel, stride, padding, dilation)
         """,
-        "width before height": """
+            "width before height": """
             n, c, h, w = conv2d_right(
                 input_shape, out_channels, kernel_size, stride, padding, dilation
             )
             return (n, c, w, h)
         """,
-        "batch of one": """
+            "batch of one": """
             shape = conv2d_right(input_shape, out_channels, kernel_size, stride, padding, dilation)
             return (1, *shape[1:])
         """,
-        "the input's channels": """
+            "the input's channels": """
             n, c, h, w = conv2d_right(
                 input_shape, out_channels, kernel_size, stride, padding, dilation
             )
             return (n, input_shape[1], h, w)
         """,
-        "a window that does not fit gives 0": """
+            "a window that does not fit gives 0": """
             rest, k, s, p, d = windows(
                 input_shape, out_channels, kernel_size, stride, padding, dilation, fits=False
             )
             return (input_shape[0], out_channels, *(max(0, r // t + 1) for r, t in zip(rest, s)))
         """,
-        "nothing is checked but what does not fit": """
+            "nothing is checked but what does not fit": """
             k, s, p, d = map(pair, (kernel_size, stride, padding, dilation))
             rest = [input_shape[2 + i] + 2 * p[i] - d[i] * (k[i] - 1) - 1 for i in (0, 1)]
             if min(rest) < 0:
                 raise ValueError
             return (input_shape[0], out_channels, *(r // t + 1 for r, t in zip(rest, s)))
         """,
-    },
-    "conv2d_flops": {
-        "multiply-adds": """
+        },
+        "conv2d_flops": {
+            "multiply-adds": """
             grouped(input_shape, out_channels, groups)
             out = conv2d_output_shape(
                 input_shape, out_channels, kernel_size, stride, padding, dilation
             )
             return math.prod(out) * input_shape[1] // groups * math.prod(pair(kernel_size))
         """,
-        "groups are ignored": """
+            "groups are ignored": """
             grouped(input_shape, out_channels, groups)
             return conv2d_flops_right(
                 input_shape, out_channels, kernel_size, stride, padding, dilation
             )
         """,
-        "divided by the groups twice": """
+            "divided by the groups twice": """
             return conv2d_flops_right(
                 input_shape, out_channels, kernel_size, stride, padding, dilation, groups
             ) // groups
         """,
-        "the batch is left out": """
+            "the batch is left out": """
             windows(input_shape, out_channels, kernel_size, stride, padding, dilation)
             one = (1, *input_shape[1:])
             return conv2d_flops_right(
                 one, out_channels, kernel_size, stride, padding, dilation, groups
             )
         """,
-        "places of the input": """
+            "places of the input": """
             windows(input_shape, out_channels, kernel_size, stride, padding, dilation)
             grouped(input_shape, out_channels, groups)
             n, c, h, w = input_shape
             return 2 * n * h * w * out_channels * c // groups * math.prod(pair(kernel_size))
         """,
-        "no padding": """
+            "no padding": """
             windows(input_shape, out_channels, kernel_size, stride, padding, dilation)
             return conv2d_flops_right(
                 input_shape, out_channels, kernel_size, stride, 0, dilation, groups
             )
         """,
-        "stride is ignored": """
+            "stride is ignored": """
             return conv2d_flops_right(
                 input_shape, out_channels, kernel_size, 1, padding, dilation, groups
             )
         """,
-        "only square kernels": """
+            "only square kernels": """
             windows(input_shape, out_channels, kernel_size, stride, padding, dilation)
             grouped(input_shape, out_channels, groups)
             out = conv2d_output_shape(
@@ -249,13 +252,13 @@ MUTANTS = {
             )
             return 2 * math.prod(out) * input_shape[1] // groups * pair(kernel_size)[0] ** 2
         """,
-        "only square images": """
+            "only square images": """
             n, c, h, w = input_shape if len(input_shape) == 4 else (1, 0, 1, 1)
             return conv2d_flops_right(
                 (n, c, h, h), out_channels, kernel_size, stride, padding, dilation, groups
             )
         """,
-        "the bias is mixed in": """
+            "the bias is mixed in": """
             out = conv2d_output_shape(
                 input_shape, out_channels, kernel_size, stride, padding, dilation
             )
@@ -263,14 +266,14 @@ MUTANTS = {
                 input_shape, out_channels, kernel_size, stride, padding, dilation, groups
             )
         """,
-        "groups are not checked": """
+            "groups are not checked": """
             out = conv2d_output_shape(
                 input_shape, out_channels, kernel_size, stride, padding, dilation
             )
             each = input_shape[1] // groups if groups else 0
             return 2 * math.prod(out) * each * math.prod(pair(kernel_size))
         """,
-        "the outputs' groups are not checked": """
+            "the outputs' groups are not checked": """
             if groups < 1 or input_shape[1] % groups:
                 raise ValueError
             out = conv2d_output_shape(
@@ -278,181 +281,12 @@ MUTANTS = {
             )
             return 2 * math.prod(out) * input_shape[1] // groups * math.prod(pair(kernel_size))
         """,
-    },
-    "attention_flops": {
-        "the projections at half": """
-            projections, rest = attention(batch, seq, d_model, heads)
-            return projections // 2 + (rest * (seq + 1) // (2 * seq) if causal else rest)
-        """,
-        "all at half": """
-            projections, rest = attention(batch, seq, d_model, heads)
-            return (projections + (rest * (seq + 1) // (2 * seq) if causal else rest)) // 2
-        """,
-        "no output projection": """
-            projections, rest = attention(batch, seq, d_model, heads)
-            return projections * 3 // 4 + (rest * (seq + 1) // (2 * seq) if causal else rest)
-        """,
-        "no mix": """
-            projections, rest = attention(batch, seq, d_model, heads)
-            return projections + (rest * (seq + 1) // (2 * seq) if causal else rest) // 2
-        """,
-        "projections alone": "return attention(batch, seq, d_model, heads)[0]",
-        "scores and mix alone": """
-            rest = attention(batch, seq, d_model, heads)[1]
-            return rest * (seq + 1) // (2 * seq) if causal else rest
-        """,
-        "one FLOP an element": """
-            attention(batch, seq, d_model, heads)
-            return batch * seq * d_model
-        """,
-        "scores for each head at full width": """
-            projections, rest = attention(batch, seq, d_model, heads)
-            return projections + heads * (rest * (seq + 1) // (2 * seq) if causal else rest)
-        """,
-        "softmax is mixed in": """
-            projections, rest = attention(batch, seq, d_model, heads)
-            rest = rest * (seq + 1) // (2 * seq) if causal else rest
-            return projections + rest + 5 * batch * heads * seq * seq
-        """,
-        "the batch is left out": """
-            projections, rest = attention(batch, seq, d_model, heads)
-            rest = rest * (seq + 1) // (2 * seq) if causal else rest
-            return (projections + rest) // batch
-        """,
-        "causal is ignored": "return sum(attention(batch, seq, d_model, heads))",
-        "causal is exactly half": """
-            projections, rest = attention(batch, seq, d_model, heads)
-            return projections + (rest // 2 if causal else rest)
-        """,
-        "causal halves all": """
-            total = sum(attention(batch, seq, d_model, heads))
-            return total // 2 if causal else total
-        """,
-        "causal without the diagonal": """
-            projections, rest = attention(batch, seq, d_model, heads)
-            return projections + (rest * (seq - 1) // (2 * seq) if causal else rest)
-        """,
-        "heads are not checked": """
-            positive(batch, seq, d_model, heads)
-            pairs = seq * (seq + 1) // 2 if causal else seq * seq
-            return 8 * batch * seq * d_model**2 + 4 * batch * pairs * d_model
-        """,
-        "sizes are not checked": """
-            if heads and d_model % heads:
-                raise ValueError
-            pairs = seq * (seq + 1) // 2 if causal else seq * seq
-            return 8 * batch * seq * d_model**2 + 4 * batch * pairs * d_model
-        """,
-    },
-    "elementwise_flops": {
-        "one an element": "return known(op, shape)",
-        "per row": "return ELEMENTWISE[op] * known(op, shape) // (shape[-1] if shape else 1)",
-        "the batch is left out": """
-            return ELEMENTWISE[op] * known(op, shape) // (shape[0] if shape else 1)
-        """,
-        "two FLOPs each": "return 2 * ELEMENTWISE[op] * known(op, shape)",
-        "training as in eval": """
-            known(op, shape)
-            return ELEMENTWISE[op.removesuffix("_train")] * math.prod(shape)
-        """,
-        "an unknown op is one an element": """
-            if any(n < 1 for n in shape):
-                raise ValueError
-            return ELEMENTWISE.get(op, 1) * math.prod(shape)
-        """,
-        "an unknown op is nothing": """
-            if any(n < 1 for n in shape):
-                raise ValueError
-            return ELEMENTWISE.get(op, 0) * math.prod(shape)
-        """,
-        "KeyError for an unknown op": """
-            if any(n < 1 for n in shape):
-                raise ValueError
-            return ELEMENTWISE[op] * math.prod(shape)
-        """,
-        "a single number is nothing": """
-            known(op, shape)
-            return ELEMENTWISE[op] * math.prod(shape) if shape else 0
-        """,
-        "sizes are not checked": """
-            if op not in ELEMENTWISE:
-                raise ValueError
-            return ELEMENTWISE[op] * math.prod(shape)
-        """,
-        "the product is checked": """
-            if op not in ELEMENTWISE or math.prod(shape) < 1:
-                raise ValueError
-            return ELEMENTWISE[op] * math.prod(shape)
-        """,
-    },
-    "einsum_flops": {
-        "nothing, as some counters": "parsed(equation, shapes)\nreturn 0",
-        "all labels, always": """
-            labels, out, sizes = parsed(equation, shapes)
-            return 2 * math.prod(sizes.values())
-        """,
-        "all labels, where there are two operands": """
-            labels, out, sizes = parsed(equation, shapes)
-            return 2 * math.prod(sizes.values()) if len(labels) == 2 else 0
-        """,
-        "a label of one alone multiplies": """
-            labels, out, sizes = parsed(equation, shapes)
-            if len(labels) < 2 or not set(labels[0]) & set(labels[1]) - set(out):
-                return 0
-            return 2 * math.prod(sizes.values())
-        """,
-        "the result's elements": """
-            labels, out, sizes = parsed(equation, shapes)
-            return 2 * math.prod(sizes[x] for x in out) if len(labels) == 2 else 0
-        """,
-        "multiply-adds": """
-            labels, out, sizes = parsed(equation, shapes)
-            if len(labels) < 2 or not set(labels[0]) & set(labels[1]) - set(out):
-                return 0
-            return math.prod(sizes[x] for x in set(labels[0]) & set(labels[1]) | set(out))
-        """,
-        "products without a sum count": """
-            labels, out, sizes = parsed(equation, shapes)
-            if len(labels) < 2:
-                return 0
-            return 2 * math.prod(sizes[x] for x in set(labels[0]) & set(labels[1]) | set(out))
-        """,
-        "only matrix products are known": """
-            parsed(equation, shapes)
-            if equation in ("ij,jk->ik", "bij,bjk->bik", "bhid,bhjd->bhij"):
-                return 2 * math.prod(shapes[0]) * shapes[1][equation.startswith("ij") or 2]
-            return 2 * shapes[0][0] if equation == "i,i->" else 0
-        """,
-        "the last label is the one summed": """
-            labels, out, sizes = parsed(equation, shapes)
-            if len(labels) < 2 or not set(labels[0]) & set(labels[1]) - set(out):
-                return 0
-            return 2 * math.prod(sizes[x] for x in out) * shapes[0][-1]
-        """,
-        "three operands at once": """
-            operands, out = equation.split("->")
-            labels = operands.split(",")
-            sizes = {x: n for names, s in zip(labels, shapes) for x, n in zip(names, s)}
-            if len(labels) < 2 or not set(labels[0]) & set(labels[1]) - set(out):
-                return 0
-            return 2 * math.prod(sizes[x] for x in set(labels[0]) & set(labels[1]) | set(out))
-        """,
-    },
-    "reflect_6nd": {
-        "2 · N · D, forward only": "positive(parameters, tokens)\nreturn 2 * parameters * tokens",
-        "4 · N · D, backward only": "positive(parameters, tokens)\nreturn 4 * parameters * tokens",
-        "3 · N · D, multiply-adds": "positive(parameters, tokens)\nreturn 3 * parameters * tokens",
-        "floating point": "positive(parameters, tokens)\nreturn int(6.0 * parameters * tokens)",
-        "20 tokens a parameter": "positive(parameters, tokens)\nreturn 120 * parameters**2",
-        "the product is checked": """
-            if parameters * tokens < 1:
-                raise ValueError
-            return 6 * parameters * tokens
-        """,
-        "no check": "return 6 * parameters * tokens",
-        "tokens are not checked": "positive(parameters)\nreturn 6 * parameters * tokens",
-    },
-} | MODEL_MUTANTS
+        },
+    }
+    | FORMULA_MUTANTS
+    | MODEL_MUTANTS
+    | TRAINING_MUTANTS
+)
 
 HELPERS += """
 def conv2d_right(shape, out, kernel, stride, padding, dilation):
