@@ -9,6 +9,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from cohort.attacks import ATTACKS
+from cohort.attacks.files import FILE_ATTACKS
+from cohort.run import entries, lessons
 
 from proflab.course.layout import Course
 from proflab.course.stamp import Address
@@ -141,3 +144,14 @@ def test_the_readme_opens_with_what_it_is_a_picture_and_two_commands():
     first_screen = "\n".join(text.splitlines()[:30])
     assert "make demo" in first_screen and "make test" in first_screen
     assert re.search(r"^!\[[^]]{20,}\]\(docs/\S+\.png\)", first_screen, re.MULTILINE)
+
+
+def test_the_readme_counts_the_cohort_and_the_attacks_right():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    found = re.findall(r"[Mm]ore than ([\d,]+) (wrong|unusual right|hostile)", text)
+    said = {kind: int(number.replace(",", "")) for number, kind in found}
+    there = {"hostile": len(ATTACKS) + len(FILE_ATTACKS)}
+    for kind, name in (("wrong", "MUTANTS"), ("unusual right", "ALTERNATES")):
+        there[kind] = sum(len(each) for n in lessons() for each in entries(n, name).values())
+    assert said.keys() == there.keys()
+    assert all(said[kind] < there[kind] < 1.2 * said[kind] for kind in said)
