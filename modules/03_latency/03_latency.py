@@ -47,17 +47,15 @@
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import cProfile
 import math
-import os
-import pstats
 import statistics
-import subprocess
-import sys
 import time
 
 import numpy as np
 
 from proflab import example_input, models, nn, no_grad
-from proflab.lesson import doubles, expect, expect_raises, plot, plot_samples
+from proflab.lesson import doubles, expect, expect_raises, plot, plot_latency, plot_samples
+from proflab.lesson import latency_trials as trials
+from proflab.lesson import latency_words as words
 from proflab.lesson.demo import demo_size, rounds
 
 
@@ -208,36 +206,29 @@ expect_raises("stopped twice", lambda: clock.run(stopped_twice), RuntimeError)
 # %% nbgrader={"grade": false, "grade_id": "demo_clocks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 print("50 ms asleep                can be set   smallest step")
 for name in ("perf_counter", "monotonic", "time", "process_time"):
-    clock, about = getattr(time, name), time.get_clock_info(name)
+    clock = getattr(time, name)
     began = clock()
     time.sleep(0.05)
-    slept = 1000 * (clock() - began)
-    print(
-        f"{name:<14}{slept:>9.3f} ms {'yes' if about.adjustable else 'no':>12} {about.resolution:>13.0e} s"
-    )
+    print(words.clock_row(name, 1000 * (clock() - began)))
 with Timer() as timer:
     time.sleep(0.05)
-print(f"{'your Timer':<14}{timer.elapsed_ms:>9.3f} ms")
+print(words.clock_row("your Timer", timer.elapsed_ms))
+
 
 # %% [markdown]
 # Sleeping takes a little longer than was asked for, for the system wakes a program when it has time. Now what has something to do, and nothing else changes: 40 calls each, one after the other.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_runs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-cases = {
-    "LeNet-5, 1 image": (models.LeNet5(), (1, 1, 32, 32)),
-    "LeNet-5, 32 images": (models.LeNet5(), (32, 1, 32, 32)),
-    "MLP, 32 images": (models.MLP(784, 256, 10), (32, 784)),
-}
 series = {}
-for name, (model, shape) in cases.items():
-    x, series[name] = example_input(model, shape), []
+for name, (model, x) in trials.small_models().items():
+    series[name] = []
     for _ in range(40):
         with no_grad(), Timer() as timer:
             model(x)
         series[name].append(timer.elapsed_ms)
-    ratio = max(series[name]) / min(series[name])
-    print(f"{name}: the slowest call took {ratio:.2f} times as long as the fastest")
+    print(words.slowest_to_fastest(name, series[name]))
 plot_samples.runs(series, title="The same call, 40 times")
+
 
 # %% [markdown]
 # ## 2 · How fine a clock is
@@ -301,30 +292,13 @@ expect_raises("a negative number", lambda: timer_resolution_ms(-3), ValueError)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_ticks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 print(f"Here, two readings differ by {1e6 * timer_resolution_ms():,.0f} ns or more.")
-
-
-def watched(tick_ns):
-    """What the Timer says of 200 calls of 0.4 ms, on a clock with such steps."""
-    clock = doubles.Clock(tick_ns=tick_ns)
-    work, timer, times = doubles.Model(clock, ms=[0.4]), Timer(), []
-
-    def watch():
-        for _ in range(200):
-            with timer:
-                work(0)
-            times.append(timer.elapsed_ms)
-
-    clock.run(watch)
-    return times
-
-
 ticks = {"1 µs": 1_000, "0.1 ms": 100_000, "1 ms": 1_000_000, "15.6 ms": 15_625_000}
-ways = {f"steps of {name}": watched(tick) for name, tick in ticks.items()}
+ways = {f"steps of {name}": trials.on_clock(Timer(), tick) for name, tick in ticks.items()}
 for name, times in ways.items():
     print(f"{name:<20}from {min(times):.4g} to {max(times):.4g} ms, mean {np.mean(times):.3f} ms")
-plot_samples.estimates(
-    ways, truth=0.4, limits=(-0.5, 16.5), title="A call of 0.4 ms, on four clocks"
-)
+title = "A call of 0.4 ms, on four clocks"
+plot_samples.estimates(ways, truth=0.4, limits=(-0.5, 16.5), title=title)
+
 
 # %% [markdown]
 # On a coarse clock each single time is wrong, by up to a whole step, and only the mean of many is not.
@@ -398,24 +372,18 @@ expect_raises("negative", lambda: calibrate(call, -1.0), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_calibrate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-x = np.ones(16, np.float32)
-chosen, points = calibrate(lambda: x + x, min_time_ms=1.0), []
+x, samples = np.ones(16, np.float32), {}
 for calls in [4**power for power in range(demo_size(full=9, small=4))]:
-    each = []
+    samples[calls] = []
     for _ in range(25):
         with Timer() as timer:
             for _ in range(calls):
                 x + x
-        each.append(1e6 * timer.elapsed_ms / calls)
-    points.append((calls, statistics.median(each), min(each), max(each)))
-print(f"1 ms is reached by {chosen:,} calls.")
-alone, (many, together) = points[0][1], points[-1][:2]
-print(f"{together:,.0f} ns a call in samples of {many:,}; timed alone {alone:,.0f} ns,")
-print(f"{alone - together:+,.0f} ns: the Timer's own work, if nothing else changed")
-plot_samples.intervals(
-    {"median, fastest and slowest of 25 samples": points},
-    x="calls a sample", y="ns a call", log="xy", title="An addition of 16 numbers",
-)  # fmt: skip
+        samples[calls].append(1e6 * timer.elapsed_ms / calls)
+print(f"1 ms is reached by {calibrate(lambda: x + x, min_time_ms=1.0):,} calls.")
+print(words.timed_alone(samples))
+plot_latency.sample_sizes(samples, title="An addition of 16 numbers")
+
 
 # %% [markdown]
 # ## 4 · The latency of a model
@@ -537,40 +505,22 @@ expect("nothing was called", len(seen), 3)
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_mistakes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def first_call(model):
-    with Timer() as timer:
-        model(0)
-    return timer.elapsed_ms
-
-
-def by_wall_clock(model):
-    began = time.time()
-    model(0)
-    return 1000 * (time.time() - began)
-
-
-def each_of_ten(model):
+def ten(model):
     return [measure_latency(model, 0, warmup=0, iterations=1) for _ in range(10)]
 
 
-def tried(way):
-    """What a way of measuring says of one service, when it is cold, and eleven times more."""
-    clock = doubles.Clock()
-    ms = [4.2, 4.0, 4.1, 4.0, 4.3, 4.1, 38.0, 4.0, 4.2, 4.1, 5.0, 4.1]
-    model = doubles.Model(clock, ms=ms, cold_ms=[95.0, 21.0])
-    return clock.run(lambda: [way(model) for _ in range(12)])
-
-
 ways = {
-    "one call": tried(first_call),
-    "one call, time.time": tried(by_wall_clock),
-    "mean of ten": tried(lambda model: statistics.mean(each_of_ten(model))),
-    "fastest of ten": tried(lambda model: min(each_of_ten(model))),
-    "median of ten after two": tried(lambda model: measure_latency(model, 0, 2, 10)),
+    "one call": lambda model: measure_latency(model, 0, warmup=0, iterations=1),
+    "one call, time.time": trials.by_wall_clock,
+    "mean of ten": lambda model: statistics.mean(ten(model)),
+    "fastest of ten": lambda model: min(ten(model)),
+    "median of ten after two": lambda model: measure_latency(model, 0, 2, 10),
 }
-for name, said in ways.items():
-    print(f"{name:<26}{min(said):>10,.1f} to{max(said):>8,.1f} ms")
-plot_samples.estimates(ways, truth=4.1, limits=(-8, 44), title="Five ways to measure one service")
+said = {name: trials.on_service(way) for name, way in ways.items()}
+for name, times in said.items():
+    print(f"{name:<26}{min(times):>10,.1f} to{max(times):>8,.1f} ms")
+plot_samples.estimates(said, truth=4.1, limits=(-8, 44), title="Five ways to measure one service")
+
 
 # %% [markdown]
 # All of them ran on the scripted clock, so that you see the picture that was meant. The service takes 4.1 ms in the median, one call in twelve takes 38, and the first two are cold. A single call, or a mean, depends on which calls it caught. The fastest of ten is steady, and three users in four wait longer. Only your median, after a warm-up, says each time what an ordinary user waits.
@@ -578,34 +528,11 @@ plot_samples.estimates(ways, truth=4.1, limits=(-8, 44), title="Five ways to mea
 # And a cold start on your machine? Here a Python is started anew several times, and each makes its first twenty calls.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cold", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-program = """
-import time
-from proflab import example_input, models, no_grad
-model = models.LeNet5()
-x = example_input(model, (1, 1, 32, 32))
-with no_grad():
-    for _ in range(20):
-        began = time.perf_counter()
-        model(x)
-        print(1000 * (time.perf_counter() - began))
-"""
-path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-starts = []
-for _ in rounds(full=8, small=2, least=2):
-    printed = subprocess.check_output([sys.executable, "-c", program], env=path, text=True)
-    starts.append([float(line) for line in printed.split()])
-firsts = sorted(times[0] / statistics.median(times[5:]) for times in starts)
-print(
-    f"{len(starts)} starts: the first call took {firsts[0]:.2f} to {firsts[-1]:.2f} times a later one"
-)
-later = measure_latency(models.LeNet5(), example_input(models.LeNet5(), (1, 1, 32, 32)))
-print(f"here, warm: {later:.3f} ms")
-columns = [sorted(times[call] for times in starts) for call in range(20)]
-points = [(call + 1, statistics.median(c), c[0], c[-1]) for call, c in enumerate(columns)]
-plot_samples.intervals(
-    {f"median, fastest and slowest of {len(starts)} starts": points},
-    x="call", y="ms", log="y", title="LeNet-5 in a fresh Python, one image",
-)  # fmt: skip
+starts = [trials.first_calls(20) for _ in rounds(full=8, small=2, least=2)]
+print(words.cold_to_warm(starts))
+print(f"here, warm: {measure_latency(*trials.lenet()):.3f} ms")
+plot_latency.starts(starts, title="LeNet-5 in a fresh Python, one image")
+
 
 # %% [markdown]
 # ## 5 · More than one number
@@ -697,15 +624,13 @@ def latencies(model, x, iterations=100, warmup=10):
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_histogram", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-model, count = models.LeNet5(), demo_size(full=3000, small=200)
 with no_grad():
-    times = latencies(model, example_input(model, (1, 1, 32, 32)), count)
+    times = latencies(*trials.lenet(), demo_size(full=3000, small=200))
 facts = latency_statistics(times)
-above = sum(time > facts["mean"] for time in times)
-print(f"the slowest of {count:,} calls took {facts['max'] / facts['median']:.1f} times the median;")
-print(f"{above / count:.0%} of the calls took longer than the mean")
+print(words.tail(times, facts["mean"]))
 marks = {key: facts[key] for key in ("median", "mean", "p95", "p99")}
-plot_samples.histogram(times, marks, title=f"LeNet-5, one image, {count:,} calls")
+plot_samples.histogram(times, marks, title=f"LeNet-5, one image, {len(times):,} calls")
+
 
 # %% nbgrader={"grade": false, "grade_id": "demo_pages", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for asks in (1, 5, 20, 100):
@@ -798,52 +723,31 @@ expect_raises("a single time", lambda: confidence_interval([1.0], 0.5), ValueErr
 # %% nbgrader={"grade": false, "grade_id": "demo_interval", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 sizes = demo_size(full=[10, 30, 100, 300, 1000, 3000], small=[10, 30, 100])
 with no_grad():
-    times = latencies(models.LeNet5(), example_input(models.LeNet5(), (1, 1, 32, 32)), sizes[-1])
-points = []
-for n in sizes:
-    low, high = confidence_interval(times[:n])
-    points.append((n, latency_statistics(times[:n])["median"], low, high))
-width, last = ((high - low) / middle for _, middle, low, high in (points[0], points[-1]))
-print(
-    f"the interval of {sizes[0]} calls is {width:.1%} of the median wide, that of {sizes[-1]:,} {last:.1%}"
-)
-plot_samples.intervals(
-    {"median and 95 % interval": points},
-    x="the first so many calls", y="ms", log="x", title="LeNet-5, one image: the first 10 calls, the first 30 …",
-)  # fmt: skip
+    times = latencies(*trials.lenet(), sizes[-1])
+points = [(n, statistics.median(times[:n]), *confidence_interval(times[:n])) for n in sizes]
+print(words.narrower(points))
+plot_latency.medians(points, title="LeNet-5, one image: the first 10 calls, the first 30 …")
+
 
 # %% [markdown]
 # If the calls are like coins, four times as many make the interval half as wide. Whether they are is another question: where the machine changes while you measure, a later interval need not lie within an earlier one. Section 7 looks for that.
 #
 # Does the interval keep its promise? That can be tried where the true median is known: draw n times from a skewed distribution, see whether the interval holds it, and repeat. Beside it what textbooks give for the mean, x̄ ± 1.96 s / √n, tried on the true mean.
 
+
 # %% nbgrader={"grade": false, "grade_id": "demo_coverage", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+def textbook(times):
+    half = 1.96 * statistics.stdev(times) / math.sqrt(len(times))
+    return statistics.fmean(times) - half, statistics.fmean(times) + half
+
+
 counted = {10: 0.9785, 30: 0.9572, 100: 0.9648}  # the binomial distribution's word
-draws = {  # how to draw, true median, true mean
-    "exponential": (lambda rng, n: rng.exponential(1.0, n), math.log(2), 1.0),
-    "log-normal": (lambda rng, n: rng.lognormal(0.0, 1.5, n), 1.0, math.exp(1.125)),
-}
-trials, rng, lines = demo_size(full=3000, small=200), np.random.default_rng(3), {}
-for name, (draw, true_median, true_mean) in draws.items():
-    for n, exact in counted.items():
-        ranks, textbook = 0, 0
-        for _ in range(trials):
-            times = draw(rng, n).tolist()
-            low, high = confidence_interval(times)
-            ranks += low <= true_median <= high
-            half = 1.96 * statistics.stdev(times) / math.sqrt(n)
-            textbook += abs(statistics.fmean(times) - true_mean) <= half
-        error = 3 * math.sqrt(exact * (1 - exact) / trials)  # three standard errors
-        agrees = "as counted" if abs(ranks / trials - exact) <= error else "NOT as counted"
-        print(
-            f"{name:<12} n = {n:<4} ranks {ranks / trials:.1%}, {agrees} ({exact:.1%} ± {error:.1%})"
-        )
-        for kind, held in (("ranks", ranks), ("x̄ ± 1.96 s/√n", textbook)):
-            share = held / trials
-            lines.setdefault(f"{kind}, {name}", []).append((n, share, share - error, share + error))
-plot_samples.intervals(
-    lines, x="n", y="how often it held", log="x", show="{:.0%}".format, title="95 %, promised"
-)
+rules = {"ranks": (confidence_interval, "median"), "x̄ ± 1.96 s/√n": (textbook, "mean")}
+tries = demo_size(full=3000, small=200)
+held = trials.coverage(rules, counted, tries)
+print(words.promises_kept(held, counted, tries))
+plot_latency.promises(held, counted, tries, title="95 %, promised")
+
 
 # %% [markdown]
 # The ranks keep it for any distribution, as long as no time depends on those before it. The other formula does not when a few slow calls carry the mean, and most of your samples have not met them yet.
@@ -964,35 +868,28 @@ expect_raises("a negative step", lambda: measurement_warnings([1.0, 1.0], -1.0),
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_warnings", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-calls, rng = np.arange(60), np.random.default_rng(1)
-noise = 0.05 * rng.standard_normal(60)
+noise = 0.05 * np.random.default_rng(1).standard_normal(60)
 series = {
     "in peace": 4 + noise,
     "beside other work": 4 + 14 * noise,
-    "disturbed once": 4 + noise + 2.5 * (calls == 23),
-    "growing hot": 4 + noise + 0.02 * calls,
+    "disturbed once": 4 + noise + 2.5 * (np.arange(60) == 23),
+    "growing hot": 4 + noise + 0.02 * np.arange(60),
     "clock of 1 ms": np.round(4 + 6 * noise),
 }
 for name, times in series.items():
     step = 1.0 if "clock" in name else 1e-4
     print(f"{name:<18} {', '.join(measurement_warnings(times.tolist(), step)) or 'nothing'}")
 
+
 # %% nbgrader={"grade": false, "grade_id": "demo_warnings_here", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-step = timer_resolution_ms()
-cases = {
-    "LeNet-5, 1 image": (models.LeNet5(), (1, 1, 32, 32)),
-    "LeNet-5, 32 images": (models.LeNet5(), (32, 1, 32, 32)),
-    "MLP, 32 images": (models.MLP(784, 256, 10), (32, 784)),
-    "a layer, 2 → 2": (nn.Linear(2, 2), (1, 2)),
-}
-series = {}
-for name, (model, shape) in cases.items():
+series, step = {}, timer_resolution_ms()
+cases = trials.small_models() | {"a layer, 2 → 2": trials.tiny_layer()}
+for name, (model, x) in cases.items():
     with no_grad():
-        series[name] = latencies(model, example_input(model, shape), demo_size(100, 30))
-    low, high = confidence_interval(series[name])
-    found = ", ".join(measurement_warnings(series[name], step)) or "nothing"
-    print(f"{name:<20} {low:.4g} to {high:.4g} ms, 95 %; to be said against it: {found}")
+        times = series[name] = latencies(model, x, demo_size(full=100, small=30))
+    print(words.judged(name, confidence_interval(times), measurement_warnings(times, step)))
 plot_samples.runs(series, title="Measured here, in order")
+
 
 # %% [markdown]
 # The first cell's times are made up, to show one code at a time. The second cell's are your machine's, and may well have something against them: then a second run says something else, and the interval above does not cover that. What helps: close other programs, measure in turns, in several fresh processes, on several days.
@@ -1037,21 +934,17 @@ expect_raises("both negative", lambda: throughput(-8, -2.0), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_batch", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-model, sizes = models.LeNet5(), demo_size(full=[1, 2, 4, 8, 16, 32, 64, 128], small=[1, 8, 32])
-cases = {str(n): (model, example_input(model, (n, 1, 32, 32))) for n in sizes}
+sizes = demo_size(full=[1, 2, 4, 8, 16, 32, 64, 128], small=[1, 8, 32])
 with no_grad():
-    times = in_turns(cases, rounds(full=40, small=8))
+    times = in_turns({n: trials.lenet(n) for n in sizes}, rounds(full=40, small=8))
 rows = []
 for n in sizes:
-    middle = latency_statistics(times[str(n)])["median"]
-    low, high = confidence_interval(times[str(n)])
-    rates = throughput(n, middle), throughput(n, high), throughput(n, low)
-    rows.append((f"{n}", (middle, low, high), rates))
-few, many = ([t / n for t in times[str(n)]] for n in (sizes[0], sizes[-1]))
+    ms = statistics.median(times[n]), *confidence_interval(times[n])
+    rows.append((n, ms, [throughput(n, each) for each in ms]))
+few, many = ([ms / n for ms in times[n]] for n in (sizes[0], sizes[-1]))
 print("An image " + told_apart("alone", few, f"as one of {sizes[-1]}", many))
-plot_samples.trade_off(
-    rows, x="latency in ms", y="images a second", title="LeNet-5, by batch size, 95 % intervals"
-)
+plot_latency.batches(rows, title="LeNet-5, by batch size, 95 % intervals")
+
 
 # %% [markdown]
 # If the points jump to the right and down somewhere: from a certain size on numpy computes with several threads, which wait for each other, and long if another program holds one of the cores. Whatever you see is true of this machine at this hour.
@@ -1067,30 +960,21 @@ plot_samples.trade_off(
 # %% nbgrader={"grade": false, "grade_id": "demo_tokens", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 size = demo_size(full=(10_000, 1024, 512, 4, 8), small=(500, 64, 64, 2, 2))
 gpt2 = models.GPT2(*size)  # vocabulary, context, width, blocks, heads
-prompt, more = example_input(gpt2, (1, 32)), 4
-first, further, written = {True: [], False: []}, {True: [], False: []}, {}
+prompt, written = example_input(gpt2, (1, 32)), {}
+first, further = {"with": [], "without": []}, {"with": [], "without": []}
 for _ in rounds(full=40, small=6):
-    for cached in (True, False):
-        with Timer() as timer:
-            gpt2.generate(prompt, 1, use_cache=cached)
-        first[cached].append(timer.elapsed_ms)
-        with Timer() as timer:
-            written[cached] = gpt2.generate(prompt, 1 + more, use_cache=cached)
-        further[cached].append((timer.elapsed_ms - first[cached][-1]) / more)
-same = written[True].tolist() == written[False].tolist()
-print(
-    f"the {more + 1} tokens with and without a cache are {'the same' if same else 'NOT the same'}"
-)
-print("first token:   " + told_apart("with", first[True], "without", first[False]))
-print("further token: " + told_apart("with", further[True], "without", further[False]))
-shown = {
-    "to the first token, with": first[True],
-    "to the first token, without": first[False],
-    "each further token, with": further[True],
-    "each further token, without": further[False],
-}
-end = 1.1 * max(map(max, shown.values()))
-plot_samples.estimates(shown, limits=(0, end), title="GPT-2, a prompt of 32 tokens, round by round")
+    for way in first:
+        with Timer() as one:
+            gpt2.generate(prompt, 1, use_cache=way == "with")
+        with Timer() as five:
+            written[way] = gpt2.generate(prompt, 5, use_cache=way == "with")
+        first[way].append(one.elapsed_ms)
+        further[way].append((five.elapsed_ms - one.elapsed_ms) / 4)
+print(words.same_tokens(5, written["with"], written["without"]))
+print("first token:   " + told_apart("with", first["with"], "without", first["without"]))
+print("further token: " + told_apart("with", further["with"], "without", further["without"]))
+plot_latency.tokens(first, further, title="GPT-2, a prompt of 32 tokens, round by round")
+
 
 # %% [markdown]
 # The weights are random, and so is the text; the work is that of a trained model. What a cache costs is memory: lesson 04.
@@ -1100,29 +984,16 @@ plot_samples.estimates(shown, limits=(0, end), title="GPT-2, a prompt of 32 toke
 # So far each call was one number. `cProfile` comes with Python: it writes down each function's entry and exit, and adds up *own time*, without what it called.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-model = models.LeNet5()
-x, watched = example_input(model, (1, 1, 32, 32)), cProfile.Profile()
-
-
-def under_cprofile(x):
-    with watched:
-        return model(x)
-
-
+(model, x), profile = trials.lenet(), cProfile.Profile()
+cases = {"plain": (model, x), "under cProfile": (lambda x: profile.runcall(model, x), x)}
 with no_grad():
-    times = in_turns({"plain": (model, x), "watched": (under_cprofile, x)}, rounds(300, 30))
-print(told_apart("plain", times["plain"], "under cProfile", times["watched"]))
-print(
-    "95 % intervals:", *("{:.3g} to {:.3g}".format(*confidence_interval(t)) for t in times.values())
-)
-own = {}
-for (file, _, function), (_, _, seconds, _, _) in pstats.Stats(watched).stats.items():
-    name = f"{os.path.basename(file)}: {function}".removeprefix("~: ")[:46]
-    own[name] = own.get(name, 0.0) + seconds
-everything, slowest = sum(own.values()), sorted(own, key=own.get, reverse=True)[:8]
-shares = {name: own[name] / everything for name in slowest}
-shares["all others"] = 1 - sum(shares.values())
-plot.bars(shares, unit="share of own time", title="LeNet-5, one image", show="{:.0%}".format)
+    times = in_turns(cases, rounds(full=300, small=30))
+plain, watched = times.values()
+print(told_apart("plain", plain, "under cProfile", watched))
+print("95 % intervals:", *map(words.interval, map(confidence_interval, times.values())))
+title = "LeNet-5, one image"
+plot.bars(trials.own_time(profile), unit="share of own time", title=title, show="{:.0%}".format)
+
 
 # %% [markdown]
 # The first line is measured in turns, with and without: a profiler that watches each call takes time for each call, so it exaggerates functions that are called often and are short. Its shares tell you where to look. How long something takes, you measure without it. In lesson 05 you write a profiler whose overhead you know.
@@ -1199,18 +1070,15 @@ expect_raises("another case", lambda: best_batch([1], [1.0], "Latency"), ValueEr
 
 # %% nbgrader={"grade": false, "grade_id": "demo_best", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 sizes = demo_size(full=[1, 4, 16, 64], small=[1, 8])
-model = models.LeNet5()
-cases = {n: (model, example_input(model, (n, 1, 32, 32))) for n in sizes}
 with no_grad():
-    times = in_turns(cases, rounds(full=70, small=14, least=14))
-chosen = {}
+    times = in_turns({n: trials.lenet(n) for n in sizes}, rounds(full=70, small=14, least=14))
 for rule in ("throughput", "latency", "efficiency"):
+    chosen = []
     for part in range(7):
-        medians = [latency_statistics(times[n][part::7])["median"] for n in sizes]
-        chosen.setdefault(rule, []).append(best_batch(sizes, medians, rule))
-for rule, batches in chosen.items():
-    votes = ", ".join(f"{n} by {batches.count(n)}" for n in sorted(set(batches)))
-    print(f"{rule:<11} of seven measurements, batches chosen: {votes}")
+        medians = [statistics.median(times[n][part::7]) for n in sizes]
+        chosen.append(best_batch(sizes, medians, rule))
+    print(words.votes(rule, chosen))
+
 
 # %% [markdown]
 # A choice that each measurement makes anew is no choice yet: then the sizes are too close for these times to tell, and something else may decide, memory for example.
