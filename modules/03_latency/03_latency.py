@@ -27,9 +27,7 @@
 # - see from the times themselves when a measurement is not worth much;
 # - choose a batch size, and say what the first and each further token of a language model take.
 #
-# **You need** lesson 02, and what a median is.
-#
-# FLOPs are exact. Times are not: the same call takes another time each time. So a time without a word on how sure it is says little, and most published ones come without.
+# **You need** lesson 02, and what a median is. FLOPs are exact. Times are not: the same call takes another time each time. So a time without a word on how sure it is says little, and most published ones come without.
 
 # %% [markdown]
 # ## 1 · A stopwatch
@@ -42,7 +40,7 @@
 #
 # **Predict.** A program sleeps for 50 ms. What does each of the four say? *Your prediction:*
 #
-# **How times are tested here.** No test waits. A *scripted clock* stands in for all of Python's clocks, and a *scripted model* takes exactly as long as it was told: `clock.run(f, x)` calls `f(x)` under that clock. Take whichever clock you like, it will behave as it can in life: `time.time` is set back by 1.5 s between two readings, and `process_time` stands still, because the model waits.
+# **How times are tested here.** No test waits. A *scripted clock* stands in for all of Python's clocks, and a *scripted model* takes exactly as long as it was told: `clock.run(f, x)` calls `f(x)` under that clock. Take whichever clock you like, it will behave as it can in life: `time.time` is set back by 1.5 s between two readings, and `process_time` stands still, because the model waits. (What a helper such as `doubles.timed` does, a cell with `doubles.timed??` shows.)
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import cProfile
@@ -52,7 +50,7 @@ import time
 
 import numpy as np
 
-from proflab import example_input, models, nn, no_grad
+from proflab import example_input, models, no_grad
 from proflab.lesson import doubles, expect, expect_raises, plot, plot_latency, plot_samples
 from proflab.lesson import latency_trials as trials
 from proflab.lesson import latency_words as words
@@ -63,8 +61,7 @@ from proflab.lesson.demo import demo_size, rounds
 class Timer:
     """A stopwatch: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
 
-    It can be used again, and each time measures anew. The time is right also when what it measures
-    raises. Entering and leaving the `with` block are given.
+    Used again, it measures anew. The time is right also when what it measures raises.
     """
 
     elapsed_ms = 0.0  # the last time measured, in milliseconds
@@ -96,77 +93,39 @@ class Timer:
 
 # %% nbgrader={"grade": true, "grade_id": "test_Timer", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
+timer = Timer()
 work = doubles.Model(clock, ms=[12.5, 7.25, 30.0])
-
-
-def timed(*uses):
-    timer, said = Timer(), []
-    for calls in uses:
-        with timer as used:
-            for _ in range(calls):
-                work(0)
-        work(0)  # is not timed
-        said.append(used.elapsed_ms)
-    return said
-
-
 expect(
-    "a call of 12.5 ms", clock.run(timed, 1), [12.5], rel=1e-6,
+    "a call of 12.5 ms", clock.run(lambda: doubles.timed(timer, work)), 12.5, rel=1e-6,
     mistakes={
-        "time.time can be set back between two readings": [-1487.5],
-        "process_time stands still while a program waits": [0.0],
+        "time.time can be set back between two readings": -1487.5,
+        "process_time stands still while a program waits": 0.0,
     },
 )  # fmt: skip
-expect("used again", clock.run(timed, 2, 1, 1), [42.5, 30.0, 7.25], rel=1e-6)
+expect("used again", clock.run(lambda: doubles.timed(timer, work, calls=2)), 42.5, rel=1e-6)
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock(tick_ns=100, read_ns=0)
 work = doubles.Model(clock, ms=[0.375, 6000.5, 3.0625])
-expect("from 0.4 ms to 6 s", clock.run(timed, 1, 1, 1), [0.375, 3.0625, 6000.5], rel=1e-6)
+expect("0.4 ms", clock.run(lambda: doubles.timed(timer, work)), 0.375, rel=1e-6)
+expect("3 ms", clock.run(lambda: doubles.timed(timer, work)), 3.0625, rel=1e-6)
+expect("6 s", clock.run(lambda: doubles.timed(timer, work)), 6000.5, rel=1e-6)
 ### END HIDDEN TESTS
-
 
 # %% nbgrader={"grade": true, "grade_id": "test_Timer_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
-work = doubles.Model(clock, ms=[4.0, 9.0, 25.0])
 timer = Timer()
-
-
-def failing():
-    with timer:
-        work(0)
-        raise KeyError("in the body")
-
-
-expect_raises("the body raises", lambda: clock.run(failing), KeyError)
+work = doubles.Model(clock, ms=[4.0, 9.0, 25.0])
+expect_raises("the body raises", lambda: clock.run(lambda: doubles.failing(timer, work)), KeyError)
 expect("its time", timer.elapsed_ms, 4.0, rel=1e-6)
 expect_raises("never started", lambda: Timer().stop(), RuntimeError)
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
 work = doubles.Model(clock, ms=[5.5, 2.25, 70.0, 11.0, 1.0])
-
-
-def nested():
-    with Timer() as outer:
-        work(0)
-        with Timer() as inner:
-            work(0)
-        work(0)
-    return [outer.elapsed_ms, inner.elapsed_ms]
-
-
-def by_hand(*steps):
-    stopwatch = Timer()
-    for step in steps:
-        getattr(stopwatch, step)()
-        work(0)
-    return stopwatch.elapsed_ms
-
-
-expect("one inside another", clock.run(nested), [77.75, 2.25], rel=1e-6)
-expect("started anew", clock.run(by_hand, "start", "start", "stop"), 1.0, rel=1e-6)
-expect_raises("stopped twice", lambda: clock.run(by_hand, "start", "stop", "stop"), RuntimeError)
+anew, twice = ["start", "start", "stop"], ["start", "stop", "stop"]
+expect("nested", clock.run(lambda: doubles.nested(Timer, work)), [77.75, 2.25], rel=1e-6)
+expect("started anew", clock.run(lambda: doubles.by_hand(Timer(), work, *anew)), 1.0, rel=1e-6)
+expect_raises("stopped twice", lambda: doubles.by_hand(Timer(), work, *twice), RuntimeError)
 ### END HIDDEN TESTS
-
 
 # %% nbgrader={"grade": false, "grade_id": "demo_clocks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 print("50 ms asleep                can be set   smallest step")
@@ -178,7 +137,6 @@ for name in ("perf_counter", "monotonic", "time", "process_time"):
 with Timer() as timer:
     time.sleep(0.05)
 print(words.clock_row("your Timer", timer.elapsed_ms))
-
 
 # %% [markdown]
 # Sleeping takes a little longer than was asked for, for the system wakes a program when it has time. Now what has something to do, and nothing else changes: 40 calls each, one after the other.
@@ -194,7 +152,6 @@ for name, (model, x) in trials.small_models().items():
     print(words.slowest_to_fastest(name, series[name]))
 plot_samples.runs(series, title="The same call, 40 times")
 
-
 # %% [markdown]
 # ## 2 · How fine a clock is
 #
@@ -207,9 +164,8 @@ plot_samples.runs(series, title="The same call, 40 times")
 def timer_resolution_ms(samples=100):
     """The smallest step by which the clock was seen to move, in ms.
 
-    samples: int, at least 1: how many of its steps are looked at, whatever number of readings that
-        takes. Readings that are the same are no step.
-    Returns a float above 0. Raises ValueError when samples is below 1.
+    samples: int, at least 1: how many of its steps are looked at, in as many readings as that
+    takes. Returns a float above 0. Raises ValueError when samples is below 1.
     """
     ### BEGIN SOLUTION
     if samples < 1:
@@ -249,7 +205,6 @@ expect("a reading takes longer than a step", slow.run(timer_resolution_ms, 5), 4
 expect_raises("a negative number", lambda: timer_resolution_ms(-3), ValueError)
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade": false, "grade_id": "demo_ticks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 print(f"Here, two readings differ by {1e6 * timer_resolution_ms():,.0f} ns or more.")
 ticks = {"1 µs": 1_000, "0.1 ms": 100_000, "1 ms": 1_000_000, "15.6 ms": 15_625_000}
@@ -258,7 +213,6 @@ for name, times in ways.items():
     print(f"{name:<20}from {min(times):.4g} to {max(times):.4g} ms, mean {np.mean(times):.3f} ms")
 title = "A call of 0.4 ms, on four clocks"
 plot_samples.estimates(ways, truth=0.4, limits=(-0.5, 16.5), title=title)
-
 
 # %% [markdown]
 # On a coarse clock each single time is wrong, by up to a whole step, and only the mean of many is not.
@@ -315,7 +269,6 @@ expect("a whole number", isinstance(clock.run(calibrate, long, 500.0), (int, np.
 expect_raises("negative", lambda: calibrate(work, -1.0), ValueError)
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade": false, "grade_id": "demo_calibrate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 x, samples = np.ones(16, np.float32), {}
 for calls in [4**power for power in range(demo_size(full=9, small=4))]:
@@ -328,7 +281,6 @@ for calls in [4**power for power in range(demo_size(full=9, small=4))]:
 print(f"1 ms is reached by {calibrate(lambda: x + x, min_time_ms=1.0):,} calls.")
 print(words.timed_alone(samples))
 plot_latency.sample_sizes(samples, title="An addition of 16 numbers")
-
 
 # %% [markdown]
 # ## 4 · The latency of a model
@@ -347,10 +299,9 @@ plot_latency.sample_sizes(samples, title="An addition of 16 numbers")
 def measure_latency(model, x, warmup=10, iterations=100):
     """The median time in ms of calls model(x), each timed by itself.
 
-    model: anything that can be called with x. warmup: calls that are made first and do not count;
-        0 is allowed. iterations: the calls that are timed, at least 1.
-    model is called warmup + iterations times, not once more. Returns a float. Raises ValueError
-    when warmup is below 0 or iterations below 1.
+    model: called with x, warmup + iterations times, not once more. warmup: calls that are made
+    first and do not count, 0 or more. iterations: calls that are timed, 1 or more.
+    Returns a float. Raises ValueError when one of the two is below that.
     """
     ### BEGIN SOLUTION
     if warmup < 0 or iterations < 1:
@@ -405,7 +356,6 @@ long = doubles.Model(clock, ms=[1250.5, 1250.0, 7000.0])
 expect("seconds", clock.run(measure_latency, long, 0, warmup=4, iterations=3), 1250.5, rel=1e-6)
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade": true, "grade_id": "test_measure_latency_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
 model = doubles.Model(clock, ms=[3.0, 5.0, 4.0])
@@ -422,19 +372,11 @@ expect("a single one, cold", clock.run(measure_latency, single, 0, 0, 1), 50.5, 
 expect("a single one", clock.run(measure_latency, single, 0, warmup=2, iterations=1), 6.5, rel=1e-6)
 expect("single ones, calls", single.calls, 4)
 inner = doubles.Model(clock, ms=[2.125, 2.375])
-seen = []
-
-
-class Paced(nn.Module):
-    def forward(self, x):
-        seen.append(x)
-        return inner(x)
-
-
-expect("a module", clock.run(measure_latency, Paced(), 7, warmup=1, iterations=2), 2.25, rel=1e-6)
-expect_raises("a negative warm-up", lambda: measure_latency(Paced(), 7, -1, 5), ValueError)
-expect_raises("a negative number", lambda: measure_latency(Paced(), 7, 1, -5), ValueError)
-expect("its inputs", seen, [7, 7, 7])
+module = doubles.Logged(inner)
+expect("a module", clock.run(measure_latency, module, 7, warmup=1, iterations=2), 2.25, rel=1e-6)
+expect_raises("a negative warm-up", lambda: measure_latency(module, 7, -1, 5), ValueError)
+expect_raises("a negative number", lambda: measure_latency(module, 7, 1, -5), ValueError)
+expect("its inputs", module.seen, [7, 7, 7])
 ### END HIDDEN TESTS
 
 
@@ -455,11 +397,8 @@ for name, times in said.items():
     print(f"{name:<26}{min(times):>10,.1f} to{max(times):>8,.1f} ms")
 plot_samples.estimates(said, truth=4.1, limits=(-8, 44), title="Five ways to measure one service")
 
-
 # %% [markdown]
-# All of them ran on the scripted clock, so that you see the picture that was meant. The service takes 4.1 ms in the median, one call in twelve takes 38, and the first two are cold. A single call, or a mean, depends on which calls it caught. The fastest of ten is steady, and three users in four wait longer. Only your median, after a warm-up, says each time what an ordinary user waits.
-#
-# And a cold start on your machine? Here a Python is started anew several times, and each makes its first twenty calls.
+# All of them ran on the scripted clock, so that you see the picture that was meant. The service takes 4.1 ms in the median, one call in twelve takes 38, and the first two are cold. A single call, or a mean, depends on which calls it caught. The fastest of ten is steady, and three users in four wait longer. Only your median, after a warm-up, says each time what an ordinary user waits. And a cold start on your machine? Here a Python is started anew several times, and each makes its first twenty calls.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cold", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 starts = [trials.first_calls(20) for _ in rounds(full=8, small=2, least=2)]
@@ -467,13 +406,10 @@ print(words.cold_to_warm(starts))
 print(f"here, warm: {measure_latency(*trials.lenet()):.3f} ms")
 plot_latency.starts(starts, title="LeNet-5 in a fresh Python, one image")
 
-
 # %% [markdown]
 # ## 5 · More than one number
 #
-# The median is what an ordinary user waits. A page that asks a model 20 times waits for the slowest of 20 answers, so the *tail* counts, too. The p-th *percentile* is the time that p percent of the calls do not exceed: p50 is the median, p95 and p99 are usual. With n sorted times, at positions 0 to n − 1, it stands at position p / 100 · (n − 1); between two positions one goes in proportion. For the times 10, 20, 30, 40, 50 the 95th percentile is at 3.8, four fifths of the way from 40 to 50: 48. (Conventions differ. Some would say 50 here. Ours is numpy's default.)
-#
-# The *standard deviation* says how far times spread around their mean: the root of the squared deviations' sum over n − 1.
+# The median is what an ordinary user waits. A page that asks a model 20 times waits for the slowest of 20 answers, so the *tail* counts, too. The p-th *percentile* is the time that p percent of the calls do not exceed: p50 is the median, p95 and p99 are usual. With n sorted times, at positions 0 to n − 1, it stands at position p / 100 · (n − 1); between two positions one goes in proportion. For the times 10, 20, 30, 40, 50 the 95th percentile is at 3.8, four fifths of the way from 40 to 50: 48. (Conventions differ. Some would say 50 here. Ours is numpy's default.) The *standard deviation* says how far times spread around their mean: the root of the squared deviations' sum over n − 1.
 #
 # **Predict.** One answer in twenty takes longer than p95. Of pages that ask 20 times, how many wait longer than p95: one in twenty, a third, two thirds? *Your prediction:*
 
@@ -489,17 +425,10 @@ def latency_statistics(times_ms):
     ### BEGIN SOLUTION
     if len(times_ms) == 0:
         raise ValueError("there are no times to sum up")
-    p50, p95, p99 = (float(p) for p in np.percentile(times_ms, [50, 95, 99]))
-    return {
-        "mean": statistics.fmean(times_ms),
-        "median": p50,
-        "std": statistics.stdev(times_ms) if len(times_ms) > 1 else 0.0,
-        "min": min(times_ms),
-        "max": max(times_ms),
-        "p50": p50,
-        "p95": p95,
-        "p99": p99,
-    }
+    p50, p95, p99 = np.percentile(times_ms, [50, 95, 99]).tolist()
+    std = statistics.stdev(times_ms) if len(times_ms) > 1 else 0.0
+    found = {"mean": statistics.fmean(times_ms), "median": p50, "std": std}
+    return found | {"min": min(times_ms), "max": max(times_ms), "p50": p50, "p95": p95, "p99": p99}
     ### END SOLUTION
 
 
@@ -523,7 +452,6 @@ fifth = latency_statistics([70.0, 50.0, 90.0, 60.0, 80.0])
 expect("five times", [fifth[key] for key in ("median", "p95", "p99")], [70.0, 88.0, 89.6])
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade": true, "grade_id": "test_latency_statistics_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 rest = ["mean", "median", "min", "max", "p50", "p95", "p99"]
 single = latency_statistics([7.5])
@@ -539,13 +467,9 @@ expect("eight keys", len(pair), 8)
 ### END HIDDEN TESTS
 
 
-# %% [markdown]
-# To get many times, and not only their median, ask your own function for one at a time.
-
-
 # %% nbgrader={"grade": false, "grade_id": "latencies", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def latencies(model, x, iterations=100, warmup=10):
-    """The times in ms of so many calls, in order, after a warm-up: a list."""
+    """The times in ms of so many calls, in order: your own function, asked for one at a time."""
     first = measure_latency(model, x, warmup, iterations=1)
     return [first] + [measure_latency(model, x, 0, 1) for _ in range(iterations - 1)]
 
@@ -557,7 +481,6 @@ facts = latency_statistics(times)
 print(words.tail(times, facts["mean"]))
 marks = {key: facts[key] for key in ("median", "mean", "p95", "p99")}
 plot_samples.histogram(times, marks, title=f"LeNet-5, one image, {len(times):,} calls")
-
 
 # %% nbgrader={"grade": false, "grade_id": "demo_pages", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for asks in (1, 5, 20, 100):
@@ -582,11 +505,10 @@ for asks in (1, 5, 20, 100):
 def confidence_interval(times_ms, confidence=0.95):
     """An interval that holds the true median with a probability of at least `confidence`.
 
-    times_ms: times in ms, a list in any order, also of thousands; it is left as it is.
-    confidence: a probability, above 0 and below 1.
-    Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that is good
-    enough, by the exact binomial distribution. Raises ValueError where not even the smallest and
-    the largest time are (below 6 times at 95 %), and for a confidence out of range.
+    times_ms: a list in any order, also of thousands; it is left as it is. confidence: above 0 and
+    below 1. Returns (low, high), the l-th smallest and the l-th largest time, for the largest l
+    that is good enough, by the exact binomial distribution. Raises ValueError where none is (below
+    6 times at 95 %), and for a confidence out of range.
     """
     ### BEGIN SOLUTION
     if not 0 < confidence < 1:
@@ -629,7 +551,6 @@ expect("3 times, 30 %", confidence_interval([5.0, 7.0, 6.0], 0.3), (5.0, 7.0))
 expect("the list", times[:4], [5.0, 4.0, 90.0, 4.5])
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade": true, "grade_id": "test_confidence_interval_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("just enough", confidence_interval([2.0, 3.0, 1.0, 4.0, 6.0, 5.0], 0.96875), (1.0, 6.0))
 expect_raises("95, not 0.95", lambda: confidence_interval([1.0] * 20, 95), ValueError)
@@ -653,7 +574,6 @@ points = [(n, statistics.median(times[:n]), *confidence_interval(times[:n])) for
 print(words.narrower(points))
 plot_latency.medians(points, title="LeNet-5, one image: the first 10 calls, the first 30 …")
 
-
 # %% [markdown]
 # If the calls are like coins, four times as many make the interval half as wide. Whether they are is another question: where the machine changes while you measure, a later interval need not lie within an earlier one. Section 7 looks for that.
 #
@@ -673,11 +593,8 @@ held = trials.coverage(rules, counted, tries)
 print(words.promises_kept(held, counted, tries))
 plot_latency.promises(held, counted, tries, title="95 %, promised")
 
-
 # %% [markdown]
-# The ranks keep it for any distribution, as long as no time depends on those before it. The other formula does not when a few slow calls carry the mean, and most of your samples have not met them yet.
-#
-# Two models, or one before and after a change, are compared by their intervals. Where these overlap, such times cannot tell. And the two are measured *in turns*, so that whatever disturbs one disturbs the other, too.
+# The ranks keep it for any distribution, as long as no time depends on those before it. The other formula does not when a few slow calls carry the mean, and most of your samples have not met them yet. Two models, or one before and after a change, are compared by their intervals. Where these overlap, such times cannot tell. And the two are measured *in turns*, so that whatever disturbs one disturbs the other, too.
 
 
 # %% nbgrader={"grade": false, "grade_id": "told_apart", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -696,7 +613,7 @@ def in_turns(cases, rounds):
 def told_apart(name, times_ms, other, other_ms):
     """A sentence: which of two takes less time, if their 95 % intervals can tell."""
     (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
-    median, others = (latency_statistics(times)["median"] for times in (times_ms, other_ms))
+    median, others = map(statistics.median, (times_ms, other_ms))
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
         return said + "the intervals overlap, so these times cannot tell them apart"
@@ -723,8 +640,7 @@ def told_apart(name, times_ms, other, other_ms):
 def measurement_warnings(times_ms, resolution_ms):
     """What speaks against a measurement: codes of the table above, in its order.
 
-    times_ms: times in ms in the order in which they were measured, a list, at least one.
-    resolution_ms: the clock's step, above 0.
+    times_ms: times in ms, a list, in the order of measurement. resolution_ms: the clock's step.
     The thirds for `drift` are the first and the last n // 3 of n times; what they differ by is
     compared with the median of the first. Below 3 times there is no drift.
     Returns a list of str, empty when nothing does. Raises ValueError for no times, or no step.
@@ -732,14 +648,12 @@ def measurement_warnings(times_ms, resolution_ms):
     ### BEGIN SOLUTION
     if not resolution_ms > 0:
         raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
-    said, third, drifted = latency_statistics(times_ms), len(times_ms) // 3, False
-    if third:
-        before, after = statistics.median(times_ms[:third]), statistics.median(times_ms[-third:])
-        drifted = abs(after - before) > 0.1 * before
+    said, third = latency_statistics(times_ms), max(1, len(times_ms) // 3)
+    first, last = statistics.median(times_ms[:third]), statistics.median(times_ms[-third:])
     checks = {
         "spread": said["std"] >= 0.1 * said["mean"],
         "outliers": said["min"] <= 0.5 * said["mean"] or said["max"] >= 1.5 * said["mean"],
-        "drift": drifted,
+        "drift": len(times_ms) >= 3 and abs(last - first) > 0.1 * first,
         "too_short": said["median"] < 100 * resolution_ms,
     }
     return [code for code, holds in checks.items() if holds]
@@ -774,7 +688,6 @@ expect("9.5 % of the first third", measurement_warnings(falling, 0.0001), [])
 expect("the list", falling, [11.0, 11.05, 11.1, 10.5, 10.5, 10.5, 10.0, 9.95, 10.0])
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade": true, "grade_id": "test_measurement_warnings_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("10 %", measurement_warnings([9.0, 10.0, 11.0, 11.0, 9.0], 0.0001), ["spread"])
 expect("50 % above", measurement_warnings([6.0, 12.0, 6.0], 0.01), ["spread", "outliers"])
@@ -802,7 +715,6 @@ for name, times in series.items():
     step = 1.0 if "clock" in name else 1e-4
     print(f"{name:<18} {', '.join(measurement_warnings(times.tolist(), step)) or 'nothing'}")
 
-
 # %% nbgrader={"grade": false, "grade_id": "demo_warnings_here", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 series, step = {}, timer_resolution_ms()
 cases = trials.small_models() | {"a layer, 2 → 2": trials.tiny_layer()}
@@ -811,7 +723,6 @@ for name, (model, x) in cases.items():
         times = series[name] = latencies(model, x, demo_size(full=100, small=30))
     print(words.judged(name, confidence_interval(times), measurement_warnings(times, step)))
 plot_samples.runs(series, title="Measured here, in order")
-
 
 # %% [markdown]
 # The first cell's times are made up, to show one code at a time. The second cell's are your machine's, and may well have something against them: then a second run says something else, and the interval above does not cover that. What helps: close other programs, measure in turns, in several fresh processes, on several days.
@@ -852,7 +763,6 @@ expect_raises("negative time", lambda: throughput(8, -2.0), ValueError)
 expect_raises("both negative", lambda: throughput(-8, -2.0), ValueError)
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade": false, "grade_id": "demo_batch", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 sizes = demo_size(full=[1, 2, 4, 8, 16, 32, 64, 128], small=[1, 8, 32])
 with no_grad():
@@ -864,7 +774,6 @@ for n in sizes:
 few, many = ([ms / n for ms in times[n]] for n in (sizes[0], sizes[-1]))
 print("An image " + told_apart("alone", few, f"as one of {sizes[-1]}", many))
 plot_latency.batches(rows, title="LeNet-5, by batch size, 95 % intervals")
-
 
 # %% [markdown]
 # If the points jump to the right and down somewhere: from a certain size on numpy computes with several threads, which wait for each other, and long if another program holds one of the cores. Whatever you see is true of this machine at this hour.
@@ -883,18 +792,17 @@ gpt2 = models.GPT2(*size)  # vocabulary, context, width, blocks, heads
 prompt, written = example_input(gpt2, (1, 32)), {}
 first, further = {"with": [], "without": []}, {"with": [], "without": []}
 for _ in rounds(full=40, small=6):
-    for way in first:
+    for way, cached in (("with", True), ("without", False)):
         with Timer() as one:
-            gpt2.generate(prompt, 1, use_cache=way == "with")
+            gpt2.generate(prompt, 1, use_cache=cached)
         with Timer() as five:
-            written[way] = gpt2.generate(prompt, 5, use_cache=way == "with")
+            written[way] = gpt2.generate(prompt, 5, use_cache=cached)
         first[way].append(one.elapsed_ms)
         further[way].append((five.elapsed_ms - one.elapsed_ms) / 4)
-print(words.same_tokens(5, written["with"], written["without"]))
-print("first token:   " + told_apart("with", first["with"], "without", first["without"]))
-print("further token: " + told_apart("with", further["with"], "without", further["without"]))
+print(words.same_tokens(5, *written.values()))
+for token, times in (("first token:  ", first), ("further token:", further)):
+    print(token, told_apart("with", times["with"], "without", times["without"]))
 plot_latency.tokens(first, further, title="GPT-2, a prompt of 32 tokens, round by round")
-
 
 # %% [markdown]
 # The weights are random, and so is the text; the work is that of a trained model. What a cache costs is memory: lesson 04.
@@ -914,7 +822,6 @@ print("95 % intervals:", *map(words.interval, map(confidence_interval, times.val
 title = "LeNet-5, one image"
 plot.bars(trials.own_time(profile), unit="share of own time", title=title, show="{:.0%}".format)
 
-
 # %% [markdown]
 # The first line is measured in turns, with and without: a profiler that watches each call takes time for each call, so it exaggerates functions that are called often and are short. Its shares tell you where to look. How long something takes, you measure without it. In lesson 05 you write a profiler whose overhead you know.
 #
@@ -927,12 +834,11 @@ plot.bars(trials.own_time(profile), unit="share of own time", title=title, show=
 def best_batch(sizes, latencies_ms, rule):
     """The batch size to choose, of those that were measured.
 
-    sizes: a list of batch sizes, at least one, in any order. latencies_ms: how long each takes.
-    rule: "throughput", the most samples a second; "latency", the shortest time;
-        "efficiency", the smallest batch that reaches 90 % of the best throughput, or more.
-    Where several are equally good, the smallest. Returns one of sizes.
-    Raises ValueError for empty lists, lists of different lengths, a size or a time that throughput
-    does not accept, and for an unknown rule.
+    sizes: a list of batch sizes, in any order. latencies_ms: how long each takes.
+    rule: "throughput", the most samples a second; "latency", the shortest time; "efficiency", the
+    smallest that reaches 90 % of the best throughput. Of equally good ones the smallest.
+    Returns one of sizes. Raises ValueError for empty lists, lists of different lengths, an unknown
+    rule, and a size or a time that throughput does not accept.
     """
     ### BEGIN SOLUTION
     if len(sizes) == 0 or len(sizes) != len(latencies_ms):
@@ -972,7 +878,6 @@ expect("only one", [best_batch([3], [7.0], rule) for rule in rules], [3, 3, 3])
 expect("the lists", [mixed, taken[0]], [[64, 2, 128, 8, 32], 75.0])
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade": true, "grade_id": "test_best_batch_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("two", best_batch([4, 2], [3.0, 1.0], "throughput"), 2)
 expect_raises("no sizes", lambda: best_batch([], [], "throughput"), ValueError)
@@ -995,7 +900,6 @@ for rule in ("throughput", "latency", "efficiency"):
         medians = [statistics.median(times[n][part::7]) for n in sizes]
         chosen.append(best_batch(sizes, medians, rule))
     print(words.votes(rule, chosen))
-
 
 # %% [markdown]
 # A choice that each measurement makes anew is no choice yet: then the sizes are too close for these times to tell, and something else may decide, memory for example.
