@@ -66,6 +66,29 @@ def test_intervals_are_tried_on_what_they_promise():
     assert all(0.4 < held["half", name][5] < 0.6 for name in trials.DRAWS)
 
 
+def test_the_textbooks_interval_is_1_96_standard_errors_around_the_mean():
+    low, high = trials.textbook([1.0, 2.0, 3.0, 6.0])
+    assert (low + high) / 2 == pytest.approx(3.0)
+    assert high - low == pytest.approx(2 * 1.96 * (14 / 3) ** 0.5 / 2)
+
+
+def test_made_up_times_are_lists_with_their_clocks_step():
+    series = trials.faulty()
+    assert {name for name, (_, step) in series.items() if step == 1.0} == {"clock of 1 ms"}
+    assert all(len(times) == 60 and min(times) > 0 for times, _ in series.values())
+
+
+def test_ten_calls_are_measured_one_by_one():
+    asked = []
+
+    def latency(model, x, **options):
+        asked.append((model, x, options))
+        return float(len(asked))
+
+    assert trials.ten(latency, "m") == [float(n) for n in range(1, 11)]
+    assert asked[0] == ("m", 0, {"warmup": 0, "iterations": 1})
+
+
 def test_shares_of_own_time_are_of_the_whole():
     profile = cProfile.Profile()
     model, x = trials.lenet()

@@ -381,15 +381,11 @@ expect("its inputs", module.seen, [7, 7, 7])
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_mistakes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def ten(model):
-    return [measure_latency(model, 0, warmup=0, iterations=1) for _ in range(10)]
-
-
 ways = {
     "one call": lambda model: measure_latency(model, 0, warmup=0, iterations=1),
     "one call, time.time": trials.by_wall_clock,
-    "mean of ten": lambda model: statistics.mean(ten(model)),
-    "fastest of ten": lambda model: min(ten(model)),
+    "mean of ten": lambda model: statistics.mean(trials.ten(measure_latency, model)),
+    "fastest of ten": lambda model: min(trials.ten(measure_latency, model)),
     "median of ten after two": lambda model: measure_latency(model, 0, 2, 10),
 }
 said = {name: trials.on_service(way) for name, way in ways.items()}
@@ -581,13 +577,8 @@ plot_latency.medians(points, title="LeNet-5, one image: the first 10 calls, the 
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_coverage", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def textbook(times):
-    half = 1.96 * statistics.stdev(times) / math.sqrt(len(times))
-    return statistics.fmean(times) - half, statistics.fmean(times) + half
-
-
 counted = {10: 0.9785, 30: 0.9572, 100: 0.9648}  # the binomial distribution's word
-rules = {"ranks": (confidence_interval, "median"), "x̄ ± 1.96 s/√n": (textbook, "mean")}
+rules = {"ranks": (confidence_interval, "median"), "x̄ ± 1.96 s/√n": (trials.textbook, "mean")}
 tries = demo_size(full=3000, small=200)
 held = trials.coverage(rules, counted, tries)
 print(words.promises_kept(held, counted, tries))
@@ -703,17 +694,8 @@ expect_raises("a negative step", lambda: measurement_warnings([1.0, 1.0], -1.0),
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_warnings", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-noise = 0.05 * np.random.default_rng(1).standard_normal(60)
-series = {
-    "in peace": 4 + noise,
-    "beside other work": 4 + 14 * noise,
-    "disturbed once": 4 + noise + 2.5 * (np.arange(60) == 23),
-    "growing hot": 4 + noise + 0.02 * np.arange(60),
-    "clock of 1 ms": np.round(4 + 6 * noise),
-}
-for name, times in series.items():
-    step = 1.0 if "clock" in name else 1e-4
-    print(f"{name:<18} {', '.join(measurement_warnings(times.tolist(), step)) or 'nothing'}")
+for name, (times, step) in trials.faulty().items():
+    print(f"{name:<18} {', '.join(measurement_warnings(times, step)) or 'nothing'}")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_warnings_here", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 series, step = {}, timer_resolution_ms()
@@ -904,16 +886,15 @@ for rule in ("throughput", "latency", "efficiency"):
 # %% [markdown]
 # A choice that each measurement makes anew is no choice yet: then the sizes are too close for these times to tell, and something else may decide, memory for example.
 #
-# **Essay** (10 points, read by a person; 150 to 250 words in the cell below the three questions; add cells to calculate). A report says: "We timed a request with `time.time`, ten times, then made the change, and timed it ten times again. In the order of measurement, in ms, we got `before` and `after`. The average went from 49.5 to 50.7 ms: the change made it slower."
+# **Essay** (10 points, read by a person; 150 to 250 words in the cell below the times; add cells to calculate). A report says: "We timed a request with `time.time`, ten times, then made the change, and timed it ten times again. In the order of measurement, in ms, we got `before` and `after`. The average went from 49.5 to 50.7 ms: the change made it slower."
+#
+# 1. What do these times say? Give a median and its 95 % interval for both, with your functions, and say what you left out and why.
+# 2. Name three mistakes of the report, and what each may do to the numbers.
+# 3. You may measure again. Write down how, so that a colleague who doubts the result could only repeat it.
 
 # %% nbgrader={"grade": false, "grade_id": "essay_times", "locked": true, "schema_version": 3, "solution": false, "task": false}
 before = [61.0, 48.2, 47.9, 48.5, 48.1, 47.8, 48.4, 49.0, 48.0, 48.3]
 after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
-
-# %% [markdown]
-# 1. What do these times say? Give a median and its 95 % interval for both, with your functions, and say what you left out and why.
-# 2. Name three mistakes of the report, and what each may do to the numbers.
-# 3. You may measure again. Write down how, so that a colleague who doubts the result could only repeat it.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_latency", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from cProfile import Profile
+from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,11 @@ def on_service(way: Callable[[Any], float], times: int = 12) -> list[float]:
     return clock.run(lambda: [way(model) for _ in range(times)])
 
 
+def ten(latency: Callable, model: Callable) -> list[float]:
+    """The times in ms of ten calls, each by itself and with no warm-up, by measure_latency."""
+    return [latency(model, 0, warmup=0, iterations=1) for _ in range(10)]
+
+
 def by_wall_clock(model: Callable) -> float:
     """The time in ms of one call, as time.time tells it, which others may set meanwhile."""
     began = time.time()
@@ -102,7 +108,7 @@ def by_wall_clock(model: Callable) -> float:
     return 1000 * (time.time() - began)
 
 
-# ── intervals put to the test ────────────────────────────────────────────────────────────────
+# ── intervals and warnings put to the test ───────────────────────────────────────────────────
 
 DRAWS: dict[str, tuple[Callable, dict[str, float]]] = {  # n times, and what is true of all
     "exponential": (
@@ -114,6 +120,12 @@ DRAWS: dict[str, tuple[Callable, dict[str, float]]] = {  # n times, and what is 
         {"median": 1.0, "mean": math.exp(1.125)},
     ),
 }
+
+
+def textbook(times: list[float]) -> tuple[float, float]:
+    """The interval that textbooks give for the mean of normally distributed times, at 95 %."""
+    half = 1.96 * stdev(times) / math.sqrt(len(times))
+    return fmean(times) - half, fmean(times) + half
 
 
 def coverage(
@@ -136,6 +148,23 @@ def coverage(
             for rule, count in held.items():
                 found.setdefault((rule, name), {})[n] = count / trials
     return found
+
+
+def faulty() -> dict[str, tuple[list[float], float]]:
+    """Five series of sixty made-up times in ms, around 4, with the clock's step: {name: (…)}.
+
+    The first is a good one; each of the others has one fault.
+    """
+    calls, noise = np.arange(60), 0.05 * np.random.default_rng(1).standard_normal(60)
+    series = {
+        "in peace": 4 + noise,
+        "beside other work": 4 + 14 * noise,
+        "disturbed once": 4 + noise + 2.5 * (calls == 23),
+        "growing hot": 4 + noise + 0.02 * calls,
+        "clock of 1 ms": np.round(4 + 6 * noise),
+    }
+    steps = {"clock of 1 ms": 1.0}
+    return {name: (times.tolist(), steps.get(name, 1e-4)) for name, times in series.items()}
 
 
 # ── a profile ────────────────────────────────────────────────────────────────────────────────
