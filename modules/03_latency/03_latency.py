@@ -263,7 +263,7 @@ expect("the same calls, 0.8 ms", clock.run(calibrate, work, 0.8), 4)
 coarse = doubles.Clock(tick_ns=15_625_000)
 even = doubles.Model(coarse, ms=[2.0])
 expect("a coarse clock", coarse.run(calibrate, even, 100), 64)
-long = doubles.Model(clock, ms=[70.0, 80.0])
+long = doubles.Model(clock, ms=[20.0, 30.0], cold_ms=[90.0, 70.0])
 expect("one call is enough", clock.run(calibrate, long, 50.0), 1)
 expect("a whole number", isinstance(clock.run(calibrate, long, 500.0), (int, np.integer)), True)
 expect_raises("negative", lambda: calibrate(work, -1.0), ValueError)
@@ -590,10 +590,7 @@ plot_latency.promises(held, counted, tries, title="95 %, promised")
 
 # %% nbgrader={"grade": false, "grade_id": "told_apart", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def in_turns(cases, rounds):
-    """Times in ms of several models, one call of each a round: {name: list of times}.
-
-    cases: {name: (model, x)}. rounds: an iterable. Right before each timed call comes another one.
-    """
+    """Times in ms of cases {name: (model, x)}: a call of each a round, one to warm up before it."""
     times = {name: [] for name in cases}
     for _ in rounds:
         for name, (model, x) in cases.items():

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from cProfile import Profile
+from itertools import product
 from statistics import fmean, stdev
 from typing import Any
 
@@ -136,17 +137,19 @@ def coverage(
     rules: {name: (interval of a list of times, what it is to hold: "median" or "mean")}.
     Each trial draws n skewed times, the same for all rules, of which median and mean are known.
     """
+    from tqdm import tqdm
+
     rng, found = np.random.default_rng(3), {}
-    for name, (draw, truth) in DRAWS.items():
-        for n in sizes:
-            held = dict.fromkeys(rules, 0)
-            for _ in range(trials):
-                times = draw(rng, n).tolist()
-                for rule, (interval, promised) in rules.items():
-                    low, high = interval(times)
-                    held[rule] += low <= truth[promised] <= high
-            for rule, count in held.items():
-                found.setdefault((rule, name), {})[n] = count / trials
+    look = {"leave": False, "file": sys.stdout, "mininterval": 0.5}
+    for (name, (draw, truth)), n in tqdm(list(product(DRAWS.items(), sizes)), **look):
+        held = dict.fromkeys(rules, 0)
+        for _ in range(trials):
+            times = draw(rng, n).tolist()
+            for rule, (interval, promised) in rules.items():
+                low, high = interval(times)
+                held[rule] += low <= truth[promised] <= high
+        for rule, count in held.items():
+            found.setdefault((rule, name), {})[n] = count / trials
     return found
 
 

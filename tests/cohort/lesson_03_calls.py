@@ -38,6 +38,7 @@ MUTANTS = {
                 calls *= 2
             return calls
         """,
+        "two cold calls": "fn()\nreturn right_calibrate(fn, min_time_ms)",
         "half": "return right_calibrate(fn, min_time_ms) // 2",
         "twice": "return 2 * right_calibrate(fn, min_time_ms)",
         "at least two": "return max(2, right_calibrate(fn, min_time_ms))",

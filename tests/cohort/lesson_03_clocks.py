@@ -123,6 +123,13 @@ MUTANTS = {
         "0 when the body raises": _timer(
             __exit__="self.stop()\nif error[0] is not None:\n    self.elapsed_ms = 0.0"
         ),
+        "only a KeyError in the body is lost": _timer(
+            __exit__="self.stop()\nreturn error[0] is KeyError"
+        ),
+        "the first use is kept": _stop("self.elapsed_ms or took"),
+        "twice when the body raises": _timer(
+            __exit__="self.stop()\nif error[0] is not None:\n    self.elapsed_ms *= 2"
+        ),
         "with yields nothing": _timer(__enter__="self.start()"),
         "with does not start": _timer(__enter__="return self"),
         "elapsed_ms has to be called": """
