@@ -608,7 +608,7 @@ def timer_resolution_ms(samples=100):
     """The smallest step by which the clock was seen to move, in ms.
 
     samples: int, at least 1: how many of its steps are looked at, in as many readings as that
-    takes. Returns a float above 0. Raises ValueError when samples is below 1.
+    takes; two equal readings are no step. Returns a float above 0. Raises ValueError below 1.
     """
     if samples < 1:
         raise ValueError(f"at least one step must be looked at, not {samples}")
