@@ -143,6 +143,14 @@ def test_waiting_for_time_that_does_not_pass_ends_with_a_sentence():
             doubles.Clock().run(wait, lambda name=name: vars(time)[name]())
 
 
+def test_calling_a_model_without_end_ends_with_a_sentence():
+    model = doubles.Model(doubles.Clock(), ms=[0.0])
+    with pytest.raises(RuntimeError, match="called 5,000 times: what is waited for does not come"):
+        while True:
+            model(0)
+    assert model.calls == 5001
+
+
 def test_time_is_real_again_after_an_exception_and_after_a_clock_within_a_clock():
     outer, inner = doubles.Clock(), doubles.Clock()
 

@@ -27,9 +27,7 @@
 # - see from the times themselves when a measurement is not worth much;
 # - choose a batch size, and say what the first and each further token of a language model take.
 #
-# **You need** lesson 02, and what a median is.
-#
-# FLOPs are exact. Times are not: the same call takes another time each time. So a time without a word on how sure it is says little, and most published ones come without.
+# **You need** lesson 02, and what a median is. FLOPs are exact. Times are not: the same call takes another time each time. So a time without a word on how sure it is says little, and most published ones come without.
 
 # %% [markdown]
 # ## 1 · A stopwatch
@@ -42,22 +40,20 @@
 #
 # **Predict.** A program sleeps for 50 ms. What does each of the four say? *Your prediction:*
 #
-# **How times are tested here.** No test waits. A *scripted clock* stands in for all of Python's clocks, and a *scripted model* takes exactly as long as it was told: `clock.run(f, x)` calls `f(x)` under that clock. Take whichever clock you like, it will behave as it can in life: `time.time` is set back by 1.5 s between two readings, and `process_time` stands still, because the model waits.
+# **How times are tested here.** No test waits. A *scripted clock* stands in for all of Python's clocks, and a *scripted model* takes exactly as long as it was told: `clock.run(f, x)` calls `f(x)` under that clock. Take whichever clock you like, it will behave as it can in life: `time.time` is set back by 1.5 s between two readings, and `process_time` stands still, because the model waits. (What a helper such as `doubles.timed` does, a cell with `doubles.timed??` shows.)
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import cProfile
 import math
-import os
-import pstats
 import statistics
-import subprocess
-import sys
 import time
 
 import numpy as np
 
-from proflab import example_input, models, nn, no_grad
-from proflab.lesson import doubles, expect, expect_raises, plot, plot_samples
+from proflab import example_input, models, no_grad
+from proflab.lesson import doubles, expect, expect_raises, plot, plot_latency, plot_samples
+from proflab.lesson import latency_trials as trials
+from proflab.lesson import latency_words as words
 from proflab.lesson.demo import demo_size, rounds
 
 
@@ -65,8 +61,7 @@ from proflab.lesson.demo import demo_size, rounds
 class Timer:
     """A stopwatch: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
 
-    It can be used again, and each time measures anew. The time is right also when what it measures
-    raises. Entering and leaving the `with` block are given.
+    Used again, it measures anew. The time is right also when what it measures raises.
     """
 
     elapsed_ms = 0.0  # the last time measured, in milliseconds
@@ -98,145 +93,63 @@ class Timer:
 
 # %% nbgrader={"grade": true, "grade_id": "test_Timer", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
+timer = Timer()
 work = doubles.Model(clock, ms=[12.5, 7.25, 30.0])
-
-
-def timed(calls):
-    with Timer() as timer:
-        for _ in range(calls):
-            work(0)
-    return timer.elapsed_ms
-
-
 expect(
-    "a call of 12.5 ms",
-    clock.run(timed, 1),
-    12.5,
-    rel=1e-6,
+    "a call of 12.5 ms", clock.run(lambda: doubles.timed(timer, work)), 12.5, rel=1e-6,
     mistakes={
         "time.time can be set back between two readings": -1487.5,
         "process_time stands still while a program waits": 0.0,
     },
-)
-expect("two more calls", clock.run(timed, 2), 37.25, rel=1e-6)
-
-
-def reused():
-    timer, times = Timer(), []
-    for _ in range(3):
-        with timer:
-            work(0)
-        times.append(timer.elapsed_ms)
-    return times
-
-
-def by_hand():
-    timer = Timer()
-    timer.start()
-    work(0)
-    timer.stop()
-    work(0)
-    return timer.elapsed_ms
-
-
-expect("used again", clock.run(reused), [12.5, 7.25, 30.0], rel=1e-6)
+)  # fmt: skip
+expect("used again", clock.run(lambda: doubles.timed(timer, work, calls=2)), 42.5, rel=1e-6)
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock(tick_ns=100, read_ns=0)
 work = doubles.Model(clock, ms=[0.375, 6000.5, 3.0625])
-expect("less than a millisecond", clock.run(timed, 1), 0.375, rel=1e-6)
-expect("seconds", clock.run(timed, 1), 6000.5, rel=1e-6)
-expect("time after the stop", clock.run(by_hand), 3.0625, rel=1e-6)
-expect("used again, other times", clock.run(reused), [6000.5, 3.0625, 0.375], rel=1e-6)
+expect("0.4 ms", clock.run(lambda: doubles.timed(timer, work)), 0.375, rel=1e-6)
+expect("3 ms", clock.run(lambda: doubles.timed(timer, work)), 3.0625, rel=1e-6)
+expect("6 s", clock.run(lambda: doubles.timed(timer, work)), 6000.5, rel=1e-6)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_Timer_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
+timer = Timer()
 work = doubles.Model(clock, ms=[4.0, 9.0, 25.0])
-
-
-def failing():
-    timer = Timer()
-    try:
-        with timer:
-            work(0)
-            raise KeyError("in the body")
-    except KeyError:
-        work(0)
-        return timer.elapsed_ms
-    return "the body's error is lost"
-
-
-def nested():
-    with Timer() as outer:
-        work(0)
-        with Timer() as inner:
-            work(0)
-        work(0)
-    return [outer.elapsed_ms, inner.elapsed_ms]
-
-
-expect("the body raises", clock.run(failing), 4.0, rel=1e-6)
+expect_raises("the body raises", lambda: clock.run(lambda: doubles.failing(timer, work)), KeyError)
+expect("its time", timer.elapsed_ms, 4.0, rel=1e-6)
 expect_raises("never started", lambda: Timer().stop(), RuntimeError)
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
 work = doubles.Model(clock, ms=[5.5, 2.25, 70.0, 11.0, 1.0])
-
-
-def anew():
-    timer = Timer()
-    timer.start()
-    work(0)
-    timer.start()
-    work(0)
-    timer.stop()
-    return timer.elapsed_ms
-
-
-def stopped_twice():
-    timer = Timer()
-    with timer:
-        work(0)
-    timer.stop()
-
-
-expect("one inside another", clock.run(nested), [77.75, 2.25], rel=1e-6)
-expect("started anew", clock.run(anew), 1.0, rel=1e-6)
-expect("it raises, other times", clock.run(failing), 5.5, rel=1e-6)
-expect_raises("stopped twice", lambda: clock.run(stopped_twice), RuntimeError)
+anew, twice = ["start", "start", "stop"], ["start", "stop", "stop"]
+expect("nested", clock.run(lambda: doubles.nested(Timer, work)), [77.75, 2.25], rel=1e-6)
+expect("started anew", clock.run(lambda: doubles.by_hand(Timer(), work, *anew)), 1.0, rel=1e-6)
+expect_raises("stopped twice", lambda: doubles.by_hand(Timer(), work, *twice), RuntimeError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_clocks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 print("50 ms asleep                can be set   smallest step")
 for name in ("perf_counter", "monotonic", "time", "process_time"):
-    clock, about = getattr(time, name), time.get_clock_info(name)
+    clock = getattr(time, name)
     began = clock()
     time.sleep(0.05)
-    slept = 1000 * (clock() - began)
-    print(
-        f"{name:<14}{slept:>9.3f} ms {'yes' if about.adjustable else 'no':>12} {about.resolution:>13.0e} s"
-    )
+    print(words.clock_row(name, 1000 * (clock() - began)))
 with Timer() as timer:
     time.sleep(0.05)
-print(f"{'your Timer':<14}{timer.elapsed_ms:>9.3f} ms")
+print(words.clock_row("your Timer", timer.elapsed_ms))
 
 # %% [markdown]
 # Sleeping takes a little longer than was asked for, for the system wakes a program when it has time. Now what has something to do, and nothing else changes: 40 calls each, one after the other.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_runs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-cases = {
-    "LeNet-5, 1 image": (models.LeNet5(), (1, 1, 32, 32)),
-    "LeNet-5, 32 images": (models.LeNet5(), (32, 1, 32, 32)),
-    "MLP, 32 images": (models.MLP(784, 256, 10), (32, 784)),
-}
 series = {}
-for name, (model, shape) in cases.items():
-    x, series[name] = example_input(model, shape), []
+for name, (model, x) in trials.small_models().items():
+    series[name] = []
     for _ in range(40):
         with no_grad(), Timer() as timer:
             model(x)
         series[name].append(timer.elapsed_ms)
-    ratio = max(series[name]) / min(series[name])
-    print(f"{name}: the slowest call took {ratio:.2f} times as long as the fastest")
+    print(words.slowest_to_fastest(name, series[name]))
 plot_samples.runs(series, title="The same call, 40 times")
 
 # %% [markdown]
@@ -251,9 +164,8 @@ plot_samples.runs(series, title="The same call, 40 times")
 def timer_resolution_ms(samples=100):
     """The smallest step by which the clock was seen to move, in ms.
 
-    samples: int, at least 1: how many of its steps are looked at, whatever number of readings that
-        takes. Readings that are the same are no step.
-    Returns a float above 0. Raises ValueError when samples is below 1.
+    samples: int, at least 1: how many of its steps are looked at, in as many readings as that
+    takes; two equal readings are no step. Returns a float above 0. Raises ValueError below 1.
     """
     ### BEGIN SOLUTION
     if samples < 1:
@@ -271,21 +183,15 @@ def timer_resolution_ms(samples=100):
 # %% nbgrader={"grade": true, "grade_id": "test_timer_resolution_ms", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock(tick_ns=1_000_000, read_ns=300_000)
 expect(
-    "steps of 1 ms",
-    clock.run(timer_resolution_ms),
-    1.0,
-    rel=1e-4,
+    "steps of 1 ms", clock.run(timer_resolution_ms), 1.0, rel=1e-4,
     mistakes={"two readings that are the same are no step": 0.0},
-)
+)  # fmt: skip
 clock = doubles.Clock(tick_ns=100, read_ns=170)
 clock.advance(0.00007)
 expect(
-    "steps of 100 and 200 ns",
-    clock.run(timer_resolution_ms, samples=20),
-    0.0001,
-    rel=1e-4,
+    "steps of 100 and 200 ns", clock.run(timer_resolution_ms, samples=20), 0.0001, rel=1e-4,
     mistakes={"the largest step, or the first": 0.0002},
-)
+)  # fmt: skip
 expect_raises("no samples", lambda: timer_resolution_ms(0), ValueError)
 ### BEGIN HIDDEN TESTS
 even = doubles.Clock(tick_ns=250, read_ns=700)
@@ -301,30 +207,12 @@ expect_raises("a negative number", lambda: timer_resolution_ms(-3), ValueError)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_ticks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 print(f"Here, two readings differ by {1e6 * timer_resolution_ms():,.0f} ns or more.")
-
-
-def watched(tick_ns):
-    """What the Timer says of 200 calls of 0.4 ms, on a clock with such steps."""
-    clock = doubles.Clock(tick_ns=tick_ns)
-    work, timer, times = doubles.Model(clock, ms=[0.4]), Timer(), []
-
-    def watch():
-        for _ in range(200):
-            with timer:
-                work(0)
-            times.append(timer.elapsed_ms)
-
-    clock.run(watch)
-    return times
-
-
 ticks = {"1 µs": 1_000, "0.1 ms": 100_000, "1 ms": 1_000_000, "15.6 ms": 15_625_000}
-ways = {f"steps of {name}": watched(tick) for name, tick in ticks.items()}
+ways = {f"steps of {name}": trials.on_clock(Timer(), tick) for name, tick in ticks.items()}
 for name, times in ways.items():
     print(f"{name:<20}from {min(times):.4g} to {max(times):.4g} ms, mean {np.mean(times):.3f} ms")
-plot_samples.estimates(
-    ways, truth=0.4, limits=(-0.5, 16.5), title="A call of 0.4 ms, on four clocks"
-)
+title = "A call of 0.4 ms, on four clocks"
+plot_samples.estimates(ways, truth=0.4, limits=(-0.5, 16.5), title=title)
 
 # %% [markdown]
 # On a coarse clock each single time is wrong, by up to a whole step, and only the mean of many is not.
@@ -361,61 +249,38 @@ def calibrate(fn, min_time_ms):
 
 # %% nbgrader={"grade": true, "grade_id": "test_calibrate", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
-work, made = doubles.Model(clock, ms=[1.0, 3.0], cold_ms=[50.0]), []
-
-
-def call():
-    made.append(1)
-    if len(made) > 600:
-        raise RuntimeError("600 calls, and the sample is still not long enough")
-    work(0)
-
-
+work = doubles.Model(clock, ms=[1.0, 3.0], cold_ms=[50.0])
 expect(
-    "calls of 1 and 3 ms, 10 ms",
-    clock.run(calibrate, call, 10.0),
-    8,
+    "calls of 1 and 3 ms, 10 ms", clock.run(calibrate, work, 10.0), 8,
     mistakes={"the cold call is taken for a sample": 1, "a single call says little": 16},
-)
-expect_raises("no time", lambda: calibrate(call, 0), ValueError)
+)  # fmt: skip
+expect_raises("no time", lambda: calibrate(work, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
-cold = doubles.Model(clock, ms=[0.5, 0.125, 0.25], cold_ms=[30.0])
-work, made = cold, []
-expect("calls of 0.29 ms, 10 ms", clock.run(calibrate, call, 10.0), 64)
-made = []
-expect("the same calls, 0.8 ms", clock.run(calibrate, call, 0.8), 4)
+work = doubles.Model(clock, ms=[0.5, 0.125, 0.25], cold_ms=[30.0])
+expect("calls of 0.29 ms, 10 ms", clock.run(calibrate, work, 10.0), 64)
+expect("the same calls, 0.8 ms", clock.run(calibrate, work, 0.8), 4)
 coarse = doubles.Clock(tick_ns=15_625_000)
 even = doubles.Model(coarse, ms=[2.0])
-work, made = even, []
-expect("a coarse clock", coarse.run(calibrate, call, 100), 64)
-long = doubles.Model(clock, ms=[70.0, 80.0])
-work, made = long, []
-expect("one call is enough", clock.run(calibrate, call, 50.0), 1)
-whole = isinstance(clock.run(calibrate, call, 500.0), (int, np.integer))
-expect("a whole number", whole, True)
-expect_raises("negative", lambda: calibrate(call, -1.0), ValueError)
+expect("a coarse clock", coarse.run(calibrate, even, 100), 64)
+long = doubles.Model(clock, ms=[20.0, 30.0], cold_ms=[90.0, 70.0])
+expect("one call is enough", clock.run(calibrate, long, 50.0), 1)
+expect("a whole number", isinstance(clock.run(calibrate, long, 500.0), (int, np.integer)), True)
+expect_raises("negative", lambda: calibrate(work, -1.0), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_calibrate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-x = np.ones(16, np.float32)
-chosen, points = calibrate(lambda: x + x, min_time_ms=1.0), []
+x, samples = np.ones(16, np.float32), {}
 for calls in [4**power for power in range(demo_size(full=9, small=4))]:
-    each = []
+    samples[calls] = []
     for _ in range(25):
         with Timer() as timer:
             for _ in range(calls):
                 x + x
-        each.append(1e6 * timer.elapsed_ms / calls)
-    points.append((calls, statistics.median(each), min(each), max(each)))
-print(f"1 ms is reached by {chosen:,} calls.")
-alone, (many, together) = points[0][1], points[-1][:2]
-print(f"{together:,.0f} ns a call in samples of {many:,}; timed alone {alone:,.0f} ns,")
-print(f"{alone - together:+,.0f} ns: the Timer's own work, if nothing else changed")
-plot_samples.intervals(
-    {"median, fastest and slowest of 25 samples": points},
-    x="calls a sample", y="ns a call", log="xy", title="An addition of 16 numbers",
-)  # fmt: skip
+        samples[calls].append(1e6 * timer.elapsed_ms / calls)
+print(f"1 ms is reached by {calibrate(lambda: x + x, min_time_ms=1.0):,} calls.")
+print(words.timed_alone(samples))
+plot_latency.sample_sizes(samples, title="An addition of 16 numbers")
 
 # %% [markdown]
 # ## 4 · The latency of a model
@@ -434,10 +299,9 @@ plot_samples.intervals(
 def measure_latency(model, x, warmup=10, iterations=100):
     """The median time in ms of calls model(x), each timed by itself.
 
-    model: anything that can be called with x. warmup: calls that are made first and do not count;
-        0 is allowed. iterations: the calls that are timed, at least 1.
-    model is called warmup + iterations times, not once more. Returns a float. Raises ValueError
-    when warmup is below 0 or iterations below 1.
+    model: called with x, warmup + iterations times, not once more. warmup: calls that are made
+    first and do not count, 0 or more. iterations: calls that are timed, 1 or more.
+    Returns a float. Raises ValueError when one of the two is below that.
     """
     ### BEGIN SOLUTION
     if warmup < 0 or iterations < 1:
@@ -457,10 +321,7 @@ def measure_latency(model, x, warmup=10, iterations=100):
 clock = doubles.Clock()
 model = doubles.Model(clock, ms=[6.0, 40.0, 4.5, 4.0, 5.0], cold_ms=[90.0, 20.0])
 expect(
-    "5 calls after 2",
-    clock.run(measure_latency, model, 0, warmup=2, iterations=5),
-    5.0,
-    rel=1e-6,
+    "5 calls after 2", clock.run(measure_latency, model, 0, warmup=2, iterations=5), 5.0, rel=1e-6,
     mistakes={
         "the mean: one slow call moves it": 11.9,
         "the middle of times that are not sorted": 4.5,
@@ -474,26 +335,18 @@ expect(
         "time.time can be set back between two readings": -1495.0,
         "process_time stands still while a program waits": 0.0,
     },
-)
+)  # fmt: skip
 expect(
-    "how often it was called",
-    model.calls,
-    7,
+    "how often it was called", model.calls, 7,
     mistakes={"the warm-up is missing, or is counted": 5, "one too many": 8, "one too few": 6},
-)
+)  # fmt: skip
 model = doubles.Model(clock, ms=[8.0, 2.0, 3.0, 100.0])
 expect(
-    "an even number",
-    clock.run(measure_latency, model, 0, warmup=1, iterations=4),
-    5.5,
-    rel=1e-6,
+    "an even number", clock.run(measure_latency, model, 0, warmup=1, iterations=4), 5.5, rel=1e-6,
     mistakes={"of two middle ones the lower": 3.0, "of two middle ones the upper": 8.0},
-)
+)  # fmt: skip
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
-model = doubles.Model(clock, ms=[9.5, 7.25, 4.5, 1.25, 1.5, 80.5], cold_ms=[90.5, 20.5])
-expect("three after two", clock.run(measure_latency, model, 0, 2, 3), 7.25, rel=1e-6)
-expect("three after two, calls", model.calls, 5)
 skewed = doubles.Model(clock, ms=[3.5, 3.25, 9.5, 3.125, 31.5, 3.75, 120.5], cold_ms=[400.5])
 expect("seven", clock.run(measure_latency, skewed, 0, warmup=1, iterations=7), 3.75, rel=1e-6)
 expect("seven, calls", skewed.calls, 8)
@@ -519,100 +372,40 @@ expect("a single one, cold", clock.run(measure_latency, single, 0, 0, 1), 50.5, 
 expect("a single one", clock.run(measure_latency, single, 0, warmup=2, iterations=1), 6.5, rel=1e-6)
 expect("single ones, calls", single.calls, 4)
 inner = doubles.Model(clock, ms=[2.125, 2.375])
-seen = []
-
-
-class Paced(nn.Module):
-    def forward(self, x):
-        seen.append(x)
-        return inner(x)
-
-
-expect("a module", clock.run(measure_latency, Paced(), 7, warmup=1, iterations=2), 2.25, rel=1e-6)
-expect("its inputs", seen, [7, 7, 7])
-expect_raises("a negative warm-up", lambda: measure_latency(Paced(), 7, -1, 5), ValueError)
-expect_raises("a negative number", lambda: measure_latency(Paced(), 7, 1, -5), ValueError)
-expect("nothing was called", len(seen), 3)
+module = doubles.Logged(inner)
+expect("a module", clock.run(measure_latency, module, 7, warmup=1, iterations=2), 2.25, rel=1e-6)
+expect_raises("a negative warm-up", lambda: measure_latency(module, 7, -1, 5), ValueError)
+expect_raises("a negative number", lambda: measure_latency(module, 7, 1, -5), ValueError)
+expect("its inputs", module.seen, [7, 7, 7])
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_mistakes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def first_call(model):
-    with Timer() as timer:
-        model(0)
-    return timer.elapsed_ms
-
-
-def by_wall_clock(model):
-    began = time.time()
-    model(0)
-    return 1000 * (time.time() - began)
-
-
-def each_of_ten(model):
-    return [measure_latency(model, 0, warmup=0, iterations=1) for _ in range(10)]
-
-
-def tried(way):
-    """What a way of measuring says of one service, when it is cold, and eleven times more."""
-    clock = doubles.Clock()
-    ms = [4.2, 4.0, 4.1, 4.0, 4.3, 4.1, 38.0, 4.0, 4.2, 4.1, 5.0, 4.1]
-    model = doubles.Model(clock, ms=ms, cold_ms=[95.0, 21.0])
-    return clock.run(lambda: [way(model) for _ in range(12)])
-
-
 ways = {
-    "one call": tried(first_call),
-    "one call, time.time": tried(by_wall_clock),
-    "mean of ten": tried(lambda model: statistics.mean(each_of_ten(model))),
-    "fastest of ten": tried(lambda model: min(each_of_ten(model))),
-    "median of ten after two": tried(lambda model: measure_latency(model, 0, 2, 10)),
+    "one call": lambda model: measure_latency(model, 0, warmup=0, iterations=1),
+    "one call, time.time": trials.by_wall_clock,
+    "mean of ten": lambda model: statistics.mean(trials.ten(measure_latency, model)),
+    "fastest of ten": lambda model: min(trials.ten(measure_latency, model)),
+    "median of ten after two": lambda model: measure_latency(model, 0, 2, 10),
 }
-for name, said in ways.items():
-    print(f"{name:<26}{min(said):>10,.1f} to{max(said):>8,.1f} ms")
-plot_samples.estimates(ways, truth=4.1, limits=(-8, 44), title="Five ways to measure one service")
+said = {name: trials.on_service(way) for name, way in ways.items()}
+for name, times in said.items():
+    print(f"{name:<26}{min(times):>10,.1f} to{max(times):>8,.1f} ms")
+plot_samples.estimates(said, truth=4.1, limits=(-8, 44), title="Five ways to measure one service")
 
 # %% [markdown]
-# All of them ran on the scripted clock, so that you see the picture that was meant. The service takes 4.1 ms in the median, one call in twelve takes 38, and the first two are cold. A single call, or a mean, depends on which calls it caught. The fastest of ten is steady, and three users in four wait longer. Only your median, after a warm-up, says each time what an ordinary user waits.
-#
-# And a cold start on your machine? Here a Python is started anew several times, and each makes its first twenty calls.
+# All of them ran on the scripted clock, so that you see the picture that was meant. The service takes 4.1 ms in the median, one call in twelve takes 38, and the first two are cold. A single call, or a mean, depends on which calls it caught. The fastest of ten is steady, and three users in four wait longer. Only your median, after a warm-up, says each time what an ordinary user waits. And a cold start on your machine? Here a Python is started anew several times, and each makes its first twenty calls.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cold", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-program = """
-import time
-from proflab import example_input, models, no_grad
-model = models.LeNet5()
-x = example_input(model, (1, 1, 32, 32))
-with no_grad():
-    for _ in range(20):
-        began = time.perf_counter()
-        model(x)
-        print(1000 * (time.perf_counter() - began))
-"""
-path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-starts = []
-for _ in rounds(full=8, small=2, least=2):
-    printed = subprocess.check_output([sys.executable, "-c", program], env=path, text=True)
-    starts.append([float(line) for line in printed.split()])
-firsts = sorted(times[0] / statistics.median(times[5:]) for times in starts)
-print(
-    f"{len(starts)} starts: the first call took {firsts[0]:.2f} to {firsts[-1]:.2f} times a later one"
-)
-later = measure_latency(models.LeNet5(), example_input(models.LeNet5(), (1, 1, 32, 32)))
-print(f"here, warm: {later:.3f} ms")
-columns = [sorted(times[call] for times in starts) for call in range(20)]
-points = [(call + 1, statistics.median(c), c[0], c[-1]) for call, c in enumerate(columns)]
-plot_samples.intervals(
-    {f"median, fastest and slowest of {len(starts)} starts": points},
-    x="call", y="ms", log="y", title="LeNet-5 in a fresh Python, one image",
-)  # fmt: skip
+starts = [trials.first_calls(20) for _ in rounds(full=8, small=2, least=2)]
+print(words.cold_to_warm(starts))
+print(f"here, warm: {measure_latency(*trials.lenet()):.3f} ms")
+plot_latency.starts(starts, title="LeNet-5 in a fresh Python, one image")
 
 # %% [markdown]
 # ## 5 · More than one number
 #
-# The median is what an ordinary user waits. A page that asks a model 20 times waits for the slowest of 20 answers, so the *tail* counts, too. The p-th *percentile* is the time that p percent of the calls do not exceed: p50 is the median, p95 and p99 are usual. With n sorted times, at positions 0 to n − 1, it stands at position p / 100 · (n − 1); between two positions one goes in proportion. For the times 10, 20, 30, 40, 50 the 95th percentile is at 3.8, four fifths of the way from 40 to 50: 48. (Conventions differ. Some would say 50 here. Ours is numpy's default.)
-#
-# The *standard deviation* says how far times spread around their mean: the root of the squared deviations' sum over n − 1.
+# The median is what an ordinary user waits. A page that asks a model 20 times waits for the slowest of 20 answers, so the *tail* counts, too. The p-th *percentile* is the time that p percent of the calls do not exceed: p50 is the median, p95 and p99 are usual. With n sorted times, at positions 0 to n − 1, it stands at position p / 100 · (n − 1); between two positions one goes in proportion. For the times 10, 20, 30, 40, 50 the 95th percentile is at 3.8, four fifths of the way from 40 to 50: 48. (Conventions differ. Some would say 50 here. Ours is numpy's default.) The *standard deviation* says how far times spread around their mean: the root of the squared deviations' sum over n − 1.
 #
 # **Predict.** One answer in twenty takes longer than p95. Of pages that ask 20 times, how many wait longer than p95: one in twenty, a third, two thirds? *Your prediction:*
 
@@ -628,17 +421,10 @@ def latency_statistics(times_ms):
     ### BEGIN SOLUTION
     if len(times_ms) == 0:
         raise ValueError("there are no times to sum up")
-    p50, p95, p99 = (float(p) for p in np.percentile(times_ms, [50, 95, 99]))
-    return {
-        "mean": statistics.fmean(times_ms),
-        "median": p50,
-        "std": statistics.stdev(times_ms) if len(times_ms) > 1 else 0.0,
-        "min": min(times_ms),
-        "max": max(times_ms),
-        "p50": p50,
-        "p95": p95,
-        "p99": p99,
-    }
+    p50, p95, p99 = np.percentile(times_ms, [50, 95, 99]).tolist()
+    std = statistics.stdev(times_ms) if len(times_ms) > 1 else 0.0
+    found = {"mean": statistics.fmean(times_ms), "median": p50, "std": std}
+    return found | {"min": min(times_ms), "max": max(times_ms), "p50": p50, "p95": p95, "p99": p99}
     ### END SOLUTION
 
 
@@ -646,66 +432,51 @@ def latency_statistics(times_ms):
 times = [3.0, 1.0, 2.0, 10.0]
 said = latency_statistics(times)
 expect("the keys", sorted(said), ["max", "mean", "median", "min", "p50", "p95", "p99", "std"])
-expect("mean", said["mean"], 4.0)
-expect("median, p50", [said["median"], said["p50"]], [2.5, 2.5])
+expect("mean, median, p50", [said["mean"], said["median"], said["p50"]], [4.0, 2.5, 2.5])
 expect("std", said["std"], math.sqrt(50 / 3), mistakes={"over n, not n − 1": math.sqrt(50 / 4)})
 expect("min, max", [said["min"], said["max"]], [1.0, 10.0])
 expect("p95", said["p95"], 8.95, mistakes={"between two times it goes in proportion": 10.0})
 expect("p99", said["p99"], 9.79, mistakes={"between two times it goes in proportion": 10.0})
 expect("the list", times, [3.0, 1.0, 2.0, 10.0], mistakes={"it was sorted": [1.0, 2.0, 3.0, 10.0]})
 ### BEGIN HIDDEN TESTS
-many = [float(n**3 % 997) for n in range(1, 401)]
-of_many = latency_statistics(many)
-expect("400, mean", of_many["mean"], np.mean(np.arange(1, 401) ** 3 % 997))
-expect("400, median", of_many["median"], np.median(np.arange(1, 401) ** 3 % 997))
-expect("400, std", of_many["std"], np.std(np.arange(1, 401) ** 3 % 997, ddof=1))
-expect("400, p50", of_many["p50"], np.median(np.arange(1, 401) ** 3 % 997))
-expect("400, p95", of_many["p95"], np.percentile(np.arange(1, 401) ** 3 % 997, 95))
-expect("400, p99", of_many["p99"], np.percentile(np.arange(1, 401) ** 3 % 997, 99))
-expect("400, min", of_many["min"], np.min(np.arange(1, 401) ** 3 % 997))
-expect("400, max", of_many["max"], np.max(np.arange(1, 401) ** 3 % 997))
+said = latency_statistics([float(n**3 % 997) for n in range(1, 401)])
+found = [said[key] for key in ("min", "median", "p50", "p95", "p99", "max")]
+expect("400 times", found, np.percentile(np.arange(1, 401) ** 3 % 997, [0, 50, 50, 95, 99, 100]))
+expect("400, mean", said["mean"], np.mean(np.arange(1, 401) ** 3 % 997))
+expect("400, std", said["std"], np.std(np.arange(1, 401) ** 3 % 997, ddof=1))
 fifth = latency_statistics([70.0, 50.0, 90.0, 60.0, 80.0])
-expect("five, p95", fifth["p95"], 88.0)
-expect("five, p99", fifth["p99"], 89.6)
-expect("five, median", fifth["median"], 70.0)
+expect("five times", [fifth[key] for key in ("median", "p95", "p99")], [70.0, 88.0, 89.6])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_latency_statistics_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-alone = dict.fromkeys(["mean", "median", "min", "max", "p50", "p95", "p99"], 7.5)
+rest = ["mean", "median", "min", "max", "p50", "p95", "p99"]
 single = latency_statistics([7.5])
-expect("a single time", [single[key] for key in alone], [7.5] * 7)
-expect("its std", single["std"], 0.0)
+expect("a single time", [single["std"], *(single[key] for key in rest)], [0.0] + 7 * [7.5])
 expect_raises("no times", lambda: latency_statistics([]), ValueError)
 ### BEGIN HIDDEN TESTS
 pair = latency_statistics([9.0, 1.0])
-expect("two", [pair[key] for key in alone], [5.0, 5.0, 1.0, 9.0, 5.0, 8.6, 8.92])
+expect("two", [pair[key] for key in rest], [5.0, 5.0, 1.0, 9.0, 5.0, 8.6, 8.92])
 expect("two, std", pair["std"], math.sqrt(32))
 same = latency_statistics([2.5, 2.5, 2.5])
 expect("all the same", [same["std"], same["p99"]], [0.0, 2.5])
 expect("eight keys", len(pair), 8)
 ### END HIDDEN TESTS
 
-# %% [markdown]
-# To get many times, and not only their median, ask your own function for one at a time.
-
 
 # %% nbgrader={"grade": false, "grade_id": "latencies", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def latencies(model, x, iterations=100, warmup=10):
-    """The times in ms of so many calls, in order, after a warm-up: a list."""
+    """The times in ms of so many calls, in order: your own function, asked for one at a time."""
     first = measure_latency(model, x, warmup, iterations=1)
     return [first] + [measure_latency(model, x, 0, 1) for _ in range(iterations - 1)]
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_histogram", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-model, count = models.LeNet5(), demo_size(full=3000, small=200)
 with no_grad():
-    times = latencies(model, example_input(model, (1, 1, 32, 32)), count)
+    times = latencies(*trials.lenet(), demo_size(full=3000, small=200))
 facts = latency_statistics(times)
-above = sum(time > facts["mean"] for time in times)
-print(f"the slowest of {count:,} calls took {facts['max'] / facts['median']:.1f} times the median;")
-print(f"{above / count:.0%} of the calls took longer than the mean")
+print(words.tail(times, facts["mean"]))
 marks = {key: facts[key] for key in ("median", "mean", "p95", "p99")}
-plot_samples.histogram(times, marks, title=f"LeNet-5, one image, {count:,} calls")
+plot_samples.histogram(times, marks, title=f"LeNet-5, one image, {len(times):,} calls")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_pages", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for asks in (1, 5, 20, 100):
@@ -730,11 +501,10 @@ for asks in (1, 5, 20, 100):
 def confidence_interval(times_ms, confidence=0.95):
     """An interval that holds the true median with a probability of at least `confidence`.
 
-    times_ms: times in ms, a list in any order, also of thousands; it is left as it is.
-    confidence: a probability, above 0 and below 1.
-    Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that is good
-    enough, by the exact binomial distribution. Raises ValueError where not even the smallest and
-    the largest time are (below 6 times at 95 %), and for a confidence out of range.
+    times_ms: a list in any order, also of thousands; it is left as it is. confidence: above 0 and
+    below 1. Returns (low, high), the l-th smallest and the l-th largest time, for the largest l
+    that is good enough, by the exact binomial distribution. Raises ValueError where none is (below
+    6 times at 95 %), and for a confidence out of range.
     """
     ### BEGIN SOLUTION
     if not 0 < confidence < 1:
@@ -753,29 +523,26 @@ def confidence_interval(times_ms, confidence=0.95):
 # %% nbgrader={"grade": true, "grade_id": "test_confidence_interval", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 times = [5.0, 4.0, 90.0, 4.5, 4.2, 6.0, 4.8, 7.0, 4.1, 5.5]
 expect(
-    "10 times",
-    confidence_interval(times),
-    (4.1, 7.0),
+    "10 times", confidence_interval(times), (4.1, 7.0),
     mistakes={
         "smallest and largest: wider than it need be": (4.0, 90.0),
         "one rank too far inside: 89.1 %": (4.2, 6.0),
         "the times are not sorted": (4.0, 4.1),
     },
-)
+)  # fmt: skip
 expect("6 times", confidence_interval([3.0, 1.0, 9.0, 2.0, 4.0, 8.0]), (1.0, 9.0))
 expect("10 times, 50 %", confidence_interval(times, 0.5), (4.5, 5.5))
 expect_raises("5 times", lambda: confidence_interval([3.0, 1.0, 9.0, 2.0, 4.0]), ValueError)
 ### BEGIN HIDDEN TESTS
 hundred = [float(n * 37 % 101) for n in range(1, 101)]
 thirty = [float(n * 7 % 31) for n in range(1, 31)]
-seven = [float(n * 3 % 8) for n in range(1, 8)]
 expect("100 times", confidence_interval(hundred), (40.0, 61.0))
+expect("100 times, 80 %", confidence_interval(hundred, confidence=0.8), (44.0, 57.0))
 expect("30 times", confidence_interval(thirty), (10.0, 21.0))
 expect("30 times, 99 %", confidence_interval(thirty, 0.99), (8.0, 23.0))
-expect("100 times, 80 %", confidence_interval(hundred, confidence=0.8), (44.0, 57.0))
-expect("7 times", confidence_interval(seven), (1.0, 7.0))
 expect("10 times, 99 %", confidence_interval(times, 0.99), (4.0, 90.0))
 expect("10 times, 90 %", confidence_interval(times, 0.9), (4.1, 7.0))
+expect("7 times", confidence_interval([3.0, 6.0, 1.0, 4.0, 7.0, 2.0, 5.0]), (1.0, 7.0))
 expect("3 times, 30 %", confidence_interval([5.0, 7.0, 6.0], 0.3), (5.0, 7.0))
 expect("the list", times[:4], [5.0, 4.0, 90.0, 4.5])
 ### END HIDDEN TESTS
@@ -798,65 +565,32 @@ expect_raises("a single time", lambda: confidence_interval([1.0], 0.5), ValueErr
 # %% nbgrader={"grade": false, "grade_id": "demo_interval", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 sizes = demo_size(full=[10, 30, 100, 300, 1000, 3000], small=[10, 30, 100])
 with no_grad():
-    times = latencies(models.LeNet5(), example_input(models.LeNet5(), (1, 1, 32, 32)), sizes[-1])
-points = []
-for n in sizes:
-    low, high = confidence_interval(times[:n])
-    points.append((n, latency_statistics(times[:n])["median"], low, high))
-width, last = ((high - low) / middle for _, middle, low, high in (points[0], points[-1]))
-print(
-    f"the interval of {sizes[0]} calls is {width:.1%} of the median wide, that of {sizes[-1]:,} {last:.1%}"
-)
-plot_samples.intervals(
-    {"median and 95 % interval": points},
-    x="the first so many calls", y="ms", log="x", title="LeNet-5, one image: the first 10 calls, the first 30 …",
-)  # fmt: skip
+    times = latencies(*trials.lenet(), sizes[-1])
+points = [(n, statistics.median(times[:n]), *confidence_interval(times[:n])) for n in sizes]
+print(words.narrower(points))
+plot_latency.medians(points, title="LeNet-5, one image: the first 10 calls, the first 30 …")
 
 # %% [markdown]
 # If the calls are like coins, four times as many make the interval half as wide. Whether they are is another question: where the machine changes while you measure, a later interval need not lie within an earlier one. Section 7 looks for that.
 #
 # Does the interval keep its promise? That can be tried where the true median is known: draw n times from a skewed distribution, see whether the interval holds it, and repeat. Beside it what textbooks give for the mean, x̄ ± 1.96 s / √n, tried on the true mean.
 
+
 # %% nbgrader={"grade": false, "grade_id": "demo_coverage", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 counted = {10: 0.9785, 30: 0.9572, 100: 0.9648}  # the binomial distribution's word
-draws = {  # how to draw, true median, true mean
-    "exponential": (lambda rng, n: rng.exponential(1.0, n), math.log(2), 1.0),
-    "log-normal": (lambda rng, n: rng.lognormal(0.0, 1.5, n), 1.0, math.exp(1.125)),
-}
-trials, rng, lines = demo_size(full=3000, small=200), np.random.default_rng(3), {}
-for name, (draw, true_median, true_mean) in draws.items():
-    for n, exact in counted.items():
-        ranks, textbook = 0, 0
-        for _ in range(trials):
-            times = draw(rng, n).tolist()
-            low, high = confidence_interval(times)
-            ranks += low <= true_median <= high
-            half = 1.96 * statistics.stdev(times) / math.sqrt(n)
-            textbook += abs(statistics.fmean(times) - true_mean) <= half
-        error = 3 * math.sqrt(exact * (1 - exact) / trials)  # three standard errors
-        agrees = "as counted" if abs(ranks / trials - exact) <= error else "NOT as counted"
-        print(
-            f"{name:<12} n = {n:<4} ranks {ranks / trials:.1%}, {agrees} ({exact:.1%} ± {error:.1%})"
-        )
-        for kind, held in (("ranks", ranks), ("x̄ ± 1.96 s/√n", textbook)):
-            share = held / trials
-            lines.setdefault(f"{kind}, {name}", []).append((n, share, share - error, share + error))
-plot_samples.intervals(
-    lines, x="n", y="how often it held", log="x", show="{:.0%}".format, title="95 %, promised"
-)
+rules = {"ranks": (confidence_interval, "median"), "x̄ ± 1.96 s/√n": (trials.textbook, "mean")}
+tries = demo_size(full=3000, small=200)
+held = trials.coverage(rules, counted, tries)
+print(words.promises_kept(held, counted, tries))
+plot_latency.promises(held, counted, tries, title="95 %, promised")
 
 # %% [markdown]
-# The ranks keep it for any distribution, as long as no time depends on those before it. The other formula does not when a few slow calls carry the mean, and most of your samples have not met them yet.
-#
-# Two models, or one before and after a change, are compared by their intervals. Where these overlap, such times cannot tell. And the two are measured *in turns*, so that whatever disturbs one disturbs the other, too.
+# The ranks keep it for any distribution, as long as no time depends on those before it. The other formula does not when a few slow calls carry the mean, and most of your samples have not met them yet. Two models, or one before and after a change, are compared by their intervals. Where these overlap, such times cannot tell. And the two are measured *in turns*, so that whatever disturbs one disturbs the other, too.
 
 
 # %% nbgrader={"grade": false, "grade_id": "told_apart", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def in_turns(cases, rounds):
-    """Times in ms of several models, one call of each a round: {name: list of times}.
-
-    cases: {name: (model, x)}. rounds: an iterable. Right before each timed call comes another one.
-    """
+    """Times in ms of cases {name: (model, x)}: a call of each a round, one to warm up before it."""
     times = {name: [] for name in cases}
     for _ in rounds:
         for name, (model, x) in cases.items():
@@ -867,7 +601,7 @@ def in_turns(cases, rounds):
 def told_apart(name, times_ms, other, other_ms):
     """A sentence: which of two takes less time, if their 95 % intervals can tell."""
     (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
-    median, others = (latency_statistics(times)["median"] for times in (times_ms, other_ms))
+    median, others = map(statistics.median, (times_ms, other_ms))
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
         return said + "the intervals overlap, so these times cannot tell them apart"
@@ -894,8 +628,7 @@ def told_apart(name, times_ms, other, other_ms):
 def measurement_warnings(times_ms, resolution_ms):
     """What speaks against a measurement: codes of the table above, in its order.
 
-    times_ms: times in ms in the order in which they were measured, a list, at least one.
-    resolution_ms: the clock's step, above 0.
+    times_ms: times in ms, a list, in the order of measurement. resolution_ms: the clock's step.
     The thirds for `drift` are the first and the last n // 3 of n times; what they differ by is
     compared with the median of the first. Below 3 times there is no drift.
     Returns a list of str, empty when nothing does. Raises ValueError for no times, or no step.
@@ -903,14 +636,12 @@ def measurement_warnings(times_ms, resolution_ms):
     ### BEGIN SOLUTION
     if not resolution_ms > 0:
         raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
-    said, third, drifted = latency_statistics(times_ms), len(times_ms) // 3, False
-    if third:
-        before, after = statistics.median(times_ms[:third]), statistics.median(times_ms[-third:])
-        drifted = abs(after - before) > 0.1 * before
+    said, third = latency_statistics(times_ms), max(1, len(times_ms) // 3)
+    first, last = statistics.median(times_ms[:third]), statistics.median(times_ms[-third:])
     checks = {
         "spread": said["std"] >= 0.1 * said["mean"],
         "outliers": said["min"] <= 0.5 * said["mean"] or said["max"] >= 1.5 * said["mean"],
-        "drift": drifted,
+        "drift": len(times_ms) >= 3 and abs(last - first) > 0.1 * first,
         "too_short": said["median"] < 100 * resolution_ms,
     }
     return [code for code, holds in checks.items() if holds]
@@ -924,20 +655,16 @@ expect("a coarse clock", measurement_warnings(steady, 0.2), ["too_short"])
 expect("one slow call", measurement_warnings([*steady] * 20 + [16.0], 0.0001), ["outliers"])
 slower = [10.0, 10.1, 10.0, 10.6, 10.5, 10.7, 11.4, 11.3, 11.5]
 expect("slower and slower", measurement_warnings(slower, 0.0001), ["drift"])
-everything = [10.0, 10.0, 10.0, 10.0, 30.0, 30.0]
-found = measurement_warnings(everything, 1.0)
+found = measurement_warnings([10.0, 10.0, 10.0, 10.0, 30.0, 30.0], 1.0)
 expect("all four", found, ["spread", "outliers", "drift", "too_short"])
 expect_raises("no times", lambda: measurement_warnings([], 0.001), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("faster and faster", measurement_warnings(slower[::-1], 0.001), ["drift"])
-fast = [10.0] * 60 + [4.9]
-expect("one fast call", measurement_warnings(fast, 0.06), ["outliers"])
+expect("one fast call", measurement_warnings([10.0] * 60 + [4.9], 0.06), ["outliers"])
 skewed = [10.0, 12.0, 10.0, 15.2, 10.0, 10.0, 10.0]
 expect("far from the median", measurement_warnings(skewed, 0.105), ["spread", "too_short"])
-uneven = [10.0, 12.1, 10.0] * 3
-expect("9.8 % of the mean", measurement_warnings(uneven, 0.0001), [])
-wide = [8.5, 11.5, 8.6, 11.4, 8.5, 11.5, 8.6, 11.4, 8.5, 11.5, 8.6, 11.4]
-expect("widely spread", measurement_warnings(wide, 0.0001), ["spread"])
+expect("9.8 % of the mean", measurement_warnings([10.0, 12.1, 10.0] * 3, 0.0001), [])
+expect("widely spread", measurement_warnings([8.5, 11.5, 8.6, 11.4] * 3, 0.0001), ["spread"])
 halves = [10.0, 10.0, 10.9, 10.9, 9.0, 9.0, 12.0, 12.0, 10.9, 10.9, 11.2, 11.2]
 expect("thirds, not halves", measurement_warnings(halves, 0.0001), [])
 late = [10.0, 10.0, 10.0, 10.0, 10.1, 10.9, 11.3, 11.3, 11.3, 10.0]
@@ -964,34 +691,16 @@ expect_raises("a negative step", lambda: measurement_warnings([1.0, 1.0], -1.0),
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_warnings", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-calls, rng = np.arange(60), np.random.default_rng(1)
-noise = 0.05 * rng.standard_normal(60)
-series = {
-    "in peace": 4 + noise,
-    "beside other work": 4 + 14 * noise,
-    "disturbed once": 4 + noise + 2.5 * (calls == 23),
-    "growing hot": 4 + noise + 0.02 * calls,
-    "clock of 1 ms": np.round(4 + 6 * noise),
-}
-for name, times in series.items():
-    step = 1.0 if "clock" in name else 1e-4
-    print(f"{name:<18} {', '.join(measurement_warnings(times.tolist(), step)) or 'nothing'}")
+for name, (times, step) in trials.faulty().items():
+    print(f"{name:<18} {', '.join(measurement_warnings(times, step)) or 'nothing'}")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_warnings_here", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-step = timer_resolution_ms()
-cases = {
-    "LeNet-5, 1 image": (models.LeNet5(), (1, 1, 32, 32)),
-    "LeNet-5, 32 images": (models.LeNet5(), (32, 1, 32, 32)),
-    "MLP, 32 images": (models.MLP(784, 256, 10), (32, 784)),
-    "a layer, 2 → 2": (nn.Linear(2, 2), (1, 2)),
-}
-series = {}
-for name, (model, shape) in cases.items():
+series, step = {}, timer_resolution_ms()
+cases = trials.small_models() | {"a layer, 2 → 2": trials.tiny_layer()}
+for name, (model, x) in cases.items():
     with no_grad():
-        series[name] = latencies(model, example_input(model, shape), demo_size(100, 30))
-    low, high = confidence_interval(series[name])
-    found = ", ".join(measurement_warnings(series[name], step)) or "nothing"
-    print(f"{name:<20} {low:.4g} to {high:.4g} ms, 95 %; to be said against it: {found}")
+        times = series[name] = latencies(model, x, demo_size(full=100, small=30))
+    print(words.judged(name, confidence_interval(times), measurement_warnings(times, step)))
 plot_samples.runs(series, title="Measured here, in order")
 
 # %% [markdown]
@@ -1021,37 +730,29 @@ def throughput(batch_size, latency_ms):
 # %% nbgrader={"grade": true, "grade_id": "test_throughput", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("one in 5 ms", throughput(1, 5.0), 200.0)
 expect(
-    "32 in 35 ms",
-    throughput(32, 35.0),
-    32_000 / 35,
+    "32 in 35 ms", throughput(32, 35.0), 32_000 / 35,
     mistakes={"the batch is left out": 1000 / 35, "ms a sample, the other way round": 35 / 32},
-)
+)  # fmt: skip
 expect_raises("no samples", lambda: throughput(0, 5.0), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("64 in 65 ms", throughput(64, 65), 64_000 / 65)
-expect("seconds", throughput(3, 4500.0), 2 / 3)
-expect("less than a millisecond", throughput(7, 0.25), 28_000.0)
+rates = [throughput(64, 65), throughput(3, 4500.0), throughput(7, 0.25)]
+expect("from 0.25 ms to 4.5 s", rates, [64_000 / 65, 2 / 3, 28_000.0])
 expect_raises("no time", lambda: throughput(8, 0.0), ValueError)
 expect_raises("negative time", lambda: throughput(8, -2.0), ValueError)
 expect_raises("both negative", lambda: throughput(-8, -2.0), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_batch", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-model, sizes = models.LeNet5(), demo_size(full=[1, 2, 4, 8, 16, 32, 64, 128], small=[1, 8, 32])
-cases = {str(n): (model, example_input(model, (n, 1, 32, 32))) for n in sizes}
+sizes = demo_size(full=[1, 2, 4, 8, 16, 32, 64, 128], small=[1, 8, 32])
 with no_grad():
-    times = in_turns(cases, rounds(full=40, small=8))
+    times = in_turns({n: trials.lenet(n) for n in sizes}, rounds(full=40, small=8))
 rows = []
 for n in sizes:
-    middle = latency_statistics(times[str(n)])["median"]
-    low, high = confidence_interval(times[str(n)])
-    rates = throughput(n, middle), throughput(n, high), throughput(n, low)
-    rows.append((f"{n}", (middle, low, high), rates))
-few, many = ([t / n for t in times[str(n)]] for n in (sizes[0], sizes[-1]))
+    ms = statistics.median(times[n]), *confidence_interval(times[n])
+    rows.append((n, ms, [throughput(n, each) for each in ms]))
+few, many = ([ms / n for ms in times[n]] for n in (sizes[0], sizes[-1]))
 print("An image " + told_apart("alone", few, f"as one of {sizes[-1]}", many))
-plot_samples.trade_off(
-    rows, x="latency in ms", y="images a second", title="LeNet-5, by batch size, 95 % intervals"
-)
+plot_latency.batches(rows, title="LeNet-5, by batch size, 95 % intervals")
 
 # %% [markdown]
 # If the points jump to the right and down somewhere: from a certain size on numpy computes with several threads, which wait for each other, and long if another program holds one of the cores. Whatever you see is true of this machine at this hour.
@@ -1067,30 +768,20 @@ plot_samples.trade_off(
 # %% nbgrader={"grade": false, "grade_id": "demo_tokens", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 size = demo_size(full=(10_000, 1024, 512, 4, 8), small=(500, 64, 64, 2, 2))
 gpt2 = models.GPT2(*size)  # vocabulary, context, width, blocks, heads
-prompt, more = example_input(gpt2, (1, 32)), 4
-first, further, written = {True: [], False: []}, {True: [], False: []}, {}
+prompt, written = example_input(gpt2, (1, 32)), {}
+first, further = {"with": [], "without": []}, {"with": [], "without": []}
 for _ in rounds(full=40, small=6):
-    for cached in (True, False):
-        with Timer() as timer:
+    for way, cached in (("with", True), ("without", False)):
+        with Timer() as one:
             gpt2.generate(prompt, 1, use_cache=cached)
-        first[cached].append(timer.elapsed_ms)
-        with Timer() as timer:
-            written[cached] = gpt2.generate(prompt, 1 + more, use_cache=cached)
-        further[cached].append((timer.elapsed_ms - first[cached][-1]) / more)
-same = written[True].tolist() == written[False].tolist()
-print(
-    f"the {more + 1} tokens with and without a cache are {'the same' if same else 'NOT the same'}"
-)
-print("first token:   " + told_apart("with", first[True], "without", first[False]))
-print("further token: " + told_apart("with", further[True], "without", further[False]))
-shown = {
-    "to the first token, with": first[True],
-    "to the first token, without": first[False],
-    "each further token, with": further[True],
-    "each further token, without": further[False],
-}
-end = 1.1 * max(map(max, shown.values()))
-plot_samples.estimates(shown, limits=(0, end), title="GPT-2, a prompt of 32 tokens, round by round")
+        with Timer() as five:
+            written[way] = gpt2.generate(prompt, 5, use_cache=cached)
+        first[way].append(one.elapsed_ms)
+        further[way].append((five.elapsed_ms - one.elapsed_ms) / 4)
+print(words.same_tokens(5, *written.values()))
+for token, times in (("first token:  ", first), ("further token:", further)):
+    print(token, told_apart("with", times["with"], "without", times["without"]))
+plot_latency.tokens(first, further, title="GPT-2, a prompt of 32 tokens, round by round")
 
 # %% [markdown]
 # The weights are random, and so is the text; the work is that of a trained model. What a cache costs is memory: lesson 04.
@@ -1100,29 +791,15 @@ plot_samples.estimates(shown, limits=(0, end), title="GPT-2, a prompt of 32 toke
 # So far each call was one number. `cProfile` comes with Python: it writes down each function's entry and exit, and adds up *own time*, without what it called.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-model = models.LeNet5()
-x, watched = example_input(model, (1, 1, 32, 32)), cProfile.Profile()
-
-
-def under_cprofile(x):
-    with watched:
-        return model(x)
-
-
+(model, x), profile = trials.lenet(), cProfile.Profile()
+cases = {"plain": (model, x), "under cProfile": (lambda x: profile.runcall(model, x), x)}
 with no_grad():
-    times = in_turns({"plain": (model, x), "watched": (under_cprofile, x)}, rounds(300, 30))
-print(told_apart("plain", times["plain"], "under cProfile", times["watched"]))
-print(
-    "95 % intervals:", *("{:.3g} to {:.3g}".format(*confidence_interval(t)) for t in times.values())
-)
-own = {}
-for (file, _, function), (_, _, seconds, _, _) in pstats.Stats(watched).stats.items():
-    name = f"{os.path.basename(file)}: {function}".removeprefix("~: ")[:46]
-    own[name] = own.get(name, 0.0) + seconds
-everything, slowest = sum(own.values()), sorted(own, key=own.get, reverse=True)[:8]
-shares = {name: own[name] / everything for name in slowest}
-shares["all others"] = 1 - sum(shares.values())
-plot.bars(shares, unit="share of own time", title="LeNet-5, one image", show="{:.0%}".format)
+    times = in_turns(cases, rounds(full=300, small=30))
+plain, watched = times.values()
+print(told_apart("plain", plain, "under cProfile", watched))
+print("95 % intervals:", *map(words.interval, map(confidence_interval, times.values())))
+title = "LeNet-5, one image"
+plot.bars(trials.own_time(profile), unit="share of own time", title=title, show="{:.0%}".format)
 
 # %% [markdown]
 # The first line is measured in turns, with and without: a profiler that watches each call takes time for each call, so it exaggerates functions that are called often and are short. Its shares tell you where to look. How long something takes, you measure without it. In lesson 05 you write a profiler whose overhead you know.
@@ -1136,12 +813,11 @@ plot.bars(shares, unit="share of own time", title="LeNet-5, one image", show="{:
 def best_batch(sizes, latencies_ms, rule):
     """The batch size to choose, of those that were measured.
 
-    sizes: a list of batch sizes, at least one, in any order. latencies_ms: how long each takes.
-    rule: "throughput", the most samples a second; "latency", the shortest time;
-        "efficiency", the smallest batch that reaches 90 % of the best throughput, or more.
-    Where several are equally good, the smallest. Returns one of sizes.
-    Raises ValueError for empty lists, lists of different lengths, a size or a time that throughput
-    does not accept, and for an unknown rule.
+    sizes: a list of batch sizes, in any order. latencies_ms: how long each takes.
+    rule: "throughput", the most samples a second; "latency", the shortest time; "efficiency", the
+    smallest that reaches 90 % of the best throughput. Of equally good ones the smallest.
+    Returns one of sizes. Raises ValueError for empty lists, lists of different lengths, an unknown
+    rule, and a size or a time that throughput does not accept.
     """
     ### BEGIN SOLUTION
     if len(sizes) == 0 or len(sizes) != len(latencies_ms):
@@ -1163,11 +839,9 @@ sizes, times = [1, 8, 32, 64], [5.0, 12.0, 35.0, 65.0]
 expect("the most samples a second", best_batch(sizes, times, "throughput"), 64)
 expect("the shortest time", best_batch(sizes, times, "latency"), 1)
 expect(
-    "90 % of the best throughput",
-    best_batch(sizes, times, "efficiency"),
-    32,
+    "90 % of the best throughput", best_batch(sizes, times, "efficiency"), 32,
     mistakes={"the largest batch that reaches it": 64, "90 % of all batches": 8},
-)
+)  # fmt: skip
 expect_raises("no such rule", lambda: best_batch(sizes, times, "fastest"), ValueError)
 ### BEGIN HIDDEN TESTS
 mixed, taken = [64, 2, 128, 8, 32], [75.0, 6.5, 170.0, 11.0, 40.0]
@@ -1175,12 +849,10 @@ rules = ["throughput", "latency", "efficiency"]
 expect("in any order", [best_batch(mixed, taken, rule) for rule in rules], [64, 2, 32])
 odd, reached = [16, 4, 1], [8.0, 2.0, 4.0]
 expect("equally good", [best_batch(odd, reached, rule) for rule in rules], [4, 4, 4])
-ten, exactly = [10, 9, 5], [10.0, 10.0, 9.0]
 expect("neither first nor fastest", best_batch([20, 19], [10.0, 10.1], "efficiency"), 19)
-expect("90 % to the point", best_batch(ten, exactly, "efficiency"), 9)
-expect("the smaller of two as fast", best_batch(ten[:2], exactly[:2], "latency"), 9)
-below = [10.0, 10.0, 5.6]
-expect("just below 90 %", best_batch([10, 8, 5], below, "efficiency"), 10)
+expect("90 % to the point", best_batch([10, 9, 5], [10.0, 10.0, 9.0], "efficiency"), 9)
+expect("just below 90 %", best_batch([10, 8, 5], [10.0, 10.0, 5.6], "efficiency"), 10)
+expect("the smaller of two as fast", best_batch([10, 9], [10.0, 10.0], "latency"), 9)
 expect("only one", [best_batch([3], [7.0], rule) for rule in rules], [3, 3, 3])
 expect("the lists", [mixed, taken[0]], [[64, 2, 128, 8, 32], 75.0])
 ### END HIDDEN TESTS
@@ -1199,32 +871,27 @@ expect_raises("another case", lambda: best_batch([1], [1.0], "Latency"), ValueEr
 
 # %% nbgrader={"grade": false, "grade_id": "demo_best", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 sizes = demo_size(full=[1, 4, 16, 64], small=[1, 8])
-model = models.LeNet5()
-cases = {n: (model, example_input(model, (n, 1, 32, 32))) for n in sizes}
 with no_grad():
-    times = in_turns(cases, rounds(full=70, small=14, least=14))
-chosen = {}
+    times = in_turns({n: trials.lenet(n) for n in sizes}, rounds(full=70, small=14, least=14))
 for rule in ("throughput", "latency", "efficiency"):
+    chosen = []
     for part in range(7):
-        medians = [latency_statistics(times[n][part::7])["median"] for n in sizes]
-        chosen.setdefault(rule, []).append(best_batch(sizes, medians, rule))
-for rule, batches in chosen.items():
-    votes = ", ".join(f"{n} by {batches.count(n)}" for n in sorted(set(batches)))
-    print(f"{rule:<11} of seven measurements, batches chosen: {votes}")
+        medians = [statistics.median(times[n][part::7]) for n in sizes]
+        chosen.append(best_batch(sizes, medians, rule))
+    print(words.votes(rule, chosen))
 
 # %% [markdown]
 # A choice that each measurement makes anew is no choice yet: then the sizes are too close for these times to tell, and something else may decide, memory for example.
 #
-# **Essay** (10 points, read by a person; 150 to 250 words in the cell below the three questions; add cells to calculate). A report says: "We timed a request with `time.time`, ten times, then made the change, and timed it ten times again. In the order of measurement, in ms, we got `before` and `after`. The average went from 49.5 to 50.7 ms: the change made it slower."
+# **Essay** (10 points, read by a person; 150 to 250 words in the cell below the times; add cells to calculate). A report says: "We timed a request with `time.time`, ten times, then made the change, and timed it ten times again. In the order of measurement, in ms, we got `before` and `after`. The average went from 49.5 to 50.7 ms: the change made it slower."
+#
+# 1. What do these times say? Give a median and its 95 % interval for both, with your functions, and say what you left out and why.
+# 2. Name three mistakes of the report, and what each may do to the numbers.
+# 3. You may measure again. Write down how, so that a colleague who doubts the result could only repeat it.
 
 # %% nbgrader={"grade": false, "grade_id": "essay_times", "locked": true, "schema_version": 3, "solution": false, "task": false}
 before = [61.0, 48.2, 47.9, 48.5, 48.1, 47.8, 48.4, 49.0, 48.0, 48.3]
 after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
-
-# %% [markdown]
-# 1. What do these times say? Give a median and its 95 % interval for both, with your functions, and say what you left out and why.
-# 2. Name three mistakes of the report, and what each may do to the numbers.
-# 3. You may measure again. Write down how, so that a colleague who doubts the result could only repeat it.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_latency", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION

@@ -553,8 +553,7 @@ def reflect_6nd(parameters, tokens):
 class Timer:
     """A stopwatch: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
 
-    It can be used again, and each time measures anew. The time is right also when what it measures
-    raises. Entering and leaving the `with` block are given.
+    Used again, it measures anew. The time is right also when what it measures raises.
     """
 
     elapsed_ms = 0.0  # the last time measured, in milliseconds
@@ -583,9 +582,8 @@ class Timer:
 def timer_resolution_ms(samples=100):
     """The smallest step by which the clock was seen to move, in ms.
 
-    samples: int, at least 1: how many of its steps are looked at, whatever number of readings that
-        takes. Readings that are the same are no step.
-    Returns a float above 0. Raises ValueError when samples is below 1.
+    samples: int, at least 1: how many of its steps are looked at, in as many readings as that
+    takes; two equal readings are no step. Returns a float above 0. Raises ValueError below 1.
     """
     if samples < 1:
         raise ValueError(f"at least one step must be looked at, not {samples}")
@@ -621,10 +619,9 @@ def calibrate(fn, min_time_ms):
 def measure_latency(model, x, warmup=10, iterations=100):
     """The median time in ms of calls model(x), each timed by itself.
 
-    model: anything that can be called with x. warmup: calls that are made first and do not count;
-        0 is allowed. iterations: the calls that are timed, at least 1.
-    model is called warmup + iterations times, not once more. Returns a float. Raises ValueError
-    when warmup is below 0 or iterations below 1.
+    model: called with x, warmup + iterations times, not once more. warmup: calls that are made
+    first and do not count, 0 or more. iterations: calls that are timed, 1 or more.
+    Returns a float. Raises ValueError when one of the two is below that.
     """
     if warmup < 0 or iterations < 1:
         raise ValueError(f"a warm-up of {warmup} and {iterations} timed calls cannot be made")
@@ -647,21 +644,14 @@ def latency_statistics(times_ms):
     """
     if len(times_ms) == 0:
         raise ValueError("there are no times to sum up")
-    p50, p95, p99 = (float(p) for p in np.percentile(times_ms, [50, 95, 99]))
-    return {
-        "mean": statistics.fmean(times_ms),
-        "median": p50,
-        "std": statistics.stdev(times_ms) if len(times_ms) > 1 else 0.0,
-        "min": min(times_ms),
-        "max": max(times_ms),
-        "p50": p50,
-        "p95": p95,
-        "p99": p99,
-    }
+    p50, p95, p99 = np.percentile(times_ms, [50, 95, 99]).tolist()
+    std = statistics.stdev(times_ms) if len(times_ms) > 1 else 0.0
+    found = {"mean": statistics.fmean(times_ms), "median": p50, "std": std}
+    return found | {"min": min(times_ms), "max": max(times_ms), "p50": p50, "p95": p95, "p99": p99}
 
 
 def latencies(model, x, iterations=100, warmup=10):
-    """The times in ms of so many calls, in order, after a warm-up: a list."""
+    """The times in ms of so many calls, in order: your own function, asked for one at a time."""
     first = measure_latency(model, x, warmup, iterations=1)
     return [first] + [measure_latency(model, x, 0, 1) for _ in range(iterations - 1)]
 
@@ -669,11 +659,10 @@ def latencies(model, x, iterations=100, warmup=10):
 def confidence_interval(times_ms, confidence=0.95):
     """An interval that holds the true median with a probability of at least `confidence`.
 
-    times_ms: times in ms, a list in any order, also of thousands; it is left as it is.
-    confidence: a probability, above 0 and below 1.
-    Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that is good
-    enough, by the exact binomial distribution. Raises ValueError where not even the smallest and
-    the largest time are (below 6 times at 95 %), and for a confidence out of range.
+    times_ms: a list in any order, also of thousands; it is left as it is. confidence: above 0 and
+    below 1. Returns (low, high), the l-th smallest and the l-th largest time, for the largest l
+    that is good enough, by the exact binomial distribution. Raises ValueError where none is (below
+    6 times at 95 %), and for a confidence out of range.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
@@ -688,10 +677,7 @@ def confidence_interval(times_ms, confidence=0.95):
 
 
 def in_turns(cases, rounds):
-    """Times in ms of several models, one call of each a round: {name: list of times}.
-
-    cases: {name: (model, x)}. rounds: an iterable. Right before each timed call comes another one.
-    """
+    """Times in ms of cases {name: (model, x)}: a call of each a round, one to warm up before it."""
     times = {name: [] for name in cases}
     for _ in rounds:
         for name, (model, x) in cases.items():
@@ -702,7 +688,7 @@ def in_turns(cases, rounds):
 def told_apart(name, times_ms, other, other_ms):
     """A sentence: which of two takes less time, if their 95 % intervals can tell."""
     (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
-    median, others = (latency_statistics(times)["median"] for times in (times_ms, other_ms))
+    median, others = map(statistics.median, (times_ms, other_ms))
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
         return said + "the intervals overlap, so these times cannot tell them apart"
@@ -713,22 +699,19 @@ def told_apart(name, times_ms, other, other_ms):
 def measurement_warnings(times_ms, resolution_ms):
     """What speaks against a measurement: codes of the table above, in its order.
 
-    times_ms: times in ms in the order in which they were measured, a list, at least one.
-    resolution_ms: the clock's step, above 0.
+    times_ms: times in ms, a list, in the order of measurement. resolution_ms: the clock's step.
     The thirds for `drift` are the first and the last n // 3 of n times; what they differ by is
     compared with the median of the first. Below 3 times there is no drift.
     Returns a list of str, empty when nothing does. Raises ValueError for no times, or no step.
     """
     if not resolution_ms > 0:
         raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
-    said, third, drifted = latency_statistics(times_ms), len(times_ms) // 3, False
-    if third:
-        before, after = statistics.median(times_ms[:third]), statistics.median(times_ms[-third:])
-        drifted = abs(after - before) > 0.1 * before
+    said, third = latency_statistics(times_ms), max(1, len(times_ms) // 3)
+    first, last = statistics.median(times_ms[:third]), statistics.median(times_ms[-third:])
     checks = {
         "spread": said["std"] >= 0.1 * said["mean"],
         "outliers": said["min"] <= 0.5 * said["mean"] or said["max"] >= 1.5 * said["mean"],
-        "drift": drifted,
+        "drift": len(times_ms) >= 3 and abs(last - first) > 0.1 * first,
         "too_short": said["median"] < 100 * resolution_ms,
     }
     return [code for code, holds in checks.items() if holds]
@@ -748,12 +731,11 @@ def throughput(batch_size, latency_ms):
 def best_batch(sizes, latencies_ms, rule):
     """The batch size to choose, of those that were measured.
 
-    sizes: a list of batch sizes, at least one, in any order. latencies_ms: how long each takes.
-    rule: "throughput", the most samples a second; "latency", the shortest time;
-        "efficiency", the smallest batch that reaches 90 % of the best throughput, or more.
-    Where several are equally good, the smallest. Returns one of sizes.
-    Raises ValueError for empty lists, lists of different lengths, a size or a time that throughput
-    does not accept, and for an unknown rule.
+    sizes: a list of batch sizes, in any order. latencies_ms: how long each takes.
+    rule: "throughput", the most samples a second; "latency", the shortest time; "efficiency", the
+    smallest that reaches 90 % of the best throughput. Of equally good ones the smallest.
+    Returns one of sizes. Raises ValueError for empty lists, lists of different lengths, an unknown
+    rule, and a size or a time that throughput does not accept.
     """
     if len(sizes) == 0 or len(sizes) != len(latencies_ms):
         raise ValueError(f"{len(sizes)} sizes and {len(latencies_ms)} latencies do not match")

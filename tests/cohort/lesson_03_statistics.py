@@ -74,6 +74,12 @@ MUTANTS = {
         "the upper of two middle ones": """
             return right_statistics(times_ms) | {"median": statistics.median_high(times_ms)}
         """,
+        "two middle ones also of an odd number": """
+            some(times_ms)
+            ordered, half = sorted(times_ms), len(times_ms) // 2
+            middle = (ordered[half - 1] + ordered[half]) / 2
+            return right_statistics(times_ms) | {"median": middle, "p50": middle}
+        """,
         "the middle of unsorted times": """
             some(times_ms)
             return right_statistics(times_ms) | {"median": times_ms[len(times_ms) // 2]}

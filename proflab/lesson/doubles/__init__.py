@@ -16,6 +16,7 @@ from proflab.lesson.doubles.memory import (
 )
 from proflab.lesson.doubles.rows import forward_row
 from proflab.lesson.doubles.timed import Clock, Copy, Matmul, Model
+from proflab.lesson.doubles.watched import Logged, by_hand, failing, nested, timed
 
 # Those whose script stays with the grader where a hidden test makes them.
 HELD: dict[str, type[Double]] = {kind.__name__: kind for kind in (Clock, Copy, Matmul, Model)}
@@ -26,16 +27,21 @@ __all__ = [
     "Clock",
     "Copy",
     "LeakyStep",
+    "Logged",
     "Matmul",
     "Model",
     "OnlyParameters",
     "Resident",
     "Weights",
+    "by_hand",
+    "failing",
     "holding",
+    "nested",
     "paced",
     "printed",
     "forward_row",
     "refuses",
+    "timed",
     "traced_mb",
     "unknown_op",
 ]

@@ -12,6 +12,7 @@ from itertools import chain, cycle
 from typing import Literal
 
 MOST_READINGS = 10_000
+MOST_CALLS = 5_000
 STARTED_NS = 1_000 * 10**9
 WALL_NS = 1_750_000_000 * 10**9
 STEP_BACK_NS = 1_500_000_000
@@ -88,8 +89,15 @@ class ModelScript:
         self.calls = 0
 
     def call(self) -> None:
-        """Let the time of one call pass."""
+        """Let the time of one call pass.
+
+        Raises RuntimeError after 5,000 calls, rather than let a loop go on for ever.
+        """
         self.calls += 1
+        if self.calls > MOST_CALLS:
+            raise RuntimeError(
+                f"a model was called {MOST_CALLS:,} times: what is waited for does not come"
+            )
         self._clock.advance(round(next(self._times) * 1e6))
 
 

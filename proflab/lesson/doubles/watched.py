@@ -1,0 +1,61 @@
+"""How stopwatches and models are put to use: nested, by hand, and with what came in written down.
+
+What is used, the student's or a double, comes in as an argument; nothing here is right or wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from proflab import nn
+
+Work = Callable[[Any], Any]
+
+
+def timed(timer: Any, work: Work, calls: int = 1) -> float:
+    """The elapsed_ms of `with timer as used:` around so many calls, after one more outside."""
+    with timer as used:
+        for _ in range(calls):
+            work(0)
+    work(0)
+    return used.elapsed_ms
+
+
+def failing(timer: Any, work: Work) -> None:
+    """A call under `with timer:`, in which a KeyError is raised then."""
+    with timer:
+        work(0)
+        raise KeyError("in the body")
+
+
+def nested(timer: Callable[[], Any], work: Work) -> list[float]:
+    """The elapsed_ms of a timer around three calls, and of one around the second of them."""
+    with timer() as outer:
+        work(0)
+        with timer() as inner:
+            work(0)
+        work(0)
+    return [outer.elapsed_ms, inner.elapsed_ms]
+
+
+def by_hand(timer: Any, work: Work, *steps: str) -> float:
+    """The elapsed_ms of a timer that is told these steps, "start" or "stop", a call after each."""
+    for step in steps:
+        getattr(timer, step)()
+        work(0)
+    return timer.elapsed_ms
+
+
+class Logged(nn.Module):
+    """A module that does what `work` does; `seen` lists its inputs."""
+
+    def __init__(self, work: Work) -> None:
+        super().__init__()
+        self.work = work
+        self.seen: list[Any] = []
+
+    def forward(self, x: Any) -> Any:
+        """One call of `work`."""
+        self.seen.append(x)
+        return self.work(x)
