@@ -93,7 +93,9 @@ def op_bytes(call, result):
     forward = call.phase == "forward"
     read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
     made = bytes_by_memory(present(result))
-    written = sum([count for memory, count in made.items() if memory not in read])
+    for memory in read:
+        made.pop(memory, None)
+    written = sum(made.values())
     if not written:
         return 0, 0
     if forward and call.op in TABLES:
@@ -164,9 +166,10 @@ from proflab.lesson.recording import NO_ELEMENTWISE, column, columns, dtype_name
 
 def op_elementwise(call, shape):
     """The elementwise FLOPs of one op whose forward result has this shape, by our convention."""
-    op, inputs, size = call.op, call.inputs, math.prod(shape)
+    op, inputs = call.op, call.inputs
     if op in NO_ELEMENTWISE:
         return 0
+    size = math.prod(shape)
     if op in ("linear", "conv2d"):
         return ELEMENTWISE["bias"] * size if len(inputs) == 3 else 0
     if op == "scaled_dot_product_attention":  # a softmax over keys for each row of the result
@@ -285,11 +288,10 @@ def add_row(rows, first, start, end, facts):
             that are one deeper. depth: int, how many were running around it.
     """
     ### BEGIN SOLUTION
-    ms = (end - start) / 1e6
-    inside = sum([row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1])
-    start_ms = (start - rows.start) / 1e6
-    times = {"start_ms": start_ms, "ms": ms, "self_ms": ms - inside, "depth": rows.depth}
-    rows.append(facts | times)
+    ms, depth = (end - start) / 1e6, rows.depth
+    inside = sum([row["ms"] for row in rows[first:] if row["depth"] == depth + 1])
+    times = {"start_ms": (start - rows.start) / 1e6, "ms": ms, "self_ms": ms - inside}
+    rows.append({**facts, **times, "depth": depth})
     ### END SOLUTION
 
 

@@ -62,14 +62,16 @@ def bytes_by_memory(tensors: Iterable[Tensor]) -> dict[int, int]:
     A tensor that is there twice counts once, and of no memory are there more bytes than it has.
     """
     found: dict[int, int] = {}
-    for tensor in dict.fromkeys(tensors):
+    views = {}
+    for tensor in tensors:
         array = tensor.array
         if array.base is None:
             found[id(array)] = array.nbytes
         else:
-            owner = _owner(array)
-            count, most = found.get(id(owner), 0) + array.nbytes, owner.nbytes
-            found[id(owner)] = count if count < most else most
+            views[id(array)] = array
+    for array in views.values():
+        owner = _owner(array)
+        found[id(owner)] = min(found.get(id(owner), 0) + array.nbytes, owner.nbytes)
     return found
 
 
