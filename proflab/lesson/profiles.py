@@ -39,6 +39,13 @@ def family_sums(rows: Sequence[dict], key: str) -> dict[str, float]:
     return sums
 
 
+def print_pass(found: Mapping[str, Any], machine: str) -> None:
+    """Print the dict of profile_forward_pass in two lines; machine: its name."""
+    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, on {machine}:")
+    print(f"{found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,", end=" ")
+    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']}")
+
+
 def print_limits(
     work: Mapping[Any, tuple[int, int]], machines: Sequence[Any], limit: Callable[..., str]
 ) -> None:

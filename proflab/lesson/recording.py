@@ -1,23 +1,18 @@
-"""What lesson 05's recorder is made from, beside what its students write: tensors' memory, a list
-for rows, names. What may not enter: what an op costs, and what a row says of it.
+"""What lesson 05's recorder is made from, beside what its students write: when it records, a list
+for rows, what rows are called. What may not enter: what an op costs, and what a row says of it.
 """
 
 from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 from proflab import Tensor, dispatch, nn
-from proflab.shapes import MetaArray
 
 dtype_name = functools.cache(str)  # asking numpy takes long: once is enough
-
-# Ops that pick from a table: the table's place among their inputs.
-TABLES = {"embedding": 1, "index": 0, "gather": 0}
 
 # Ops that move, choose or compare elements, and matrix products: no elementwise FLOPs.
 NO_ELEMENTWISE = frozenset(
@@ -27,10 +22,10 @@ NO_ELEMENTWISE = frozenset(
     """.split()
 )
 
-# The facts of a row that is of no op: op, module and phase are still to be said.
-NO_OP = {
-    "input_shapes": [], "output_shape": None, "dtype": None, "matmul_flops": 0,
-    "elementwise_flops": 0, "bytes_read": 0, "bytes_written": 0,
+# The facts of a region, but for its name.
+REGION = {
+    "op": "region", "phase": "region", "input_shapes": [], "output_shape": None, "dtype": None,
+    "matmul_flops": 0, "elementwise_flops": 0, "bytes_read": 0, "bytes_written": 0,
 }  # fmt: skip
 
 
@@ -46,54 +41,54 @@ class Rows(list):
         self.start, self.depth = time.perf_counter_ns(), 0
 
 
-def present(result: Tensor | Iterable[Tensor | None]) -> list[Tensor]:
-    """The Tensors of an op's result, or of its gradient, in a list: one, or those not None."""
-    return [result] if isinstance(result, Tensor) else [t for t in result if t is not None]
+class Recorder:
+    """`with` it, `watch(call)` runs every op, and each region that ends calls `end_region`.
 
-
-def memory_of(tensor: Tensor) -> int:
-    """A number for the memory that a tensor looks at; the same for all that share it."""
-    return id(_owner(tensor.array))
-
-
-def bytes_by_memory(tensors: Iterable[Tensor]) -> dict[int, int]:
-    """The bytes that these tensors look at, by the memory in which they are: {memory_of: int}.
-
-    A tensor that is there twice counts once, and of no memory are there more bytes than it has.
+    Both are a subclass's, and add to `rows`. Entered again, it begins anew. What is inside may
+    raise: what was recorded until then is there.
     """
-    found: dict[int, int] = {}
-    views = {}
-    for tensor in tensors:
-        array = tensor.array
-        if array.base is None:
-            found[id(array)] = array.nbytes
-        else:
-            views[id(array)] = array
-    for array in views.values():
-        owner = _owner(array)
-        found[id(owner)] = min(found.get(id(owner), 0) + array.nbytes, owner.nbytes)
-    return found
+
+    active: ClassVar[list[Recorder]] = []  # those that are recording now
+
+    def __init__(self) -> None:
+        self.rows = Rows()
+
+    def __enter__(self) -> Any:
+        self.rows = Rows()
+        self._hook = dispatch.hook(self.watch)
+        self._hook.__enter__()
+        Recorder.active.append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        Recorder.active.remove(self)
+        self._hook.__exit__(None, None, None)
+
+    def watch(self, call: dispatch.Call) -> Any:
+        """The hook: it must return call()."""
+        return call()
+
+    def end_region(self, first: int, start: int, end: int, facts: dict) -> None:
+        """What to do when a region has ended, which began at row `first`; times are in ns."""
 
 
-def _owner(array: Any) -> Any:
-    """The array whose memory an array looks at: itself, or what it is a view of."""
-    while isinstance(array.base, (np.ndarray, MetaArray)):
-        array = array.base
-    return array
+@contextmanager
+def region(name: str) -> Iterator[None]:
+    """`with region("data loading"):` adds a row of op "region" to every recording around it.
 
-
-def each_op(look: Callable[[Any, Any], Any], function: Callable[[], Any]) -> list:
-    """Run function() and return look(call, result) of every op that it runs, in a list."""
-    seen = []
-
-    def hook(call: dispatch.Call) -> Any:
-        result = call()
-        seen.append(look(call, result))
-        return result
-
-    with dispatch.hook(hook):
-        function()
-    return seen
+    Its module is the name; it is there also when what is inside raises. Outside it does nothing.
+    """
+    begun = [(recorder, len(recorder.rows)) for recorder in Recorder.active]
+    for recorder, _ in begun:
+        recorder.rows.depth += 1
+    start = time.perf_counter_ns()
+    try:
+        yield
+    finally:
+        end = time.perf_counter_ns()
+        for recorder, first in begun:
+            recorder.rows.depth -= 1
+            recorder.end_region(first, start, end, REGION | {"module": name})
 
 
 def column(rows: Iterable[dict], key: str) -> list:

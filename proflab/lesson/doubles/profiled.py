@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from proflab import Function, Tensor, example_input, nn
-from proflab.lesson.recording import Rows, columns, each_op
+from proflab.lesson.recording import Rows, columns
+from proflab.lesson.tensor_memory import each_op
 
 
 class Paced(nn.Module):
