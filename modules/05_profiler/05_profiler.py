@@ -70,7 +70,7 @@ MB = 1024**2  # bytes, as everywhere in this course
 #
 # These are *unique* bytes, the least that has to move. What a program really touches is more: a matrix product reads its operands several times, from nearby memory if it is written well.
 #
-# Also given: `present(result)`, the Tensors of a result or a gradient in a list, without None; and `TABLES`, which says for each op that picks from a table which of its inputs that is. `each_op(look, function)` runs function() and returns look(call, result) of each of its ops.
+# Also given: `present(result)`, the Tensors of a result or a gradient in a list, without None; and `TABLES`, from each op that picks from a table to the table's place among its inputs. `each_op(look, function)` runs function() and returns look(call, result) of each of its ops.
 #
 # **Predict.** GPT-2's token vectors are a table of 154 MB. A text of 128 tokens: how much does its look-up read? And how much does the gradient of that look-up write? *Your prediction:*
 
@@ -316,7 +316,7 @@ expect("the facts stay", sorted(facts), ["module", "op"])
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the clock. `record` stands around each op, and what it does itself must not count: read the clock right before `call()` and right after. And things fail. If the op raises, the exception goes on, there is no row, and the depth is as before: a profiler must still be right after an error, or Ctrl-C.
+# Now the clock. `record` stands around each op, and what it does itself must not count: read the clock right before `call()` and right after. And things fail. If the op raises, the exception goes on, there is no row, and the depth is as before: a profiler must still be right after an error, or Ctrl-C. Below it, `OpRecorder` puts it to use: a `Recorder` is given, which sets its `watch` as the hook and tells when a region has ended.
 #
 # **Predict.** The sum of all `self_ms` of a pass, and the time that the pass took: which is larger, and what is the difference? *Your prediction:*
 
@@ -351,7 +351,7 @@ class OpRecorder(Recorder):
     `with region("data loading"):` inside adds a row of op "region", whose module is that name.
     """
 
-    def watch(self, call):  # a hook for dispatch, as in lesson 02
+    def watch(self, call):
         return record(call, self.rows)
 
     def end_region(self, first, start, end, facts):
@@ -1191,7 +1191,7 @@ profiles.architectures(table)
 lengths = demo_size(full=[64, 128, 256, 512, 1024, 2048], small=[64, 128])
 block = models.GPT2(vocab_size=16, context=2048, layers=1, d_model=demo_size(768, 48)).eval()
 predicted, measured = {}, {}
-for n in tqdm(lengths, leave=False):
+for n in lengths:
     meta, tokens = example_input(block, (1, n), meta=True), example_input(block, (1, n))
     counted, run = rows_of(lambda x=meta: block(x)), no_grad()(functools.partial(block, tokens))
     predicted[n] = profiles.between_tokens(counted, "matmul_flops")
