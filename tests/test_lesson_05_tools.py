@@ -81,7 +81,7 @@ def test_each_kind_of_op_has_its_sum_and_what_has_no_kind_is_among_others():
     assert sums["activations"] == 2.5 and sums["others"] == 4.0 and sums["norms"] == 0
     assert sum(sums.values()) == 8.5
     picture = profiles.three_shares({"A": ROWS, "B": ROWS}, "Seen")
-    assert picture.alt.startswith("Seen (of all that the pass took). A: time, 8.5: convolutions")
+    assert picture.alt.startswith("Seen (of all that the pass took). A: ms, 8.5: convolutions")
     assert "B: bytes read, 10: " in picture.alt and "others 30.0%" in picture.alt
 
 

@@ -15,7 +15,7 @@ FAMILIES = {
     "batch_norm": "norms", "layer_norm": "norms", "relu": "activations",
     "gelu": "activations", "softmax": "activations",
 }  # fmt: skip
-VIEWS = {"time": "self_ms", "FLOPs": "matmul_flops", "bytes read": "bytes_read"}
+VIEWS = {"ms": "self_ms", "FLOPs": "matmul_flops", "bytes read": "bytes_read"}
 
 
 def three_shares(recorded: Mapping[str, Sequence[dict]], title: str = "") -> plot.Picture:
