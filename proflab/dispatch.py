@@ -67,8 +67,8 @@ def register(cls: type[Op]) -> Op:
 def apply(op: Op, inputs: tuple[Tensor, ...], **attributes):
     """Run one op on tensors: a Tensor, or a tuple of them for an op with many results."""
     if hooks:
-        call = Call(op.name, inputs, attributes, module_path(), "forward", None)
-        return _observe(call, partial(run, op, inputs, attributes))
+        compute = partial(run, op, inputs, attributes)
+        return _observe(Call(op.name, inputs, attributes, module_path(), "forward", compute))
     return run(op, inputs, attributes)
 
 
@@ -162,7 +162,7 @@ class Call:
 
     __slots__ = ("op", "inputs", "attributes", "module_path", "phase", "grad", "_node", "_run")
 
-    def __init__(self, op, inputs, attributes, module_path, phase, grad, node=None):
+    def __init__(self, op, inputs, attributes, module_path, phase, run, grad=None, node=None):
         self.op = op
         self.inputs = inputs
         self.attributes = attributes
@@ -170,6 +170,7 @@ class Call:
         self.phase = phase
         self.grad = grad
         self._node = node
+        self._run = run
 
     def __call__(self):
         return self._run()
@@ -201,25 +202,28 @@ def hook(h: Callable[[Call], object]) -> Iterator[None]:
         hooks = before
 
 
-def _observe(call: Call, compute: Callable):
+def _observe(call: Call):
     """Run an op inside the active hooks; what a hook itself computes is not observed."""
     global hooks
     active, hooks = hooks, ()
-    call._run = compute
     try:
         for h in active[:0:-1]:
-            call._run = partial(_guarded, h, call, call._run)
-        return _guarded(active[0], call, call._run)
+            call._run = partial(_inside, h, call, call._run)
+        result = active[0](call)
     finally:
         hooks = active
+    return _forgotten(active[0], call) if result is None else result
 
 
-def _guarded(h: Callable, call: Call, inner: Callable):
+def _inside(h: Callable, call: Call, inner: Callable):
+    """What a hook makes of a call within another hook: there, running the call is this."""
     call._run = inner
     result = h(call)
-    if result is None:
-        raise TypeError(f"the hook {h!r} returned nothing for {call.op}: it must return call()")
-    return result
+    return _forgotten(h, call) if result is None else result
+
+
+def _forgotten(h: Callable, call: Call):
+    raise TypeError(f"the hook {h!r} returned nothing for {call.op}: it must return call()")
 
 
 def backward(node, grad):
@@ -229,8 +233,12 @@ def backward(node, grad):
     specs = zip(node.specs, node.need, strict=True)
     inputs = tuple([wrap(MetaArray(shape, dtype), need) for (shape, dtype), need in specs])
     seen = _tensors(grad) if node.outputs else wrap(grad)
-    call = Call(node.op.name, inputs, node.attributes, node.path, "backward", seen, node)
-    grads = _observe(call, lambda: tuple(_tensors(autograd.run_backward(node, grad))))
+
+    def compute():
+        return tuple(_tensors(autograd.run_backward(node, grad)))
+
+    name, attributes, path = node.op.name, node.attributes, node.path
+    grads = _observe(Call(name, inputs, attributes, path, "backward", compute, seen, node))
     return tuple([None if g is None else g.array for g in grads])
 
 

@@ -18,8 +18,12 @@ import tracemalloc
 from collections import Counter
 from pathlib import Path
 from proflab import Function, Tensor, autograd, dispatch, example_input, nn
+from proflab.lesson import profiles
 from proflab.lesson.hardware import Hardware
-from proflab.shapes import MetaArray
+from proflab.lesson.recording import (
+    NO_ELEMENTWISE, Recorder, as_model, column, dtype_name, row_name, work_and_traffic,
+)
+from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, memory_of, present
 
 __all__ = [
     "linear_parameters",
@@ -83,34 +87,19 @@ __all__ = [
     "gradients",
     "furthest",
     "reflect_training_mb",
-    "dtype_name",
-    "TABLES",
-    "present",
-    "owner_of",
-    "memory_of",
-    "bytes_by_memory",
-    "column",
-    "each_op",
     "op_bytes",
-    "NO_ELEMENTWISE",
     "op_elementwise",
     "op_facts",
-    "Rows",
     "add_row",
     "record",
     "OpRecorder",
-    "region",
     "rows_of",
-    "row_name",
     "MEASURES",
     "top_operations",
     "print_top_operations",
-    "made_up",
     "ARGS",
     "chrome_trace",
     "find_bottleneck",
-    "work_and_traffic",
-    "Still",
     "profile_forward_pass",
     "profile_layer",
     "profile_backward_pass",
@@ -1115,105 +1104,41 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
 
 # ── 05_profiler ───────────────────────────────────────────────────────────────────────────────
 
-dtype_name = functools.cache(str)  # asking numpy takes long: once is enough
-
-# Ops that pick from a table: the table's place among their inputs.
-TABLES = {"embedding": 1, "index": 0, "gather": 0}
-
-
-def present(result):
-    """The Tensors of an op's result, or of its gradient, in a list: one, or those not None."""
-    return [result] if isinstance(result, Tensor) else [t for t in result if t is not None]
-
-
-def owner_of(array):
-    """The array whose memory an array looks at: itself, or what it is a view of."""
-    while isinstance(array.base, (np.ndarray, MetaArray)):
-        array = array.base
-    return array
-
-
-def memory_of(tensor):
-    """A number for the memory that a tensor looks at; the same for all that share it."""
-    return id(owner_of(tensor.array))
-
-
-def bytes_by_memory(tensors):
-    """The bytes that these tensors look at, by the memory in which they are: {memory_of: int}.
-
-    A tensor that is there twice counts once, and of no memory are there more bytes than it has.
-    """
-    found = {}
-    for tensor in dict.fromkeys(tensors):
-        array = tensor.array
-        if array.base is None:
-            found[id(array)] = array.nbytes
-        else:
-            owner = owner_of(array)
-            count, most = found.get(id(owner), 0) + array.nbytes, owner.nbytes
-            found[id(owner)] = count if count < most else most
-    return found
-
-
-def column(rows, key):
-    """What each of the rows has for a key."""
-    return [row[key] for row in rows]
-
-
-def each_op(look, function):
-    """Run function() and return look(call, result) of every op that it runs, in a list."""
-    seen = []
-
-    def hook(call):
-        result = call()
-        seen.append(look(call, result))
-        return result
-
-    with dispatch.hook(hook):
-        function()
-    return seen
-
 
 def op_bytes(call, result):
-    """The bytes that one op has to move.
+    """The bytes that one op has to move: (read, written), two ints.
 
     call: what a hook gets, with op, phase, inputs, grad and saved. grad is a Tensor, or a list of
         Tensors and None for an op with many results.
     result: what call() returned: a Tensor, or a tuple of Tensors and None.
-    Returns (read, written), two ints.
-    Written is what the result has in memory that is not read. If that is nothing, the op is a
-    view and moves nothing: (0, 0). Read are in the forward pass the inputs; but of its table an op
-    in TABLES reads as much as it writes. In the backward pass: the gradient, and what was saved.
+    Returns (0, 0) for a view, where nothing is written. Else
+    written: what the result has in memory that is not read.
+    read: in the forward pass the inputs; but of its table an op in TABLES reads as much as it
+        writes. In the backward pass the gradient, and what was saved.
     """
     forward = call.phase == "forward"
     read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
     made = bytes_by_memory(present(result))
-    written = sum([count for memory, count in made.items() if memory not in read])
+    for memory in read:
+        made.pop(memory, None)
+    written = sum(made.values())
     if not written:
         return 0, 0
     if forward and call.op in TABLES:
         read[memory_of(call.inputs[TABLES[call.op]])] = written
     return sum(read.values()), written
 
-# Ops that move, choose or compare elements, and matrix products: no elementwise FLOPs.
-NO_ELEMENTWISE = frozenset(
-    """
-    matmul einsum to clone reshape permute expand getitem index index_put embedding gather
-    scatter_add nonzero cat split pad tril triu flip roll where masked_fill argsort
-    """.split()
-)
-
 
 def op_elementwise(call, shape):
     """The elementwise FLOPs of one op whose forward result has this shape, by our convention."""
-    op, inputs, size = call.op, call.inputs, math.prod(shape)
+    op, inputs = call.op, call.inputs
     if op in NO_ELEMENTWISE:
         return 0
+    size = math.prod(shape)
     if op in ("linear", "conv2d"):
         return ELEMENTWISE["bias"] * size if len(inputs) == 3 else 0
-    if op == "scaled_dot_product_attention":
-        _, keys = as_matmuls([t.shape for t in inputs])[0]
-        return ELEMENTWISE["softmax"] * size // shape[-1] * keys[-1]
+    if op == "scaled_dot_product_attention":  # a softmax over keys for each row of the result
+        return ELEMENTWISE["softmax"] * size // shape[-1] * inputs[1].shape[-2]
     if op == "batch_norm" and call.attributes["training"]:
         op = "batch_norm_train"
     if op in ELEMENTWISE:
@@ -1250,33 +1175,20 @@ def op_facts(call, result):
     }  # fmt: skip
 
 
-class Rows(list):
-    """The rows of a recording, in the order in which they ended.
-
-    start: what time.perf_counter_ns() showed when the recording began.
-    depth: how many things are running now, one inside the other.
-    """
-
-    def __init__(self):
-        super().__init__()
-        self.start, self.depth = time.perf_counter_ns(), 0
-
-
 def add_row(rows, first, start, end, facts):
     """Append to `rows` the row of something that has ended; returns nothing.
 
-    rows: a Rows, whose depth no longer counts it. first: len(rows) as it was when it began.
+    rows: a Rows; its depth no longer counts it. first: len(rows) as it was when it began.
     start, end: what time.perf_counter_ns() showed then, and when it ended: ints, in ns.
     facts: a dict, which stays as it is. The row has its keys and values, and
         start_ms: float, in ms after rows.start. ms: float, from start to end.
         self_ms: float, ms less the ms of what ran right inside it: of the rows since `first` those
             that are one deeper. depth: int, how many were running around it.
     """
-    ms = (end - start) / 1e6
-    inside = sum([row["ms"] for row in rows[first:] if row["depth"] == rows.depth + 1])
-    start_ms = (start - rows.start) / 1e6
-    times = {"start_ms": start_ms, "ms": ms, "self_ms": ms - inside, "depth": rows.depth}
-    rows.append(facts | times)
+    ms, depth = (end - start) / 1e6, rows.depth
+    inside = sum([row["ms"] for row in rows[first:] if row["depth"] == depth + 1])
+    times = {"start_ms": (start - rows.start) / 1e6, "ms": ms, "self_ms": ms - inside}
+    rows.append({**facts, **times, "depth": depth})
 
 
 def record(call, rows):
@@ -1298,53 +1210,18 @@ def record(call, rows):
     return result
 
 
-class OpRecorder:
+class OpRecorder(Recorder):
     """`with OpRecorder() as recorder:` records every op inside; then they are in recorder.rows.
 
     Entered again, it begins anew. What is inside may raise: what was recorded until then is there.
+    `with region("data loading"):` inside adds a row of op "region", whose module is that name.
     """
 
-    active = []
+    def watch(self, call):
+        return record(call, self.rows)
 
-    def __init__(self):
-        self.rows = Rows()
-
-    def __enter__(self):
-        self.rows = rows = Rows()
-        self._hook = dispatch.hook(lambda call: record(call, rows))
-        self._hook.__enter__()
-        OpRecorder.active.append(self)
-        return self
-
-    def __exit__(self, *exception):
-        OpRecorder.active.remove(self)
-        self._hook.__exit__(None, None, None)
-
-
-class region:
-    """`with region("data loading"):` adds a row of op "region" to every recording around it.
-
-    Its module is the name; it is there also when what is inside raises. Outside it does nothing.
-    """
-
-    def __init__(self, name):
-        self.facts = {
-            "op": "region", "module": name, "phase": "region", "input_shapes": [],
-            "output_shape": None, "dtype": None, "matmul_flops": 0, "elementwise_flops": 0,
-            "bytes_read": 0, "bytes_written": 0,
-        }  # fmt: skip
-
-    def __enter__(self):
-        self.begun = [(recorder.rows, len(recorder.rows)) for recorder in OpRecorder.active]
-        for rows, _ in self.begun:
-            rows.depth += 1
-        self.start = time.perf_counter_ns()
-
-    def __exit__(self, *exception):
-        now = time.perf_counter_ns()
-        for rows, first in self.begun:
-            rows.depth -= 1
-            add_row(rows, first, self.start, now, self.facts)
+    def end_region(self, first, start, end, facts):
+        add_row(self.rows, first, start, end, facts)
 
 
 def rows_of(function):
@@ -1352,11 +1229,6 @@ def rows_of(function):
     with OpRecorder() as recorder:
         function()
     return recorder.rows
-
-
-def row_name(row):
-    """What a row is called: its op, or the name that a region or module has."""
-    return row["module"] if row["op"] in ("region", "module") else row["op"]
 
 MEASURES = ("ms", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
 
@@ -1375,7 +1247,7 @@ def top_operations(rows, n, by="ms"):
     if not rows or n < 1 or by not in MEASURES:
         raise ValueError(f"no top {n} of {len(rows)} rows by {by!r}: measures are {MEASURES}")
     key = "self_ms" if by == "ms" else by
-    total = sum(row[key] for row in rows)
+    total = sum(column(rows, key))
     groups = {}
     for row in rows:
         name = row_name(row)
@@ -1387,18 +1259,8 @@ def top_operations(rows, n, by="ms"):
 
 def print_top_operations(rows, n=5, by="ms"):
     """Print the top operations in a line: 45 % matmul, 23 % attention, …"""
-    print(
-        ", ".join(
-            f"{100 * top['share']:.0f} % {top['name']}" for top in top_operations(rows, n, by)
-        )
-    )
-
-
-def made_up(*rows):
-    """Rows for trying things out, from (op, ms, self_ms, matmul_flops, bytes_read)."""
-    keys = ("op", "ms", "self_ms", "matmul_flops", "bytes_read")
-    blank = {"module": "m", "elementwise_flops": 0, "bytes_written": 0, "depth": 0, "start_ms": 0.0}
-    return [blank | dict(zip(keys, row, strict=True)) for row in rows]
+    tops = top_operations(rows, n, by)
+    print(", ".join(f"{100 * top['share']:.0f} % {top['name']}" for top in tops))
 
 ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
 
@@ -1406,21 +1268,20 @@ ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_writ
 def chrome_trace(rows):
     """A recording in the trace event format, for viewers.
 
-    Returns {"traceEvents": [...]}, with an event for each row: a dict of name (row_name), cat (phase), ph ("X"), ts and dur (start_ms and ms, as
-    floats in µs), pid and tid (both 1), and args: a dict of the row's values for the keys in ARGS.
+    Returns {"traceEvents": [...]}, with an event for each row: a dict of name (row_name), cat
+    (phase), ph ("X"), ts and dur (start_ms and ms, as floats in µs), pid and tid (both 1), and
+    args: a dict of the row's values for the keys in ARGS.
     Events are in the order of their ts; of those that begin together the one of less depth is first.
     Raises ValueError where there are no rows.
     """
     if not rows:
         raise ValueError("there are no rows, so there is no trace")
-    ordered = sorted(rows, key=lambda row: (row["start_ms"], row["depth"]))
     events = [
         {
-            "name": row_name(row), "cat": row["phase"], "ph": "X",
-            "ts": row["start_ms"] * 1000, "dur": row["ms"] * 1000, "pid": 1, "tid": 1,
-            "args": {key: row[key] for key in ARGS},
+            "name": row_name(row), "cat": row["phase"], "ph": "X", "ts": row["start_ms"] * 1000,
+            "dur": row["ms"] * 1000, "pid": 1, "tid": 1, "args": {key: row[key] for key in ARGS},
         }
-        for row in ordered
+        for row in sorted(rows, key=lambda row: (row["start_ms"], row["depth"]))
     ]  # fmt: skip
     return {"traceEvents": events}
 
@@ -1442,27 +1303,11 @@ def find_bottleneck(flops, bytes_moved, hardware):
     return "compute" if slower else "memory"
 
 
-def work_and_traffic(rows):
-    """All FLOPs of these rows, of products and elementwise, and all bytes, read and written."""
-    flops = sum(row["matmul_flops"] + row["elementwise_flops"] for row in rows)
-    return flops, sum(row["bytes_read"] + row["bytes_written"] for row in rows)
-
-
-class Still(nn.Module):
-    """A bare Tensor as a model: it gives itself back, whatever comes in."""
-
-    def __init__(self, tensor):
-        self.tensor = tensor
-
-    def forward(self, x):
-        return self.tensor
-
-
 def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
     """What one forward pass, model(x), costs.
 
     model: a Module; or a bare Tensor, which counts as in lessons 01 and 02, and is run as
-        Still(tensor). x: its input, a Tensor, batch first. hardware: a Hardware, or None.
+        as_model(tensor). x: its input, a Tensor, batch first. hardware: a Hardware, or None.
     Returns a dict:
         parameters: int. flops: int, as count_flops has it, for the whole of x.
         latency_ms: float, measure_latency with this warmup and these iterations.
@@ -1472,8 +1317,7 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
             written, of the pass's ops (record them); None also where nothing moves.
     The model runs in the mode that it is in. Raises what its parts raise.
     """
-    flops = count_flops(model, x, per_sample=False)
-    runs = Still(model) if isinstance(model, Tensor) else model
+    flops, runs = count_flops(model, x, per_sample=False), as_model(model)
     latency = measure_latency(runs, x, warmup, iterations)
     work, moved = work_and_traffic(rows_of(lambda: runs(x)))
     return {
@@ -1501,8 +1345,7 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
     model: a Module. x, hardware, warmup, iterations: as for profile_forward_pass.
     The gradients are computed, of the parameters that require one; the model's own .grad stay.
-    Raises what its parts raise.
-    Returns a dict:
+    Raises what its parts raise. Returns a dict:
         forward_memory_mb: float, the peak_memory_mb of measure_memory.
         gradient_memory_mb: float, of all gradients that the backward pass gave to parameters.
         total_memory_mb: float, the sum of these two.
@@ -1565,16 +1408,14 @@ def profiling_overhead(fn, profiled, rounds=11):
     """
     if rounds < 1:
         raise ValueError(f"nothing can be compared in {rounds} rounds")
-    pairs = []
+    times = ([], [])
     for _ in range(rounds + 1):
-        pair = []
-        for function in (fn, profiled):
+        for function, taken in zip((fn, profiled), times, strict=True):
             with Timer() as timer:
                 function()
-            pair.append(timer.elapsed_ms)
-        pairs.append(pair)
-    bare, watched = zip(*pairs[1:], strict=True)
-    return statistics.median(watched) / statistics.median(bare)
+            taken.append(timer.elapsed_ms)
+    bare, watched = (statistics.median(taken[1:]) for taken in times)
+    return watched / bare
 
 
 def compare_architectures(models, inputs):
@@ -1597,28 +1438,24 @@ def compare_architectures(models, inputs):
 SUPPOSED = Hardware(1e11, 2e10, "a computer as one would suppose", "a guess; lesson 06 measures")
 
 
-class Profiler:
+class Profiler(OpRecorder):
     """All of lessons 01 to 05 for one machine: what a model weighs, computes, takes and needs.
 
     `with Profiler() as profiler:` records what runs inside; then profiler.rows has the rows, and
     print_top_operations prints what took longest. hardware: as for profile_forward_pass.
     """
 
+    count_parameters, count_flops = staticmethod(count_parameters), staticmethod(count_flops)
+
     def __init__(self, hardware=SUPPOSED):
-        self.hardware, self._recorder = hardware, OpRecorder()
-
-    def count_parameters(self, model, trainable_only=False):
-        return count_parameters(model, trainable_only)
-
-    def count_flops(self, model, input_shape, per_sample=True):
-        return count_flops(model, input_shape, per_sample)
+        super().__init__()
+        self.hardware = hardware
 
     def measure_memory(self, model, input_shape):
-        return measure_memory(Still(model) if isinstance(model, Tensor) else model, input_shape)
+        return measure_memory(as_model(model), input_shape)
 
     def measure_latency(self, model, x, warmup=10, iterations=100):
-        runs = Still(model) if isinstance(model, Tensor) else model
-        return measure_latency(runs, x, warmup, iterations)
+        return measure_latency(as_model(model), x, warmup, iterations)
 
     def profile_layer(self, layer, input_shape):
         return profile_layer(layer, input_shape, self.hardware)
@@ -1629,17 +1466,6 @@ class Profiler:
     def profile_backward_pass(self, model, x, warmup=1, iterations=5):
         return profile_backward_pass(model, x, self.hardware, warmup, iterations)
 
-    def __enter__(self):
-        self._recorder.__enter__()
-        return self
-
-    def __exit__(self, *exception):
-        self._recorder.__exit__(*exception)
-
-    @property
-    def rows(self):
-        return self._recorder.rows
-
     def print_top_operations(self, n=5, by="ms"):
         print_top_operations(self.rows, n, by)
 
@@ -1647,10 +1473,8 @@ class Profiler:
 def quick_profile(model, x, hardware=SUPPOSED):
     """Print what one forward pass costs and where its time goes; returns the dict of it."""
     found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
-    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, on {hardware.name}:")
-    print(f"{found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,", end=" ")
-    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']}")
-    if rows := rows_of(lambda: (Still(model) if isinstance(model, Tensor) else model)(x)):
+    profiles.print_pass(found, hardware.name)
+    if rows := rows_of(lambda: as_model(model)(x)):
         print_top_operations(rows)
     return found
 
@@ -1665,11 +1489,9 @@ def profile(function):
     def watched(*args, **options):
         with OpRecorder() as recorder:
             result = function(*args, **options)
-        watched.rows = recorder.rows
-        print(
-            f"{function.__name__}: {sum(row['self_ms'] for row in watched.rows):.2f} ms", end="; "
-        )
-        print_top_operations(watched.rows) if watched.rows else print("no ops")
+        watched.rows = rows = recorder.rows
+        print(f"{function.__name__}: {sum(column(rows, 'self_ms')):.2f} ms", end="; ")
+        print_top_operations(rows) if rows else print("no ops")
         return result
 
     return watched

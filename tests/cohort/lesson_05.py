@@ -10,6 +10,9 @@ from cohort.lesson_05_alternates import ALTERNATES  # noqa: F401
 HELPERS = """
 import copy
 import timeit
+from collections import Counter
+
+from proflab.lesson.recording import Still
 
 right_op_bytes, right_op_facts, right_add_row = op_bytes, op_facts, add_row
 right_record, right_top, right_trace, right_hot = (

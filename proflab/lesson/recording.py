@@ -1,0 +1,128 @@
+"""What lesson 05's recorder is made from, beside what its students write: when it records, a list
+for rows, what rows are called. What may not enter: what an op costs, and what a row says of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from proflab import Tensor, dispatch, nn
+
+dtype_name = functools.cache(str)  # asking numpy takes long: once is enough
+
+# Ops that move, choose or compare elements, and matrix products: no elementwise FLOPs.
+NO_ELEMENTWISE = frozenset(
+    """
+    matmul einsum to clone reshape permute expand getitem index index_put embedding gather
+    scatter_add nonzero cat split pad tril triu flip roll where masked_fill argsort
+    """.split()
+)
+
+# The facts of a region, but for its name.
+REGION = {
+    "op": "region", "phase": "region", "input_shapes": [], "output_shape": None, "dtype": None,
+    "matmul_flops": 0, "elementwise_flops": 0, "bytes_read": 0, "bytes_written": 0,
+}  # fmt: skip
+
+
+class Rows(list):
+    """The rows of a recording, in the order in which they ended.
+
+    start: what time.perf_counter_ns() showed when the recording began.
+    depth: how many things are running now, one inside the other.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.start, self.depth = time.perf_counter_ns(), 0
+
+
+class Recorder:
+    """`with` it, `watch(call)` runs every op, and each region that ends calls `end_region`.
+
+    Both are a subclass's, and add to `rows`. Entered again, it begins anew. What is inside may
+    raise: what was recorded until then is there.
+    """
+
+    active: ClassVar[list[Recorder]] = []  # those that are recording now
+
+    def __init__(self) -> None:
+        self.rows = Rows()
+
+    def __enter__(self) -> Any:
+        self.rows = Rows()
+        self._hook = dispatch.hook(self.watch)
+        self._hook.__enter__()
+        Recorder.active.append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        Recorder.active.remove(self)
+        self._hook.__exit__(None, None, None)
+
+    def watch(self, call: dispatch.Call) -> Any:
+        """The hook: it must return call()."""
+        return call()
+
+    def end_region(self, first: int, start: int, end: int, facts: dict) -> None:
+        """What to do when a region has ended, which began at row `first`; times are in ns."""
+
+
+@contextmanager
+def region(name: str) -> Iterator[None]:
+    """`with region("data loading"):` adds a row of op "region" to every recording around it.
+
+    Its module is the name; it is there also when what is inside raises. Outside it does nothing.
+    """
+    begun = [(recorder, len(recorder.rows)) for recorder in Recorder.active]
+    for recorder, _ in begun:
+        recorder.rows.depth += 1
+    start = time.perf_counter_ns()
+    try:
+        yield
+    finally:
+        end = time.perf_counter_ns()
+        for recorder, first in begun:
+            recorder.rows.depth -= 1
+            recorder.end_region(first, start, end, REGION | {"module": name})
+
+
+def column(rows: Iterable[dict], key: str) -> list:
+    """What each of the rows has for a key."""
+    return [row[key] for row in rows]
+
+
+def columns(rows: Iterable[dict], *keys: str) -> list[list]:
+    """What each of the rows has for these keys: a list for each row."""
+    return [[row[key] for key in keys] for row in rows]
+
+
+def row_name(row: dict) -> str:
+    """What a row is called: its op, or the name that a region or module has."""
+    return row["module"] if row["op"] in ("region", "module") else row["op"]
+
+
+def work_and_traffic(rows: Sequence[dict]) -> tuple[int, int]:
+    """All FLOPs of these rows, of products and elementwise, and all bytes, read and written."""
+    flops = sum(row["matmul_flops"] + row["elementwise_flops"] for row in rows)
+    return flops, sum(row["bytes_read"] + row["bytes_written"] for row in rows)
+
+
+class Still(nn.Module):
+    """A bare Tensor as a model: it gives itself back, whatever comes in."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def forward(self, x: Any) -> Tensor:
+        """The tensor; x is left alone."""
+        return self.tensor
+
+
+def as_model(model: Any) -> Any:
+    """The model, or Still(model) where it is a bare Tensor."""
+    return Still(model) if isinstance(model, Tensor) else model
