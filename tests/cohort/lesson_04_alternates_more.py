@@ -3,6 +3,7 @@
 ALTERNATES = {
     "MemoryProfiler": {
         "a process kept from the start, rows made at once": """
+            import os
             from psutil import Process
 
             class MemoryProfiler:
@@ -166,6 +167,7 @@ ALTERNATES = {
             return run
         """,
         "reduce, and a class": """
+            import functools
             import itertools
 
             class Run:

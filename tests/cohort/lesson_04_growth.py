@@ -1,6 +1,10 @@
 """Lesson 04: what students get wrong about leaks."""
 
 HELPERS = """
+import contextlib
+
+from proflab.lesson.tracebacks import function_at
+
 def positive_steps(steps):
     if steps < 1:
         raise ValueError("steps")
