@@ -638,7 +638,8 @@ with MemoryTracker() as tracker, dispatch.hook(timeline.read):
     for _ in tqdm(range(2), leave=False, disable=None):
         training_step(model, x, optimizer, timeline.ends)
 total = training_memory(model, x, "adam")["total_mb"]
-print(f"sum of the parts {total:.0f} MB, the peak that was measured {tracker.peak_mb:.0f} MB")
+print(f"the sum of the parts {total:.0f} MB, the peak that was measured {tracker.peak_mb:.0f} MB")
+del model, optimizer, x  # section 5 begins without them
 plot_memory.op_by_op(timeline, "Two training steps of ResNet-18, op by op")
 
 # %% [markdown]

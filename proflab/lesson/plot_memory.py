@@ -53,9 +53,9 @@ def two_meters(rows: Sequence[Mapping], traced: Sequence[float], title: str = ""
     found = []
     for row, mb in zip(rows[1:], traced[1:], strict=True):
         for meter, over in (("RSS", row["rss_mb"] - rows[0]["rss_mb"]), ("traced", mb - traced[0])):
-            found.append({"name": f"{row['label']}, {meter}", "mb": over, "meter": meter})
+            found.append({"name": f"{row['label']}, {meter}", "mb": over})
     unit, show = "MB over the baseline", "{:.0f}".format
-    return bars(found, "mb", group="meter", unit=unit, title=title, show=show)
+    return bars(found, "mb", unit=unit, title=title, show=show)
 
 
 def segments(peaks: Mapping[str, Mapping[int, float]], title: str = "") -> Picture:

@@ -171,14 +171,16 @@ def printed(function: Callable, *arguments: Any) -> list[str]:
 
 
 def told(function: Callable, *labels: str) -> list[tuple[str, list[str]]]:
-    """The printed lines that hold one of the labels: the first such label, and the line's numbers.
+    """The printed lines that hold a label and a number: the first such label, and the numbers.
 
-    Numbers are as they are written, to the first decimal and without a sign.
+    Numbers are those with a decimal point, as they are written, to the first decimal, without a
+    sign. A headline has none, and does not count.
     """
     found = []
     for line in printed(function):
         held = [label for label in labels if label in line]
-        found += [(held[0], re.findall(r"\d+\.\d", line))] if held else []
+        numbers = re.findall(r"\d+\.\d", line)
+        found += [(held[0], numbers)] if held and numbers else []
     return found
 
 
