@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from proflab.lesson import plot_memory, show_memory
+from proflab.lesson import plot_memory, segments, show_memory
 from proflab.lesson.moments import Timeline
 
 ROW = {
@@ -69,7 +69,12 @@ def test_leaks_are_named_where_there_are_any(capsys):
     ],
 )
 def test_the_best_segment_is_the_one_that_was_measured(plain, peaks, said):
-    assert show_memory.best_segment("Layers", plain, peaks) == said
+    assert segments.best_segment("Layers", plain, peaks) == said
+
+
+def test_segments_divide_the_layers():
+    assert list(segments.segment_lengths(12)) == [1, 2, 3, 4, 6, 12]
+    assert list(segments.segment_lengths(1)) == [1]
 
 
 def test_trainings_parts_have_names_for_people():

@@ -48,7 +48,8 @@ from proflab.lesson import doubles, expect, expect_between, expect_raises, plot,
 from proflab.lesson.demo import demo_size
 from proflab.lesson.inputs import real_inputs
 from proflab.lesson.moments import BothMeters, Timeline, state_bytes, storages_mb, training_step
-from proflab.lesson.show_memory import best_segment, print_leaks, print_passes, print_saved, table
+from proflab.lesson.segments import best_segment, segment_lengths
+from proflab.lesson.show_memory import print_leaks, print_passes, print_saved, table
 from proflab.lesson.tracebacks import own_function
 
 MB = 1024**2  # bytes, as everywhere in this course
@@ -204,7 +205,7 @@ plot.bars(peaks, unit=unit, title="What an expression needs", show="{:.1f}".form
 #
 # **Predict.** Linear(256, 2048), ReLU, Linear(2048, 256), on 256 rows of float32. A result of 2,048 columns has 2 MB. How much is left after the pass, and how much was there at the peak? *Your prediction:*
 #
-# `real_inputs(model, input_shape)` gives you a model's inputs with data, as a tuple.
+# `real_inputs(model, input_shape)` makes a model's inputs, with data, as a tuple.
 
 
 # %% nbgrader={"grade": false, "grade_id": "measure_memory", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -813,9 +814,7 @@ step = doubles.LeakyStep(freed={"augment": 8}, kept={"log": 0.25, "remember": 1}
 found = find_leak(step, 5)
 expect("who", found["function"], "remember", mistakes={"it frees what it allocates": "augment"})
 rate = found["bytes_per_step"] / MB
-expect(
-    "MB a step", rate, 1.25, rel=0.01, mistakes={"all steps together": 6.25, "6 in 5 steps": 1.5}
-)
+expect("MB", rate, 1.25, rel=0.01, mistakes={"all steps together": 6.25, "6 steps in 5": 1.5})
 expect("one step first", step.calls, 6)
 clean = find_leak(doubles.LeakyStep(freed={"augment": 8}, once={"cache": 4}), 5)
 expect("no leak", clean["function"], None)
@@ -1068,8 +1067,7 @@ stacks[f"{len(blocks)} Transformer blocks"] = blocks, (8, 64, 96)
 peaks = {name: {} for name in stacks}
 for name, (layers, shape) in stacks.items():
     x = example_input(None, shape)
-    lengths = [n for n in range(1, len(layers) + 1) if len(layers) % n == 0]
-    for every in tqdm(lengths, desc=name, leave=False, disable=None):
+    for every in segment_lengths(len(layers)):
         peaks[name][every] = peak_of_step(Checkpointed(layers, every), x)
     print(best_segment(name, peak_of_step(nn.Sequential(*layers), x), peaks[name]))
 plot_memory.segments(peaks, "How long should a segment be?")
@@ -1154,10 +1152,8 @@ expect_raises("rounded to nothing", lambda: reflect_training_mb(5, 4, 1, 10, 0),
 
 # %% nbgrader={"grade": false, "grade_id": "demo_units", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 rows = {}
-for name, rounded_to in {"124,439,808 parameters": 1, "124 million": 10**6}.items():
-    rows[name] = [
-        reflect_training_mb(124_439_808, 4, 200, unit, rounded_to) for unit in (10**6, MB)
-    ]
+for name, to in {"124,439,808 parameters": 1, "124 million": 10**6}.items():
+    rows[name] = [reflect_training_mb(124_439_808, 4, 200, unit, to) for unit in (10**6, MB)]
 table("GPT-2 small, Adam, 200", {"10⁶ bytes": ",.2f", "1024² bytes": ",.2f"}, rows)
 
 # %% [markdown]

@@ -57,14 +57,3 @@ def print_leaks(found: Mapping[str, Mapping]) -> None:
     for name, row in found.items():
         rate = f"{row['bytes_per_step'] / 1024:,.0f} KB a step, by {row['function']}"
         print(f"{name:<{width}}   {rate if row['function'] else 'no leak'}")
-
-
-def best_segment(name: str, plain: float, peaks: Mapping[int, float]) -> str:
-    """Which length of a segment needs the least, and what is needed without any.
-
-    plain: MB at the peak without checkpoints; peaks: layers in a segment → MB at the peak.
-    """
-    best = min(peaks, key=peaks.get)
-    if peaks[best] >= plain:
-        return f"{name}: {plain:.0f} MB without, and no segments need less"
-    return f"{name}: {plain:.0f} MB without, {peaks[best]:.0f} MB in segments of {best}"

@@ -167,6 +167,21 @@ MUTANTS = {
             positive_steps(steps)
             return verdict(by_function(compared(step, steps, frames=1)), steps)
         """,
+        "what libraries allocate is left out": """
+            positive_steps(steps)
+            rows = compared(step, steps)
+            rows = [row for row in rows if own_function(row.traceback[-1:])]
+            return verdict(by_function(rows) or Counter(nobody=0), steps)
+        """,
+        "the largest in the last snapshot": """
+            positive_steps(steps)
+            found = right_find_leak(step, steps)
+            with MemoryTracker(frames=25):
+                for _ in range(steps):
+                    step()
+                rows = tracemalloc.take_snapshot().statistics("traceback")
+            return found | {"function": found["function"] and own_function(rows[0].traceback)}
+        """,
         "the step's own name": """
             found = right_find_leak(step, steps)
             name = getattr(step, "__name__", type(step).__name__)
