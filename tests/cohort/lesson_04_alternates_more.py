@@ -3,7 +3,6 @@
 ALTERNATES = {
     "MemoryProfiler": {
         "a process kept from the start, rows made at once": """
-            import os
             from psutil import Process
 
             class MemoryProfiler:
@@ -173,7 +172,6 @@ ALTERNATES = {
             return run
         """,
         "reduce, and a class": """
-            import functools
             import itertools
 
             class Run:

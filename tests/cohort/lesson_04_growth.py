@@ -1,8 +1,6 @@
 """Lesson 04: what students get wrong about leaks."""
 
 HELPERS = """
-import contextlib
-
 from proflab.lesson.tracebacks import function_at
 
 def positive_steps(steps):
