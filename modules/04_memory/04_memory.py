@@ -224,8 +224,7 @@ def measure_memory(model, input_shape):
     Raises ValueError for what is no model, and for what is no shape.
     """
     ### BEGIN SOLUTION
-    parameters = parameter_memory_mb(model)
-    inputs = real_inputs(model, input_shape)
+    parameters, inputs = parameter_memory_mb(model), real_inputs(model, input_shape)
     with MemoryTracker() as tracker:
         output = model(*inputs)  # noqa: F841  held while it is measured
     peak = parameters + tracker.peak_mb
@@ -598,8 +597,7 @@ keys = ["parameter_mb", "gradient_mb", "optimizer_mb", "activation_mb", "total_m
 expect("only the last is trained", [found[key] for key in keys], [3.0, 1.0, 2.0, 4.0, 10.0])
 noisy = nn.Sequential(nn.Linear(511, 1024), nn.Dropout(0.5))
 expect("a mask", training_memory(noisy, (1024, 511), "sgd")["activation_mb"], 1.0)
-bare = training_memory(tuned, None, "sgd", 0.5)
-expect("a shape that is not used", bare["total_mb"], 4.5)
+expect("no shape is used", training_memory(tuned, None, "sgd", 0.5)["total_mb"], 4.5)
 expect_raises("a shape that is none", lambda: training_memory(tuned, (0, 511), "sgd"), ValueError)
 expect_raises("a negative half", lambda: training_memory(tuned, (2, 511), "sgd", -0.5), ValueError)
 ### END HIDDEN TESTS
@@ -657,12 +655,7 @@ plot_memory.op_by_op(timeline, "Two training steps of ResNet-18, op by op")
 
 # %% nbgrader={"grade": false, "grade_id": "MemoryProfiler", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class MemoryProfiler:
-    """The resident memory of this process at moments with a name.
-
-    >>> profiler = MemoryProfiler()
-    >>> profiler.snapshot("baseline")
-    >>> rows = profiler.report()
-    """
+    """The resident memory of this process at moments with a name."""
 
     def __init__(self):
         self.snapshots = []
@@ -781,14 +774,13 @@ def find_leak(step, steps):
     """What a step leaves behind, each time it runs, and who allocates it.
 
     step: a function without arguments. It is called once for what only the first call makes and
-        keeps (a cache, an optimizer's state), then `steps` times, which are compared.
-    steps: int, at least 1.
+        keeps (a cache, an optimizer's state), then `steps` times (an int, at least 1), which are
+        compared.
     Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
     steps (what a step replaces or frees is no growth); and function, the name of the function
     (see own_function) that allocated most of what has grown, on whatever lines; None where a
-    step leaves less than a page, 4,096 bytes.
-    Tracing is off afterwards if it was off before, also where step raises. Raises ValueError for
-    steps below 1.
+    step leaves less than a page, 4,096 bytes. Raises ValueError for steps below 1.
+    Tracing is off afterwards if it was off before, also where step raises.
     """
     ### BEGIN SOLUTION
     if steps < 1:
@@ -1018,8 +1010,7 @@ expect("MB held, the output too", held, 1.0, rel=0.02)
 narrow = [nn.Linear(64, 32), nn.Linear(32, 16), nn.Linear(16, 8), nn.Linear(8, 4), nn.Linear(4, 2)]
 counts = [saved_activations(Checkpointed(narrow, every), (10, 64)) for every in (1, 2, 4)]
 expect("sizes that differ", counts, [2_400, 800, 160])
-expect("their work", training_flops(Checkpointed(narrow, 2), (10, 64), True), 4 * 5_456)
-expect_raises("every 0", lambda: checkpointed(layers, 0), ValueError)
+expect_raises("zero", lambda: checkpointed(layers, 0), ValueError)
 expect_raises("every negative", lambda: checkpointed(layers, -3), ValueError)
 ### END HIDDEN TESTS
 
@@ -1138,8 +1129,7 @@ expect("as here", reflect_training_mb(gpt2, 4, 200), 2098.80, abs=0.005)
 expect("as in the report", reflect_training_mb(gpt2, 4, 200, 10**6, 10**6), 2184.0)
 expect_raises("no copies", lambda: reflect_training_mb(gpt2, 0, 200), ValueError)
 ### BEGIN HIDDEN TESTS
-exact = reflect_training_mb(gpt2, 4, 200, unit=10**6)
-expect("exact, in 10⁶ bytes", exact, 2191.036928)
+expect("exact, in 10⁶ bytes", reflect_training_mb(gpt2, 4, 200, unit=10**6), 2191.036928)
 rounded = reflect_training_mb(gpt2, 4, 200, rounded_to=10**6)
 expect("rounded, in 1024² bytes", rounded, 200 + 124 * 16 * 10**6 / 1024**2)
 expect("SGD, rounded up", reflect_training_mb(1_557_611_200, 2, 0, 10**9, 10**8), 12.8)
