@@ -867,8 +867,7 @@ def validate_for_the_number():
 
 
 steps = train, validate, validate_without_graph, validate_for_the_number
-count = demo_size(full=12, small=8)
-print_leaks({step.__name__: find_leak(step, count) for step in tqdm(steps, leave=False)})
+print_leaks({step.__name__: find_leak(step, 8) for step in tqdm(steps, leave=False)})
 
 # %% [markdown]
 # The graph of each validation is held by its loss. A number, or `no_grad`, holds nothing.
