@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 import proflab
-from proflab import Tensor
+from proflab import Tensor, nn
 from proflab.lesson import doubles
 
 MB = 1024**2
@@ -113,3 +113,37 @@ def test_printed_and_traced():
     assert doubles.printed(lambda *parts: print(*parts, sep="\n"), "a", "b") == ["a", "b"]
     assert doubles.traced_mb(bytearray, 5 * MB) == pytest.approx(5, abs=0.01)
     assert not tracemalloc.is_tracing()
+
+
+def test_each_label_is_called_with_its_memory():
+    resident, found = doubles.Resident(), []
+
+    def note(label):
+        found.append((label, psutil.Process().memory_info().rss / MB))
+
+    resident.each(note, [("a", 100.5), ("b", 7.0), ("a", 8.0)])
+    assert found == [("a", 100.5), ("b", 7.0), ("a", 8.0)]
+
+
+def test_told_is_each_line_that_holds_a_label_and_its_numbers():
+    def report():
+        print("label, MB")
+        print("b and a: 260.50 MB (+60.5)\na 1,200.0 -3.25 7\nno 7.5")
+
+    assert doubles.told(report, "a", "b") == [("a", ["260.5", "60.5"]), ("a", ["200.0", "3.2"])]
+    assert doubles.told(report, "c") == []
+
+
+def test_furthest_is_the_largest_difference_of_any_gradient():
+    layers = [nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 2)]
+    x = Tensor([[1.0, -2.0, 0.5]], requires_grad=True)
+    plain = nn.Sequential(*layers)
+    assert doubles.furthest(plain, layers, x) == 0.0
+    right = doubles.gradients(plain, x, [layers[2].bias])
+    assert [g.shape for g in right] == [(1, 3), (2,)]
+    off = doubles.furthest(lambda x: plain(x) * 2, layers, x)  # each gradient four times as large
+    largest = max(abs(g).max() for g in doubles.gradients(plain, x, list(plain.parameters())))
+    assert off == pytest.approx(3 * largest, rel=1e-5)
+    x.requires_grad = False
+    layers[0].weight.requires_grad = False
+    assert doubles.furthest(plain, layers, x) == 0.0

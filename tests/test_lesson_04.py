@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import io
 import linecache
 import re
 
@@ -47,18 +48,16 @@ def demos(lesson):
         patch.chdir(FOLDER)
         patch.setenv("PROFLAB_DEMO", "small")
         for cell in lesson.named("demo"):
-            printed: list[str] = []
-            scope["print"] = lambda *parts, end="\n", into=printed: into.append(
-                " ".join(map(str, parts)) + end
-            )
+            printed = io.StringIO()
             lines = cell.code.splitlines(keepends=True)
             linecache.cache[cell.name] = len(cell.code), None, lines, cell.name
             body = ast.parse(cell.code).body
             last = body.pop() if isinstance(body[-1], ast.Expr) else ast.parse("None").body[0]
-            exec(compile(ast.Module(body, []), cell.name, "exec"), scope)
-            value = eval(compile(ast.Expression(last.value), cell.name, "eval"), scope)
-            shown[cell.name] = value if value is not None else "".join(printed)
-            shown[cell.name, "printed"] = "".join(printed)
+            with contextlib.redirect_stdout(printed):
+                exec(compile(ast.Module(body, []), cell.name, "exec"), scope)
+                value = eval(compile(ast.Expression(last.value), cell.name, "eval"), scope)
+            shown[cell.name] = value if value is not None else printed.getvalue()
+            shown[cell.name, "printed"] = printed.getvalue()
     return shown
 
 
@@ -109,7 +108,7 @@ def test_what_the_demos_show_is_what_the_text_says(demos):
     assert re.search(r"b = 2 \* a; b = b \+ 1 16\.0; b = 2 \* a; b \+= 1 8\.0", demos_alt(demos))
     assert re.search(r"a \*= 2; a \+= 1 0\.\d; .*; b = a\[::2\] 0\.\d;", demos_alt(demos))
     assert demos["demo_saved"].count("storage 1") == 2  # the third is shared with the second
-    assert re.search(r"GPT-2 small .* 686,171,136  686,171,136 +0 +0", demos["demo_reference"])
+    assert re.search(r"GPT-2 small .* 686,171,136 +686,171,136 +0 +0", demos["demo_reference"])
     assert demos["demo_reference"].count("-88,256") == 2
     stages = demos["demo_stages"].alt
     assert re.search(r"parameters, 44.6 MB: .*layer4 71\.8%.*saved.*layer1 35\.8%", stages)
@@ -117,7 +116,7 @@ def test_what_the_demos_show_is_what_the_text_says(demos):
         row = re.search(rf"^{name} +([\d,]+) +([\d,]+)$", demos["demo_optimizers"], re.M)
         assert row[1] == row[2]
     assert "GPT-2 XL, 1 × 128 tokens, 24,445 MB" in demos["demo_training"].alt
-    assert "2,184.00      2,092.09" in demos["demo_units"]
+    assert re.search(r"124 million +2,184\.00 +2,092\.09", demos["demo_units"])
 
 
 def demos_alt(demos):
@@ -152,7 +151,9 @@ def test_how_long_a_segment_should_be(demos):
 
 
 def test_a_promise_is_kept_page_by_page(demos):
-    assert re.search(r"tracemalloc counted 20\.0 MB", demos["demo_promise", "printed"])
+    """It is traced as soon as it is asked for; what the system says depends on what it has left."""
+    found = dict(re.findall(r"(asked for|filled|freed), traced (-?\d+)", demos["demo_promise"].alt))
+    assert found == {"asked for": "20", "filled": "20", "freed": "0"}
 
 
 class Blocks(nn.Module):
@@ -207,7 +208,7 @@ def test_the_lessons_make_one_file_that_measures():
         (
             "MemoryTracker",
             "the inner one lowers the outer one's peak",
-            "the inner tracker has lowered the outer one's peak",
+            "the inner one has lowered it",
         ),
         ("measure_memory", "the output is not held", "the output is not held"),
         ("measure_memory", "no graph is made", "no graph is made"),
@@ -220,7 +221,7 @@ def test_the_lessons_make_one_file_that_measures():
         ),
         ("saved_activations", "what is computed, not what is kept", "what is computed, not kept"),
         ("optimizer_memory_mb", "frozen parameters have a state", "frozen parameters have a state"),
-        ("training_memory", "gradients are missing", "gradients are missing, or the state is half"),
+        ("training_memory", "gradients are missing", "no gradients, or half the state"),
         ("training_memory", "MB of 10⁶ bytes", "10⁶ bytes, where a MB here is 1024² bytes?"),
         ("MemoryProfiler", "over the first snapshot", "over the first snapshot"),
         ("find_leak", "who allocates the most", "it frees what it allocates"),

@@ -27,7 +27,7 @@ def bytes():
     for cell in jupytext.read(FOLDER / "04_memory.py").cells:
         nbgrader = cell.metadata.get("nbgrader", {})
         if nbgrader.get("grade_id") == "demo_training":
-            start = cell.source.rindex("plot.shares")
+            start = cell.source.rindex("plot_memory.training")
             exec(cell.source[:start], scope)
             return eval(cell.source[start:], scope)
         graded, demo = nbgrader.get("grade"), "demo" in cell.metadata.get("tags", [])

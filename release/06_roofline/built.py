@@ -3,10 +3,8 @@
 Made by `proflab assemble`.
 """
 
-import ast
 import functools
 import json
-import linecache
 import math
 import numpy as np
 import os
@@ -20,10 +18,12 @@ from pathlib import Path
 from proflab import Function, Tensor, autograd, dispatch, example_input, nn
 from proflab.lesson import profiles
 from proflab.lesson.hardware import Hardware
+from proflab.lesson.inputs import real_inputs
 from proflab.lesson.recording import (
     NO_ELEMENTWISE, Recorder, as_model, column, dtype_name, row_name, work_and_traffic,
 )
 from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, memory_of, present
+from proflab.lesson.tracebacks import own_function
 
 __all__ = [
     "linear_parameters",
@@ -69,23 +69,17 @@ __all__ = [
     "best_batch",
     "MB",
     "MemoryTracker",
-    "real_inputs",
     "measure_memory",
     "saved_activations",
     "saved_by",
     "optimizer_memory_mb",
     "training_memory",
     "MemoryProfiler",
-    "LIBRARIES",
-    "own_function",
-    "function_at",
     "find_leak",
     "recomputed_gradients",
     "Recompute",
     "checkpointed",
     "Checkpointed",
-    "gradients",
-    "furthest",
     "reflect_training_mb",
     "op_bytes",
     "op_elementwise",
@@ -745,11 +739,7 @@ MB = 1024**2  # bytes, as everywhere in this course
 
 
 class MemoryTracker:
-    """Measures what a block of code allocates.
-
-    >>> with MemoryTracker() as tracker:
-    ...     ...
-    >>> tracker.peak_mb, tracker.current_mb
+    """Measures what a block of code allocates: `with MemoryTracker() as tracker: …`.
 
     peak_mb: the most that was allocated at one time, over what was there at the start.
     current_mb: what is allocated at the end, over what was there at the start; negative where more
@@ -795,12 +785,6 @@ class MemoryTracker:
         self.current_mb = (current - self.before) / MB
 
 
-def real_inputs(model, input_shape):
-    """Inputs with data for a model, as a tuple; input_shape as for example_input."""
-    inputs = example_input(model, input_shape)
-    return inputs if isinstance(inputs, tuple) else (inputs,)
-
-
 def measure_memory(model, input_shape):
     """What one forward pass of a model takes, measured.
 
@@ -815,8 +799,7 @@ def measure_memory(model, input_shape):
         memory_efficiency: parameters and activations, divided by the peak
     Raises ValueError for what is no model, and for what is no shape.
     """
-    parameters = parameter_memory_mb(model)
-    inputs = real_inputs(model, input_shape)
+    parameters, inputs = parameter_memory_mb(model), real_inputs(model, input_shape)
     with MemoryTracker() as tracker:
         output = model(*inputs)  # noqa: F841  held while it is measured
     peak = parameters + tracker.peak_mb
@@ -857,13 +840,12 @@ def saved_by(model, shape, part):
     """Saved bytes by the part of the model that kept them first; `part` maps a module's path."""
     inputs = meta_inputs(model, shape, per_sample=False)
     seen = {t.storage for t in (*inputs, *model.parameters(), *model.buffers())}
-    found = {}
+    found = Counter()
 
     def pack(tensor):
         if tensor.storage not in seen:
             seen.add(tensor.storage)
-            name = part(dispatch.module_path())
-            found[name] = found.get(name, 0) + tensor.storage.nbytes
+            found[part(dispatch.module_path())] += tensor.storage.nbytes
         return tensor
 
     # While a hook is on, proflab knows which module is being called.
@@ -913,12 +895,7 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
 
 
 class MemoryProfiler:
-    """The resident memory of this process at moments with a name.
-
-    >>> profiler = MemoryProfiler()
-    >>> profiler.snapshot("baseline")
-    >>> rows = profiler.report()
-    """
+    """The resident memory of this process at moments with a name."""
 
     def __init__(self):
         self.snapshots = []
@@ -949,40 +926,18 @@ class MemoryProfiler:
             print(f"{label:<16}{rss:>10.1f} MB {rows[-1]['delta_mb']:>+10.1f}")
         return rows
 
-LIBRARIES = tuple(str(Path(module.__file__).parent) + os.sep for module in (os, np, proflab))
-
-
-def own_function(traceback):
-    """The name of the innermost function on a traceback that is not in a library, or None."""
-    for frame in reversed(traceback):
-        if not frame.filename.startswith((*LIBRARIES, "<frozen")):
-            return function_at(frame.filename, frame.lineno)
-    return None
-
-
-@functools.cache
-def function_at(filename, line):
-    """The name of the function that has this line of this file, the innermost one."""
-    tree = ast.parse("".join(linecache.getlines(filename)))
-    functions = (
-        n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
-    )
-    around = [n for n in functions if n.lineno <= line <= n.end_lineno]
-    return max(around, key=lambda n: n.lineno).name if around else "<module>"
-
 
 def find_leak(step, steps):
     """What a step leaves behind, each time it runs, and who allocates it.
 
     step: a function without arguments. It is called once for what only the first call makes and
-        keeps (a cache, an optimizer's state), then `steps` times, which are compared.
-    steps: int, at least 1.
+        keeps (a cache, an optimizer's state), then `steps` times (an int, at least 1), which are
+        compared.
     Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
     steps (what a step replaces or frees is no growth); and function, the name of the function
     (see own_function) that allocated most of what has grown, on whatever lines; None where a
-    step leaves less than a page, 4,096 bytes.
-    Tracing is off afterwards if it was off before, also where step raises. Raises ValueError for
-    steps below 1.
+    step leaves less than a page, 4,096 bytes. Raises ValueError for steps below 1.
+    Tracing is off afterwards if it was off before, also where step raises.
     """
     if steps < 1:
         raise ValueError(f"a leak shows over at least one step, not over {steps}")
@@ -996,12 +951,9 @@ def find_leak(step, steps):
     for row in rows:
         if row.size_diff:
             grown[own_function(row.traceback)] += row.size_diff
-    bytes_per_step = sum(grown.values()) / steps
-    leaks = bytes_per_step >= 4096
-    return {
-        "bytes_per_step": bytes_per_step,
-        "function": grown.most_common(1)[0][0] if leaks else None,
-    }
+    rate = sum(grown.values()) / steps
+    worst = max(grown, key=grown.get) if rate >= 4096 else None
+    return {"bytes_per_step": rate, "function": worst}
 
 
 def recomputed_gradients(run, x, parameters, grad):
@@ -1070,21 +1022,6 @@ class Checkpointed(nn.Module):
 
     def forward(self, x):
         return self.run(x)
-
-
-def gradients(function, x, parameters):
-    for tensor in (x, *parameters):
-        tensor.grad = None
-    (function(x) ** 2).sum().backward()
-    return [None if t.grad is None else t.grad.numpy().copy() for t in (x, *parameters)]
-
-
-def furthest(layers, every, x):
-    """The largest difference between gradients, of the input too, with and without checkpoints."""
-    plain, run = nn.Sequential(*layers), checkpointed(layers, every)
-    parameters = [p for p in plain.parameters() if p.requires_grad]
-    pairs = zip(gradients(plain, x, parameters), gradients(run, x, parameters), strict=True)
-    return max(0.0 if a is None and b is None else float(np.abs(a - b).max()) for a, b in pairs)
 
 
 def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded_to=1):

@@ -9,6 +9,10 @@ from cohort.lesson_04_alternates import ALTERNATES  # noqa: F401
 
 HELPERS = (
     """
+import contextlib
+import functools
+import os
+
 class Right(MemoryTracker):
     pass
 

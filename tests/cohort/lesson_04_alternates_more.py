@@ -48,6 +48,12 @@ ALTERNATES = {
                     print("\\n".join(lines).replace(",", ""))
                     return rows
         """,
+        "a headline that says what is compared": """
+            class MemoryProfiler(RightProfiler):
+                def report(self):
+                    print("label, MB now, growth over the one before, or after")
+                    return super().report()
+        """,
         "oneshot, and as_dict": """
             class MemoryProfiler(RightProfiler):
                 def snapshot(self, label):

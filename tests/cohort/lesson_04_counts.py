@@ -61,6 +61,13 @@ MUTANTS = {
             watched(model, inputs, lambda t: kept.append(t) if t.storage not in known else None)
             return sum(t.storage.nbytes for t in kept)
         """,
+        "counted once for each model": """
+            remembered = saved_activations.__dict__
+            key = id(model)
+            if key not in remembered:
+                remembered[key] = model, right_saved(model, input_shape)
+            return remembered[key][1]
+        """,
         "once a tensor": """
             inputs, kept = whole(model, input_shape), {}
             known = known_to(model, inputs)

@@ -1,6 +1,8 @@
 """Lesson 04: what students get wrong about leaks."""
 
 HELPERS = """
+from proflab.lesson.tracebacks import function_at
+
 def positive_steps(steps):
     if steps < 1:
         raise ValueError("steps")
@@ -162,6 +164,21 @@ MUTANTS = {
         "only one frame": """
             positive_steps(steps)
             return verdict(by_function(compared(step, steps, frames=1)), steps)
+        """,
+        "what libraries allocate is left out": """
+            positive_steps(steps)
+            rows = compared(step, steps)
+            rows = [row for row in rows if own_function(row.traceback[-1:])]
+            return verdict(by_function(rows) or Counter(nobody=0), steps)
+        """,
+        "the largest in the last snapshot": """
+            positive_steps(steps)
+            found = right_find_leak(step, steps)
+            with MemoryTracker(frames=25):
+                for _ in range(steps):
+                    step()
+                rows = tracemalloc.take_snapshot().statistics("traceback")
+            return found | {"function": found["function"] and own_function(rows[0].traceback)}
         """,
         "the step's own name": """
             found = right_find_leak(step, steps)

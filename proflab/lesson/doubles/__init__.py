@@ -6,14 +6,18 @@ should come out.
 
 from proflab.lesson.doubles.double import Double
 from proflab.lesson.doubles.engine import OnlyParameters, Weights, paced, refuses, unknown_op
+from proflab.lesson.doubles.gradients import furthest, gradients
 from proflab.lesson.doubles.memory import (
     Allocating,
     LeakyStep,
     Resident,
+    block,
     holding,
     printed,
+    told,
     traced_mb,
 )
+from proflab.lesson.doubles.models import Parts, SumOfTwo
 from proflab.lesson.doubles.rows import forward_row
 from proflab.lesson.doubles.timed import Clock, Copy, Matmul, Model
 from proflab.lesson.doubles.watched import Logged, by_hand, failing, nested, timed
@@ -31,17 +35,23 @@ __all__ = [
     "Matmul",
     "Model",
     "OnlyParameters",
+    "Parts",
     "Resident",
+    "SumOfTwo",
     "Weights",
+    "block",
     "by_hand",
     "failing",
+    "forward_row",
+    "furthest",
+    "gradients",
     "holding",
     "nested",
     "paced",
     "printed",
-    "forward_row",
     "refuses",
     "timed",
+    "told",
     "traced_mb",
     "unknown_op",
 ]

@@ -11,9 +11,10 @@ import io
 import itertools
 import linecache
 import os
+import re
 import tracemalloc
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -128,8 +129,13 @@ class Resident:
     figures (vms, uss, …) are others, and other processes are what they are.
     """
 
-    def __init__(self, mb: float) -> None:
+    def __init__(self, mb: float = 0.0) -> None:
         self.mb = mb
+
+    def each(self, function: Callable, script: Iterable[tuple[str, float]]) -> None:
+        """Call function(label) for each (label, mb) of the script, while it has so many MB."""
+        for label, self.mb in script:
+            self.run(function, label)
 
     def run(self, function: Callable, *arguments: Any, **options: Any) -> Any:
         """What the function returns; psutil is as before afterwards."""
@@ -162,6 +168,20 @@ def printed(function: Callable, *arguments: Any) -> list[str]:
     with contextlib.redirect_stdout(text):
         function(*arguments)
     return text.getvalue().splitlines()
+
+
+def told(function: Callable, *labels: str) -> list[tuple[str, list[str]]]:
+    """The printed lines that hold a label and a number: the first such label, and the numbers.
+
+    Numbers are those with a decimal point, as they are written, to the first decimal, without a
+    sign. A headline has none, and does not count.
+    """
+    found = []
+    for line in printed(function):
+        held = [label for label in labels if label in line]
+        numbers = re.findall(r"\d+\.\d", line)
+        found += [(held[0], numbers)] if held and numbers else []
+    return found
 
 
 def traced_mb(function: Callable, *arguments: Any) -> float:

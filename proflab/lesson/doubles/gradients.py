@@ -1,0 +1,32 @@
+"""Compares gradients: those that a function of a student gives with those of plain layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from proflab import Tensor, nn
+
+
+def gradients(function: Callable, x: Tensor, parameters: Sequence[Tensor]) -> list:
+    """The gradients of the sum of function(x)², of x and of the parameters, as numpy arrays.
+
+    None for those that get none. Every `.grad` is replaced.
+    """
+    for tensor in (x, *parameters):
+        tensor.grad = None
+    (function(x) ** 2).sum().backward()
+    return [None if t.grad is None else t.grad.numpy().copy() for t in (x, *parameters)]
+
+
+def furthest(function: Callable, layers: Sequence[nn.Module], x: Tensor) -> float:
+    """The largest difference between gradients, of x too, of a function and of the layers in a row.
+
+    Raises TypeError where one of the two has no gradient and the other has.
+    """
+    plain = nn.Sequential(*layers)
+    parameters = [p for p in plain.parameters() if p.requires_grad]
+    right = gradients(plain, x, parameters)
+    pairs = zip(right, gradients(function, x, parameters), strict=True)
+    return max(0.0 if a is None and b is None else float(np.abs(a - b).max()) for a, b in pairs)
