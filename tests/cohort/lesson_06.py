@@ -5,8 +5,11 @@ What goes wrong in measuring, and under the roof, and the right ones stand in fi
 from cohort.lesson_06_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_06_measured import HELPERS as MEASURED_HELPERS
 from cohort.lesson_06_measured import MUTANTS as MEASURED
+from cohort.lesson_06_points import HELPERS as POINTS_HELPERS
+from cohort.lesson_06_points import MUTANTS as POINTS
 from cohort.lesson_06_walls import HELPERS as WALLS_HELPERS
 from cohort.lesson_06_walls import MUTANTS as WALLS
+from cohort.lesson_06_whole import MUTANTS as WHOLE
 
 HELPERS = (
     """
@@ -23,6 +26,7 @@ def of_shape(shape, inputs, itemsize):
         raise ValueError("out of range")
 """
     + MEASURED_HELPERS
+    + POINTS_HELPERS
     + WALLS_HELPERS
 )
 
@@ -316,4 +320,4 @@ MUTANTS = {
         """,
     },
 }
-MUTANTS |= MEASURED | WALLS
+MUTANTS |= MEASURED | POINTS | WALLS | WHOLE
