@@ -26,6 +26,8 @@ def test_operations_stand_under_the_first_roof_and_the_busiest_is_named():
     texts = [text.get_text() for text in picture.figure.axes[0].texts]
     assert "linear fc" in texts and "add" not in texts
     assert any("2 threads" in text for text in texts) and picture.png(50)
+    alike = plot_walls.operations([points[1], points[1] | {"share": 0.1}], roofs, "A model")
+    assert "linear fc" not in [text.get_text() for text in alike.figure.axes[0].texts]
 
 
 def test_additions_are_drawn_in_thousands_and_microseconds():
@@ -49,3 +51,13 @@ def test_lines_are_said_in_their_units():
     assert best.alt.endswith("A from 2 TFLOP/s to 312 TFLOP/s")
     whole = plot_walls.speedups({"50%": [(1.0, 1.0), (128.0, 1.984)]}, "the part")
     assert whole.alt.endswith("the whole against the part. 50% from 1 to 1.98")
+
+
+def test_names_of_lines_that_end_together_do_not_overlap():
+    lines = {"a": [(1, 1.0), (64, 60.0)], "b": [(1, 64.0), (64, 64.0)], "c": [(1, 1.0), (64, 2.0)]}
+    picture = plot_walls.tiles(lines, "Tiles")
+    picture.png(72)
+    drawn = {text.get_text(): text.get_window_extent() for text in picture.figure.axes[0].texts}
+    assert not drawn["a"].overlaps(drawn["b"]) and drawn["a"].y1 < drawn["b"].y1
+    offsets = {text.get_text(): text.xyann[1] for text in picture.figure.axes[0].texts}
+    assert offsets["b"] == offsets["c"] == 0  # what has room stays at its line

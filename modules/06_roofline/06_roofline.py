@@ -211,11 +211,9 @@ expect_raises("two negative sizes", lambda: matmul_bytes(-2, 3, -4, 4), ValueErr
 n, tiles = 4096, [2**k for k in range(13)]
 touched = {t: ((n // t) ** 2 * 2 * t * n + n * n) * 4 for t in tiles}
 flops, unique = matmul_flops(n, n, n), matmul_bytes(n, n, n, 4)
-lines = {"tile by tile": [(t, arithmetic_intensity(flops, touched[t])) for t in tiles]}
-lines["unique bytes"] = [(t, arithmetic_intensity(flops, unique)) for t in tiles]
-title = "4,096³ in float32: what is kept, need not be fetched"
-x = "rows and columns of a tile that fits into the cache"
-plot.curves(lines, x=x, y="FLOPs a byte", log="xy", title=title)
+lines = {"unique bytes": [(t, arithmetic_intensity(flops, unique)) for t in tiles]}
+lines["tile by tile"] = [(t, arithmetic_intensity(flops, touched[t])) for t in tiles]
+draw.tiles(lines, title="4,096³ in float32: what is kept, need not be fetched")
 
 # %% [markdown]
 # With tiles of one number, each number of the result fetches a row and a column: a quarter of a FLOP a byte, and every processor waits. A tile of 64 × 64, which fits into the nearest cache, has 64 times that. This is why a tuned library is so much faster than three loops, and why its intensity comes close to the unique one where it matters.

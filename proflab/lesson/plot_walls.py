@@ -5,6 +5,7 @@ Made of `plot` and `plot_roofline`, with what only lesson 06 shows. Without a fo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,9 @@ from proflab.lesson.plot import Picture
 from proflab.lesson.plot_roofline import ranges
 from proflab.lesson.tell_walls import Addition
 
-__all__ = ["additions", "at_best", "levels", "operations", "ranges", "speedups", "time_by_wall"]
+__all__ = [
+    "additions", "at_best", "levels", "operations", "ranges", "speedups", "tiles", "time_by_wall",
+]  # fmt: skip
 WALLS = ("compute", "ridge", "memory", "overhead")
 
 
@@ -25,6 +28,25 @@ def at_best(series: dict[str, Sequence[tuple[float, float]]], title: str) -> Pic
         series, x="FLOPs a byte", y="at best", log="xy", title=title,
         show=lambda value: plot_roofline.rate(value, "FLOP/s"),
     )  # fmt: skip
+
+
+def tiles(series: dict[str, Sequence[tuple[float, float]]], title: str) -> Picture:
+    """Lines through (rows of a tile, FLOPs a byte), both axes logarithmic."""
+    x = "rows and columns of a tile that fits into the cache"
+    return _names_apart(plot.curves(series, x=x, y="FLOPs a byte", log="xy", title=title))
+
+
+def _names_apart(picture: Picture, line: float = 13) -> Picture:
+    """The picture with names at the ends of lines at least `line` points below one another."""
+    axes = picture.figure.axes[0]
+    height = axes.get_window_extent().height * 72 / picture.figure.dpi
+    ends = axes.transAxes.inverted().transform(axes.transData.transform([t.xy for t in axes.texts]))
+    above = math.inf
+    for text, (_, end) in sorted(zip(axes.texts, ends, strict=True), key=lambda pair: -pair[1][1]):
+        place = min(end * height, above - line)
+        text.xyann = text.xyann[0], place - end * height
+        above = place
+    return picture
 
 
 def speedups(series: dict[str, Sequence[tuple[float, float]]], x: str) -> Picture:
@@ -55,12 +77,14 @@ def levels(rates: Mapping[int, Rates], caches: Sequence[Cache], call: float) -> 
 def operations(points: Sequence[dict], roofs: Sequence[Hardware], title: str) -> Picture:
     """Points with a `share` of the time, 0 to 1, under the first of the roofs.
 
-    A point's area is its share; the one with the most time is called by its name. Further roofs
-    are thin.
+    A point's area is its share; the one with the most time is called by its name, unless others
+    are called the same. Further roofs are thin.
     """
+    names = [p["name"] for p in points]
     busiest = max(points, key=lambda p: p["share"])["name"]
     return plot_roofline.roofline(
-        points, roofs[0], also=roofs[1:], size="share", label=[busiest],
+        points, roofs[0], also=roofs[1:], size="share",
+        label=[busiest] if names.count(busiest) == 1 else [],
         title=f"{title}; area: share of the time",
     )  # fmt: skip
 
@@ -72,8 +96,8 @@ def additions(rows: Iterable[Addition]) -> Picture:
         "took": [(count / 1000, seconds * 1e6) for count, seconds, *_ in rows],
         "the roof's time": [(count / 1000, least * 1e6) for count, _, least, _ in rows],
     }
-    return plot.curves(
-        lines, x="numbers, in thousands", y="µs", log="xy", title="x + y, one thread"
+    return _names_apart(
+        plot.curves(lines, x="numbers, in thousands", y="µs", log="xy", title="x + y, one thread")
     )
 
 

@@ -26,16 +26,15 @@ def recorded_passes(
     """Forward passes of "GPT-2" or "ResNet-18" on so many threads: (ms, rows) of each.
 
     recorder: as lesson 05's OpRecorder, a context manager with `rows`. One pass is not recorded;
-    then up to nine are, but at least three, as many as begin within so many seconds.
+    then up to nine are, but at least three, as many as begin within so many seconds of the first.
     Raises ValueError for another name.
     """
     from tqdm import tqdm
 
     model, shape = _model(name)
-    x, passes = example_input(model.eval(), shape), []
+    x, passes, began = example_input(model.eval(), shape), [], time.perf_counter()
     with no_grad(), on_threads(threads):
         model(x)
-        began = time.perf_counter()
         for count in tqdm(range(demo_size(9, 3)), leave=False):
             if count < 3 or time.perf_counter() - began < seconds:
                 with recorder() as recording:
