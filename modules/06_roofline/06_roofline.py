@@ -43,6 +43,7 @@ from proflab.lesson import doubles, expect, expect_raises, measuring, plot
 from proflab.lesson import plot_walls as draw
 from proflab.lesson import tell_walls as tell
 from proflab.lesson.demo import demo_size
+from proflab.lesson.doubles.noted import noting_copies, noting_kinds
 from proflab.lesson.hardware import Hardware, this_machine
 from proflab.lesson.recorded import alike, median_rows, products_and_rest, recorded_passes
 
@@ -370,25 +371,18 @@ expect("nine calls", three.amounts, [6_750_000] * 3 + [432_000] * 3 + [2_000_000
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-clock = doubles.Clock()
-product, seen = doubles.Matmul(clock, per_second=[1e9]), []
-
-
-def watched(a, b, out=None):
-    seen.append(sorted({(c.shape, str(c.dtype)) for c in (a, b, out) if c is not None}))
-    return product(a, b, out)
-
-
-speed = clock.run(measure_peak_flops, watched, sizes=[30], dtype=np.float64, repeats=1)
+clock, seen = doubles.Clock(), []
+product = noting_kinds(doubles.Matmul(clock, per_second=[1e9]), seen)
+speed = clock.run(measure_peak_flops, product, sizes=[30], dtype=np.float64, repeats=1)
 expect("in float64", seen, [[((30, 30), "float64")]] * 2)
 expect("its speed", speed, 1e9, rel=1e-3)
 expect_raises("no sizes", lambda: measure_peak_flops(np.matmul, sizes=[]), ValueError)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 product = doubles.Matmul(watch, per_second=[2e9])
-seen.clear()
-speed = watch.run(measure_peak_flops, watched, (20, 10), "float16", 2)
-expect("sizes in float16", seen, [[((20, 20), "float16")]] * 3 + [[((10, 10), "float16")]] * 3)
+noted = []
+speed = watch.run(measure_peak_flops, noting_kinds(product, noted), (20, 10), "float16", 2)
+expect("sizes in float16", noted, [[((20, 20), "float16")]] * 3 + [[((10, 10), "float16")]] * 3)
 expect("their speed", speed, 2e9, rel=1e-3)
 expect_raises("a size of 0", lambda: measure_peak_flops(np.matmul, [8, 0]), ValueError)
 expect_raises("no repeats", lambda: measure_peak_flops(np.matmul, [8], repeats=0), ValueError)
@@ -474,39 +468,28 @@ expect("its bytes", small.amounts, [16, 16])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-clock = doubles.Clock()
-memory, seen = doubles.Copy(clock, per_second=[1e9]), []
-
-
-def watched_copy(destination, source):
-    alike = (destination.shape, destination.dtype) == ((source.size,), source.dtype)
-    apart = not np.shares_memory(destination, source)
-    seen.append([alike, apart, bool(source.any()), source.nbytes])
-    memory(destination, source)
-
-
-speed = clock.run(measure_bandwidth, 2**14, watched_copy, repeats=1)
+clock, seen = doubles.Clock(), []
+copy = noting_copies(doubles.Copy(clock, per_second=[1e9]), seen)
+clock.run(measure_bandwidth, 2**14, copy, repeats=1)
 expect("alike, apart, written, half the bytes", seen, [[True, True, True, 2**13]] * 2)
 expect_raises("no repeats", lambda: measure_bandwidth(2**14, np.copyto, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 memory = doubles.Copy(watch, per_second=[4e9])
-seen.clear()
-speed = watch.run(measure_bandwidth, 2**24, watched_copy, repeats=2)
-expect("larger than many caches", seen, [[True, True, True, 2**23]] * 3)
+noted = []
+speed = watch.run(measure_bandwidth, 2**24, noting_copies(memory, noted), repeats=2)
+expect("larger than many caches", noted, [[True, True, True, 2**23]] * 3)
 expect("its speed", speed, 4e9, rel=1e-6)
 expect_raises("nothing to copy", lambda: measure_bandwidth(0), ValueError)
 expect_raises("negative bytes", lambda: measure_bandwidth(-(2**20)), ValueError)
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade": false, "grade_id": "demo_sweep", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def sweep(size):
-    # The smaller the set, the more often: a round of each takes about as long.
-    return measure_bandwidth(size, repeats=max(3, min(2000, demo_size(2**28, 2**23) // size)))
-
-
-rates = measuring.in_turns(sweep, {2**k: (2**k,) for k in range(12, demo_size(29, 24))})
+sizes = [2**k for k in range(12, demo_size(29, 24))]
+# The smaller the set, the more often: a round of each takes about as long.
+often = [max(3, min(2000, demo_size(2**28, 2**23) // size)) for size in sizes]
+cases = {size: (size, np.copyto, repeats) for size, repeats in zip(sizes, often, strict=True)}
+rates = measuring.in_turns(measure_bandwidth, cases)
 call = 16 / measure_bandwidth(16, repeats=2000)  # seconds: 8 bytes are read, and 8 written
 caches = this_machine().caches
 print(tell.levels(rates, caches, call))
@@ -748,15 +731,13 @@ expect_raises("roofs below 0", lambda: classify(1, 1, 1.0, -1.0, -1.0), ValueErr
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tiny", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def addition(count):
-    x, y = (Tensor(np.ones(count, np.float32)) for _ in range(2))
-    with no_grad():
-        return measuring.best_time(lambda: x + y, repeats=max(5, min(500, 2**26 // count)))
-
-
 roof, rows = roofs()[0], []
 for count in (2**k for k in range(4, demo_size(25, 15), 2)):
-    seconds, moved = addition(count), elementwise_bytes((count,), 2, 4)
+    x, y = (Tensor(np.ones(count, np.float32)) for _ in range(2))
+    with no_grad():
+        repeats = max(5, min(500, 2**26 // count))
+        seconds = measuring.best_time(lambda x=x, y=y: x + y, repeats)
+    moved = elementwise_bytes((count,), 2, 4)
     least = max(count / roof.peak_flops, moved / roof.bandwidth)
     wall = classify(count, moved, seconds, roof.peak_flops, roof.bandwidth)
     rows.append((count, seconds, least, wall))
@@ -770,15 +751,13 @@ draw.additions(rows)
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_verdicts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def wall(row, roof):
-    flops = row["matmul_flops"] + row["elementwise_flops"]
-    moved = row["bytes_read"] + row["bytes_written"]
-    return classify(flops, moved, row["self_ms"] / 1000, roof.peak_flops, roof.bandwidth)
-
-
-judged = {}
+roof, judged = roofs()[0], {}
 for name in ("GPT-2", "ResNet-18"):
-    judged[name] = [r | {"wall": wall(r, roofs()[0])} for r in alike(measured_rows(name))]
+    judged[name] = alike(measured_rows(name))
+    for row in judged[name]:
+        flops = row["matmul_flops"] + row["elementwise_flops"]
+        moved, seconds = row["bytes_read"] + row["bytes_written"], row["self_ms"] / 1000
+        row["wall"] = classify(flops, moved, seconds, roof.peak_flops, roof.bandwidth)
     print(tell.verdicts(name, judged[name]))
 draw.time_by_wall(judged)
 
