@@ -74,6 +74,10 @@ MUTANTS = {
     "ridge_point": {
         "upside down": "positive(peak_flops, bandwidth)\nreturn bandwidth / peak_flops",
         "whole numbers": "positive(peak_flops, bandwidth)\nreturn peak_flops // bandwidth",
+        "in TFLOP and TB": """
+            positive(peak_flops, bandwidth)
+            return round(peak_flops / 1e12, 3) / round(bandwidth / 1e12, 3)
+        """,
         "as often quoted": "positive(peak_flops, bandwidth)\nreturn 150.0",
         "156 written in": "positive(peak_flops, bandwidth)\nreturn 156.0",
         "in FLOPs a number": "positive(peak_flops, bandwidth)\nreturn 4 * peak_flops / bandwidth",
