@@ -247,7 +247,7 @@ expect_raises("a size of 0", lambda: elementwise_bytes((3, 0), 1, 4), ValueError
 expect("a billion", elementwise_bytes((10**9,), 1, 4), 8 * 10**9)
 expect("three read, float16", elementwise_bytes((2, 3, 5, 7), 3, 2), 1_680)
 expect("a single number", elementwise_bytes((), 1, 8), 16)
-expect("zeros: nothing is read", elementwise_bytes((5, 5), 0, 4), 100)
+expect("zeros of one byte: nothing is read", elementwise_bytes((5, 5), 0, 1), 25)
 expect_raises("two negative sizes", lambda: elementwise_bytes((-3, -2), 1, 4), ValueError)
 expect_raises("less than no input", lambda: elementwise_bytes((3,), -1, 4), ValueError)
 expect_raises("no bytes", lambda: elementwise_bytes((3,), 1, 0), ValueError)

@@ -1,6 +1,7 @@
 """Lesson 06: what students get wrong about roofs and bytes.
 
-What goes wrong in measuring, and under the roof, and the right ones stand in files beside."""
+What goes wrong in measuring, under the roof, at the walls and of the whole stands in files beside,
+as do the right ones."""
 
 from cohort.lesson_06_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_06_measured import HELPERS as MEASURED_HELPERS
@@ -256,6 +257,10 @@ MUTANTS = {
         """,
         "no inputs are refused": """
             of_shape(shape, inputs - 1, itemsize)
+            return (inputs + 1) * math.prod(shape) * itemsize
+        """,
+        "numbers of one byte are refused": """
+            of_shape(shape, inputs, itemsize - 1)
             return (inputs + 1) * math.prod(shape) * itemsize
         """,
         "nothing is checked": "return (inputs + 1) * math.prod(shape) * itemsize",
