@@ -13,6 +13,7 @@ from cohort.run import ROOT, complete, entries, judge, solved
 from proflab.course.assemble import read_folder, render
 from proflab.course.collect import collect
 from proflab.course.notebook import read_module
+from proflab.lesson import measuring
 from proflab.lesson.hardware import Cache, Hardware, Machine
 from proflab.lesson.plot import Picture
 
@@ -110,9 +111,7 @@ def test_demo_cells_end_on_a_picture_or_print(shown):
 
 def test_what_follows_from_shapes_is_what_the_text_says(shown):
     demos = {name: (text, getattr(value, "alt", "")) for name, (text, value) in shown[0].items()}
-    assert (
-        "A100 (2020): 312 TFLOP/s, 2.00 TB/s, ridge at 156 FLOPs a byte" in demos["demo_roofs"][0]
-    )
+    assert "A100 (2020): ridge at 156 FLOPs a byte" in demos["demo_roofs"][0]
     times = re.search(r"peak ([\d.]+) times, bandwidth ([\d.]+) times", demos["demo_roofs"][0])
     assert float(times[1]) > 2 * float(times[2])  # the peak grew faster
     assert "tile by tile from 0.25 to 683" in demos["demo_tiles"][1]
@@ -188,11 +187,15 @@ def test_points_come_from_the_recorded_rows(shown):
 CACHES = (Cache(1, 2**15), Cache(2, 2**20), Cache(3, 2**23))
 
 
-def said(lesson, name, **replaced):
-    """What a demo cell prints when these names are others, in the lesson's functions too."""
+def said(lesson, name, threads=(1,), **replaced):
+    """What a demo cell prints with so many threads, and when these names are others.
+
+    They are so in the lesson's functions, too.
+    """
     scope = solved("lesson_06").scope
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROFLAB_DEMO", "small")
+        patch.setattr(measuring, "thread_counts", lambda: list(threads))
         for key, value in replaced.items():
             patch.setitem(scope, key, value)
         return show(named(lesson, name), dict(scope))[0]
@@ -226,7 +229,7 @@ def test_more_threads_are_called_faster_only_beyond_the_spread(lesson):
     for speeds, verdict in (([2e10, 2e10], "no more than"), ([2e10, 4e10], "more than")):
         order = iter(speeds * 10)
         text = said(
-            lesson, "demo_memory", thread_counts=lambda: [1, 2],
+            lesson, "demo_memory", threads=(1, 2),
             measure_bandwidth=lambda size, copy, repeats=1, order=order: next(order),
         )  # fmt: skip
         assert f"2 threads: {speeds[1] / speeds[0]:.2f} times one thread's best, {verdict}" in text
@@ -237,9 +240,9 @@ def test_the_law_and_the_clock_are_compared(lesson):
         row = {"self_ms": 60.0 if threads == 1 else 30.0, "matmul_flops": 1}
         return [row, {"self_ms": 40.0, "matmul_flops": 0}]
 
-    text = said(lesson, "demo_threads", measured_rows=measured_rows, thread_counts=lambda: [1, 2])
+    text = said(lesson, "demo_threads", threads=(1, 2), measured_rows=measured_rows)
     assert "products 2.00 times as fast; so the whole 1.43 times, says the law, and 1.43" in text
-    alone = said(lesson, "demo_threads", measured_rows=measured_rows, thread_counts=lambda: [1])
+    alone = said(lesson, "demo_threads", measured_rows=measured_rows)
     assert "there is one thread only" in alone
 
 

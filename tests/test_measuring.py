@@ -22,6 +22,37 @@ def test_measurements_take_turns():
     assert found == {"a": (1.0, 2.0, 3.0), "b": (10.0, 20.0, 30.0)}
 
 
+def test_one_measurement_is_taken_of_many_things_in_turns(monkeypatch):
+    asked = []
+    found = measuring.in_turns(
+        lambda *case: asked.append(case) or 1.0, {"a": (1,), "b": (2, 3)}, rounds=3
+    )
+    assert asked == [(1,), (2, 3)] * 3 and found == {"a": (1.0, 1.0, 1.0), "b": (1.0, 1.0, 1.0)}
+    monkeypatch.setenv("PROFLAB_DEMO", "small")
+    asked.clear()
+    measuring.in_turns(lambda *case: asked.append(case) or 1.0, {"a": (1,)})
+    assert asked == [(1,)] * 2
+
+
+def test_the_best_time_is_that_of_the_fastest_call(monkeypatch):
+    now = iter([0.0, 5.0, 10.0, 12.0, 20.0, 23.0])
+    monkeypatch.setattr(measuring.time, "perf_counter", lambda: next(now))
+    calls = []
+    assert measuring.best_time(lambda: calls.append(1), 3) == 2.0 and len(calls) == 3
+
+
+def test_new_memory_is_timed_against_old(monkeypatch):
+    added, seconds = [], iter([6.0, 2.0])
+
+    def best_time(work, repeats):
+        added.append(work())
+        return next(seconds)
+
+    monkeypatch.setattr(measuring, "best_time", best_time)
+    assert measuring.new_over_old(16) == 3.0
+    assert [list(result) for result in added] == [[2.0] * 16] * 2
+
+
 def test_there_are_two_rounds_even_when_time_is_up():
     calls = []
     take_turns({"a": lambda: calls.append(1) or 1.0}, 9, seconds=0)

@@ -28,17 +28,10 @@ def measure() -> None:
 
     names = solved("lesson_06").scope
     roofs = names["roofs"]()
-    rows = names["alike"](names["measured_rows"]("GPT-2"))
-    total = sum(row["self_ms"] for row in rows)
-    points = [
-        point | {"share": row["self_ms"] / total}
-        for row in rows
-        for point in names["roofline_points"]([row], roofs[0])
-    ]
     record = {
         "machine": this_machine().sentences(),
         "roofs": [vars(roof) for roof in roofs],
-        "points": points,
+        "points": names["points_of"]("GPT-2"),
     }
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -31,29 +31,21 @@
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
-import re
 import time
 from functools import cache
-from itertools import groupby
 from statistics import mean, median, stdev
 
 import numpy as np
 from built import OpRecorder, matmul_flops, reflect_6nd
-from tqdm import tqdm
 
-from proflab import Tensor, example_input, models, no_grad
-from proflab.lesson import doubles, expect, expect_between, expect_raises, plot, plot_roofline
+from proflab import Tensor, no_grad
+from proflab.lesson import doubles, expect, expect_raises, measuring, plot
+from proflab.lesson import plot_walls as draw
+from proflab.lesson import tell_walls as tell
 from proflab.lesson.demo import demo_size
-from proflab.lesson.hardware import Hardware, in_bytes, this_machine
-from proflab.lesson.measuring import (
-    beyond_caches,
-    called,
-    copy_on,
-    drops,
-    on_threads,
-    take_turns,
-    thread_counts,
-)  # fmt: skip
+from proflab.lesson.doubles.noted import noting_copies, noting_kinds
+from proflab.lesson.hardware import Hardware, this_machine
+from proflab.lesson.recorded import alike, median_rows, products_and_rest, recorded_passes
 
 # %% [markdown]
 # ## 1 · Two walls make a roof
@@ -82,16 +74,11 @@ def arithmetic_intensity(flops, bytes_moved):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_arithmetic_intensity", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-expect(
-    "a ReLU on a million float32",
-    arithmetic_intensity(1_000_000, 8_000_000),
-    0.125,
-    mistakes={"bytes for each FLOP": 8.0, "FLOPs for each number": 0.5},
-)
+expect("a ReLU on a million float32", arithmetic_intensity(1_000_000, 8_000_000), 0.125,
+       mistakes={"bytes for each FLOP": 8.0, "FLOPs for each number": 0.5})  # fmt: skip
 expect("4,096³ in float32", arithmetic_intensity(2 * 4096**3, 3 * 4 * 4096**2), 4096 / 6)
 expect_raises("nothing moved", lambda: arithmetic_intensity(5, 0), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("less than one", arithmetic_intensity(3, 7), 3 / 7)
 expect("data only moved", arithmetic_intensity(0, 4096), 0.0)
 expect("no rounding", arithmetic_intensity(10**12 + 1, 10**9), 1000.000000001)
 expect("half a byte", arithmetic_intensity(3, 0.5), 6.0)
@@ -126,7 +113,6 @@ expect_raises("no bandwidth", lambda: ridge_point(1e12, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("H100", ridge_point(989e12, 3.35e12), 989 / 3.35)
 expect("below one", ridge_point(3, 8), 0.375)
-expect("two cores", ridge_point(200 * 10**9, 32 * 10**9), 6.25)
 expect_raises("no peak", lambda: ridge_point(0, 1e9), ValueError)
 expect_raises("both negative", lambda: ridge_point(-2e12, -1e12), ValueError)
 ### END HIDDEN TESTS
@@ -158,10 +144,8 @@ expect("far right", attainable_flops(1000, 312e12, 2e12), 312e12, mistakes={"no 
 expect_raises("a negative intensity", lambda: attainable_flops(-1, 312e12, 2e12), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("just left of the ridge", attainable_flops(155, 312e12, 2e12), 310e12)
-expect("on the ridge", attainable_flops(6.25, 2e11, 3.2e10), 2e11)
-expect("just right of it", attainable_flops(6.5, 2e11, 3.2e10), 2e11)
-expect("only moved", attainable_flops(0, 2e11, 3.2e10), 0.0)
-expect("nothing moved", attainable_flops(math.inf, 2e11, 3.2e10), 2e11)
+on_a_core = [attainable_flops(at, 2e11, 3.2e10) for at in (0, 6.25, 6.5, math.inf)]
+expect("only moved, on the ridge, right of it, nothing moved", on_a_core, [0.0, 2e11, 2e11, 2e11])
 expect("a ridge below one", attainable_flops(0.5, 3e9, 8e9), 3e9)
 expect_raises("no peak", lambda: attainable_flops(1, 0, 1e9), ValueError)
 expect_raises("no bandwidth", lambda: attainable_flops(1, 1e9, 0), ValueError)
@@ -171,18 +155,13 @@ expect_raises("both negative", lambda: attainable_flops(1, -1e9, -1e9), ValueErr
 # %% nbgrader={"grade": false, "grade_id": "demo_roofs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 sheets = {"A100 (2020)": (312e12, 2.0e12), "H100 (2022)": (989e12, 3.35e12)}
 sheets |= {"V100 (2017)": (125e12, 0.9e12), "T4 (2018)": (65e12, 0.32e12)}
-intensities = [2.0**k for k in range(-3, 13)]
-lines = {}
-for name, (peak, bandwidth) in sheets.items():
-    lines[name] = [(i, attainable_flops(i, peak, bandwidth)) for i in intensities]
-    print(f"{name}: {peak / 1e12:.0f} TFLOP/s, {bandwidth / 1e12:.2f} TB/s,"
-          f" ridge at {ridge_point(peak, bandwidth):.0f} FLOPs a byte")  # fmt: skip
-peaks, widths = ([sheet[k] / sheets["V100 (2017)"][k] for sheet in sheets.values()] for k in (0, 1))
-print(f"from V100 to H100: peak {peaks[1]:.1f} times, bandwidth {widths[1]:.1f} times")
-plot.curves(
-    lines, x="FLOPs a byte", y="at best", log="xy", title="Four data sheets, 16-bit tensor cores",
-    show=lambda value: plot_roofline.rate(value, "FLOP/s"),
-)  # fmt: skip
+for name, sheet in sheets.items():
+    print(f"{name}: ridge at {ridge_point(*sheet):.0f} FLOPs a byte")
+peak, bandwidth = np.divide(sheets["H100 (2022)"], sheets["V100 (2017)"])
+print(f"from V100 to H100: peak {peak:.1f} times, bandwidth {bandwidth:.1f} times")
+at = [2.0**k for k in range(-3, 13)]
+lines = {name: [(i, attainable_flops(i, *sheet)) for i in at] for name, sheet in sheets.items()}
+draw.at_best(lines, title="Four data sheets, 16-bit tensor cores")
 
 # %% [markdown]
 # These are the vendor's figures, for 16-bit numbers in dense matrices. The peak grew faster than the bandwidth, and so the ridge moved right: what was limited by computing on the older card is limited by memory on the newer one.
@@ -214,23 +193,14 @@ def matmul_bytes(m, k, n, itemsize):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_matmul_bytes", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
-expect(
-    "2 × 3 times 3 × 4, float32",
-    matmul_bytes(2, 3, 4, 4),
-    104,
-    mistakes={
-        "numbers, not bytes": 26,
-        "the result is not counted": 72,
-        "the result is read, too": 136,
-        "bytes touched, not unique ones": 224,
-    },
-)
+expect("2 × 3 times 3 × 4, float32", matmul_bytes(2, 3, 4, 4), 104,
+       mistakes={"numbers, not bytes": 26, "the result is not counted": 72,
+                 "the result is read, too": 136, "bytes touched, not unique ones": 224})  # fmt: skip
 expect("GPT-2, 32 × 512 tokens", matmul_bytes(16_384, 768, 3072, 4), 261_095_424)
 expect_raises("no rows", lambda: matmul_bytes(0, 3, 4, 4), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("one token", matmul_bytes(1, 768, 3072, 2), 4_726_272)
 expect("a column times a row", matmul_bytes(50, 1, 70, 8), 28_960)
-expect("a row times a column", matmul_bytes(1, 1000, 1, 1), 2_001)
 expect("more than 2⁶³", matmul_bytes(10**10, 10**10, 1, 2), 2 * 10**20 + 4 * 10**10)
 expect_raises("no k", lambda: matmul_bytes(2, 0, 4, 4), ValueError)
 expect_raises("no bytes", lambda: matmul_bytes(2, 3, 4, 0), ValueError)
@@ -239,20 +209,12 @@ expect_raises("two negative sizes", lambda: matmul_bytes(-2, 3, -4, 4), ValueErr
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tiles", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 # A tile of t × t results needs t rows of the one matrix and t columns of the other, all n long.
-n, itemsize = 4096, 4
-tiles = [2**k for k in range(13)]
-touched = [((n // t) ** 2 * 2 * t * n + n * n) * itemsize for t in tiles]
-flops = matmul_flops(n, n, n)
-lines = {
-    "tile by tile": [
-        (t, arithmetic_intensity(flops, moved)) for t, moved in zip(tiles, touched, strict=True)
-    ],
-    "unique bytes": [(t, arithmetic_intensity(flops, matmul_bytes(n, n, n, 4))) for t in tiles],
-}
-plot.curves(
-    lines, x="rows and columns of a tile that fits into the cache", y="FLOPs a byte", log="xy",
-    title="4,096³ in float32: what is kept, need not be fetched",
-)  # fmt: skip
+n, tiles = 4096, [2**k for k in range(13)]
+touched = {t: ((n // t) ** 2 * 2 * t * n + n * n) * 4 for t in tiles}
+flops, unique = matmul_flops(n, n, n), matmul_bytes(n, n, n, 4)
+lines = {"unique bytes": [(t, arithmetic_intensity(flops, unique)) for t in tiles]}
+lines["tile by tile"] = [(t, arithmetic_intensity(flops, touched[t])) for t in tiles]
+draw.tiles(lines, title="4,096³ in float32: what is kept, need not be fetched")
 
 # %% [markdown]
 # With tiles of one number, each number of the result fetches a row and a column: a quarter of a FLOP a byte, and every processor waits. A tile of 64 × 64, which fits into the nearest cache, has 64 times that. This is why a tuned library is so much faster than three loops, and why its intensity comes close to the unique one where it matters.
@@ -285,20 +247,19 @@ expect_raises("a size of 0", lambda: elementwise_bytes((3, 0), 1, 4), ValueError
 expect("a billion", elementwise_bytes((10**9,), 1, 4), 8 * 10**9)
 expect("three read, float16", elementwise_bytes((2, 3, 5, 7), 3, 2), 1_680)
 expect("a single number", elementwise_bytes((), 1, 8), 16)
-expect("zeros: nothing is read", elementwise_bytes((5, 5), 0, 4), 100)
-expect("a shape as a list", elementwise_bytes([4, 6], 2, 1), 72)
+expect("zeros of one byte: nothing is read", elementwise_bytes((5, 5), 0, 1), 25)
 expect_raises("two negative sizes", lambda: elementwise_bytes((-3, -2), 1, 4), ValueError)
 expect_raises("less than no input", lambda: elementwise_bytes((3,), -1, 4), ValueError)
 expect_raises("no bytes", lambda: elementwise_bytes((3,), 1, 0), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_intensity", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-kinds = {"add, two tensors": (1, elementwise_bytes((1,), 2, 4))}
-kinds |= {"ReLU": (1, elementwise_bytes((1,), 1, 4)), "GELU": (8, elementwise_bytes((1,), 1, 4))}
-for tokens in (1, 128, 4096):
-    name = f"768 → 3,072, {tokens:,} token" + ("s" if tokens > 1 else "")
-    kinds[name] = (matmul_flops(tokens, 768, 3072), matmul_bytes(tokens, 768, 3072, 4))
-values = {name: arithmetic_intensity(*pair) for name, pair in kinds.items()}
+work = {"add, two tensors": (1, elementwise_bytes((1,), 2, 4))}
+work |= {"ReLU": (1, elementwise_bytes((1,), 1, 4)), "GELU": (8, elementwise_bytes((1,), 1, 4))}
+for n in (1, 128, 4096):
+    linear = matmul_flops(n, 768, 3072), matmul_bytes(n, 768, 3072, 4)
+    work[f"768 → 3,072, {tell.counted(n, 'token')}"] = linear
+values = {name: arithmetic_intensity(*pair) for name, pair in work.items()}
 plot.bars(values, unit="FLOPs a byte", title="Work for each byte, float32", log=True)
 
 # %% [markdown]
@@ -327,17 +288,12 @@ def attention_bytes(batch, heads, seq, head_dim, itemsize, fused):
 
 # %% nbgrader={"grade": true, "grade_id": "test_attention_bytes", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
 expect("one head, fused", attention_bytes(1, 1, 8, 4, 4, True), 512)
-expect(
-    "one head, not fused",
-    attention_bytes(1, 1, 8, 4, 4, fused=False),
-    1_536,
-    mistakes={"scores once written, once read": 1_024, "no output": 1_408},
-)
+expect("one head, not fused", attention_bytes(1, 1, 8, 4, 4, fused=False), 1_536,
+       mistakes={"scores once written, once read": 1_024, "no output": 1_408})  # fmt: skip
 expect_raises("no tokens", lambda: attention_bytes(1, 1, 0, 4, 4, True), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("GPT-2, fused", attention_bytes(2, 12, 1024, 64, 4, True), 25_165_824)
 expect("GPT-2, not fused", attention_bytes(2, 12, 1024, 64, 2, False), 213_909_504)
-expect("one token", attention_bytes(3, 5, 1, 7, 1, False), 480)
 expect_raises("no heads", lambda: attention_bytes(1, 0, 8, 4, 4, False), ValueError)
 expect_raises("negative", lambda: attention_bytes(-1, -1, 8, 4, 4, True), ValueError)
 expect_raises("no bytes", lambda: attention_bytes(1, 1, 8, 4, 0, True), ValueError)
@@ -347,12 +303,11 @@ expect_raises("no bytes", lambda: attention_bytes(1, 1, 8, 4, 0, True), ValueErr
 lines = {"fused": [], "not fused": []}
 for seq in (2**k for k in range(5, 15)):
     work = 2 * 12 * matmul_flops(seq, 64, seq)
-    for name, fused in (("fused", True), ("not fused", False)):
-        moved = attention_bytes(1, 12, seq, 64, 2, fused)
-        lines[name].append((seq, arithmetic_intensity(work, moved)))
-plot.curves(
-    lines, x="tokens", y="FLOPs a byte", log="xy", title="Attention, 12 heads of 64, 16-bit numbers"
-)  # fmt: skip
+    for name, points in lines.items():
+        moved = attention_bytes(1, 12, seq, 64, 2, fused=name == "fused")
+        points.append((seq, arithmetic_intensity(work, moved)))
+title = "Attention, 12 heads of 64, 16-bit numbers"
+plot.curves(lines, x="tokens", y="FLOPs a byte", log="xy", title=title)
 
 # %% [markdown]
 # Not fused, attention stays below head_dim / itemsize = 32 FLOPs a byte at any length, left of every ridge in the first plot. Same FLOPs, same result: what changed is where the scores are kept.
@@ -361,7 +316,7 @@ plot.curves(
 #
 # A data sheet's peak is for all cores, at a clock that the processor may not hold, with instructions that your program may not use. So **roofs are measured, never assumed**: with the best program for the purpose. For the ceiling that is a product of matrices large enough that call and start cost nothing, and small enough that you need not wait: 2 n³ FLOPs, over the time.
 #
-# A roof is what a machine *can* do. Whatever else happens meanwhile only makes a product slower, never faster, so the *best* of many calls is nearest to the roof. (For what a user waits, lesson 03's median was right: another question.) First calls fetch code and memory and start threads: they are not timed, in case there is only one more.
+# A roof is what a machine *can* do. Whatever else happens meanwhile only makes a product slower, never faster, so the *best* of many calls is nearest to the roof. (For what a user waits, lesson 03's median was right: another question.) First calls fetch code and memory and start threads: they are not timed, in case there is only one more. (The test's `doubles.Matmul` is a product of scripted speed, on lesson 03's scripted clock: it takes 2 · m · k · n FLOPs over the next of its speeds, and keeps what it was asked for in `calls` and `amounts`.)
 #
 # **Predict.** Your machine, float32, all cores: 10, 100 or 1,000 GFLOP/s? In float64? In float16, which is half the bytes? *Your prediction:*
 
@@ -390,106 +345,64 @@ def measure_peak_flops(matmul=np.matmul, sizes=(384, 512, 768, 1024), dtype=np.f
     ### END SOLUTION
 
 
-# %% [markdown]
-# `doubles.Matmul` is a product of scripted speed, on lesson 03's scripted clock: it takes 2 · m · k · n FLOPs over the next of its speeds, and keeps what it was asked for in `calls` and `amounts`.
-
 # %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
-slow_start = doubles.Matmul(clock, per_second=[1e8, 4e9, 5e9, 2e9])
-expect(
-    "the best of three",
-    clock.run(measure_peak_flops, slow_start, sizes=[100], repeats=3),
-    5e9,
-    rel=1e-3,
-    mistakes={
-        "the mean, not the best": 11e9 / 3,
-        "multiply-adds": 2.5e9,
-        "FLOPs over the sum of the times": 3 / (1 / 4e9 + 1 / 5e9 + 1 / 2e9),
-    },
-)
-expect("one is not timed", slow_start.calls, 4)
-two_sizes = doubles.Matmul(clock, per_second=[1e8, 4e9, 1e8, 3e9])
-expect(
-    "the best of two sizes",
-    clock.run(measure_peak_flops, two_sizes, sizes=[100, 200], repeats=1),
-    4e9,
-    rel=1e-3,
-    mistakes={"the last size": 3e9, "each size's first call is timed": 1e8},
-)
-expect("what was asked for", two_sizes.amounts, [2_000_000] * 2 + [16_000_000] * 2)
+product = doubles.Matmul(clock, per_second=[1e8, 4e9, 5e9, 2e9])
+best = clock.run(measure_peak_flops, product, sizes=[100], repeats=3)
+expect("the best of three", best, 5e9, rel=1e-3,
+       mistakes={"the mean, not the best": 11e9 / 3, "multiply-adds": 2.5e9,
+                 "FLOPs over the sum of the times": 3 / (1 / 4e9 + 1 / 5e9 + 1 / 2e9)})  # fmt: skip
+expect("one is not timed", product.calls, 4)
+product = doubles.Matmul(clock, per_second=[1e8, 4e9, 1e8, 3e9])
+best = clock.run(measure_peak_flops, product, sizes=[100, 200], repeats=1)
+expect("the best of two sizes", best, 4e9, rel=1e-3,
+       mistakes={"the last size": 3e9, "each size's first call is timed": 1e8})  # fmt: skip
+expect("what was asked for", product.amounts, [2_000_000] * 2 + [16_000_000] * 2)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
-once = doubles.Matmul(watch, per_second=[2e8, 8e9])
-expect("repeated once", watch.run(measure_peak_flops, once, (50,), np.float32, 1), 8e9, rel=1e-3)
-slower = doubles.Matmul(watch, per_second=[1e8, 9e9, 8e9, 7e9, 6e9])
-expect("ever slower", watch.run(measure_peak_flops, slower, sizes=(100,), repeats=4), 9e9, rel=1e-3)
+slower = doubles.Matmul(watch, per_second=[9e9, 8e9, 7e9, 6e9])
+expect("ever slower", watch.run(measure_peak_flops, slower, (100,), np.float32, 3), 8e9, rel=1e-3)
 faster = doubles.Matmul(watch, per_second=[1e8, 6e9, 7e9, 8e9, 9e9])
 expect("ever faster", watch.run(measure_peak_flops, faster, sizes=(100,), repeats=4), 9e9, rel=1e-3)
 three = doubles.Matmul(watch, per_second=[1e7, 2e9, 3e9, 1e7, 5e9, 4e9, 1e7, 1e9, 2e9])
 best = watch.run(measure_peak_flops, three, sizes=[150, 60, 100], repeats=2)
 expect("the size in the middle", best, 5e9, rel=1e-3)
 expect("nine calls", three.amounts, [6_750_000] * 3 + [432_000] * 3 + [2_000_000] * 3)
-warm = doubles.Matmul(watch, per_second=[9e9, 3e9, 4e9])
-expect("a fast first call", watch.run(measure_peak_flops, warm, [100], repeats=2), 4e9, rel=1e-3)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-clock = doubles.Clock()
-product, seen = doubles.Matmul(clock, per_second=[1e9]), []
-
-
-def watched(a, b, out=None):
-    kinds = {str(array.dtype) for array in (a, b, out) if array is not None}
-    seen.append((a.shape, b.shape, *kinds))
-    return product(a, b, out)
-
-
-speed = clock.run(measure_peak_flops, watched, sizes=[30], dtype=np.float64, repeats=1)
-expect("in float64", seen, [((30, 30), (30, 30), "float64")] * 2)
+clock, seen = doubles.Clock(), []
+product = noting_kinds(doubles.Matmul(clock, per_second=[1e9]), seen)
+speed = clock.run(measure_peak_flops, product, sizes=[30], dtype=np.float64, repeats=1)
+expect("in float64", seen, [[((30, 30), "float64")]] * 2)
 expect("its speed", speed, 1e9, rel=1e-3)
 expect_raises("no sizes", lambda: measure_peak_flops(np.matmul, sizes=[]), ValueError)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 product = doubles.Matmul(watch, per_second=[2e9])
-seen.clear()
-speed = watch.run(measure_peak_flops, watched, (20, 10), "float16", 2)
-kinds = [((20, 20), (20, 20), "float16"), ((10, 10), (10, 10), "float16")]
-expect("two sizes in float16", [seen[:3] == kinds[:1] * 3, seen[3:] == kinds[1:] * 3], [True, True])
+noted = []
+speed = watch.run(measure_peak_flops, noting_kinds(product, noted), (20, 10), "float16", 2)
+expect("sizes in float16", noted, [[((20, 20), "float16")]] * 3 + [[((10, 10), "float16")]] * 3)
 expect("their speed", speed, 2e9, rel=1e-3)
-coarse = doubles.Clock(tick_ns=1000, read_ns=40)
-rough = doubles.Matmul(coarse, per_second=[1e6, 1e9])
-expect_between(
-    "a coarse clock", coarse.run(measure_peak_flops, rough, [100], repeats=1), 9.9e8, 1.01e9
-)
 expect_raises("a size of 0", lambda: measure_peak_flops(np.matmul, [8, 0]), ValueError)
 expect_raises("no repeats", lambda: measure_peak_flops(np.matmul, [8], repeats=0), ValueError)
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_peak", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def peak_of(dtype, threads, sizes):
-    with on_threads(threads):
+def peak(dtype, threads, sizes):
+    with measuring.on_threads(threads):
         return measure_peak_flops(sizes=sizes, dtype=dtype, repeats=demo_size(8, 2))
 
 
-large = demo_size((512, 1024), (128,))
-measurements = {
-    f"{dtype}, {called(threads)}": lambda dtype=dtype, threads=threads: peak_of(
-        dtype, threads, large
-    )
-    for dtype in ("float32", "float64")
-    for threads in thread_counts()
-}
-for dtype in ("float16", "int32"):
-    name = f"{dtype}, {called(1)}"
-    measurements[name] = lambda dtype=dtype: peak_of(dtype, 1, (64, 96))
-peaks = take_turns(measurements, demo_size(7, 2))
+large, small = demo_size((512, 1024), (128,)), (64, 96)
+cases = [(dtype, n, large) for dtype in ("float32", "float64") for n in measuring.thread_counts()]
+cases += [("float16", 1, small), ("int32", 1, small)]
+names = [f"{dtype}, {measuring.called(n)}" for dtype, n, _ in cases]
+peaks = measuring.in_turns(peak, dict(zip(names, cases, strict=True)))
 print(this_machine().sentences())
-best = {name: values[2] for name, values in peaks.items()}
-one = best[f"float32, {called(1)}"]
-for name in list(best)[1:]:
-    print(f"{name}: {best[name] / one:.3g} times the best of float32, {called(1)}")
-plot_roofline.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each round")
+print(tell.against_first(peaks))
+draw.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each round")
 
 # %% [markdown]
 # The spread between rounds is what the machine's other work, and its clock, do to a best. It is often larger with several threads: all wait for the last one, and the one whose core is wanted by another program is the last. If more threads are slower than one here, something else is running. numpy hands float32 and float64 to a library (BLAS) that keeps tiles in registers and does eight or sixteen numbers in one instruction. For float16 and integers there is no such library: a plain loop runs instead. Half the bytes do not help a program that was never limited by bytes.
@@ -536,123 +449,64 @@ def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
 # %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
 memory = doubles.Copy(clock, per_second=[1e9, 16e9, 32e9, 8e9])
-expect(
-    "the best of three",
-    clock.run(measure_bandwidth, 2**20, memory, repeats=3),
-    32e9,
-    rel=1e-3,
-    mistakes={
-        "only what is read, or written, is counted": 16e9,
-        "the mean, not the best": 56e9 / 3,
-        "in units of 1024³": 32e9 / 1024**3,
-        "the working set is read and written": 64e9,
-    },
-)
+best = clock.run(measure_bandwidth, 2**20, memory, repeats=3)
+expect("the best of three", best, 32e9, rel=1e-3,
+       mistakes={"only what is read, or written, is counted": 16e9,
+                 "the mean, not the best": 56e9 / 3, "in units of 1024³": 32e9 / 1024**3,
+                 "the working set is read and written": 64e9})  # fmt: skip
 expect("one is not timed, and all are as large", memory.amounts, [2**20] * 4)
-once = doubles.Copy(clock, per_second=[1e9, 16e9])
-expect("repeated once", clock.run(measure_bandwidth, 2**16, once, repeats=1), 16e9, rel=1e-3)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
-slower = doubles.Copy(watch, per_second=[2e9, 9e9, 8e9, 7e9, 6e9])
-expect("ever slower", watch.run(measure_bandwidth, 2**22, slower, 4), 9e9, rel=1e-3)
+slower = doubles.Copy(watch, per_second=[9e9, 8e9, 7e9, 6e9])
+expect("ever slower", watch.run(measure_bandwidth, 2**22, slower, 3), 8e9, rel=1e-3)
 faster = doubles.Copy(watch, per_second=[2e9, 6e9, 7e9, 8e9, 9e9])
 expect("ever faster", watch.run(measure_bandwidth, 48_000, faster, 4), 9e9, rel=1e-3)
 expect("five calls", faster.amounts, [48_000] * 5)
-warm = doubles.Copy(watch, per_second=[9e9, 3e9, 4e9])
-expect("a fast first call", watch.run(measure_bandwidth, 2**22, warm, 2), 4e9, rel=1e-3)
-small = doubles.Copy(watch, per_second=[1e6, 1e6, 2e6])
-expect("the smallest", watch.run(measure_bandwidth, 16, small, 2), 2e6, rel=1e-3)
-expect("its bytes", small.amounts, [16, 16, 16])
+small = doubles.Copy(watch, per_second=[1e6, 2e6])
+expect("the smallest, once", watch.run(measure_bandwidth, 16, small, 1), 2e6, rel=1e-3)
+expect("its bytes", small.amounts, [16, 16])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-clock = doubles.Clock()
-memory, seen = doubles.Copy(clock, per_second=[1e9]), []
-
-
-def watched_copy(destination, source):
-    alike = (destination.shape, destination.dtype) == (source.shape, source.dtype)
-    apart = not np.shares_memory(destination, source)
-    seen.append([alike and source.ndim == 1, apart, bool(source.any()), source.nbytes])
-    memory(destination, source)
-
-
-speed = clock.run(measure_bandwidth, 2**14, watched_copy, repeats=1)
+clock, seen = doubles.Clock(), []
+copy = noting_copies(doubles.Copy(clock, per_second=[1e9]), seen)
+clock.run(measure_bandwidth, 2**14, copy, repeats=1)
 expect("alike, apart, written, half the bytes", seen, [[True, True, True, 2**13]] * 2)
 expect_raises("no repeats", lambda: measure_bandwidth(2**14, np.copyto, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 memory = doubles.Copy(watch, per_second=[4e9])
-seen.clear()
-speed = watch.run(measure_bandwidth, 2**24, watched_copy, repeats=2)
-expect("larger than many caches", seen, [[True, True, True, 2**23]] * 3)
+noted = []
+speed = watch.run(measure_bandwidth, 2**24, noting_copies(memory, noted), repeats=2)
+expect("larger than many caches", noted, [[True, True, True, 2**23]] * 3)
 expect("its speed", speed, 4e9, rel=1e-6)
-coarse = doubles.Clock(tick_ns=1000, read_ns=40)
-rough = doubles.Copy(coarse, per_second=[1e6, 1e9])
-best = coarse.run(measure_bandwidth, 2**20, rough, repeats=1)
-expect_between("a coarse clock", best, 9.9e8, 1.01e9)
 expect_raises("nothing to copy", lambda: measure_bandwidth(0), ValueError)
 expect_raises("negative bytes", lambda: measure_bandwidth(-(2**20)), ValueError)
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade": false, "grade_id": "demo_sweep", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def sweep(size):
-    # The smaller the set, the more often: a round of each takes about as long.
-    return measure_bandwidth(size, repeats=max(3, min(2000, demo_size(2**28, 2**23) // size)))
-
-
-caches = this_machine().caches
 sizes = [2**k for k in range(12, demo_size(29, 24))]
-found = take_turns({s: lambda s=s: sweep(s) for s in sizes}, demo_size(7, 2))
-points = [(size, *rates) for size, rates in found.items()]
-tiny = (np.ones(1), np.zeros(1))
-calls = []
-for _ in range(2000):
-    start = time.perf_counter()
-    np.copyto(*tiny)
-    calls.append(time.perf_counter() - start)
-call = min(calls)
-print(f"one thread; a copy of 8 bytes takes {call * 1e9:.0f} ns, which is the call")
-for cache_, inside, outside, drop in drops(points, caches):
-    kind = "a drop" if drop else "no drop beyond the spread"
-    size = f"L{cache_.level}, {in_bytes(cache_.size)}"
-    print(f"{size:<14}in it {inside / 1e9:6.1f} GB/s, beyond {outside / 1e9:6.1f} GB/s: {kind}")
-if not caches:
-    print("this machine does not say which caches it has: read them off the steps")
-fastest = max(highest for *_, highest in points)
-bound = [(size, *[size / call] * 3) for size in sizes if size / call < fastest]
-lines = {"np.copyto, one thread": points} | ({"if the call were all": bound} if bound else {})
-marks = {f"L{c.level}": c.size for c in caches}
-plot_roofline.sweep(
-    lines, x="working set, both arrays", y="read and written", marks=marks, title="How far away"
-)
+# The smaller the set, the more often: a round of each takes about as long.
+often = [max(3, min(2000, demo_size(2**28, 2**23) // size)) for size in sizes]
+cases = {size: (size, np.copyto, repeats) for size, repeats in zip(sizes, often, strict=True)}
+rates = measuring.in_turns(measure_bandwidth, cases)
+call = 16 / measure_bandwidth(16, repeats=2000)  # seconds: 8 bytes are read, and 8 written
+caches = this_machine().caches
+print(tell.levels(rates, caches, call))
+draw.levels(rates, caches, call)
 
 # %% [markdown]
 # Where the curve rises, at the left, it is not memory that you see: to call a copy and to get it going takes longer than to copy a few kilobytes. That hides how fast the nearest cache is, and it is the third wall of section 6. Where a drop is smaller than the spread, the machine was too busy for an answer: close what runs, or measure longer.
 #
-# Now main memory, by one thread and by more: `copy_on(n)` copies n pieces side by side, which numpy allows, for it lets other threads run while it copies.
+# Now main memory, by one thread and by more: `measuring.copy_on(n)` copies n pieces side by side, which numpy allows, for it lets other threads run while it copies.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-size = beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
-copies = {
-    f"{threads} thread" + "s" * (threads > 1): copy_on(threads) for threads in thread_counts()
-}
-memory = take_turns(
-    {
-        name: lambda copy=copy: measure_bandwidth(size, copy, repeats=demo_size(5, 2))
-        for name, copy in copies.items()
-    },
-    demo_size(7, 2),
-)
-low, middle, high = memory["1 thread"]
-print(f"working set {size // 2**20} MB; one thread: best {high / 1e9:.1f} GB/s,"
-      f" the worst of the rounds {1 - low / high:.0%} below")  # fmt: skip
-for name, values in list(memory.items())[1:]:
-    more, spread = values[2] / high, max(1 - low / high, 1 - values[0] / values[2])
-    kind = "more than" if more - 1 > spread else "no more than"
-    print(f"{name}: {more:.2f} times one thread's best, {kind} the spread of the rounds")
-plot_roofline.ranges(memory, unit="B/s", title="Main memory: best of each round")
+size = measuring.beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
+copies = {tell.counted(n, "thread"): measuring.copy_on(n) for n in measuring.thread_counts()}
+cases = {name: (size, copy, demo_size(5, 2)) for name, copy in copies.items()}
+rates = measuring.in_turns(measure_bandwidth, cases)
+print(tell.by_threads(rates, size))
+draw.ranges(rates, unit="B/s", title="Main memory: best of each round")
 
 # %% [markdown]
 # What you see is what *this* copy reaches on *this* many threads, here and now; `benchmarks/bench_roofs.py` in the repository puts it beside a compiled STREAM. Write threads, working set, best or median, and the date beside every roof.
@@ -701,22 +555,11 @@ def roofline_points(rows, hardware):
 
 # %% nbgrader={"grade": true, "grade_id": "test_roofline_points", "locked": true, "points": 9, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(peak_flops=100e9, bandwidth=10e9, name="a small one")
-product = doubles.forward_row(
-    "linear", "blocks.0.mlp.fc", 5.0, 400_000_000, 0, 3_000_000, 1_000_000
-)
-expect(
-    "a product, right of the ridge",
-    roofline_points([product], machine),
-    [
-        {
-            "name": "linear blocks.0.mlp.fc",
-            "intensity": 100.0,
-            "flops_per_second": 80e9,
-            "attainable": 100e9,
-            "efficiency": 0.8,
-        }
-    ],
-)
+product = doubles.forward_row("linear", "mlp.fc", 5.0, 400_000_000, 0, 3_000_000, 1_000_000)
+expect("a product, right of the ridge", roofline_points([product], machine), [
+    {"name": "linear mlp.fc", "intensity": 100.0, "flops_per_second": 80e9,
+     "attainable": 100e9, "efficiency": 0.8},
+])  # fmt: skip
 addition = doubles.forward_row("add", "", 2.0, 0, 1_000_000, 8_000_000, 4_000_000)
 [point] = roofline_points([addition], machine)
 expect("an addition: its name", point["name"], "add")
@@ -726,26 +569,23 @@ expect("its efficiency", point["efficiency"], 0.6, mistakes={"of the peak": 0.00
 ### BEGIN HIDDEN TESTS
 other = Hardware(peak_flops=6e9, bandwidth=4e9)
 both = doubles.forward_row("conv2d", "stem", 0.5, 900_000, 100_000, 600_000, 200_000)
-[point] = roofline_points([both], other)
-expect("both kinds of FLOPs", point["intensity"], 1.25)
-expect("left of the ridge", [point["attainable"], point["efficiency"]], [5e9, 0.4])
 cached = doubles.forward_row("mul", "", 0.25, 0, 1_000_000, 4_000_000, 4_000_000)
-[point] = roofline_points([cached], other)
-expect("faster than main memory", point["efficiency"], 8.0)
-several = roofline_points([both, cached, product, addition, both], other)
-names = [p["name"].split()[0] for p in several]
+points = roofline_points([both, cached, product, addition, both], other)
+names = [p["name"].split()[0] for p in points]
 expect("in order, also twice", names, ["conv2d", "mul", "linear", "add", "conv2d"])
+figures = [points[0][key] for key in ("intensity", "attainable", "efficiency")]
+expect("both kinds of FLOPs, left of the ridge", figures, [1.25, 5e9, 0.4])
+expect("faster than main memory", points[1]["efficiency"], 8.0)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_roofline_points_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(peak_flops=100e9, bandwidth=10e9)
 view = doubles.forward_row("reshape", "", 0.01, 0, 0, 0, 0)
 inside = doubles.forward_row("softmax", "attn", 1.0, 0, 5_000_000, 20_000_000, 20_000_000, ms=4.0)
-expect("a view is left out", [p["name"] for p in roofline_points([view, inside], machine)], ["softmax attn"])  # fmt: skip
-[point] = roofline_points([inside], machine)
-expect(
-    "its own time alone", point["flops_per_second"], 5e9, mistakes={"with what ran inside": 1.25e9}
-)
+points = roofline_points([view, inside], machine)
+expect("a view is left out", [p["name"] for p in points], ["softmax attn"])
+expect("its own time alone", points[0]["flops_per_second"], 5e9,
+       mistakes={"with what ran inside": 1.25e9})  # fmt: skip
 expect("no rows", roofline_points([], machine), [])
 ### BEGIN HIDDEN TESTS
 moved = doubles.forward_row("cat", "head", 1.0, 0, 0, 4_000, 4_000)
@@ -755,130 +595,63 @@ counted = doubles.forward_row("norm", "", 1.0, 0, 8, 0, 0)
 rest = roofline_points([moved, region, too_short, counted, inside, view], machine)
 expect("what else is left out", [p["name"] for p in rest], ["softmax attn"])
 made = doubles.forward_row("rand", "", 1.0, 0, 6_000, 0, 24_000)
-[point] = roofline_points([made], machine)
-expect("written only", [point["intensity"], point["attainable"]], [0.25, 2.5e9])
 summed = doubles.forward_row("sum", "", 1.0, 0, 6_000, 24_000, 0)
-backward = summed | {"phase": "backward", "depth": 2}
-expect(
-    "read only, and back",
-    [p["intensity"] for p in roofline_points([summed, backward], machine)],
-    [0.25, 0.25],
-)
+backward, before = summed | {"phase": "backward", "depth": 2}, dict(summed)
+points = [
+    [p["intensity"], p["attainable"]] for p in roofline_points([made, summed, backward], machine)
+]
+expect("written only, read only, and back", points, [[0.25, 2.5e9]] * 3)
+expect("rows stay as they are", summed == before, True)
 long = doubles.forward_row("linear", "", 2000.0, 10**15, 0, 10**12, 0)
 expect("two seconds", roofline_points([long], machine)[0]["efficiency"], 5000.0)
-kept = doubles.forward_row("mul", "kept", 1.0, 0, 6_000, 24_000, 24_000)
-before = dict(kept)
-_ = roofline_points([kept, view], machine)
-expect("rows stay as they are", kept == before, True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the real thing, on one thread: so the roof is the same for all operations, and products need not wait for one another. `measured_rows` has run a model a few times and takes the median of each operation's time; `alike` adds up operations that are the same in all blocks, so that twelve blocks are one point; `roofs` has measured both roofs once. The thin roof is that of all threads.
+# Now the real thing, on one thread: so the roof is the same for all operations, and products need not wait for one another. `roofs` measures both roofs, once; `measured_rows` runs a model a few times under your recorder, and takes the median of each operation's time; `alike` adds up operations that are the same in all blocks, so that twelve blocks are one point. The thin roof is that of all threads.
 
 
 # %% nbgrader={"grade": false, "grade_id": "measured_rows", "locked": true, "schema_version": 3, "solution": false, "task": false}
 @cache
 def roofs():
     """This machine's roofs as you measure them, once: on one thread, and on all."""
-    size = beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
+    size = measuring.beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
     found = []
-    for threads in thread_counts():
-        with on_threads(threads):
+    for threads in measuring.thread_counts():
+        with measuring.on_threads(threads):
             peak = measure_peak_flops(sizes=demo_size((384, 512, 1024), (128,)))
-        bandwidth = measure_bandwidth(size, copy_on(threads), repeats=demo_size(20, 3))
-        found.append(Hardware(peak, bandwidth, called(threads), "measured here"))
+        bandwidth = measure_bandwidth(size, measuring.copy_on(threads), repeats=demo_size(20, 3))
+        found.append(Hardware(peak, bandwidth, measuring.called(threads), "measured here"))
     return found
 
 
 @cache
 def passes_of(name, threads):
-    """Forward passes of "GPT-2" or "ResNet-18": a list of (ms, rows), each pass recorded."""
-    if name == "GPT-2":
-        sizes = demo_size(full=(50257, 1024, 768, 12, 12), small=(97, 32, 48, 2, 4))
-        model, shape = models.GPT2(*sizes), (1, demo_size(128, 32))
-    else:
-        model, shape = models.resnet18(), (1, 3, *demo_size((224, 224), (32, 32)))
-    x, passes, began = example_input(model.eval(), shape), [], time.perf_counter()
-    with no_grad(), on_threads(threads):
-        model(x)
-        for count in tqdm(range(demo_size(9, 3)), leave=False):
-            if count < 3 or time.perf_counter() - began < 12:
-                with OpRecorder() as recorder:
-                    start = time.perf_counter()
-                    model(x)
-                    ms = (time.perf_counter() - start) * 1000
-                passes.append((ms, recorder.rows))
-    return passes
+    """Forward passes of "GPT-2" or "ResNet-18", each recorded: a list of (ms, rows)."""
+    return recorded_passes(name, OpRecorder, threads)
 
 
 def measured_rows(name, threads=1):
     """The rows of a pass, each with the median of its times."""
-    passes = zip(*(rows for _, rows in passes_of(name, threads)), strict=True)
-    return [same[0] | {"self_ms": median(row["self_ms"] for row in same)} for same in passes]
+    return median_rows(passes_of(name, threads))
 
 
-SUMMED = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms")
-
-
-def alike(rows):
-    """Rows of the same op, shapes, and module but for its numbers, added up: blocks.*.attn."""
-    sums = {}
-    for each in rows:
-        module = re.sub(r"\d+", "*", each["module"])
-        key = each["op"], module, str(each["input_shapes"])
-        total = sums.setdefault(key, each | {"module": module} | dict.fromkeys(SUMMED, 0))
-        for count in SUMMED:
-            total[count] += each[count]
-    return list(sums.values())
+def points_of(name):
+    """A model's operations under one thread's roof, each with its share of the time."""
+    rows, roof = alike(measured_rows(name)), roofs()[0]
+    return [p | {"share": row["share"]} for row in rows for p in roofline_points([row], roof)]
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-rows = alike(measured_rows("GPT-2"))
-total = sum(row["self_ms"] for row in rows)
-points = [
-    point | {"share": row["self_ms"] / total}
-    for row in rows
-    for point in roofline_points([row], roofs()[0])
-]
+points = points_of("GPT-2")
 print(this_machine().sentences())
-busiest = max(points, key=lambda p: p["share"])
-nearest = max(points, key=lambda p: p["efficiency"])
-furthest = min(points, key=lambda p: p["efficiency"])
-print(
-    f"most time: {busiest['name']}, {busiest['share']:.0%}, at {busiest['efficiency']:.0%} of its roof"
-)
-print(f"nearest to its roof: {nearest['name']}, {nearest['efficiency']:.0%}")
-print(f"furthest below: {furthest['name']}, {furthest['efficiency']:.2%}")
-left = total * (1 - sum(p["share"] for p in points))
-print(f"without a place: {left:.2f} of {total:.1f} ms, in operations that only move or look")
-title = f"GPT-2 small, one text, {rows[-1]['output_shape'][1]} tokens; area: share of the time"
-plot_roofline.roofline(
-    points, roofs()[0], also=roofs()[1:], size="share", title=title, label=[busiest["name"]]
-)
+print(tell.extremes(points))
+title = f"GPT-2 small, one text, {demo_size(128, 32)} tokens"
+draw.operations(points, roofs(), title)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_resnet", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-rows = alike(measured_rows("ResNet-18"))
-total = sum(row["self_ms"] for row in rows)
-points = [
-    point | {"share": row["self_ms"] / total}
-    for row in rows
-    for point in roofline_points([row], roofs()[0])
-]
-convolutions = [p for p in points if p["name"].startswith("conv2d")]
-low, high = (f(p["intensity"] for p in convolutions) for f in (min, max))
-print(f"convolutions: {low:.0f} to {high:.0f} FLOPs a byte, at "
-      f"{min(p['efficiency'] for p in convolutions):.0%} to "
-      f"{max(p['efficiency'] for p in convolutions):.0%} of their roof")  # fmt: skip
-others = [row for row in rows if row["op"] != "conv2d"]
-rest = sum(row["self_ms"] for row in others) / total
-work = [
-    sum(r["matmul_flops"] + r["elementwise_flops"] for r in chosen) for chosen in (others, rows)
-]
-print(f"everything else: {rest:.0%} of the time, {work[0] / work[1]:.1%} of the FLOPs")
-plot_roofline.roofline(
-    points, roofs()[0], also=roofs()[1:], size="share",
-    title="ResNet-18, one image; area: share of the time",
-)  # fmt: skip
+points = points_of("ResNet-18")
+print(tell.against_rest(points, "conv2d", "convolutions"))
+draw.operations(points, roofs(), "ResNet-18, one image")
 
 # %% [markdown]
 # A point *above* the slope is no mistake: its data came from a cache, where the operation before had left it. And the thin roof is not for everybody: numpy multiplies matrices on all threads, but does all elementwise work on one, which can use neither all of the memory nor all of the arithmetic.
@@ -930,13 +703,12 @@ expect("a thousand additions of 64 numbers", thousand, "overhead")
 expect("four times, to the dot", classify(2**30, 0, 4.0, 2**30, 2**30), "compute")
 expect("a little more", classify(2**30, 0, 4.001, 2**30, 2**30), "overhead")
 expect("four times the longer, not the shorter", classify(10, 30, 41.0, 1.0, 1.0), "memory")
-expect("nor their sum", classify(30, 20, 130.0, 1.0, 1.0), "overhead")
-sides = [classify(f, b, 120.0, 1.0, 1.0) for f, b in ((100, 119), (119, 100), (100, 100))]
-expect("within 20 %", sides, ["ridge", "ridge", "ridge"])
-sides = [classify(f, b, 150.0, 1.0, 1.0) for f, b in ((100, 121), (121, 100))]
-expect("not within", sides, ["memory", "compute"])
-sides = [classify(f, b, 500.0, 1.0, 1.0) for f, b in ((100, 117), (117, 100))]
-expect("slow near the ridge", sides, ["overhead", "overhead"])
+walls = [classify(f, b, 120.0, 1.0, 1.0) for f, b in ((100, 119), (119, 100), (100, 100))]
+expect("within 20 %", walls, ["ridge", "ridge", "ridge"])
+walls = [classify(f, b, 150.0, 1.0, 1.0) for f, b in ((100, 121), (121, 100))]
+expect("not within", walls, ["memory", "compute"])
+walls = [classify(f, b, 500.0, 1.0, 1.0) for f, b in ((100, 117), (117, 100))]
+expect("slow near the ridge", walls, ["overhead", "overhead"])
 expect("faster than the roof", classify(10**7, 8 * 10**7, 0.0009, peak, bandwidth), "memory")
 expect("five FLOPs a byte", classify(5 * 10**8, 10**8, 0.006, peak, bandwidth), "memory")
 expect("roofs apart", classify(600, 10, 40.0, 20.0, 1.0), "compute")
@@ -959,56 +731,35 @@ expect_raises("roofs below 0", lambda: classify(1, 1, 1.0, -1.0, -1.0), ValueErr
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tiny", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def best_time(work, repeats):
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-roof, lines, verdicts = roofs()[0], {"took": [], "the roof's time": []}, []
-for exponent in range(4, demo_size(25, 15), 2):
-    count = 2**exponent
-    x, y = Tensor(np.ones(count, np.float32)), Tensor(np.ones(count, np.float32))
-    moved, repeats = elementwise_bytes((count,), 2, 4), max(5, min(500, 2**26 // count))
+roof, rows = roofs()[0], []
+for count in (2**k for k in range(4, demo_size(25, 15), 2)):
+    x, y = (Tensor(np.ones(count, np.float32)) for _ in range(2))
     with no_grad():
-        seconds = best_time(lambda x=x, y=y: x + y, repeats)
-    lines["took"].append((count / 1000, seconds * 1e6))
-    longer = max(count / roof.peak_flops, moved / roof.bandwidth)
-    lines["the roof's time"].append((count / 1000, longer * 1e6))
-    verdicts.append((classify(count, moved, seconds, roof.peak_flops, roof.bandwidth), count))
-for wall, run in groupby(verdicts, key=lambda verdict: verdict[0]):
-    counts = [count for _, count in run]
-    print(f"{wall}: additions of {counts[0]:,} to {counts[-1]:,} numbers")
-print(f"the smallest takes {lines['took'][0][1]:.1f} µs: {1e6 / lines['took'][0][1]:,.0f} a second")
-a, b, out = x.numpy(), y.numpy(), np.zeros(count, np.float32)
-anew, again = best_time(lambda: a + b, 5), best_time(lambda: np.add(a, b, out=out), 5)
-print(f"the largest: {anew / again:.2f} times as long with a new result as into an old one")
-plot.curves(lines, x="numbers, in thousands", y="µs", log="xy", title="x + y, one thread")
+        repeats = max(5, min(500, 2**26 // count))
+        seconds = measuring.best_time(lambda x=x, y=y: x + y, repeats)
+    moved = elementwise_bytes((count,), 2, 4)
+    least = max(count / roof.peak_flops, moved / roof.bandwidth)
+    wall = classify(count, moved, seconds, roof.peak_flops, roof.bandwidth)
+    rows.append((count, seconds, least, wall))
+print(tell.additions(rows, again=measuring.new_over_old(count)))
+draw.additions(rows)
 
 # %% [markdown]
 # Far to the left the line is flat: an addition of 16 numbers takes as long as one of 1,000. A thousand of these in a row would be one in the middle of the plot, which takes no longer than a few. Batching, fusing and compiling all do that: the same work in fewer, larger operations. Far to the right, part of the distance is the result: new memory each time, which the system first has to find (section 4).
 #
 # And the operations of a real step? Each gets its verdict, and their times add up.
 
+
 # %% nbgrader={"grade": false, "grade_id": "demo_verdicts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-roof, walls = roofs()[0], {}
+roof, judged = roofs()[0], {}
 for name in ("GPT-2", "ResNet-18"):
-    times = {"compute": 0.0, "ridge": 0.0, "memory": 0.0, "overhead": 0.0}
-    print(f"{name:<34}{'ms':>8}{'FLOPs/byte':>12}  wall")
-    for row in sorted(alike(measured_rows(name)), key=lambda row: -row["self_ms"]):
+    judged[name] = alike(measured_rows(name))
+    for row in judged[name]:
         flops = row["matmul_flops"] + row["elementwise_flops"]
-        moved = row["bytes_read"] + row["bytes_written"]
-        wall = classify(flops, moved, row["self_ms"] / 1000, roof.peak_flops, roof.bandwidth)
-        times[wall] += row["self_ms"]
-        if row["self_ms"] > 0.02 * sum(r["self_ms"] for r in measured_rows(name)):
-            intensity = f"{flops / moved:.1f}" if moved else "–"
-            print(f"  {row['op']} {row['module']:<{31 - len(row['op'])}}"
-                  f"{row['self_ms']:>8.2f}{intensity:>12}  {wall}")  # fmt: skip
-    walls[name] = times
-plot.shares(walls, unit="ms of a forward pass", title="Which wall the time is spent at")
+        moved, seconds = row["bytes_read"] + row["bytes_written"], row["self_ms"] / 1000
+        row["wall"] = classify(flops, moved, seconds, roof.peak_flops, roof.bandwidth)
+    print(tell.verdicts(name, judged[name]))
+draw.time_by_wall(judged)
 
 # %% [markdown]
 # Read "overhead" as: neither wall explains it. In small operations it is the call. In large ones look closer. A convolution of proflab first copies all windows into one matrix, for a 3 × 3 kernel each number up to nine times, and then multiplies: bytes that are touched, and not among the unique ones. A GELU takes several passes, an exponential in one of them: many more instructions than the 8 FLOPs of our convention. The verdict says where to look, not what you will find.
@@ -1055,44 +806,30 @@ expect("waiting", inspect_step(fine | {"busy_ms": 60.0}), "idle")
 expect("up and down", inspect_step(fine | {"times_ms": [80.0, 100.0, 130.0]}), "unstable")
 expect_raises("too few runs", lambda: inspect_step(fine | {"times_ms": [1.0, 1.0]}), ValueError)
 ### BEGIN HIDDEN TESTS
-bad = {
-    "times_ms": [50.0, 100.0, 150.0],
-    "busy_ms": 10.0,
-    "matmul_ms": 1.0,
-    "matmul_flops": 1,
-    "peak_flops": 1e12,
-}
+bad = {"times_ms": [50.0, 100.0, 150.0], "busy_ms": 10.0, "matmul_ms": 1.0}
+bad |= {"matmul_flops": 1, "peak_flops": 1e12}
 order = [bad, bad | {"times_ms": [100.0] * 3}, bad | {"times_ms": [100.0] * 3, "busy_ms": 90.0}]
 answers = [inspect_step(step) for step in order]
 expect("the first no counts", answers, ["unstable", "idle", "other work"])
-spread = [[89.9, 100.0, 110.1], [90.2, 100.0, 109.8]]
-answers = [inspect_step(fine | {"times_ms": times}) for times in spread]
+answers = [inspect_step(fine | {"times_ms": [100.0 - d, 100.0, 100.0 + d]}) for d in (10.1, 9.8)]
 expect("on both sides of 10 %", answers, ["unstable", "near peak"])
 skewed = {"times_ms": [100.0, 100.0, 100.0, 100.0, 123.0], "busy_ms": 81.0, "matmul_ms": 60.0}
 expect("of the median", inspect_step(fine | skewed), "near peak")
 expect("busy, no more", inspect_step(fine | {"busy_ms": 79.0}), "idle")
-shares = [inspect_step(fine | {"matmul_ms": ms}) for ms in (47.0, 48.0)]
-expect("on both sides of a half", shares, ["other work", "near peak"])
-speeds = [inspect_step(fine | {"matmul_flops": f * 10**8}) for f in (79, 81)]
-expect("on both sides of half the peak", speeds, ["slow matmuls", "near peak"])
-expect_raises("no runs", lambda: inspect_step(fine | {"times_ms": []}), ValueError)
+answers = [inspect_step(fine | {"matmul_ms": ms}) for ms in (47.0, 48.0)]
+expect("on both sides of a half", answers, ["other work", "near peak"])
+answers = [inspect_step(fine | {"matmul_flops": f * 10**8}) for f in (79, 81)]
+expect("on both sides of half the peak", answers, ["slow matmuls", "near peak"])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_inspect", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 for name in ("GPT-2", "ResNet-18"):
     rows = measured_rows(name)
-    products = [row for row in rows if row["matmul_flops"]]
-    step = {
-        "times_ms": [ms for ms, _ in passes_of(name, 1)],
-        "busy_ms": sum(row["self_ms"] for row in rows),
-        "matmul_ms": sum(row["self_ms"] for row in products),
-        "matmul_flops": sum(row["matmul_flops"] for row in products),
-        "peak_flops": roofs()[0].peak_flops,
-    }
-    busy = step["busy_ms"] / median(step["times_ms"])
-    print(f"{name:<10} {inspect_step(step):<13} median {median(step['times_ms']):.0f} ms, {busy:.0%} in"
-          f" operations, of which {step['matmul_ms'] / step['busy_ms']:.0%} in products, at"
-          f" {step['matmul_flops'] / step['matmul_ms'] * 1000 / step['peak_flops']:.0%} of the peak")  # fmt: skip
+    products, rest = products_and_rest(rows)
+    step = {"times_ms": [ms for ms, _ in passes_of(name, 1)], "busy_ms": products + rest}
+    step |= {"matmul_ms": products, "matmul_flops": sum(row["matmul_flops"] for row in rows)}
+    step["peak_flops"] = roofs()[0].peak_flops
+    print(tell.step(name, inspect_step(step), step))
 
 # %% [markdown]
 # ## Reflect
@@ -1117,14 +854,12 @@ def mfu(flops, seconds, peak_flops):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_mfu", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-expect(
-    "half of it", mfu(156e12, 1.0, 312e12), 0.5, mistakes={"in percent": 50.0, "upside down": 2.0}
-)
+expect("half of it", mfu(156e12, 1.0, 312e12), 0.5,
+       mistakes={"in percent": 50.0, "upside down": 2.0})  # fmt: skip
 expect("in two seconds", mfu(156e12, 2.0, 312e12), 0.25, mistakes={"the time as a factor": 1.0})
 expect_raises("no time", lambda: mfu(1e12, 0, 312e12), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("a ReLU at 900 GB/s", mfu(10**9, 8e9 / 900e9, 100e12), 0.001125)
-expect("half a second", mfu(30, 0.5, 80.0), 0.75)
 expect("nothing done", mfu(0, 3.0, 1e12), 0.0)
 expect("more than the peak: a figure is wrong", mfu(3, 1, 2), 1.5)
 expect_raises("negative FLOPs", lambda: mfu(-1, 1, 1), ValueError)
@@ -1154,8 +889,7 @@ def amdahl(fraction, speedup):
 
     fraction: of the time before, 0 to 1, that the part took. speedup: of the part, above 0; below 1
         it is slower, and math.inf is a part that takes no time any more.
-    Returns a float, math.inf where nothing is left.
-    Raises ValueError for an argument out of range.
+    Returns a float, math.inf where nothing is left. Raises ValueError for an argument out of range.
     """
     ### BEGIN SOLUTION
     if not 0 <= fraction <= 1 or speedup <= 0:
@@ -1166,19 +900,15 @@ def amdahl(fraction, speedup):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_amdahl", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-expect(
-    "70 % at twice the speed",
-    amdahl(0.7, 2),
-    1 / 0.65,
-    mistakes={"the time that is left": 0.65, "the average speed": 1.7, "the other part": 1 / 0.85},
-)
+expect("70 % at twice the speed", amdahl(0.7, 2), 1 / 0.65,
+       mistakes={"the time that is left": 0.65, "the average speed": 1.7,
+                 "the other part": 1 / 0.85})  # fmt: skip
 expect("and in no time", amdahl(0.7, math.inf), 1 / 0.3)
 expect_raises("70 is no fraction", lambda: amdahl(70, 2), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("5 % at 100 times", amdahl(0.05, 100), 1 / 0.9505)
 expect("nothing of it", amdahl(0, 9), 1.0)
-expect("all of it", amdahl(1, 8), 8.0)
-expect("all of it, in no time", amdahl(1, math.inf), math.inf)
+expect("all of it", [amdahl(1, 8), amdahl(1, math.inf)], [8.0, math.inf])
 expect("half of it, slower", amdahl(0.5, 0.5), 1 / 1.5)
 expect_raises("a negative fraction", lambda: amdahl(-0.1, 2), ValueError)
 expect_raises("no speed", lambda: amdahl(0.5, 0), ValueError)
@@ -1186,36 +916,19 @@ expect_raises("a negative speed", lambda: amdahl(0.5, -2), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_amdahl", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-speedups = [2.0**k for k in range(8)]
-lines = {f"{part:.0%}": [(s, amdahl(part, s)) for s in speedups] for part in (0.5, 0.7, 0.9, 0.95)}
-plot.curves(
-    lines, x="how many times as fast the part is", y="the whole", log="xy", show="{:.3g}".format,
-    title="A part of the time becomes faster",
-)  # fmt: skip
+at, lines = [2.0**k for k in range(8)], {}
+for part in (0.5, 0.7, 0.9, 0.95):
+    lines[f"{part:.0%}"] = [(speedup, amdahl(part, speedup)) for speedup in at]
+draw.speedups(lines, x="how many times as fast the part is")
 
 # %% [markdown]
 # Does the law hold on your machine? All threads for the products, one for the rest, as numpy has it: from what each product gained, your function predicts what the whole should gain.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_threads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-most = thread_counts()[-1]
-print("GPT-2: ms on one thread" + f" and on {most}" * (most > 1))
-sums = {}
-for threads in thread_counts():
-    for row in measured_rows("GPT-2", threads):
-        kind = "products" if row["matmul_flops"] else "all else"
-        sums[threads, kind] = sums.get((threads, kind), 0.0) + row["self_ms"]
-for kind in ("products", "all else"):
-    print(f"{kind:<10}" + "".join(f"{sums[threads, kind]:>9.1f}" for threads in thread_counts()))
-whole = sums[1, "products"] + sums[1, "all else"]
-share = sums[1, "products"] / whole
-print(f"with endless threads for the products: {amdahl(share, math.inf):.2f} times as fast")
-if most > 1:
-    gain = sums[1, "products"] / sums[most, "products"]
-    took = sums[most, "products"] + sums[most, "all else"]
-    print(f"products {gain:.2f} times as fast; so the whole {amdahl(share, gain):.2f} times, says the"
-          f" law, and {whole / took:.2f}, says the clock")  # fmt: skip
-else:
-    print("there is one thread only, or its number cannot be set")
+took = {n: products_and_rest(measured_rows("GPT-2", n)) for n in measuring.thread_counts()}
+(products, rest), (faster, _) = took[1], took[max(took)]
+share = products / (products + rest)
+print(tell.threads(took, amdahl(share, math.inf), amdahl(share, products / faster)))
 
 # %% [markdown]
 # The last one takes a sheet of paper: the time of an elementwise operation on a machine, and what share of the machine's peak it is worth.
@@ -1244,7 +957,6 @@ expect("10⁹ float32, 900 GB/s: ms", relu["ms"], 80 / 9, mistakes={"read only":
 expect("its share of 100 TFLOP/s", relu["share"], 0.001125, mistakes={"in percent": 0.1125})
 expect_raises("nothing", lambda: reflect_relu(0, 4, 100e12, 900e9), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("in 16 bits", reflect_relu(10**9, 2, 100e12, 900e9), {"ms": 40 / 9, "share": 0.00225})
 expect("another machine", reflect_relu(6_000, 4, 3e6, 8e6), {"ms": 6.0, "share": 1 / 3})
 expect("it computes too slowly", reflect_relu(6_000, 1, 2e6, 8e6), {"ms": 3.0, "share": 1.0})
 expect_raises("no bytes", lambda: reflect_relu(5, 0, 100e12, 900e9), ValueError)

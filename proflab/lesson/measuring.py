@@ -10,11 +10,13 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from statistics import median
 
 import numpy as np
 
 from proflab.lesson.blas import blas_threads, with_blas_threads
+from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Cache
 
 Rates = tuple[float, float, float]
@@ -37,6 +39,33 @@ def take_turns(
             for name, measure in measurements.items():
                 found[name].append(measure())
     return {name: (min(v), median(v), max(v)) for name, v in found.items()}
+
+
+def in_turns(
+    measure: Callable[..., float], cases: dict[str, Sequence], rounds: int | None = None
+) -> dict[str, Rates]:
+    """`take_turns` with one measurement of many things: {name: measure(*arguments)}.
+
+    cases: name → arguments. rounds: 7 where it is not given, and 2 where demos are small.
+    """
+    measurements = {name: partial(measure, *arguments) for name, arguments in cases.items()}
+    return take_turns(measurements, rounds or demo_size(7, 2))
+
+
+def best_time(work: Callable[[], object], repeats: int) -> float:
+    """The seconds of the fastest of `repeats` calls of work()."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def new_over_old(count: int) -> float:
+    """How many times as long numpy adds float32 arrays of `count` into new memory as into old."""
+    a, b, out = (np.ones(count, np.float32) for _ in range(3))
+    return best_time(lambda: a + b, 5) / best_time(lambda: np.add(a, b, out=out), 5)
 
 
 # ── threads ──────────────────────────────────────────────────────────────────────────────────

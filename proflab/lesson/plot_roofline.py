@@ -205,6 +205,7 @@ def ranges(
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_formatter(lambda number, _: rate(number, unit) if number else "0")
         axes.set(ylim=(len(rows) - 0.4, -0.6), xlim=(0, 1.2 * max(r[2] for r in rows.values())))
+        axes.locator_params(axis="x", nbins=6)  # more of such labels would touch one another
         axes.set_title(title)
         axes.grid(axis="x", color=FAINT)
     return picture

@@ -10,26 +10,24 @@ import numpy as np
 import os
 import proflab
 import psutil
-import re
 import statistics
 import time
 import tracemalloc
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from proflab import Function, Tensor, autograd, dispatch, example_input, models, nn, no_grad
-from proflab.lesson import profiles
+from proflab import Function, Tensor, autograd, dispatch, example_input, nn
+from proflab.lesson import measuring, profiles
 from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Hardware, this_machine
 from proflab.lesson.inputs import real_inputs
-from proflab.lesson.measuring import beyond_caches, called, copy_on, on_threads, thread_counts
+from proflab.lesson.recorded import alike, median_rows, recorded_passes
 from proflab.lesson.recording import (
     NO_ELEMENTWISE, Recorder, as_model, column, dtype_name, row_name, work_and_traffic,
 )
 from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, memory_of, present
 from proflab.lesson.tracebacks import own_function
 from statistics import mean, median, stdev
-from tqdm import tqdm
 
 __all__ = [
     "linear_parameters",
@@ -122,8 +120,7 @@ __all__ = [
     "roofs",
     "passes_of",
     "measured_rows",
-    "SUMMED",
-    "alike",
+    "points_of",
     "classify",
     "inspect_step",
     "mfu",
@@ -1612,55 +1609,31 @@ def roofline_points(rows, hardware):
 @cache
 def roofs():
     """This machine's roofs as you measure them, once: on one thread, and on all."""
-    size = beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
+    size = measuring.beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
     found = []
-    for threads in thread_counts():
-        with on_threads(threads):
+    for threads in measuring.thread_counts():
+        with measuring.on_threads(threads):
             peak = measure_peak_flops(sizes=demo_size((384, 512, 1024), (128,)))
-        bandwidth = measure_bandwidth(size, copy_on(threads), repeats=demo_size(20, 3))
-        found.append(Hardware(peak, bandwidth, called(threads), "measured here"))
+        bandwidth = measure_bandwidth(size, measuring.copy_on(threads), repeats=demo_size(20, 3))
+        found.append(Hardware(peak, bandwidth, measuring.called(threads), "measured here"))
     return found
 
 
 @cache
 def passes_of(name, threads):
-    """Forward passes of "GPT-2" or "ResNet-18": a list of (ms, rows), each pass recorded."""
-    if name == "GPT-2":
-        sizes = demo_size(full=(50257, 1024, 768, 12, 12), small=(97, 32, 48, 2, 4))
-        model, shape = models.GPT2(*sizes), (1, demo_size(128, 32))
-    else:
-        model, shape = models.resnet18(), (1, 3, *demo_size((224, 224), (32, 32)))
-    x, passes, began = example_input(model.eval(), shape), [], time.perf_counter()
-    with no_grad(), on_threads(threads):
-        model(x)
-        for count in tqdm(range(demo_size(9, 3)), leave=False):
-            if count < 3 or time.perf_counter() - began < 12:
-                with OpRecorder() as recorder:
-                    start = time.perf_counter()
-                    model(x)
-                    ms = (time.perf_counter() - start) * 1000
-                passes.append((ms, recorder.rows))
-    return passes
+    """Forward passes of "GPT-2" or "ResNet-18", each recorded: a list of (ms, rows)."""
+    return recorded_passes(name, OpRecorder, threads)
 
 
 def measured_rows(name, threads=1):
     """The rows of a pass, each with the median of its times."""
-    passes = zip(*(rows for _, rows in passes_of(name, threads)), strict=True)
-    return [same[0] | {"self_ms": median(row["self_ms"] for row in same)} for same in passes]
-
-SUMMED = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms")
+    return median_rows(passes_of(name, threads))
 
 
-def alike(rows):
-    """Rows of the same op, shapes, and module but for its numbers, added up: blocks.*.attn."""
-    sums = {}
-    for each in rows:
-        module = re.sub(r"\d+", "*", each["module"])
-        key = each["op"], module, str(each["input_shapes"])
-        total = sums.setdefault(key, each | {"module": module} | dict.fromkeys(SUMMED, 0))
-        for count in SUMMED:
-            total[count] += each[count]
-    return list(sums.values())
+def points_of(name):
+    """A model's operations under one thread's roof, each with its share of the time."""
+    rows, roof = alike(measured_rows(name)), roofs()[0]
+    return [p | {"share": row["share"]} for row in rows for p in roofline_points([row], roof)]
 
 
 def classify(flops, bytes_moved, seconds, peak_flops, bandwidth):
@@ -1727,8 +1700,7 @@ def amdahl(fraction, speedup):
 
     fraction: of the time before, 0 to 1, that the part took. speedup: of the part, above 0; below 1
         it is slower, and math.inf is a part that takes no time any more.
-    Returns a float, math.inf where nothing is left.
-    Raises ValueError for an argument out of range.
+    Returns a float, math.inf where nothing is left. Raises ValueError for an argument out of range.
     """
     if not 0 <= fraction <= 1 or speedup <= 0:
         raise ValueError(f"no part is {fraction} of the time and {speedup} times as fast")

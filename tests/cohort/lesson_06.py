@@ -1,12 +1,16 @@
 """Lesson 06: what students get wrong about roofs and bytes.
 
-What goes wrong in measuring, and under the roof, and the right ones stand in files beside."""
+What goes wrong in measuring, under the roof, at the walls and of the whole stands in files beside,
+as do the right ones."""
 
 from cohort.lesson_06_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_06_measured import HELPERS as MEASURED_HELPERS
 from cohort.lesson_06_measured import MUTANTS as MEASURED
+from cohort.lesson_06_points import HELPERS as POINTS_HELPERS
+from cohort.lesson_06_points import MUTANTS as POINTS
 from cohort.lesson_06_walls import HELPERS as WALLS_HELPERS
 from cohort.lesson_06_walls import MUTANTS as WALLS
+from cohort.lesson_06_whole import MUTANTS as WHOLE
 
 HELPERS = (
     """
@@ -23,6 +27,7 @@ def of_shape(shape, inputs, itemsize):
         raise ValueError("out of range")
 """
     + MEASURED_HELPERS
+    + POINTS_HELPERS
     + WALLS_HELPERS
 )
 
@@ -70,6 +75,10 @@ MUTANTS = {
     "ridge_point": {
         "upside down": "positive(peak_flops, bandwidth)\nreturn bandwidth / peak_flops",
         "whole numbers": "positive(peak_flops, bandwidth)\nreturn peak_flops // bandwidth",
+        "in TFLOP and TB": """
+            positive(peak_flops, bandwidth)
+            return round(peak_flops / 1e12, 3) / round(bandwidth / 1e12, 3)
+        """,
         "as often quoted": "positive(peak_flops, bandwidth)\nreturn 150.0",
         "156 written in": "positive(peak_flops, bandwidth)\nreturn 156.0",
         "in FLOPs a number": "positive(peak_flops, bandwidth)\nreturn 4 * peak_flops / bandwidth",
@@ -250,6 +259,10 @@ MUTANTS = {
             of_shape(shape, inputs - 1, itemsize)
             return (inputs + 1) * math.prod(shape) * itemsize
         """,
+        "numbers of one byte are refused": """
+            of_shape(shape, inputs, itemsize - 1)
+            return (inputs + 1) * math.prod(shape) * itemsize
+        """,
         "nothing is checked": "return (inputs + 1) * math.prod(shape) * itemsize",
         "the product is checked": """
             if (inputs + 1) * math.prod(shape) * itemsize <= 0:
@@ -316,4 +329,4 @@ MUTANTS = {
         """,
     },
 }
-MUTANTS |= MEASURED | WALLS
+MUTANTS |= MEASURED | POINTS | WALLS | WHOLE

@@ -73,6 +73,11 @@ MUTANTS = {
         "the slowest": _peak(take="best = max(best, 2 * n**3 / max(times))"),
         "the last call": _peak(take="best = max(best, 2 * n**3 / times[-1])"),
         "the first timed call": _peak(take="best = max(best, 2 * n**3 / times[0])"),
+        "the first timed call is dropped": _peak(
+            take="best = max(best, 2 * n**3 / min(times[1:] or times))"
+        ),
+        "the second best": _peak(take="best = max(best, 2 * n**3 / sorted(times * 2)[2])"),
+        "the smallest size first": _peak().replace("in sizes", "in sorted(sizes)"),
         "multiply-adds": _peak(take="best = max(best, n**3 / min(times))"),
         "k − 1 additions": _peak(take="best = max(best, n * n * (2 * n - 1) / min(times))"),
         "in GFLOP/s": _peak(unit=" / 1e9"),
@@ -172,6 +177,10 @@ MUTANTS = {
         "the slowest": _bandwidth(result="2 * source.nbytes / max(times)"),
         "the last call": _bandwidth(result="2 * source.nbytes / times[-1]"),
         "the first timed call": _bandwidth(result="2 * source.nbytes / times[0]"),
+        "the first timed call is dropped": _bandwidth(
+            result="2 * source.nbytes / min(times[1:] or times)"
+        ),
+        "the second best": _bandwidth(result="2 * source.nbytes / sorted(times * 2)[2]"),
         "write allocate is counted": _bandwidth(result="3 * source.nbytes / min(times)"),
         "in GB/s": _bandwidth(result="2 * source.nbytes / min(times) / 1e9"),
         "in GiB/s": _bandwidth(result="2 * source.nbytes / min(times) / 1024**3"),
