@@ -15,31 +15,18 @@ from __future__ import annotations
 import cProfile
 import os
 import platform
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
+
+from solutions import assembled
 
 import proflab
 from proflab import models
 
-ROOT = Path(__file__).parents[1]
 PROMISED = "promised: the recorder < 10 µs an op, < 1.05× on ResNet-18"
 LONG_MS = 20.0
-
-
-def assembled() -> dict:
-    """The names of the file that `proflab assemble` makes of the lessons' solutions."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "profiler.py"
-        command = [sys.executable, "-m", "proflab.cli", "assemble", str(ROOT / "modules"), "-o"]
-        subprocess.run([*command, str(path), "--through", "5"], check=True, stdout=subprocess.PIPE)
-        names: dict = {"__name__": "profiler"}
-        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
-    return names
 
 
 def forward(model, shape: tuple) -> Callable:
@@ -95,7 +82,7 @@ def measure(run: Callable, rows_of: Callable, rounds: int) -> dict:
 
 def main(wanted: list[str]) -> None:
     """Print a line for each case."""
-    rows_of = assembled()["rows_of"]
+    rows_of = assembled(through=5)["rows_of"]
     print(f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
           f"{os.cpu_count()} processors; {PROMISED}")  # fmt: skip
     print(f"{'':<30}{'ops':>6}{'bare':>11}{'recorder':>20}{'cProfile':>20}")

@@ -25,6 +25,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from solutions import assembled
 
 from proflab.lesson.blas import blas_threads, with_blas_threads
 from proflab.lesson.hardware import in_bytes, this_machine
@@ -32,16 +33,6 @@ from proflab.lesson.measuring import beyond_caches, copy_on, drops, thread_count
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = int(os.environ.get("ROUNDS", 12))
-
-
-def assembled(folder: str) -> dict:
-    """The names of the lessons' solutions, as one file made anew."""
-    path = Path(folder) / "profiler.py"
-    command = [sys.executable, "-m", "proflab.cli", "assemble", str(ROOT / "modules"), "-o"]
-    subprocess.run([*command, str(path), "--through", "6"], check=True, stdout=subprocess.PIPE)
-    names: dict = {"__name__": "profiler"}
-    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
-    return names
 
 
 def in_turns(measurements: dict[str, Callable[[], float]], rounds: int = ROUNDS) -> dict:
@@ -169,7 +160,7 @@ def main(wanted: list[str]) -> None:
     """Print the parts that are named, or all."""
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder:
-        profiler = assembled(folder)
+        profiler = assembled(through=6)
         print(f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
               f"numpy {np.__version__}")  # fmt: skip
         print(this_machine().sentences())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cohort.run import ROOT, complete, entries, judge, solved
+from cohort.run import ROOT, solved
+from lesson_cells import diagnoses, value_of
 
 from proflab.course.notebook import read_module
 from proflab.lesson.plot import Picture
@@ -32,15 +33,10 @@ def lesson():
 @pytest.fixture(scope="module")
 def demos(lesson):
     """What each demo cell ends on, in the solved lesson, and all that it printed is dropped."""
-    import ast
-
     scope, shown = dict(solved("lesson_01").scope), {}
     for cell in lesson.cells:
         if cell.role == "demo":
-            body = ast.parse(cell.code).body
-            last = body.pop() if isinstance(body[-1], ast.Expr) else ast.parse("None").body[0]
-            exec(compile(ast.Module(body, []), cell.name, "exec"), scope)
-            shown[cell.name] = eval(compile(ast.Expression(last.value), cell.name, "eval"), scope)
+            shown[cell.name] = value_of(cell, scope)
     return shown
 
 
@@ -130,13 +126,7 @@ def test_an_old_network_counted_by_hand():
     ],
 )
 def test_misconceptions_are_named(exercise, mutant, diagnosis):
-    code = complete(
-        exercise,
-        entries("lesson_01", "MUTANTS")[exercise][mutant],
-        solved("lesson_01").solutions[exercise],
-    )
-    found = [case.diagnosis for case in judge(solved("lesson_01"), exercise, code)]
-    assert diagnosis in found
+    assert diagnosis in diagnoses("lesson_01", exercise, mutant)
 
 
 def test_the_pictures_are_drawn_by_their_script(tmp_path, monkeypatch):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 import pytest
-from cohort.run import ROOT, complete, entries, judge, solved
+from cohort.run import ROOT, solved
+from lesson_cells import diagnoses, value_of
 
 from proflab.course.assemble import read_folder, render
 from proflab.course.collect import collect
@@ -45,10 +45,7 @@ def demos(lesson):
         for cell in lesson.named("demo"):
             printed: list[str] = []
             scope["print"] = lambda *parts, printed=printed: printed.append(" ".join(parts))
-            body = ast.parse(cell.code).body
-            last = body.pop() if isinstance(body[-1], ast.Expr) else ast.parse("None").body[0]
-            exec(compile(ast.Module(body, []), cell.name, "exec"), scope)
-            value = eval(compile(ast.Expression(last.value), cell.name, "eval"), scope)
+            value = value_of(cell, scope)
             shown[cell.name] = value if value is not None else "\n".join(printed)
     return shown
 
@@ -153,10 +150,7 @@ def test_the_lessons_make_one_file_that_counts():
     ],
 )
 def test_misconceptions_are_named(exercise, mutant, diagnosis):
-    lesson = solved("lesson_02")
-    code = entries("lesson_02", "MUTANTS")[exercise][mutant]
-    code = complete(exercise, code, lesson.solutions[exercise])
-    assert diagnosis in [case.diagnosis for case in judge(lesson, exercise, code)]
+    assert diagnosis in diagnoses("lesson_02", exercise, mutant)
 
 
 def test_the_pictures_are_drawn_by_their_script():

@@ -7,7 +7,8 @@ import gc
 import re
 
 import pytest
-from cohort.run import ROOT, complete, entries, judge, solved
+from cohort.run import ROOT, solved
+from lesson_cells import diagnoses, show
 
 from proflab.course.assemble import read_folder, render
 from proflab.course.collect import collect
@@ -42,21 +43,6 @@ def quick_clocks():
 @pytest.fixture(scope="module")
 def lesson():
     return read_module(FOLDER / "03_latency.py", "03_latency")
-
-
-def show(cell, scope):
-    """What a demo cell prints, and the picture that it ends on, if it does."""
-    printed: list[str] = []
-    scope["print"] = lambda *parts: printed.append(" ".join(parts))
-    body = ast.parse(cell.code).body
-    last = body.pop() if isinstance(body[-1], ast.Expr) else ast.parse("None").body[0]
-    exec(compile(ast.Module(body, []), cell.name, "exec"), scope)
-    value = eval(compile(ast.Expression(last.value), cell.name, "eval"), scope)
-    return "\n".join(printed), value
-
-
-def named(lesson, name):
-    return next(cell for cell in lesson.cells if cell.name == name)
 
 
 @pytest.fixture(scope="module")
@@ -145,10 +131,7 @@ def test_demo_cells_print_or_end_on_a_described_picture(demos, lesson):
     ],
 )
 def test_misconceptions_are_named(exercise, mutant, diagnosis):
-    lesson = solved("lesson_03")
-    code = entries("lesson_03", "MUTANTS")[exercise][mutant]
-    code = complete(exercise, code, lesson.solutions[exercise])
-    assert any(diagnosis in case.diagnosis for case in judge(lesson, exercise, code))
+    assert any(diagnosis in said for said in diagnoses("lesson_03", exercise, mutant))
 
 
 def numbers(value) -> set[float]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
 import linecache
 import re
 
 import pytest
-from cohort.run import ROOT, complete, entries, judge, solved
+from cohort.run import ROOT, solved
+from lesson_cells import diagnoses, value_of
 
 import proflab
 from proflab import meta, models, nn
@@ -51,11 +51,8 @@ def demos(lesson):
             printed = io.StringIO()
             lines = cell.code.splitlines(keepends=True)
             linecache.cache[cell.name] = len(cell.code), None, lines, cell.name
-            body = ast.parse(cell.code).body
-            last = body.pop() if isinstance(body[-1], ast.Expr) else ast.parse("None").body[0]
             with contextlib.redirect_stdout(printed):
-                exec(compile(ast.Module(body, []), cell.name, "exec"), scope)
-                value = eval(compile(ast.Expression(last.value), cell.name, "eval"), scope)
+                value = value_of(cell, scope)
             shown[cell.name] = value if value is not None else printed.getvalue()
             shown[cell.name, "printed"] = printed.getvalue()
     return shown
@@ -229,10 +226,7 @@ def test_the_lessons_make_one_file_that_measures():
     ],
 )
 def test_misconceptions_are_named(exercise, mutant, diagnosis):
-    lesson = solved("lesson_04")
-    code = entries("lesson_04", "MUTANTS")[exercise][mutant]
-    code = complete(exercise, code, lesson.solutions[exercise])
-    assert diagnosis in [case.diagnosis for case in judge(lesson, exercise, code)]
+    assert diagnosis in diagnoses("lesson_04", exercise, mutant)
 
 
 def test_the_pictures_are_drawn_by_their_script():

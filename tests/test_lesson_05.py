@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import gc
 import io
@@ -11,7 +10,8 @@ import re
 import runpy
 
 import pytest
-from cohort.run import ROOT, complete, entries, judge, solved
+from cohort.run import ROOT, solved
+from lesson_cells import diagnoses, value_of
 
 from proflab.course.assemble import read_folder, render
 from proflab.course.collect import collect
@@ -59,11 +59,8 @@ def demos(lesson):
         patch.chdir(FOLDER)
         for cell in lesson.named("demo"):
             scope, printed = dict(solved("lesson_05").scope), io.StringIO()
-            body = ast.parse(cell.code).body
-            last = body.pop() if isinstance(body[-1], ast.Expr) else ast.parse("None").body[0]
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
-                exec(compile(ast.Module(body, []), cell.name, "exec"), scope)
-                value = eval(compile(ast.Expression(last.value), cell.name, "eval"), scope)
+                value = value_of(cell, scope)
             shown[cell.name] = printed.getvalue(), value
     return shown
 
@@ -178,10 +175,8 @@ def test_the_lessons_make_one_file_that_profiles():
     ],
 )  # fmt: skip
 def test_misconceptions_are_named(exercise, mutant, diagnosis):
-    lesson = solved("lesson_05")
-    code = entries("lesson_05", "MUTANTS")[exercise][mutant]
-    code = complete(exercise, code, lesson.solutions[exercise])
-    assert any(case.diagnosis.startswith(diagnosis) for case in judge(lesson, exercise, code))
+    said = diagnoses("lesson_05", exercise, mutant)
+    assert any(each.startswith(diagnosis) for each in said)
 
 
 def test_the_pictures_are_drawn_by_their_script():

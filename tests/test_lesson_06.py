@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import re
 
 import pytest
-from cohort.run import ROOT, complete, entries, judge, solved
+from cohort.run import ROOT, solved
+from lesson_cells import diagnoses, named, show
 
 from proflab.course.assemble import read_folder, render
 from proflab.course.collect import collect
@@ -40,21 +40,6 @@ OPTIONAL = ["attention_bytes", "inspect_step"]
 @pytest.fixture(scope="module")
 def lesson():
     return read_module(FOLDER / "06_roofline.py", "06_roofline")
-
-
-def show(cell, scope):
-    """What a demo cell prints, and the picture that it ends on, if it does."""
-    printed: list[str] = []
-    scope["print"] = lambda *parts: printed.append(" ".join(parts))
-    body = ast.parse(cell.code).body
-    last = body.pop() if isinstance(body[-1], ast.Expr) else ast.parse("None").body[0]
-    exec(compile(ast.Module(body, []), cell.name, "exec"), scope)
-    value = eval(compile(ast.Expression(last.value), cell.name, "eval"), scope)
-    return "\n".join(printed), value
-
-
-def named(lesson, name):
-    return next(cell for cell in lesson.cells if cell.name == name)
 
 
 @pytest.fixture(scope="module")
@@ -287,10 +272,7 @@ def test_the_lessons_make_one_file_that_judges():
     ],
 )
 def test_misconceptions_are_named(exercise, mutant, diagnosis):
-    lesson = solved("lesson_06")
-    code = entries("lesson_06", "MUTANTS")[exercise][mutant]
-    code = complete(exercise, code, lesson.solutions[exercise])
-    found = [case.diagnosis for case in judge(lesson, exercise, code)]
+    found = diagnoses("lesson_06", exercise, mutant)
     assert any(diagnosis in one for one in found), found
 
 

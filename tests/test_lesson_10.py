@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import runpy
@@ -10,7 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from cohort.run import ROOT, complete, entries, judge, solved
+from cohort.run import ROOT, solved
+from lesson_cells import diagnoses, value_of
 
 from proflab import Tensor, dispatch, meta, models, no_grad
 from proflab.course.assemble import read_folder, render
@@ -55,10 +55,7 @@ def demos(lesson):
         patch.setattr("builtins.print", lambda *parts: printed.append(" ".join(map(str, parts))))
         for cell in lesson.named("demo"):
             printed.clear()
-            body = ast.parse(cell.code).body
-            last = body.pop() if isinstance(body[-1], ast.Expr) else ast.parse("None").body[0]
-            exec(compile(ast.Module(body, []), cell.name, "exec"), scope)
-            value = eval(compile(ast.Expression(last.value), cell.name, "eval"), scope)
+            value = value_of(cell, scope)
             shown[cell.name] = (value, "\n".join(printed))
     return shown
 
@@ -287,10 +284,7 @@ def test_the_lessons_make_one_file():
     ],
 )
 def test_misconceptions_are_named(exercise, mutant, diagnosis):
-    lesson = solved("lesson_10")
-    code = entries("lesson_10", "MUTANTS")[exercise][mutant]
-    code = complete(exercise, code, lesson.solutions[exercise])
-    assert diagnosis in [case.diagnosis for case in judge(lesson, exercise, code)]
+    assert diagnosis in diagnoses("lesson_10", exercise, mutant)
 
 
 def test_the_pictures_are_drawn_by_their_script():
