@@ -10,7 +10,8 @@ import time
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
-from test_lesson_03 import named, quick_clocks, show  # noqa: F401
+from lesson_cells import named, show
+from test_lesson_03 import quick_clocks  # noqa: F401
 
 from proflab.course.notebook import read_module
 from proflab.lesson import doubles, latency_trials
