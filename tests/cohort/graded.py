@@ -1,0 +1,109 @@
+"""Grades the cohort's entries as hand-ins, in the sandbox: run.py's verdicts must come out again.
+
+run.py judges in one process; the real grader forks for each hidden block, executes in IPython and
+freezes what the lesson made. What one of them accepts and the other does not is a fault of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+
+import nbformat
+from cohort.run import ROOT, complete, entries, judge, solved
+
+from proflab.course.layout import Course
+from proflab.grading.execute import grade_notebook
+from proflab.grading.key import Key, read_key
+from proflab.grading.plan import Runner
+
+PARTS = 10
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One mutant or alternate of one exercise."""
+
+    lesson: str
+    exercise: str
+    kind: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.lesson} {self.exercise}: {self.sentence}"
+
+    @property
+    def code(self) -> str:
+        """The entry's code as a whole cell, after the helpers that it may use."""
+        lesson = solved(self.lesson)
+        code = entries(self.lesson, self.kind)[self.exercise][self.sentence]
+        return f"{lesson.helpers}\n{complete(self.exercise, code, lesson.solutions[self.exercise])}"
+
+
+def all_entries(lesson: str, kind: str) -> list[Entry]:
+    """Every entry of a lesson's MUTANTS or ALTERNATES."""
+    found = entries(lesson, kind).items()
+    return [Entry(lesson, exercise, kind, sentence) for exercise, of in found for sentence in of]
+
+
+def part_of_today() -> int:
+    """The tenth of the cohort that is due: another each day, or PROFLAB_COHORT_PART (0 to 9)."""
+    asked = os.environ.get("PROFLAB_COHORT_PART")
+    return (int(time.time() // 86_400) if asked is None else int(asked)) % PARTS
+
+
+def failed_in_the_cohort(entry: Entry) -> set[str]:
+    """The test cells that fail where run.py judges, in one process."""
+    cases = judge(solved(entry.lesson), entry.exercise, entry.code)
+    return {case.cell for case in cases if not case.passed}
+
+
+def failed_in_the_grader(entry: Entry, runner: Runner) -> tuple[set[str], list[str]]:
+    """The test cells that fail where `proflab grade` does, and why each case of theirs failed."""
+    key = key_of(entry.lesson, entry.exercise)
+    support = Course(ROOT).source(solved(entry.lesson).name).parent
+    graded = grade_notebook(notebook_of(entry, key), key, support, full=False, runner=runner)
+    wrong = [case for case in graded.cases if not case.passed]
+    reasons = [f"{case.label}: {case.reason}" for case in wrong]
+    if graded.status != "graded":
+        reasons.insert(0, f"{graded.status}: {graded.sentence}")
+    # An optional exercise has no points to lose.
+    empty = {name for name, score in graded.scores.items() if key.tests[name].points and not score}
+    return {case.cell for case in wrong} | empty, reasons
+
+
+@cache
+def whole_key(lesson: str) -> Key:
+    """The lesson's key."""
+    return read_key(Course(ROOT).source(solved(lesson).name))
+
+
+@cache
+def key_of(lesson: str, exercise: str) -> Key:
+    """The lesson with the test cells of one exercise only, and these at its end.
+
+    At the end, because the cohort's helpers use what the lesson defines later than the exercise.
+    """
+    whole, wanted = whole_key(lesson), {cell.name for cell in solved(lesson).tests[exercise]}
+    rest = [cell for cell in whole.cells if cell.kind != "test"]
+    tests = [cell for cell in whole.cells if cell.grade_id in wanted]
+    kept = {name: test for name, test in whole.tests.items() if name in wanted}
+    return replace(whole, cells=(*rest, *tests), tests=kept)
+
+
+def notebook_of(entry: Entry, key: Key) -> nbformat.NotebookNode:
+    """The solved lesson, then the entry in a cell of its own, then its test cells."""
+    solutions = solved(entry.lesson).solutions
+    cells = []
+    for cell in key.cells:
+        released = nbformat.from_dict(cell.released)
+        if cell.kind == "solution":
+            released.source = solutions[cell.grade_id]
+        cells.append(released)
+    first = next(place for place, cell in enumerate(key.cells) if cell.kind == "test")
+    cells.insert(first, nbformat.v4.new_code_cell(entry.code))
+    for cell in cells:
+        cell.pop("id", None)
+    return nbformat.v4.new_notebook(cells=cells, nbformat_minor=4)

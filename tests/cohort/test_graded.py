@@ -1,0 +1,72 @@
+"""The cohort through the sandboxed grader: the same verdicts as where the cohort judges itself."""
+
+from __future__ import annotations
+
+import pytest
+from cohort.graded import (
+    PARTS,
+    all_entries,
+    failed_in_the_cohort,
+    failed_in_the_grader,
+    part_of_today,
+)
+from cohort.run import lessons
+from sandboxes import needs_sandbox
+
+from proflab.grading.sandbox import SandboxRunner
+
+pytestmark = needs_sandbox
+# Of the wrong solutions, which are many, each day another one in so many is graded, too.
+MUTANTS_TO_ONE = 20
+each_lesson = pytest.mark.parametrize("lesson", lessons())
+
+
+@pytest.fixture(scope="module")
+def runner():
+    """One warm sandbox for all lessons."""
+    with SandboxRunner() as made:
+        yield made
+
+
+def lost_by_right_work(entries, runner):
+    """What the grader holds against right solutions: nothing."""
+    found = {}
+    for entry in entries:
+        failed, reasons = failed_in_the_grader(entry, runner)
+        if failed or reasons:
+            found[str(entry)] = reasons
+    return found
+
+
+def disagreements(entries, runner):
+    """The wrong solutions of which grader and cohort find different test cells at fault."""
+    found = {}
+    for entry in entries:
+        failed, reasons = failed_in_the_grader(entry, runner)
+        if failed != (expected := failed_in_the_cohort(entry)):
+            found[str(entry)] = (sorted(failed), sorted(expected), reasons)
+    return found
+
+
+@each_lesson
+def test_a_tenth_of_the_right_solutions_keeps_all_points_in_the_grader(lesson, runner):
+    due = all_entries(lesson, "ALTERNATES")[part_of_today() :: PARTS]
+    assert lost_by_right_work(due, runner) == {}
+
+
+@each_lesson
+def test_the_grader_and_the_cohort_agree_on_some_wrong_solutions(lesson, runner):
+    step = PARTS * MUTANTS_TO_ONE
+    assert disagreements(all_entries(lesson, "MUTANTS")[part_of_today() :: step], runner) == {}
+
+
+@pytest.mark.soak
+@each_lesson
+def test_every_right_solution_keeps_all_points_in_the_grader(lesson, runner):
+    assert lost_by_right_work(all_entries(lesson, "ALTERNATES"), runner) == {}
+
+
+@pytest.mark.soak
+@each_lesson
+def test_the_grader_and_the_cohort_agree_on_a_fifth_of_the_wrong_solutions(lesson, runner):
+    assert disagreements(all_entries(lesson, "MUTANTS")[::5], runner) == {}
