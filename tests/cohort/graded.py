@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import nbformat
-from cohort.run import ROOT, complete, entries, judge, solved
 
+from cohort.run import ROOT, complete, entries, judge, solved
 from proflab.course.layout import Course
 from proflab.grading.execute import grade_notebook
 from proflab.grading.key import Key, read_key

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from sandboxes import needs_sandbox
+
 from cohort.graded import (
     PARTS,
     all_entries,
@@ -11,8 +13,6 @@ from cohort.graded import (
     part_of_today,
 )
 from cohort.run import lessons
-from sandboxes import needs_sandbox
-
 from proflab.grading.sandbox import SandboxRunner
 
 pytestmark = needs_sandbox
