@@ -41,7 +41,6 @@ from proflab.creation import (
     zeros_like,
 )
 from proflab.function import Function
-from proflab.methods import install
 from proflab.ops.activation import log_softmax, relu, softmax
 from proflab.ops.arithmetic import (
     add,
@@ -56,8 +55,7 @@ from proflab.ops.arithmetic import (
     subtract,
     true_divide,
 )
-from proflab.ops.choose import clamp, clip, masked_fill, maximum, minimum, where
-from proflab.ops.compose import (
+from proflab.ops.composite import (
     adaptive_avg_pool1d,
     avg_pool1d,
     cosine_similarity,
@@ -68,18 +66,7 @@ from proflab.ops.compose import (
     pixel_shuffle,
     vstack,
 )
-from proflab.ops.conv import conv1d, conv2d
-from proflab.ops.einsum import einsum
-from proflab.ops.indexing import (
-    gather,
-    index_select,
-    masked_select,
-    nonzero,
-    scatter,
-    scatter_add,
-    take_along_dim,
-)
-from proflab.ops.join import (
+from proflab.ops.concat import (
     cat,
     chunk,
     concat,
@@ -97,8 +84,18 @@ from proflab.ops.join import (
     triu,
     unbind,
 )
+from proflab.ops.conv import conv1d, conv2d
+from proflab.ops.einsum import einsum
+from proflab.ops.indexing import (
+    gather,
+    index_select,
+    masked_select,
+    nonzero,
+    scatter,
+    scatter_add,
+    take_along_dim,
+)
 from proflab.ops.matmul import addmm, baddbmm, bmm, dot, matmul, mm, mv, outer
-from proflab.ops.order import argsort, max, min, sort, topk
 from proflab.ops.pointwise import (
     abs,
     absolute,
@@ -162,6 +159,7 @@ from proflab.ops.reduce import (
     sum,
     var,
 )
+from proflab.ops.sort import argsort, max, min, sort, topk
 from proflab.ops.views import (
     broadcast_to,
     flatten,
@@ -178,6 +176,7 @@ from proflab.ops.views import (
     unflatten,
     unsqueeze,
 )
+from proflab.ops.where import clamp, clip, masked_fill, maximum, minimum, where
 from proflab.tensor import (
     Tensor,
     device,
@@ -196,6 +195,7 @@ from proflab.tensor import float32 as float
 from proflab.tensor import float64 as double
 from proflab.tensor import int32 as int
 from proflab.tensor import int64 as long
+from proflab.tensor_methods import install
 
 __version__ = "0.1.0"
 

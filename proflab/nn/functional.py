@@ -15,7 +15,7 @@ from proflab.ops.activation import (
     softplus,
 )
 from proflab.ops.attention import scaled_dot_product_attention
-from proflab.ops.compose import (
+from proflab.ops.composite import (
     adaptive_avg_pool1d,
     adaptive_max_pool2d,
     avg_pool1d,
@@ -31,9 +31,9 @@ from proflab.ops.compose import (
     pixel_shuffle,
     prelu,
 )
+from proflab.ops.concat import pad
 from proflab.ops.conv import conv1d, conv2d
 from proflab.ops.indexing import embedding, one_hot
-from proflab.ops.join import pad
 from proflab.ops.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,

@@ -30,6 +30,6 @@ def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters in one vector."""
-    from proflab.ops.join import cat
+    from proflab.ops.concat import cat
 
     return cat([p.reshape(-1) for p in parameters])

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.choose import clamp
 from proflab.ops.erf import erf, in_blocks
 from proflab.ops.pointwise import Pointwise, _sigmoid
+from proflab.ops.where import clamp
 from proflab.shapes import MetaArray, normalize_dim
 from proflab.tensor import Tensor
 

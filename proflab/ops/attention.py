@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.choose import masked_fill
-from proflab.ops.join import triu
+from proflab.ops.concat import triu
 from proflab.ops.matmul import one_dtype, product
 from proflab.ops.pointwise import logical_not
+from proflab.ops.where import masked_fill
 from proflab.shapes import MetaArray, broadcast, unbroadcast
 from proflab.tensor import Tensor
 

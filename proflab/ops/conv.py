@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.join import pad as pad_tensor
+from proflab.ops.concat import pad as pad_tensor
 from proflab.ops.matmul import one_dtype
 from proflab.shapes import MetaArray
 from proflab.tensor import Tensor

@@ -6,7 +6,7 @@ import numpy as np
 
 from proflab.dispatch import Op, apply, register
 from proflab.ops.activation import log_softmax, softplus
-from proflab.ops.choose import where
+from proflab.ops.where import where
 from proflab.shapes import MetaArray
 from proflab.tensor import Tensor
 

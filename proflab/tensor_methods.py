@@ -13,20 +13,20 @@ from proflab.nn import init
 from proflab.ops import (
     activation,
     arithmetic,
-    choose,
+    concat,
     indexing,
-    join,
     matmul,
-    order,
     pointwise,
     reduce,
+    sort,
     views,
+    where,
 )
 from proflab.tensor import Tensor, float16, float32, float64, int32, int64
 
 METHODS = {
     arithmetic: "add sub mul div rsub pow clone multiply divide subtract true_divide",
-    choose: "maximum minimum masked_fill clamp clip",
+    where: "maximum minimum masked_fill clamp clip",
     pointwise: """neg negative abs absolute sign square exp exp2 log log2 log10 log1p expm1 sqrt
         rsqrt reciprocal floor ceil round trunc sin cos tan atan arctan tanh sigmoid erf
         eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bitwise_or
@@ -36,9 +36,9 @@ METHODS = {
         equal""",
     views: """reshape view view_as reshape_as permute transpose swapaxes swapdims t movedim moveaxis
         expand expand_as broadcast_to flatten unflatten squeeze unsqueeze ravel contiguous""",
-    join: """split chunk unbind narrow select tril triu flip roll repeat tile repeat_interleave""",
+    concat: """split chunk unbind narrow select tril triu flip roll repeat tile repeat_interleave""",
     indexing: "gather scatter scatter_add index_select masked_select take_along_dim nonzero",
-    order: "argsort sort topk max min",
+    sort: "argsort sort topk max min",
     matmul: "matmul mm bmm mv dot outer addmm baddbmm",
 }
 IN_PLACE = """add sub mul div pow masked_fill clamp neg exp log sqrt rsqrt reciprocal abs floor ceil
@@ -213,12 +213,12 @@ def install() -> None:
         method = _augmented(OPERATORS[f"__{name}__"], f"__i{name}__")
         setattr(Tensor, f"__i{name}__", method)
     Tensor.__rmatmul__ = _rmatmul
-    Tensor.__iter__ = lambda self: iter(join.unbind(self, 0))
+    Tensor.__iter__ = lambda self: iter(concat.unbind(self, 0))
     Tensor.T, Tensor.mT = property(_transposed), property(_matrix_transpose)
     Tensor.backward, Tensor.become = autograd.backward, become
     Tensor.to, Tensor.copy_, Tensor.fill_ = _to, _copy_, _fill_
     Tensor.type = _to
-    Tensor.where = lambda self, condition, other: choose.where(condition, self, other)
+    Tensor.where = lambda self, condition, other: where.where(condition, self, other)
     Tensor.zero_ = lambda self: _fill_(self, 0)
     Tensor.type_as = lambda self, other: arithmetic.to(self, other.dtype)
     Tensor.cpu = lambda self: _to(self, "cpu")

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.choose import maximum, minimum
 from proflab.ops.indexing import gather
 from proflab.ops.reduce import amax, amin, argmax, argmin
 from proflab.ops.views import reshape
+from proflab.ops.where import maximum, minimum
 from proflab.shapes import MetaArray, normalize_dim
 from proflab.tensor import Tensor, int64
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from proflab.ops.activation import softplus
-from proflab.ops.choose import clamp, where
+from proflab.ops.concat import cat, chunk
 from proflab.ops.conv import pair
-from proflab.ops.join import cat, chunk
 from proflab.ops.norm import batch_norm, group_norm
 from proflab.ops.pool import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from proflab.ops.reduce import norm
+from proflab.ops.where import clamp, where
 from proflab.tensor import Tensor, wrap
 
 
