@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
-from proflab import creation
+from proflab.creation import generator
 from proflab.tensor import Tensor
+from proflab.tensor_methods import check_writable, method
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
     if not tensor.is_meta:
-        values = creation.generator().random(tensor.shape, np.float32)
+        values = generator().random(tensor.shape, np.float32)
         values *= b - a
         values += a
         tensor.array[...] = values
@@ -21,7 +22,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     if not tensor.is_meta:
-        values = creation.generator().standard_normal(tensor.shape, np.float32)
+        values = generator().standard_normal(tensor.shape, np.float32)
         values *= std
         values += mean
         tensor.array[...] = values
@@ -34,7 +35,7 @@ def trunc_normal_(tensor: Tensor, mean=0.0, std=1.0, a=-2.0, b=2.0) -> Tensor:
     if not tensor.is_meta:
         array = tensor.array
         while (outside := (array < a) | (array > b)).any():
-            again = creation.generator().standard_normal(int(outside.sum()), np.float32)
+            again = generator().standard_normal(int(outside.sum()), np.float32)
             array[outside] = again * std + mean
     return tensor
 
@@ -94,3 +95,19 @@ def bias_uniform_(bias: Tensor, weight: Tensor) -> Tensor:
     """torch's default for the bias of Linear and Conv2d."""
     bound = 1 / math.sqrt(max(fans(weight)[0], 1))
     return uniform_(bias, -bound, bound)
+
+
+def _as_method(fill) -> None:
+    """Give Tensor the method of a function above that fills it with random numbers."""
+
+    def draw(input: Tensor, *args, **kwargs) -> Tensor:
+        check_writable(input, fill.__name__)
+        return fill(input, *args, **kwargs)
+
+    draw.__name__ = draw.__qualname__ = fill.__name__
+    draw.__doc__ = f"{fill.__doc__} RuntimeError for a leaf in the graph."
+    method(draw)
+
+
+_as_method(normal_)
+_as_method(uniform_)

@@ -31,11 +31,11 @@ class Module:
     def __call__(self, *args, **kwargs):
         if not dispatch.hooks:
             return self._call(*args, **kwargs)
-        dispatch.enter(self)
+        dispatch.enter_module(self)
         try:
             return self._call(*args, **kwargs)
         finally:
-            dispatch.leave()
+            dispatch.leave_module()
 
     def _call(self, *args, **kwargs):
         for hook in self._pre_hooks:

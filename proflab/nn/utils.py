@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from proflab.ops.concat import cat
 from proflab.tensor import Tensor, wrap
 
 
@@ -30,6 +31,4 @@ def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters in one vector."""
-    from proflab.ops.concat import cat
-
     return cat([p.reshape(-1) for p in parameters])

@@ -12,9 +12,11 @@ from string import ascii_letters
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
+from proflab.meta import MetaArray
 from proflab.ops.matmul import one_dtype, product
-from proflab.shapes import MetaArray
 from proflab.tensor import Tensor
+
+__all__ = ["einsum"]
 
 
 def _label_sizes(labels: list[str], shapes: list[tuple]) -> dict[str, int]:
@@ -59,7 +61,7 @@ def contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarra
 
 
 @register
-class Einsum(Op):
+class _Einsum(Op):
     """Products of one or two tensors, summed over the labels that the result has not"""
 
     name = "einsum"
@@ -84,6 +86,7 @@ class Einsum(Op):
         return inputs[0] if need[1] else None, inputs[1] if need[0] else None
 
     def backward(self, node, grad, equation):
+        # grad: sizes of the result's labels · the operands: sizes of theirs → each operand's shape
         labels, out = _parts(equation)
         grads = []
         for i, need in enumerate(node.need):
@@ -148,7 +151,18 @@ def _broadcast_labels(operands: list[Tensor], labels: list[str]) -> list[Tensor]
 
 
 def einsum(equation: str, *operands: Tensor) -> Tensor:
-    """Sums of products by labels. More than two operands are contracted from left to right."""
+    """Return sums of products over named dimensions.
+
+    equation: labels of each operand's dimensions, "->", labels of the result's: "bij,bjk->bik".
+              Without "->": the labels that stand once, in alphabetical order. "…" stands for all
+              other dimensions. A label stands at most once in each part; ValueError otherwise.
+
+    More than two operands are contracted from left to right, two at a time.
+
+    >>> a, b = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([10.0, 1.0])
+    >>> proflab.einsum("ij,j->i", a, b)
+    Tensor([12., 34.])
+    """
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     labels, out = _explicit(equation, [x.ndim for x in operands])
@@ -156,6 +170,6 @@ def einsum(equation: str, *operands: Tensor) -> Tensor:
     while len(todo) > 2:
         later = set(out).union(*labels[2:])
         pair = "".join(dict.fromkeys(x for x in labels[0] + labels[1] if x in later))
-        todo[:2] = [apply(Einsum, tuple(todo[:2]), equation=f"{labels[0]},{labels[1]}->{pair}")]
+        todo[:2] = [apply(_Einsum, tuple(todo[:2]), equation=f"{labels[0]},{labels[1]}->{pair}")]
         labels[:2] = [pair]
-    return apply(Einsum, tuple(todo), equation=f"{','.join(labels)}->{out}")
+    return apply(_Einsum, tuple(todo), equation=f"{','.join(labels)}->{out}")

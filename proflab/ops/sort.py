@@ -7,16 +7,20 @@ from typing import NamedTuple
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
+from proflab.meta import MetaArray
 from proflab.ops.indexing import gather
 from proflab.ops.reduce import amax, amin, argmax, argmin
 from proflab.ops.views import reshape
 from proflab.ops.where import maximum, minimum
-from proflab.shapes import MetaArray, normalize_dim
+from proflab.shapes import normalize_dim
 from proflab.tensor import Tensor, int64
+from proflab.tensor_methods import method
+
+__all__ = ["argsort", "max", "min", "sort", "topk"]
 
 
 @register
-class Argsort(Op):
+class _Argsort(Op):
     """The places of the elements, in order; equal ones keep theirs"""
 
     name = "argsort"
@@ -38,18 +42,22 @@ class Ranked(NamedTuple):
     indices: Tensor
 
 
+@method
 def argsort(input: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
-    return apply(Argsort, (input,), dim=normalize_dim(dim, input.ndim), descending=descending)
+    """Return the places of the elements in order along `dim`, int64; equal ones keep theirs."""
+    return apply(_Argsort, (input,), dim=normalize_dim(dim, input.ndim), descending=descending)
 
 
+@method
 def sort(input: Tensor, dim: int = -1, descending: bool = False) -> Ranked:
-    """(values, places), in order along a dimension."""
+    """Return (values, indices), in order along a dimension."""
     order = argsort(input, dim, descending)
     return Ranked(gather(input, dim, order), order)
 
 
+@method
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True) -> Ranked:
-    """(values, places) of the k largest, or smallest, along a dimension."""
+    """Return (values, indices) of the k largest, or smallest, along a dimension."""
     dim = normalize_dim(dim, input.ndim)
     if not 0 <= k <= input.shape[dim]:
         raise ValueError(f"topk: {k} of the {input.shape[dim]} in dimension {dim}")
@@ -57,24 +65,27 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True) -> Ranked:
     return Ranked(gather(input, dim, order), order)
 
 
-def _pick(place, best, pairwise):
-    """torch's max and min: of all, along a dimension with places, or of two tensors."""
-
-    def function(input: Tensor, dim=None, keepdim: bool = False):
-        if dim is None:
-            return best(input)
-        if isinstance(dim, Tensor):
-            return pairwise(input, dim)
-        places = place(input, dim, True)
-        values = gather(input, dim, places)
-        if keepdim:
-            return Ranked(values, places)
-        shape = [n for i, n in enumerate(input.shape) if i != normalize_dim(dim, input.ndim)]
-        return Ranked(reshape(values, shape), reshape(places, shape))
-
-    return function
+def _pick(input: Tensor, dim, keepdim: bool, place, best, pairwise) -> Tensor | Ranked:
+    """Return torch's max or min: of all, along a dimension with places, or of two tensors."""
+    if dim is None:
+        return best(input)
+    if isinstance(dim, Tensor):
+        return pairwise(input, dim)
+    places = place(input, dim, True)
+    values = gather(input, dim, places)
+    if keepdim:
+        return Ranked(values, places)
+    shape = [n for i, n in enumerate(input.shape) if i != normalize_dim(dim, input.ndim)]
+    return Ranked(reshape(values, shape), reshape(places, shape))
 
 
-max, min = _pick(argmax, amax, maximum), _pick(argmin, amin, minimum)
-max.__name__, max.__doc__ = "max", "The largest; with dim, (values, places); or of two tensors."
-min.__name__, min.__doc__ = "min", "The smallest; with dim, (values, places); or of two tensors."
+@method
+def max(input: Tensor, dim=None, keepdim: bool = False) -> Tensor | Ranked:
+    """Return the largest; with dim, (values, indices); with a tensor, the larger of each two."""
+    return _pick(input, dim, keepdim, argmax, amax, maximum)
+
+
+@method
+def min(input: Tensor, dim=None, keepdim: bool = False) -> Tensor | Ranked:
+    """Return the smallest; with dim, (values, indices); with a tensor, the smaller of each two."""
+    return _pick(input, dim, keepdim, argmin, amin, minimum)
