@@ -7,7 +7,7 @@ A function of ops/ says above its `def` what it becomes, so that an op stands in
     @method                                                # x.add(y)
     def add(input, other): ...
 
-tensor.pyi, from which an editor knows them, is generated: `python docs/make_tensor_pyi.py`.
+tensor.pyi, from which an editor knows them, is generated: `make api`.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ _CPU, _META = device("cpu"), device("meta")
 
 
 def _device(input: Tensor) -> device:
-    """The device: "cpu", or "meta" for a tensor without data."""
+    """Return the device: "cpu", or "meta" for a tensor without data."""
     return _META if input.is_meta else _CPU
 
 
@@ -172,7 +172,7 @@ nelement = method(Tensor.numel, "nelement")
 
 
 def _data(input: Tensor) -> Tensor:
-    """The same elements outside the graph, as in torch. `.numpy()` gives the array."""
+    """Return the same elements outside the graph, as in torch. `.numpy()` gives the array."""
     return wrap(input.array)
 
 

@@ -19,13 +19,13 @@ def _check_heads(owner: str, width: int, heads: int) -> int:
 
 
 def _heads(x: Tensor, heads: int) -> Tensor:
-    """(batch, length, width) to (batch, heads, length, width / heads)."""
+    """Return (batch, length, width) as (batch, heads, length, width / heads)."""
     b, t, d = x.shape
     return x.view(b, t, heads, d // heads).transpose(1, 2)
 
 
 def _merge(x: Tensor) -> Tensor:
-    """(batch, heads, length, head width) to (batch, length, width)."""
+    """Return (batch, heads, length, head width) as (batch, length, width)."""
     b, h, t, d = x.shape
     return x.transpose(1, 2).reshape(b, t, h * d)
 
@@ -104,7 +104,7 @@ class VisionTransformer(nn.Module):
 
 
 def vit_tiny16(num_classes: int = 1000) -> VisionTransformer:
-    """ViT-Ti/16."""
+    """Return ViT-Ti/16: width 192, 12 layers, 3 heads, patches of 16 by 16."""
     return VisionTransformer(num_classes=num_classes)
 
 
@@ -130,7 +130,7 @@ class BertLayer(nn.Module):
 
 
 def bert_layer() -> BertLayer:
-    """A layer of BERT-base."""
+    """Return a layer of BERT-base: width 768, 12 heads."""
     return BertLayer()
 
 
@@ -174,11 +174,11 @@ class GPT2(nn.Module):
         return self.lm_head(self.ln_f(x))
 
     def new_cache(self) -> list[dict]:
-        """An empty KV cache, to hand to `forward` together with the first tokens."""
+        """Return an empty KV cache, to hand to `forward` together with the first tokens."""
         return [{} for _ in self.blocks]
 
     def generate(self, tokens: Tensor, new_tokens: int, use_cache: bool = True) -> Tensor:
-        """`tokens` (batch, length) followed by the most likely next ones, one at a time."""
+        """Return `tokens` (batch, length) followed by the most likely next ones, one at a time."""
         cache = self.new_cache() if use_cache else None
         with no_grad():
             todo = tokens
@@ -199,7 +199,10 @@ _GPT2_SIZES = {  # width, layers, heads
 
 
 def gpt2(size: str = "small", tied: bool = True) -> GPT2:
-    """GPT-2 "small", "medium", "large" or "xl"."""
+    """Return GPT-2 "small", "medium", "large" or "xl"; ValueError for any other size.
+
+    tied: the last layer's weight is the token embedding itself, as published
+    """
     if size not in _GPT2_SIZES:
         raise ValueError(f"gpt2: there is no size {size!r}, only {', '.join(_GPT2_SIZES)}")
     d_model, layers, heads = _GPT2_SIZES[size]

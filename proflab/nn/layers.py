@@ -18,13 +18,15 @@ def positive(owner: str, **sizes) -> None:
                 raise ValueError(f"{owner}: {name} is {size!r}, not a positive integer")
 
 
-def pair(value) -> tuple[int, int]:
-    """An int for both directions, or one for each."""
-    return tuple(value) if isinstance(value, (tuple, list)) else (value, value)
-
-
 class Linear(Module):
-    """x @ weight.T + bias, over the last dimension: (…, in_features) to (…, out_features)."""
+    """x @ weight.T + bias, over the last dimension: (…, in_features) to (…, out_features).
+
+    >>> layer = nn.Linear(128, 64)
+    >>> layer.weight.shape, layer.bias.shape
+    ((64, 128), (64,))
+    >>> layer(Tensor.meta((32, 128)))
+    Tensor.meta((32, 64), dtype=float32, requires_grad=True)
+    """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device=None,
                  dtype=None):  # fmt: skip
@@ -91,7 +93,12 @@ class _Conv(Module):
 
 
 class Conv2d(_Conv):
-    """(batch, in_channels, h, w) to (batch, out_channels, h', w'); ints or pairs, or "same"."""
+    """(batch, in_channels, h, w) to (batch, out_channels, h', w'); ints or pairs, or "same".
+
+    >>> layer = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+    >>> layer.weight.shape, layer(Tensor.meta((1, 3, 32, 32))).shape
+    ((8, 3, 3, 3), (1, 8, 16, 16))
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.conv2d(

@@ -23,6 +23,8 @@ class CrossEntropyLoss(Module):
 
 
 class NLLLoss(Module):
+    """Of log-probabilities (batch, classes, …) against class numbers (batch, …)."""
+
     def __init__(self, weight: Tensor | None = None, size_average=None, ignore_index: int = -100,
                  reduce=None, reduction: str = "mean"):  # fmt: skip
         self.weight, self.ignore_index, self.reduction = weight, ignore_index, reduction
@@ -39,16 +41,22 @@ class _Loss(Module):
 
 
 class MSELoss(_Loss):
+    """(input - target)², its mean or its sum."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
+    """|input - target|, its mean or its sum."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class BCELoss(Module):
+    """Of probabilities against targets from 0 to 1."""
+
     def __init__(self, weight: Tensor | None = None, size_average=None, reduce=None,
                  reduction: str = "mean"):  # fmt: skip
         self.weight, self.reduction = weight, reduction
@@ -58,6 +66,8 @@ class BCELoss(Module):
 
 
 class BCEWithLogitsLoss(Module):
+    """Of logits against targets from 0 to 1."""
+
     def __init__(self, weight: Tensor | None = None, size_average=None, reduce=None,
                  reduction: str = "mean", pos_weight: Tensor | None = None):  # fmt: skip
         self.weight, self.reduction, self.pos_weight = weight, reduction, pos_weight
@@ -69,6 +79,8 @@ class BCEWithLogitsLoss(Module):
 
 
 class SmoothL1Loss(Module):
+    """Quadratic within beta, linear beyond."""
+
     def __init__(self, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0):
         self.reduction, self.beta = reduction, beta
 

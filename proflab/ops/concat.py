@@ -31,7 +31,7 @@ __all__ = [
 
 
 def _cut(dim: int, start: int, stop: int) -> tuple:
-    """An index that takes start:stop of one dimension, and all of the others."""
+    """Return an index that takes start:stop of one dimension, and all of the others."""
     return (slice(None),) * dim + (slice(start, stop),)
 
 

@@ -62,7 +62,7 @@ class _Windows:
         self._columns = None
 
     def columns(self, image: np.ndarray) -> np.ndarray:
-        """(channels, h, w) to (channels · kernel size, windows); overwritten by the next call."""
+        """Return (channels, h, w) as (channels · kernel size, windows), until the next call."""
         if self.trivial:
             return np.ascontiguousarray(image).reshape(self.channels, -1)
         if self._columns is None:
@@ -174,7 +174,7 @@ def pair(value) -> Pair:
 
 
 def _same(kernel: Pair, dilation: Pair, stride: Pair) -> list[Pair]:
-    """padding="same": what to add before and after, for each direction."""
+    """Return what padding="same" adds before and after, for each direction."""
     if stride != (1, 1):
         raise ValueError(f"conv2d: padding='same' needs stride 1, not {stride}")
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]

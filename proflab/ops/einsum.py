@@ -110,7 +110,7 @@ def _parts(equation: str) -> tuple[list[str], str]:
 
 
 def _explicit(equation: str, ndims: list[int]) -> tuple[list[str], str]:
-    """Labels of the operands and of the result, with letters in the place of "…" and "->"."""
+    """Return labels of operands and result, with letters in the place of "…" and "->"."""
     equation = equation.replace(" ", "")
     left, arrow, out = equation.partition("->")
     labels = left.split(",")

@@ -46,12 +46,12 @@ class _Slice(Op):
 
 
 def _with_ellipsis(index: tuple) -> tuple:
-    """The index with a … in it, without which numpy turns a single element into a copy."""
+    """Return the index with a … in it, without which numpy turns one element into a copy."""
     return index if any(part is ... for part in index) else (*index, ...)
 
 
 def _merge(index: tuple, arrays: tuple) -> tuple:
-    """An index with its tensors, in order, in the places held free by True."""
+    """Return an index with its tensors, in order, in the places held free by True."""
     arrays = iter(arrays)
     return tuple(next(arrays) if part is True else part for part in index)
 
@@ -135,7 +135,7 @@ def _expand_ellipsis(index: tuple, ndim: int) -> tuple:
 
 
 def _parse(index) -> tuple[tuple, tuple[Tensor, ...]]:
-    """The index with True in the place of each tensor, and the tensors."""
+    """Return the index with True in the place of each tensor, and the tensors."""
     parts, tensors = [], []
     for part in index if isinstance(index, tuple) else (index,):
         if isinstance(part, (list, np.ndarray)):
@@ -245,7 +245,7 @@ class _ScatterAdd(Op):
 
 
 def _grid(index: np.ndarray, dim: int) -> tuple:
-    """A full index: `index` along dim, and its own place along all others."""
+    """Return a full index: `index` along dim, and its own place along all others."""
     grid = list(np.ogrid[tuple(map(slice, index.shape))]) if index.ndim else []
     grid[dim] = index
     return tuple(grid)

@@ -45,7 +45,7 @@ class _NllLoss(Op):
 
     @staticmethod
     def choose(shape, target, weight, ignore_index, dtype):
-        """(index of the right classes, weight of each): 0 for a class that is ignored."""
+        """Return (index of the right classes, weight of each): 0 for a class that is ignored."""
         classes = shape[0] if len(shape) == 1 else shape[1]
         heard = target != ignore_index
         safe = np.where(heard, target, 0)

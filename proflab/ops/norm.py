@@ -16,7 +16,7 @@ __all__ = ["batch_norm", "group_norm", "layer_norm", "rms_norm"]
 
 
 def standardize(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(normalised, mean, 1/σ) of each row of a matrix."""
+    """Return (normalised, mean, 1/σ) of each row of a matrix."""
     mean = rows.sum(axis=-1, keepdims=True, dtype=rows.dtype) / max(1, rows.shape[-1])
     out = rows - mean
     variance = np.vecdot(out, out)[..., None] / max(1, rows.shape[-1])
@@ -26,7 +26,7 @@ def standardize(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, n
 
 
 def standardize_backward(rows, mean, rstd, grad) -> np.ndarray:
-    """The gradient of rows from that of the normalised ones."""
+    """Return the gradient of rows from that of the normalised ones."""
     normal = (rows - mean) * rstd
     along = np.vecdot(grad, normal)[..., None] / max(1, rows.shape[-1])
     normal *= -along

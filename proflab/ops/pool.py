@@ -15,7 +15,7 @@ __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
 
 
 def _out(shape, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil: bool) -> Pair:
-    """The result's height and width. ceil: a window may hang over the end if it starts inside."""
+    """Return the result's height and width. ceil: a window may hang over if it starts inside."""
     if len(shape) not in (3, 4):
         raise ValueError("the input has not three or four dimensions")
     sides = []
@@ -30,7 +30,7 @@ def _out(shape, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil:
 
 
 def _bordered(input, out: Pair, kernel, stride, padding, dilation, value: float) -> np.ndarray:
-    """The padded input, longer still where windows hang over the end."""
+    """Return the padded input, longer still where windows hang over the end."""
     need = [s * (o - 1) + d * (k - 1) + 1
             for o, k, s, d in zip(out, kernel, stride, dilation, strict=True)]  # fmt: skip
     p, q = padding
@@ -106,7 +106,7 @@ class _AvgPool2d(Op):
 
     @staticmethod
     def counts(shape, size, kernel_size, stride, padding, count_include_pad, divisor):
-        """What each window's sum is divided by: a number, or a (h, w) array."""
+        """Return what each window's sum is divided by: a number, or a (h, w) array."""
         if divisor is not None:
             return divisor
         sides = []
@@ -162,7 +162,7 @@ class _AdaptiveAvgPool2d(Op):
 
     @staticmethod
     def averaging(n: int, out: int, dtype) -> np.ndarray:
-        """(out, n): row i takes the mean over the i-th of `out` overlapping windows of a side."""
+        """Return (out, n): row i takes the mean over the i-th of `out` overlapping windows."""
         matrix = np.zeros((out, n), dtype)
         for i in range(out):
             start, stop = i * n // out, -(-(i + 1) * n // out)

@@ -36,7 +36,7 @@ def spread(grad: np.ndarray, shape: tuple, dim: tuple | None, keepdim: bool) -> 
 
 
 def _count(input: np.ndarray, result: np.ndarray) -> int:
-    """How many elements went into each of the result's."""
+    """Return how many elements went into each of the result's."""
     return input.size // max(1, result.size)
 
 

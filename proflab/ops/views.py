@@ -294,12 +294,12 @@ def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 
 def _transposed(input: Tensor) -> Tensor:
-    """The dimensions in reverse order, as a view."""
+    """Return a view with the dimensions in reverse order."""
     return permute(input, *reversed(range(input.ndim)))
 
 
 def _matrix_transposed(input: Tensor) -> Tensor:
-    """The last two dimensions exchanged, as a view."""
+    """Return a view with the last two dimensions exchanged."""
     return transpose(input, -2, -1)
 
 
