@@ -23,10 +23,10 @@ from proflab.meta import Array, MetaArray
 from proflab.shapes import Shape
 from proflab.tensor import Tensor, elements, wrap
 
-F = TypeVar("F", bound=Callable)
+_F = TypeVar("_F", bound=Callable)
 
 
-def method(function: F, name: str | None = None) -> F:
+def method(function: _F, name: str | None = None) -> _F:
     """Make a function a method of Tensor: its first argument is the tensor. A decorator.
 
     name: what the method is called; the function's own name if left out
@@ -35,7 +35,7 @@ def method(function: F, name: str | None = None) -> F:
     return function
 
 
-def in_place(function: F) -> F:
+def in_place(function: _F) -> _F:
     """Add the method `<name>_`, which writes the function's result into the tensor. A decorator."""
     name = f"{function.__name__}_"
 
@@ -56,10 +56,10 @@ def in_place(function: F) -> F:
     return function
 
 
-def operator(*names: str, in_place: str = "") -> Callable[[F], F]:
+def operator(*names: str, in_place: str = "") -> Callable[[_F], _F]:
     """Make a function the operators of these names, and the one that writes: "__iadd__"."""
 
-    def mark(function: F) -> F:
+    def mark(function: _F) -> _F:
         for name in names:
             setattr(Tensor, name, function)
         if in_place:

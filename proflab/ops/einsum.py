@@ -39,7 +39,7 @@ def _arrange(array: np.ndarray, labels: str, order: str) -> np.ndarray:
     return array.transpose([labels.index(name) for name in order])
 
 
-def contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarray:
+def _contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarray:
     """One or two arrays to the labels `out`, each of which stands in one of them."""
     if len(arrays) == 1:
         return _arrange(arrays[0], labels[0], out)
@@ -76,7 +76,7 @@ class _Einsum(Op):
         one_dtype(*inputs)
         labels, out = _parts(equation)
         _label_sizes(labels, [x.shape for x in inputs])
-        result = contract(list(inputs), labels, out)
+        result = _contract(list(inputs), labels, out)
         # A mere transposition must not hand out the input's own memory: this op is no view.
         return result.copy() if np.may_share_memory(result, inputs[0]) else result
 
@@ -96,7 +96,7 @@ class _Einsum(Op):
             others = [(node.saved[1 - i], labels[1 - i])] if len(labels) == 2 else []
             known = [x for x in labels[i] if x in out or any(x in name for _, name in others)]
             arrays, names = [grad, *(x for x, _ in others)], [out, *(x for _, x in others)]
-            result = contract(arrays, names, "".join(known))
+            result = _contract(arrays, names, "".join(known))
             # A label that this operand alone had, and that was summed: the same for all places.
             shape = node.shape(i)
             aligned = [n if x in known else 1 for x, n in zip(labels[i], shape, strict=True)]

@@ -172,7 +172,7 @@ def getitem(input: Tensor, index) -> Tensor:
 
 
 @operator("__setitem__")
-def setitem(input: Tensor, index, value) -> None:
+def _setitem(input: Tensor, index, value) -> None:
     """Set input[index] = value, in place; RuntimeError for a leaf that requires a gradient."""
     index, tensors = _parse(index)
     if not isinstance(value, Tensor):

@@ -15,7 +15,7 @@ from proflab.tensor import Tensor, float32
 __all__ = ["batch_norm", "group_norm", "layer_norm", "rms_norm"]
 
 
-def standardize(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _standardize(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (normalised, mean, 1/σ) of each row of a matrix."""
     mean = rows.sum(axis=-1, keepdims=True, dtype=rows.dtype) / max(1, rows.shape[-1])
     out = rows - mean
@@ -25,7 +25,7 @@ def standardize(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, n
     return out, mean, rstd
 
 
-def standardize_backward(rows, mean, rstd, grad) -> np.ndarray:
+def _standardize_backward(rows, mean, rstd, grad) -> np.ndarray:
     """Return the gradient of rows from that of the normalised ones."""
     normal = (rows - mean) * rstd
     along = np.vecdot(grad, normal)[..., None] / max(1, rows.shape[-1])
@@ -64,7 +64,7 @@ class _LayerNorm(Op):
     def forward(self, input, weight=None, bias=None, *, normalized_shape, eps):
         self.check(input, weight, bias, normalized_shape)
         size = int(np.prod(normalized_shape))
-        out, mean, rstd = standardize(input.reshape(-1, size), eps)
+        out, mean, rstd = _standardize(input.reshape(-1, size), eps)
         if weight is not None:
             out *= weight.reshape(-1)
         if bias is not None:
@@ -86,7 +86,7 @@ class _LayerNorm(Op):
         grads = [None] * len(node.need)
         if node.need[0]:
             inner = grad if weight is None else grad * weight.reshape(-1)
-            grads[0] = standardize_backward(rows, mean, rstd, inner).reshape(input.shape)
+            grads[0] = _standardize_backward(rows, mean, rstd, inner).reshape(input.shape)
         if len(grads) > 1 and node.need[1]:
             normal = (rows - mean) * rstd
             normal *= grad
@@ -122,7 +122,7 @@ class _GroupNorm(Op):
         self.check(input, weight, bias, num_groups)
         batch, channels = input.shape[:2]
         rows = input.reshape(batch * num_groups, -1) if input.size else input.reshape(0, 1)
-        out, mean, rstd = standardize(rows, eps)
+        out, mean, rstd = _standardize(rows, eps)
         out = out.reshape(batch, channels, -1) if input.size else out.reshape(input.shape)
         if weight is not None and input.size:
             out *= weight[:, None]
@@ -149,7 +149,7 @@ class _GroupNorm(Op):
         if node.need[0]:
             inner = flat if weight is None else flat * weight[:, None]
             inner = inner.reshape(groups)
-            grads[0] = standardize_backward(rows, mean, rstd, inner).reshape(input.shape)
+            grads[0] = _standardize_backward(rows, mean, rstd, inner).reshape(input.shape)
         if len(grads) > 1 and node.need[1]:
             normal = ((rows - mean) * rstd).reshape(flat.shape)
             grads[1] = (normal * flat).sum(axis=(0, 2))

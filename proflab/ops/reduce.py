@@ -20,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def reduced(shape: tuple, dim: tuple | None, keepdim: bool) -> tuple:
+def _reduced(shape: tuple, dim: tuple | None, keepdim: bool) -> tuple:
     """Return what is left of a shape after the dimensions `dim` (None: all) were reduced."""
     gone = set(range(len(shape))) if dim is None else {normalize_dim(d, len(shape)) for d in dim}
     if keepdim:
@@ -28,10 +28,10 @@ def reduced(shape: tuple, dim: tuple | None, keepdim: bool) -> tuple:
     return tuple(n for i, n in enumerate(shape) if i not in gone)
 
 
-def spread(grad: np.ndarray, shape: tuple, dim: tuple | None, keepdim: bool) -> np.ndarray:
+def _spread(grad: np.ndarray, shape: tuple, dim: tuple | None, keepdim: bool) -> np.ndarray:
     """Return a reduction's gradient, seen in the shape that was reduced."""
     if not keepdim:
-        grad = grad.reshape(reduced(shape, dim, True))
+        grad = grad.reshape(_reduced(shape, dim, True))
     return np.broadcast_to(grad, shape)
 
 
@@ -42,7 +42,7 @@ def _count(input: np.ndarray, result: np.ndarray) -> int:
 
 class _Reduction(Op):
     def shape(self, input, dim, keepdim):
-        return MetaArray(reduced(input.shape, dim, keepdim), input.dtype)
+        return MetaArray(_reduced(input.shape, dim, keepdim), input.dtype)
 
 
 @register
@@ -54,7 +54,7 @@ class _Sum(_Reduction):
 
     def backward(self, node, grad, dim, keepdim):
         # grad: the shape without `dim` → the input's shape
-        return (spread(grad, node.shape(0), dim, keepdim),)
+        return (_spread(grad, node.shape(0), dim, keepdim),)
 
 
 @register
@@ -70,7 +70,7 @@ class _Mean(_Reduction):
         # grad: the shape without `dim` → the input's shape
         shape = node.shape(0)
         count = math.prod(shape) // max(1, grad.size)
-        return (spread(grad / max(1, count), shape, dim, keepdim),)
+        return (_spread(grad / max(1, count), shape, dim, keepdim),)
 
 
 @register
@@ -95,14 +95,14 @@ class _Prod(_Reduction):
         right = np.cumprod(np.concatenate([one, flat[..., :0:-1]], -1), -1)[..., ::-1]
         others = left * right
         others = others.reshape(input.shape) if dim is None else np.moveaxis(others, -1, dim[0])
-        return (spread(grad, input.shape, dim, keepdim) * others,)
+        return (_spread(grad, input.shape, dim, keepdim) * others,)
 
 
 class _Extreme(_Reduction):
     """The largest or smallest; equal ones share the gradient."""
 
     def shape(self, input, dim, keepdim):
-        if 0 in input.shape and math.prod(reduced(input.shape, dim, False)):
+        if 0 in input.shape and math.prod(_reduced(input.shape, dim, False)):
             raise ValueError("there is no largest or smallest of no elements")
         return super().shape(input, dim, keepdim)
 
@@ -112,9 +112,9 @@ class _Extreme(_Reduction):
     def backward(self, node, grad, dim, keepdim):
         # grad, out: the shape without `dim` · input: its shape → the input's shape
         input, out = node.saved
-        hits = input == spread(out, input.shape, dim, keepdim)
+        hits = input == _spread(out, input.shape, dim, keepdim)
         share = hits / hits.sum(axis=dim, keepdims=True)
-        return (spread(grad, input.shape, dim, keepdim) * share.astype(grad.dtype),)
+        return (_spread(grad, input.shape, dim, keepdim) * share.astype(grad.dtype),)
 
 
 @register
@@ -157,7 +157,7 @@ class _Var(_Reduction):
         (input,) = node.saved
         scale = 2 / np.maximum(input.dtype.type(_count(input, grad) - correction), 0)
         slope = (input - input.mean(axis=dim, keepdims=True)) * scale if input.size else input
-        return (spread(grad, input.shape, dim, keepdim) * slope,)
+        return (_spread(grad, input.shape, dim, keepdim) * slope,)
 
 
 @register
@@ -168,7 +168,7 @@ class _Logsumexp(_Reduction):
     def forward(self, input, dim, keepdim):
         top = input.max(axis=dim, keepdims=True)
         out = np.log(np.exp(input - top).sum(axis=dim, keepdims=True)) + top
-        return out if keepdim else out.reshape(reduced(input.shape, dim, False))
+        return out if keepdim else out.reshape(_reduced(input.shape, dim, False))
 
     def keep(self, need, out, input, dim, keepdim):
         return input, out
@@ -176,8 +176,8 @@ class _Logsumexp(_Reduction):
     def backward(self, node, grad, dim, keepdim):
         # grad, out: the shape without `dim` · input: its shape → the input's shape
         input, out = node.saved
-        share = np.exp(input - spread(out, input.shape, dim, keepdim))
-        return (spread(grad, input.shape, dim, keepdim) * share,)
+        share = np.exp(input - _spread(out, input.shape, dim, keepdim))
+        return (_spread(grad, input.shape, dim, keepdim) * share,)
 
 
 @register
@@ -200,7 +200,7 @@ class _Cumsum(Op):
 
 class _Whether(_Reduction):
     def shape(self, input, dim, keepdim):
-        return MetaArray(reduced(input.shape, dim, keepdim), bool_)
+        return MetaArray(_reduced(input.shape, dim, keepdim), bool_)
 
 
 @register
@@ -221,7 +221,7 @@ class _All(_Whether):
 
 class _Place(_Reduction):
     def shape(self, input, dim, keepdim):
-        return MetaArray(reduced(input.shape, dim, keepdim), int64)
+        return MetaArray(_reduced(input.shape, dim, keepdim), int64)
 
 
 @register
@@ -240,7 +240,7 @@ class _Argmin(_Place):
         return np.argmin(input, axis=None if dim is None else dim[0], keepdims=keepdim)
 
 
-def dims(dim) -> tuple | None:
+def _dims(dim) -> tuple | None:
     """Return dimensions as a tuple; None, or an empty one, for all."""
     if dim is None or isinstance(dim, int):
         return None if dim is None else (dim,)
@@ -257,7 +257,7 @@ def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor
     if dtype is None and input.dtype.kind != "f":
         dtype = int64
     input = input if dtype is None else to_dtype(input, dtype)
-    return apply(_Sum, (input,), dim=dims(dim), keepdim=keepdim)
+    return apply(_Sum, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
 @method
@@ -268,25 +268,25 @@ def mean(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tenso
         raise TypeError(
             f"mean: needs floating-point numbers, not {input.dtype} of shape {input.shape}"
         )
-    return apply(_Mean, (input,), dim=dims(dim), keepdim=keepdim)
+    return apply(_Mean, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
 @method
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the product along one dimension, or of all elements."""
-    return apply(_Prod, (input,), dim=dims(dim), keepdim=keepdim)
+    return apply(_Prod, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
 @method
 def amax(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
     """Return the largest along some dimensions, or of all; equal ones share the gradient."""
-    return apply(_Amax, (input,), dim=dims(dim), keepdim=keepdim)
+    return apply(_Amax, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
 @method
 def amin(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
     """Return the smallest along some dimensions, or of all; equal ones share the gradient."""
-    return apply(_Amin, (input,), dim=dims(dim), keepdim=keepdim)
+    return apply(_Amin, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
 @method
@@ -295,7 +295,7 @@ def var(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=1) 
     if isinstance(dim, bool):  # torch's old form: var(unbiased)
         dim, unbiased = None, dim
     correction = correction if unbiased is None else int(unbiased)
-    return apply(_Var, (input,), dim=dims(dim), keepdim=keepdim, correction=correction)
+    return apply(_Var, (input,), dim=_dims(dim), keepdim=keepdim, correction=correction)
 
 
 @method
@@ -307,7 +307,7 @@ def std(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=1) 
 @method
 def logsumexp(input: Tensor, dim, keepdim: bool = False) -> Tensor:
     """Return log(sum(exp(input))) along some dimensions, without overflow."""
-    return apply(_Logsumexp, (input,), dim=dims(dim), keepdim=keepdim)
+    return apply(_Logsumexp, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
 @method
@@ -329,22 +329,22 @@ def cumsum(input: Tensor, dim: int) -> Tensor:
 @method
 def any(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
     """Return True where any element along some dimensions, or of all, is true."""
-    return apply(_Any, (input,), dim=dims(dim), keepdim=keepdim)
+    return apply(_Any, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
 @method
 def all(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
     """Return True where all elements along some dimensions, or of all, are true."""
-    return apply(_All, (input,), dim=dims(dim), keepdim=keepdim)
+    return apply(_All, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
 @method
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the place of the largest (the first of equals), int64; flattened without dim."""
-    return apply(_Argmax, (input,), dim=dims(dim), keepdim=keepdim)
+    return apply(_Argmax, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
 @method
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the place of the smallest (the first of equals), int64; flattened without dim."""
-    return apply(_Argmin, (input,), dim=dims(dim), keepdim=keepdim)
+    return apply(_Argmin, (input,), dim=_dims(dim), keepdim=keepdim)

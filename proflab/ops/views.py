@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def resolve_shape(shape: Shape, size: int) -> Shape:
+def _resolve_shape(shape: Shape, size: int) -> Shape:
     """Return a shape that has to hold `size` elements, with its one -1 replaced."""
     if -1 not in shape:
         if math.prod(shape) != size:
@@ -35,7 +35,7 @@ def resolve_shape(shape: Shape, size: int) -> Shape:
     return tuple(size // known if n == -1 else n for n in shape)
 
 
-def view_strides(array: MetaArray, shape: Shape) -> Shape | None:
+def _view_strides(array: MetaArray, shape: Shape) -> Shape | None:
     """Return strides by which `array` can be seen as `shape` without a copy; None if it cannot."""
     itemsize = array.dtype.itemsize
     if array.is_contiguous or array.size == 0:
@@ -64,8 +64,8 @@ class _Reshape(Op):
     view = True
 
     def shape(self, input, shape):
-        shape = resolve_shape(shape, input.size)
-        strides = view_strides(input, shape) if type(input) is MetaArray else None
+        shape = _resolve_shape(shape, input.size)
+        strides = _view_strides(input, shape) if type(input) is MetaArray else None
         if strides is None:
             return MetaArray(shape, input.dtype)
         return input.view(shape, unless_contiguous(strides, shape, input.dtype.itemsize))
@@ -147,7 +147,7 @@ def view(input: Tensor, *shape) -> Tensor:
     if not input.is_contiguous():
         array = input.array
         layout = MetaArray(array.shape, array.dtype, array.strides)
-        if view_strides(layout, resolve_shape(shape, array.size)) is None:
+        if _view_strides(layout, _resolve_shape(shape, array.size)) is None:
             raise ValueError(
                 f"view: a tensor of shape {input.shape} with strides {array.strides} cannot be "
                 f"seen as {shape} without a copy: use reshape"
@@ -254,7 +254,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes) -> Tensor:
     """Return one dimension divided into several; one of `sizes` may be -1."""
     dim = normalize_dim(dim, input.ndim)
-    inner = resolve_shape(tuple(sizes), input.shape[dim])
+    inner = _resolve_shape(tuple(sizes), input.shape[dim])
     return reshape(input, (*input.shape[:dim], *inner, *input.shape[dim + 1 :]))
 
 
