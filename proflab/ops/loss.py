@@ -81,8 +81,14 @@ def _reduce(loss: Tensor, reduction: str, name: str) -> Tensor:
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average=None,
-             ignore_index: int = -100, reduce=None, reduction: str = "mean") -> Tensor:  # fmt: skip
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
     """Return the negative log-likelihood of the right classes.
 
     input:  log-probabilities (batch, classes, …)
@@ -94,9 +100,15 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     return apply(_NllLoss, inputs, ignore_index=ignore_index, reduction=reduction)
 
 
-def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average=None,
-                  ignore_index: int = -100, reduce=None, reduction: str = "mean",
-                  label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """Return nll_loss of log_softmax(input).
 
     input:  logits (batch, classes, …)
@@ -142,22 +154,21 @@ def _same_shape(name: str, input: Tensor, target: Tensor) -> None:
         raise ValueError(f"{name}: the shapes {input.shape} and {target.shape} differ")
 
 
-def mse_loss(input: Tensor, target: Tensor, size_average=None, reduce=None,
-             reduction: str = "mean") -> Tensor:  # fmt: skip
+def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """Return (input - target)², its mean or its sum; ValueError unless the shapes are equal."""
     _same_shape("mse_loss", input, target)
     return _reduce((input - target).square(), reduction, "mse_loss")
 
 
-def l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None,
-            reduction: str = "mean") -> Tensor:  # fmt: skip
+def l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """Return |input - target|, its mean or its sum; ValueError unless the shapes are equal."""
     _same_shape("l1_loss", input, target)
     return _reduce((input - target).abs(), reduction, "l1_loss")
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None,
-                   reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
     """Return a loss that is quadratic within beta and linear beyond (Girshick 2015)."""
     _same_shape("smooth_l1_loss", input, target)
     distance = (input - target).abs()
@@ -165,9 +176,9 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None
     return _reduce(loss, reduction, "smooth_l1_loss")
 
 
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                         size_average=None, reduce=None,
-                         reduction: str = "mean") -> Tensor:  # fmt: skip
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
     """Return the loss of probabilities; their logarithms are held above -100, as in torch."""
     _same_shape("binary_cross_entropy", input, target)
     logs, others = input.log().clamp(min=-100), (1 - input).log().clamp(min=-100)
@@ -175,9 +186,14 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     return _reduce(loss if weight is None else loss * weight, reduction, "binary_cross_entropy")
 
 
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                                     size_average=None, reduce=None, reduction: str = "mean",
-                                     pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """Return the loss of logits: log(1 + exp(-x)) for 1, log(1 + exp(x)) for 0."""
     name = "binary_cross_entropy_with_logits"
     _same_shape(name, input, target)
@@ -189,8 +205,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     return _reduce(loss if weight is None else loss * weight, reduction, name)
 
 
-def kl_div(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean",
-           log_target: bool = False) -> Tensor:  # fmt: skip
+def kl_div(input: Tensor, target: Tensor, *, reduction="mean", log_target: bool = False) -> Tensor:
     """Return target · (log target - input), input being logarithms; also reduction "batchmean"."""
     logs = target if log_target else where(target > 0, target, 1.0).log()
     loss = (target.exp() if log_target else target) * (logs - input)
