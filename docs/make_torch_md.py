@@ -45,8 +45,8 @@ written in torch's style ports is a promise, so that students can profile a mode
   In the graph it gives the name a new result: other names of the *same tensor object* see it, views
   of it do not. `x.add_()` on a part of another tensor in the graph raises.
 - `max_pool2d` keeps one byte for each result, the place in its window (torch: an int64).
-- Losses have not torch's deprecated `size_average` and `reduce`; what follows them in torch is given
-  by name: `ignore_index`, `reduction`, `label_smoothing` …
+- Losses have not torch's deprecated `size_average` and `reduce`; what follows them in torch is
+  given by name: `ignore_index`, `reduction`, `label_smoothing` …
 - Gradients of gradients are not there (`create_graph`), nor are hooks on tensors.
 - Results of ops are row-major; only views are not.
 
