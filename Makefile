@@ -18,7 +18,7 @@ export PIP_NO_INPUT := 1
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test lab build grade report lint format bench soak pins clean FORCE
+.PHONY: help setup system demo test lab build grade report lint format api bench soak pins clean FORCE
 
 help:  ## this list
 	@echo "make demo and make test work on a fresh clone; the rest is for daily use."
@@ -74,6 +74,9 @@ lint: $(READY)  ## ruff: mistakes and format
 
 format: $(READY)  ## let ruff mend what it can
 	@ruff check --fix . ; ruff format .
+
+api: $(READY)  ## what is generated from the engine: docs/torch.md, proflab/tensor.pyi
+	@python docs/make_torch_md.py && python docs/make_tensor_pyi.py
 
 bench: setup  ## every figure that the documents quote: one script each, one table each
 	@for script in benchmarks/bench_*.py; do echo "── $$script"; python $$script || exit 1; done

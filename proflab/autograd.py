@@ -1,112 +1,37 @@
-"""Reverse-mode automatic differentiation: the graph of nodes, and the walk back through it.
+"""Reverse-mode automatic differentiation: the walk back through the graph, and ops of one's own.
 
-A node is left behind by each op whose result needs a gradient. It holds what the op's backward
-will read and where its gradients go, but never an input that backward does not need: that is what
-lets an activation be freed during the forward pass.
+`backward` visits the nodes from the last to the first and hands each one's gradient to
+`dispatch.apply_backward`, so that a hook sees backward op by op, as it sees forward.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ContextDecorator, contextmanager
-from itertools import count
-
 import numpy as np
 
-from proflab import dispatch
-from proflab.shapes import MetaArray
+from proflab import dispatch, graph
+from proflab.graph import Node, no_grad, packers
+from proflab.meta import MetaArray
 from proflab.tensor import Tensor, wrap
 
-enabled = True  # are nodes being recorded? changed by no_grad and enable_grad
-packers: list[tuple[Callable, Callable]] = []  # the (pack, unpack) pairs of saved_tensors
-_order = count()
 
-
-class Node:
-    """One op in the graph: how to turn the gradient of its result into those of its inputs.
-
-    need: for each input, is a gradient asked for. specs: each input's (shape, dtype).
-    edges: for each input the (node, output number) that made it, the leaf tensor, or None.
-    """
-
-    __slots__ = (
-        "op", "attributes", "need", "specs", "edges", "kept", "unpack", "outputs", "order", "path",
-    )  # fmt: skip
-
-    def __init__(self, op, attributes, need, inputs, arrays, kept, outputs):
-        self.op = op
-        self.attributes = attributes
-        self.need = need
-        self.specs = [(a.shape, a.dtype) for a in arrays]
-        self.edges = [
-            None if not t.requires_grad else t if t.node is None else (t.node, t.index)
-            for t in inputs
-        ]
-        self.kept = kept
-        self.unpack = None
-        self.outputs = outputs  # (shape, dtype) of each result, or None where there is one result
-        self.order = next(_order)
-        self.path = dispatch.module_path()
-        if packers:
-            pack, self.unpack = packers[-1]
-            self.kept = [k if k is None else pack(wrap(k)) for k in kept]
-
-    @property
-    def saved(self) -> list:
-        """The arrays that `op.keep` kept, in its order."""
-        if self.unpack is None:
-            return self.kept
-        return [k if k is None else self.unpack(k).array for k in self.kept]
-
-    def shape(self, i: int) -> tuple[int, ...]:
-        """The shape of the op's i-th input."""
-        return self.specs[i][0]
-
-
-def run_backward(node: Node, grad) -> tuple:
-    """Arrays with the gradients of a node's inputs; None where none is needed."""
-    if node.kept is None:
-        raise RuntimeError(
-            f"{node.op.name}: backward a second time through a graph that the first time freed "
-            f"(inputs {', '.join(str(shape) for shape, _ in node.specs)}); "
-            "pass retain_graph=True the first time"
-        )
-    some = next(g for g in grad if g is not None) if node.outputs else grad
-    if type(some) is MetaArray and not node.op.transparent:
-        return tuple(
-            MetaArray(*spec) if n else None for spec, n in zip(node.specs, node.need, strict=True)
-        )
-    return node.op.backward(node, grad, **node.attributes)
-
-
-def backward(
-    self: Tensor,
-    gradient: Tensor | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs=None,
-) -> None:
+def backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None,
+             create_graph: bool = False, inputs=None) -> None:  # fmt: skip
     """Add to `.grad` of every leaf that this tensor was computed from.
 
-    gradient: what to start from, of this tensor's shape; 1 if left out, for one element only.
+    gradient:     what to start from, of this tensor's shape; 1 if left out, for one element only
+    retain_graph: True to allow another backward through the same graph
+    inputs:       the only leaves to add to; all if left out
+
+    >>> w, x = Tensor([[1.0, 2.0]], requires_grad=True), Tensor([[3.0], [4.0]])
+    >>> (w @ x).backward()
+    >>> w.grad
+    Tensor([[3., 4.]])
     """
     if create_graph:
         raise NotImplementedError("backward: create_graph=True is not there: no second derivatives")
     if self.node is None and not self.requires_grad:
         raise RuntimeError(f"backward: a tensor of shape {self.shape} that requires no gradient")
-    if gradient is None:
-        if self.numel() != 1:
-            raise RuntimeError(
-                f"backward: a tensor of shape {self.shape} is no scalar: pass the gradient to "
-                "start from"
-            )
-        start = MetaArray(self.shape, self.dtype) if self.is_meta else np.ones_like(self.array)
-    else:
-        start = gradient.array
-        if start.shape != self.shape:
-            raise ValueError(
-                f"backward: the gradient's shape {start.shape} is not the tensor's {self.shape}"
-            )
+    start = _start(self, gradient)
     wanted = None if inputs is None else {id(t) for t in inputs}
     if self.node is None:
         _accumulate(self, start, None)
@@ -118,7 +43,7 @@ def backward(
             grad = pending.pop(node, None)
             if grad is None:
                 continue
-            grads = dispatch.backward(node, grad)
+            grads = dispatch.apply_backward(node, grad)
             if not retain_graph:
                 node.kept = None
             for edge, g in zip(node.edges, grads, strict=True):
@@ -126,6 +51,26 @@ def backward(
                     # What a Function of one's own returns may be in use elsewhere: no source.
                     source = None if node.op.transparent else grad
                     _deliver(edge, g, source, pending, wanted)
+
+
+Tensor.backward = backward
+
+
+def _start(tensor: Tensor, gradient: Tensor | None):
+    """Return the array to start from: the given gradient's, or 1 for a tensor of one element."""
+    if gradient is None:
+        if tensor.numel() != 1:
+            raise RuntimeError(
+                f"backward: a tensor of shape {tensor.shape} is no scalar: pass the gradient to "
+                "start from"
+            )
+        array = tensor.array
+        return MetaArray(array.shape, array.dtype) if tensor.is_meta else np.ones_like(array)
+    if gradient.shape != tensor.shape:
+        raise ValueError(
+            f"backward: the gradient's shape {gradient.shape} is not the tensor's {tensor.shape}"
+        )
+    return gradient.array
 
 
 def _reachable(root: Node) -> set[Node]:
@@ -146,14 +91,14 @@ def _deliver(edge, grad, source, pending: dict, wanted: set | None) -> None:
         return
     node, index = edge
     if node.outputs is None:
-        pending[node] = add(pending[node], grad) if node in pending else grad
+        pending[node] = _add(pending[node], grad) if node in pending else grad
     else:
         slots = pending.setdefault(node, [None] * len(node.outputs))
-        slots[index] = grad if slots[index] is None else add(slots[index], grad)
+        slots[index] = grad if slots[index] is None else _add(slots[index], grad)
 
 
-def add(a, b):
-    """The sum of two gradients, real or meta."""
+def _add(a, b):
+    """Return the sum of two gradients, real or meta."""
     return a if type(a) is MetaArray else b if type(b) is MetaArray else a + b
 
 
@@ -161,7 +106,7 @@ def _accumulate(leaf: Tensor, grad, source) -> None:
     if leaf.grad is not None and type(leaf.grad.array) is np.ndarray:
         leaf.grad.array += grad
     elif leaf.grad is not None:
-        leaf.grad = wrap(add(leaf.grad.array, grad))
+        leaf.grad = wrap(_add(leaf.grad.array, grad))
     elif type(grad) is MetaArray:
         leaf.grad = wrap(grad)
     else:
@@ -170,71 +115,8 @@ def _accumulate(leaf: Tensor, grad, source) -> None:
         leaf.grad = wrap(grad.copy() if shared else grad)
 
 
-class _GradMode(ContextDecorator):
-    """Switch the recording of nodes for a while; also usable as a decorator."""
-
-    value = True
-
-    def __init__(self):
-        self.previous: list[bool] = []
-
-    def __enter__(self):
-        global enabled
-        self.previous.append(enabled)
-        enabled = self.value
-        return self
-
-    def __exit__(self, *exc):
-        global enabled
-        enabled = self.previous.pop()
-        return False
-
-
-class no_grad(_GradMode):
-    """`with no_grad():` records nothing, so nothing is kept for backward."""
-
-    value = False
-
-
-class enable_grad(_GradMode):
-    """Record again, inside `no_grad`."""
-
-
-class set_grad_enabled(_GradMode):
-    """Record, or not, by a flag; acts at once and, as a context, until it ends."""
-
-    def __init__(self, mode: bool):
-        global enabled
-        self.value = mode
-        self.previous = [enabled]
-        enabled = mode
-
-    def __enter__(self):
-        return self
-
-
-def is_grad_enabled() -> bool:
-    """Is an op run now recorded for backward?"""
-    return enabled
-
-
-@contextmanager
-def saved_tensors(pack: Callable, unpack: Callable) -> Iterator[None]:
-    """See, and replace, every tensor that the ops inside keep for backward.
-
-    pack(tensor) is called once for each tensor kept; what it returns is held in its stead.
-    unpack(that) is called in backward and returns the tensor. `tensor.storage` tells which of
-    them share memory (with each other, or with a parameter).
-    """
-    packers.append((pack, unpack))
-    try:
-        yield
-    finally:
-        packers.pop()
-
-
 def grad(outputs, inputs, grad_outputs=None, retain_graph: bool | None = None) -> tuple:
-    """Gradients of one output with respect to `inputs`, which keep their `.grad` as it is."""
+    """Return the gradients of one output for `inputs`, which keep their `.grad` as it is."""
     output = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
     if isinstance(grad_outputs, (tuple, list)):
         grad_outputs = grad_outputs[0]
@@ -252,9 +134,99 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph: bool | None = None) -
             t.grad = g
 
 
-def __getattr__(name: str):
-    if name == "Function":  # torch has it here; it stands in a file of its own
-        from proflab.function import Function
+class Context:
+    """What a Function's forward hands to its backward."""
 
-        return Function
+    def __init__(self, need: tuple[bool, ...]):
+        self.needs_input_grad = need
+        self._saved: tuple = ()
+        self._unpack = None
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors; seen by `saved_tensors` like those that ops keep."""
+        self._saved = tensors
+        if packers:
+            pack, self._unpack = packers[-1]
+            self._saved = tuple(t if t is None else pack(t.detach()) for t in tensors)
+
+    @property
+    def saved_tensors(self) -> tuple:
+        if self._unpack is None:
+            return self._saved
+        return tuple(t if t is None else self._unpack(t) for t in self._saved)
+
+
+class _FunctionOp:
+    """Stands in a node where ops have their Op: calls the Function's own backward."""
+
+    transparent = True
+
+    def __init__(self, function: type, ctx: Context, places: list[int]):
+        self.name, self.function, self.ctx, self.places = function.__name__, function, ctx, places
+
+    def backward(self, node: Node, grad) -> tuple:
+        # grad: (…) of each result → one of its own shape for each input that is a tensor, or None
+        given = grad if node.outputs else [grad]
+        grads = self.function.backward(self.ctx, *(g if g is None else wrap(g) for g in given))
+        grads = grads if isinstance(grads, tuple) else (grads,)
+        if len(grads) < len(self.ctx.needs_input_grad):
+            raise RuntimeError(
+                f"{self.name}: backward returned {len(grads)} gradients for "
+                f"{len(self.ctx.needs_input_grad)} inputs"
+            )
+        return tuple(None if grads[i] is None else grads[i].array for i in self.places)
+
+
+class Function:
+    """Subclass with static methods forward(ctx, *inputs) and backward(ctx, *grads); use apply.
+
+    It passes no dispatch itself: what its forward and backward compute does, op by op, so that a
+    hook misses nothing of it.
+
+    >>> class Double(Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad * 2
+    >>> x = Tensor([1.0, 5.0], requires_grad=True)
+    >>> Double.apply(x).sum().backward()
+    >>> x.grad.tolist()
+    [2.0, 2.0]
+    """
+
+    @staticmethod
+    def forward(ctx: Context, *inputs):
+        raise NotImplementedError("a Function needs a forward")
+
+    @staticmethod
+    def backward(ctx: Context, *grads):
+        raise NotImplementedError("a Function needs a backward")
+
+    @classmethod
+    def apply(cls, *inputs):
+        """Run forward outside the graph, and put one node for all of it into the graph."""
+        need = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+        ctx = Context(need)
+        with no_grad():
+            result = cls.forward(ctx, *inputs)
+        if not (graph.enabled and any(need)):
+            return result
+        places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor)]
+        tensors = [inputs[i] for i in places]
+        many = isinstance(result, tuple)
+        outs = result if many else (result,)
+        node = Node(
+            _FunctionOp(cls, ctx, places), {}, [need[i] for i in places], tensors,
+            [t.array for t in tensors], (), [(t.shape, t.dtype) for t in outs] if many else None,
+            dispatch.module_path(),
+        )  # fmt: skip
+        fresh = tuple(
+            wrap(t.array, True, node, i) if t.dtype.kind == "f" else t for i, t in enumerate(outs)
+        )
+        return fresh if many else fresh[0]
+
+
+def __getattr__(name: str):
     raise AttributeError(f"proflab.autograd has no {name!r}; docs/torch.md lists what it has")

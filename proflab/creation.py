@@ -7,37 +7,44 @@ from __future__ import annotations
 
 import numpy as np
 
-from proflab import tensor as _tensor
-from proflab.shapes import MetaArray, Shape
+from proflab.meta import MetaArray, in_meta_context
+from proflab.shapes import Shape
 from proflab.tensor import Tensor, float32, int64, wrap
+from proflab.tensor_methods import method, write_into
+
+__all__ = [
+    "arange", "as_tensor", "empty", "empty_like", "example_input", "eye", "from_numpy", "full",
+    "full_like", "linspace", "manual_seed", "ones", "ones_like", "rand", "rand_like", "randint",
+    "randn", "randn_like", "randperm", "tensor", "zeros", "zeros_like",
+]  # fmt: skip
 
 _generator = np.random.default_rng(0)
 
 
 def manual_seed(seed: int) -> None:
-    """Start the random numbers anew."""
+    """Start the random numbers anew: the same seed gives the same numbers."""
     global _generator
     _generator = np.random.default_rng(seed)
 
 
 def generator() -> np.random.Generator:
-    """The source of all random numbers: initial weights, dropout, randn …"""
+    """Return the source of all random numbers: initial weights, dropout, randn …"""
     return _generator
 
 
 def _is_meta(device) -> bool:
-    return _tensor.meta_depth > 0 if device is None else str(device) == "meta"
+    return in_meta_context() if device is None else str(device) == "meta"
 
 
 def _sizes(size: tuple) -> Shape:
-    """Sizes given one by one, or as one tuple."""
+    """Return sizes given one by one, or as one tuple, as a tuple."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     return tuple(int(n) for n in size)
 
 
 def _make(make, shape: Shape, dtype, device, requires_grad: bool) -> Tensor:
-    """A tensor from make(shape, dtype), which is not called for a meta tensor."""
+    """Return a tensor of make(shape, dtype), which is not called for a meta tensor."""
     dtype = float32 if dtype is None else np.dtype(dtype)
     if any(n < 0 for n in shape):
         raise ValueError(f"negative size in the shape {shape}")
@@ -46,7 +53,7 @@ def _make(make, shape: Shape, dtype, device, requires_grad: bool) -> Tensor:
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad: bool = False) -> Tensor:
-    """A tensor with a copy of `data`. As in torch, numpy arrays keep their dtype."""
+    """Return a tensor with a copy of `data`. As in torch, numpy arrays keep their dtype."""
     if dtype is None and isinstance(data, (np.ndarray, np.generic)):
         dtype = data.dtype
     array = Tensor(data, dtype=dtype).array
@@ -58,30 +65,34 @@ def tensor(data, *, dtype=None, device=None, requires_grad: bool = False) -> Ten
 
 
 def as_tensor(data, dtype=None, device=None) -> Tensor:
-    """`data` itself if it is a tensor of that dtype already, else a new one."""
+    """Return `data` itself if it is a tensor of that dtype already, else a new one."""
     if isinstance(data, Tensor) and dtype in (None, data.dtype):
         return data
     return tensor(data, dtype=dtype, device=device)
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor that shares the array's memory."""
+    """Return a tensor that shares the array's memory."""
     return wrap(array)
 
 
 def zeros(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
+    """Return a tensor of zeros: zeros(2, 3) or zeros((2, 3))."""
     return _make(np.zeros, _sizes(size), dtype, device, requires_grad)
 
 
 def ones(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
+    """Return a tensor of ones: ones(2, 3) or ones((2, 3))."""
     return _make(np.ones, _sizes(size), dtype, device, requires_grad)
 
 
 def empty(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
+    """Return a tensor whose elements are whatever lies in its memory."""
     return _make(np.empty, _sizes(size), dtype, device, requires_grad)
 
 
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False) -> Tensor:
+    """Return a tensor of one value; an integer gives int64, True or False bool."""
     if dtype is None and isinstance(fill_value, (bool, int)):
         dtype = np.dtype(type(fill_value))
     return _make(
@@ -90,7 +101,7 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False) -> T
 
 
 def randn(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
-    """Normal random numbers of mean 0 and standard deviation 1."""
+    """Return normal random numbers of mean 0 and standard deviation 1."""
 
     def make(shape, dtype):
         return _generator.standard_normal(shape, np.float32).astype(dtype, copy=False)
@@ -99,7 +110,7 @@ def randn(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
 
 
 def rand(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
-    """Random numbers, uniform in [0, 1)."""
+    """Return random numbers, uniform in [0, 1)."""
 
     def make(shape, dtype):
         return _generator.random(shape, np.float32).astype(dtype, copy=False)
@@ -108,7 +119,7 @@ def rand(*size, dtype=None, device=None, requires_grad=False) -> Tensor:
 
 
 def randint(low: int, high=None, size=None, *, dtype=int64, device=None) -> Tensor:
-    """Random integers in [low, high); randint(high, size) starts at 0."""
+    """Return random integers in [low, high); randint(high, size) starts at 0."""
     if size is None:
         low, high, size = 0, low, high
     elif high is None:
@@ -119,11 +130,12 @@ def randint(low: int, high=None, size=None, *, dtype=int64, device=None) -> Tens
 
 
 def randperm(n: int, *, device=None) -> Tensor:
+    """Return the numbers from 0 to n - 1 in random order, int64."""
     return _make(lambda s, d: _generator.permutation(n), (n,), int64, device, False)
 
 
 def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False) -> Tensor:
-    """Numbers from start (0 if only one is given) up to, not including, end."""
+    """Return the numbers from start (0 if only one is given) up to, not including, end."""
     if end is None:
         start, end = 0, start
     if dtype is None:
@@ -137,6 +149,7 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
 
 
 def linspace(start, end, steps: int, *, dtype=None, device=None, requires_grad=False) -> Tensor:
+    """Return `steps` numbers from start to end, both included, equally far apart."""
     return _make(
         lambda s, d: np.linspace(start, end, steps).astype(d),
         (steps,),
@@ -147,12 +160,13 @@ def linspace(start, end, steps: int, *, dtype=None, device=None, requires_grad=F
 
 
 def eye(n: int, m=None, *, dtype=None, device=None) -> Tensor:
+    """Return (n, m) zeros with ones on the diagonal; square without m."""
     m = n if m is None else m
     return _make(lambda s, d: np.eye(n, m, dtype=d), (n, m), dtype, device, False)
 
 
 def _like(make):
-    """The `_like` form of a function: shape, dtype and device of another tensor."""
+    """Return the `_like` form of a function: shape, dtype and device of another tensor."""
 
     def like(input: Tensor, *, dtype=None, device=None, requires_grad=False) -> Tensor:
         return make(
@@ -163,7 +177,7 @@ def _like(make):
         )
 
     like.__name__ = like.__qualname__ = f"{make.__name__}_like"
-    like.__doc__ = f"`{make.__name__}` of the shape, dtype and device of `input`."
+    like.__doc__ = f"Return `{make.__name__}` of the shape, dtype and device of `input`."
     return like
 
 
@@ -172,16 +186,58 @@ randn_like, rand_like = _like(randn), _like(rand)
 
 
 def full_like(input: Tensor, fill_value, *, dtype=None, device=None) -> Tensor:
+    """Return a tensor of one value, of the shape, dtype and device of `input`."""
     return full(input.shape, fill_value, dtype=dtype or input.dtype, device=device or input.device)
 
 
-def example_input(model, input_shape, meta: bool = False):
-    """An input for `model`: the one way to turn a shape into a tensor. The same at every call.
+# Methods of a tensor that make others like it, or write one value into it
 
-    input_shape: a shape, batch first; or a ready input, or a tuple of them, handed through.
-    meta: without data, also what was handed in with it.
+
+def _like_self(make) -> None:
+    """Give Tensor the method `new_<name>`: its dtype and device unless told otherwise."""
+
+    def new(input: Tensor, *args, dtype=None, device=None, requires_grad=False) -> Tensor:
+        return make(
+            *args, dtype=dtype or input.dtype, device=device or input.device,
+            requires_grad=requires_grad,
+        )  # fmt: skip
+
+    new.__name__ = new.__qualname__ = f"new_{make.__name__}"
+    new.__doc__ = f"Return `{make.__name__}` of the dtype and device of this tensor."
+    method(new)
+
+
+for _function in (zeros, ones, empty, full, tensor):
+    _like_self(_function)
+
+
+@method
+def fill_(input: Tensor, value) -> Tensor:
+    """Write one value into every element, and return the tensor."""
+    return write_into(input, full_like(input, value), "fill_")
+
+
+@method
+def zero_(input: Tensor) -> Tensor:
+    """Write 0 into every element, and return the tensor."""
+    return fill_(input, 0)
+
+
+def example_input(model, input_shape, meta: bool = False):
+    """Return an input for `model`, the same at every call: the one way from a shape to a tensor.
+
+    input_shape: a shape, batch first; or a ready input, or a tuple of them, handed through
+    meta:        without data, also what was handed in with it
+
     The dtype is `model.input_dtype`, float32 if it has none; integers lie below
     `model.vocab_size`. ValueError for a shape that is not made of positive integers.
+
+    >>> proflab.example_input(models.LeNet5(), (2, 1, 32, 32)).shape
+    (2, 1, 32, 32)
+    >>> with proflab.meta():
+    ...     model = models.gpt2()
+    >>> proflab.example_input(model, (1, 8), meta=True)
+    Tensor.meta((1, 8), dtype=int64)
     """
     if isinstance(input_shape, (Tensor, np.ndarray)):
         ready = input_shape if isinstance(input_shape, Tensor) else Tensor(input_shape)

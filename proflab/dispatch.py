@@ -13,7 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from proflab.shapes import Array, MetaArray
+from proflab import graph
+from proflab.meta import Array, MetaArray
 from proflab.tensor import Tensor, wrap
 
 OPS: dict[str, Op] = {}  # every op by its name
@@ -36,7 +37,7 @@ class Op:
     name = ""
     kind = ""  # the file of ops/ in which it stands
     view = False  # the result looks at the input's memory; all others return contiguous arrays
-    loud = False  # may meet infinities, of which numpy warns and torch does not: hush numpy
+    suppress_warnings = False  # may produce inf or nan; silence numpy's warning, as torch does
     extras = False  # forward and shape return (result, *more), where `keep` can choose from
     many = False  # forward and shape return a list of results
     transparent = False  # no event of its own: its backward is made of ops that are (Function)
@@ -50,12 +51,12 @@ class Op:
     def keep(self, need: list[bool], out, *inputs: Array, **attributes) -> tuple:
         return ()
 
-    def backward(self, node, grad: np.ndarray, **attributes) -> tuple:
+    def backward(self, node: graph.Node, grad: np.ndarray, **attributes) -> tuple:
         raise NotImplementedError(f"{self.name}: no backward")
 
 
 def register(cls: type[Op]) -> Op:
-    """Class decorator: replaces an op's class by its only instance, and lists it in OPS."""
+    """Replace an op's class by its only instance, and list it in OPS. A class decorator."""
     op = cls()
     if not op.name or op.name in OPS:
         raise ValueError(f"an op needs a name of its own, not {op.name!r}")
@@ -67,12 +68,12 @@ def register(cls: type[Op]) -> Op:
 def apply(op: Op, inputs: tuple[Tensor, ...], **attributes):
     """Run one op on tensors: a Tensor, or a tuple of them for an op with many results."""
     if hooks:
-        compute = partial(run, op, inputs, attributes)
+        compute = partial(_run, op, inputs, attributes)
         return _observe(Call(op.name, inputs, attributes, module_path(), "forward", compute))
-    return run(op, inputs, attributes)
+    return _run(op, inputs, attributes)
 
 
-def run(op: Op, inputs: tuple[Tensor, ...], attributes: dict):
+def _run(op: Op, inputs: tuple[Tensor, ...], attributes: dict):
     """Compute an op's result, and leave a node behind if it needs a gradient."""
     try:
         arrays = [t.array for t in inputs]
@@ -85,7 +86,7 @@ def run(op: Op, inputs: tuple[Tensor, ...], attributes: dict):
             rule = op.shape
             break
     try:
-        if op.loud:
+        if op.suppress_warnings:
             with np.errstate(all="ignore"):
                 result = rule(*arrays, **attributes)
         else:
@@ -107,7 +108,7 @@ def run(op: Op, inputs: tuple[Tensor, ...], attributes: dict):
 
 
 def _contiguous(op: Op, array: Array) -> Array:
-    """An op's result as it is handed out: an array, row-major unless the op is a view.
+    """Return an op's result as it is handed out: an array, row-major unless the op is a view.
 
     numpy keeps a transposed input's layout and turns results without dimensions into scalars; one
     simple law about memory is what makes meta tensors tell the truth about it.
@@ -119,19 +120,19 @@ def _contiguous(op: Op, array: Array) -> Array:
     return array if op.view or array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
-def _node(op, inputs, attributes, arrays, result, out):
-    if not autograd.enabled:
+def _node(op, inputs, attributes, arrays, result, out) -> graph.Node | None:
+    if not graph.enabled:
         return None
     need = [t.requires_grad for t in inputs]
     # An integer or boolean result has no gradient, whatever it was computed from.
     if True not in need or out.dtype.kind != "f":
         return None
     kept = op.keep(need, result, *arrays, **attributes)
-    return autograd.Node(op, attributes, need, inputs, arrays, kept, None)
+    return graph.Node(op, attributes, need, inputs, arrays, kept, None, module_path())
 
 
 def _explain(op: Op, arrays: list, attributes: dict, error: Exception) -> Exception:
-    """The error as one sentence with the op's name and its inputs' shapes."""
+    """Return the error as one sentence with the op's name and its inputs' shapes."""
     sentence = str(error)
     if not any(type(a) is MetaArray for a in arrays):
         try:  # our shape rule says it in our words; numpy's are about numpy's arguments
@@ -187,11 +188,18 @@ class Call:
 
 @contextmanager
 def hook(h: Callable[[Call], object]) -> Iterator[None]:
-    """Inside, every op is wrapped: h(call) must return call(). Hooks nest, the last is innermost.
+    """Wrap every op inside: h(call) must return call(). Hooks nest, the last is innermost.
 
     >>> def h(call):
-    ...     print(call.op, [t.shape for t in call.inputs])
+    ...     print(call.phase, call.op, [t.shape for t in call.inputs])
     ...     return call()
+    >>> layer = nn.Linear(3, 2)
+    >>> with dispatch.hook(h):
+    ...     layer(Tensor.meta((4, 3))).sum().backward()
+    forward linear [(4, 3), (2, 3), (2,)]
+    forward sum [(4, 2)]
+    backward sum [(4, 2)]
+    backward linear [(4, 3), (2, 3), (2,)]
     """
     global hooks
     before = hooks
@@ -216,7 +224,7 @@ def _observe(call: Call):
 
 
 def _inside(h: Callable, call: Call, inner: Callable):
-    """What a hook makes of a call within another hook: there, running the call is this."""
+    """Run a call within another hook: there, running the call is this."""
     call._run = inner
     result = h(call)
     return _forgotten(h, call) if result is None else result
@@ -226,16 +234,16 @@ def _forgotten(h: Callable, call: Call):
     raise TypeError(f"the hook {h!r} returned nothing for {call.op}: it must return call()")
 
 
-def backward(node, grad):
+def apply_backward(node: graph.Node, grad) -> tuple:
     """Run one node's backward, inside the active hooks: arrays, None where none is needed."""
     if not hooks or node.op.transparent:
-        return autograd.run_backward(node, grad)
+        return node.run_backward(grad)
     specs = zip(node.specs, node.need, strict=True)
     inputs = tuple([wrap(MetaArray(shape, dtype), need) for (shape, dtype), need in specs])
     seen = _tensors(grad) if node.outputs else wrap(grad)
 
     def compute():
-        return tuple(_tensors(autograd.run_backward(node, grad)))
+        return tuple(_tensors(node.run_backward(grad)))
 
     name, attributes, path = node.op.name, node.attributes, node.path
     grads = _observe(Call(name, inputs, attributes, path, "backward", compute, seen, node))
@@ -246,22 +254,19 @@ def _tensors(arrays) -> list[Tensor | None]:
     return [None if array is None else wrap(array) for array in arrays]
 
 
-def enter(module) -> None:
-    """While hooks are active: `module` is being called, until `leave` says that it has ended."""
+def enter_module(module) -> None:
+    """Note that `module` is being called, until `leave_module`; only while hooks are active."""
     if not _modules:
         _paths.clear()
         module._name_modules(_paths, "")
     _modules.append(module)
 
 
-def leave() -> None:
-    """The innermost module's call has ended."""
+def leave_module() -> None:
+    """Note that the innermost module's call has ended."""
     _modules.pop()
 
 
 def module_path() -> str:
-    """The innermost module being called, by its name inside the outermost one."""
+    """Return the name of the innermost module being called inside the outermost one."""
     return _paths.get(id(_modules[-1]), "") if _modules else ""
-
-
-from proflab import autograd  # noqa: E402  autograd needs this file's names, and this file its own

@@ -27,7 +27,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group: dict) -> None:
-        """A dict with "params", and settings where they differ from the defaults."""
+        """Add a dict with "params", and settings where they differ from the defaults."""
         params = param_group["params"]
         params = [params] if isinstance(params, Tensor) else list(params)
         for p in params:
@@ -36,6 +36,7 @@ class Optimizer:
         self.param_groups.append({**self.defaults, **param_group, "params": params})
 
     def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or set them to 0."""
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:
@@ -44,7 +45,7 @@ class Optimizer:
                     p.grad.zero_()
 
     def step(self, closure=None):
-        """Move every parameter that has a gradient."""
+        """Move every parameter that has a gradient; return what `closure`, if given, returned."""
         loss = None if closure is None else closure()
         for group in self.param_groups:
             for p in group["params"]:
@@ -54,16 +55,18 @@ class Optimizer:
         return loss
 
     def update(self, p: np.ndarray, grad: np.ndarray, state: dict, group: dict) -> None:
+        """Write the new values of one parameter into `p`: the rule of a subclass."""
         raise NotImplementedError(f"{type(self).__name__} has no update")
 
     def state_dict(self) -> dict:
-        """Settings and state, parameters by their number."""
+        """Return settings and state, parameters by their number."""
         params = [p for group in self.param_groups for p in group["params"]]
         groups = [{k: v for k, v in g.items() if k != "params"} for g in self.param_groups]
         state = {i: self.state[p] for i, p in enumerate(params) if p in self.state}
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict) -> None:
+        """Take settings and state from what `state_dict` returned."""
         params = [p for group in self.param_groups for p in group["params"]]
         for group, saved in zip(self.param_groups, state_dict["param_groups"], strict=True):
             group.update(saved)
@@ -80,7 +83,15 @@ def _check(owner: str, **values: float) -> None:
 
 
 class SGD(Optimizer):
-    """p -= lr · v, where v is the gradient, or with momentum v = momentum · v + gradient."""
+    """p -= lr · v, where v is the gradient, or with momentum v = momentum · v + gradient.
+
+    >>> w = nn.Parameter(Tensor([1.0]))
+    >>> optimizer = proflab.optim.SGD([w], lr=0.1)
+    >>> (w * w).sum().backward()  # the slope at 1 is 2
+    >>> optimizer.step()
+    >>> w.tolist()
+    [0.800000011920929]
+    """
 
     def __init__(self, params, lr: float = 1e-3, momentum: float = 0.0, dampening: float = 0.0,
                  weight_decay: float = 0.0, nesterov: bool = False, *,
@@ -109,7 +120,9 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """p -= lr · m / (√v + eps): m, v running means of the gradient and of its square, unbiased."""
+    """p -= lr · m / (√v + eps): m, v running means of the gradient and its square.
+
+    Both unbiased (Kingma and Ba 2015)."""
 
     decoupled = False  # is weight decay applied to the parameter itself (AdamW)?
 
@@ -148,7 +161,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam, with weight decay applied to the parameters and not through the gradient."""
+    """Adam, with weight decay applied to the parameters themselves (Loshchilov, Hutter 2019)."""
 
     decoupled = True
 

@@ -10,4 +10,4 @@ def test_the_list_of_what_is_there_is_in_step():
     spec = importlib.util.spec_from_file_location("make_torch_md", DOCS / "make_torch_md.py")
     make = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(make)
-    assert (DOCS / "torch.md").read_text() == make.page(), "run: python docs/make_torch_md.py"
+    assert (DOCS / "torch.md").read_text() == make.page(), "run: make api"

@@ -76,7 +76,7 @@ def test_the_wheel_holds_the_package_and_its_templates_and_nothing_else(tmp_path
     [wheel] = tmp_path.glob("*.whl")
     assert wheel.name == f"proflab-{PROJECT['version']}-py3-none-any.whl"
     held = {Path(n) for n in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in n}
-    kept = (".py", ".html", ".css", ".j2", ".json")
+    kept = (".py", ".pyi", ".typed", ".html", ".css", ".j2", ".json")
     files = {p.relative_to(copy) for p in (copy / "proflab").rglob("*") if p.suffix in kept}
     assert held == files
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from proflab import Tensor, dispatch
-from proflab.shapes import MetaArray
+from proflab.meta import MetaArray
 
 # Ops that pick from a table: the table's place among their inputs.
 TABLES = {"embedding": 1, "index": 0, "gather": 0}

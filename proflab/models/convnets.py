@@ -89,7 +89,7 @@ class Bottleneck(nn.Module):
 
 
 def _shortcut(n_in: int, n_out: int, stride: int) -> nn.Sequential | None:
-    """A projection where the shapes differ; None where the input itself will do."""
+    """Return a projection where the shapes differ; None where the input itself will do."""
     if stride == 1 and n_in == n_out:
         return None
     return nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride, bias=False), nn.BatchNorm2d(n_out))
@@ -123,14 +123,17 @@ class ResNet(nn.Module):
 
 
 def resnet18(num_classes: int = 1000) -> ResNet:
+    """Return ResNet-18, with two BasicBlocks a stage."""
     return ResNet(BasicBlock, (2, 2, 2, 2), num_classes)
 
 
 def resnet34(num_classes: int = 1000) -> ResNet:
+    """Return ResNet-34, with 3, 4, 6 and 3 BasicBlocks."""
     return ResNet(BasicBlock, (3, 4, 6, 3), num_classes)
 
 
 def resnet50(num_classes: int = 1000) -> ResNet:
+    """Return ResNet-50, with 3, 4, 6 and 3 Bottlenecks."""
     return ResNet(Bottleneck, (3, 4, 6, 3), num_classes)
 
 
@@ -191,4 +194,5 @@ class MobileNetV2(nn.Module):
 
 
 def mobilenet_v2(num_classes: int = 1000) -> MobileNetV2:
+    """Return MobileNetV2 of width 1.0."""
     return MobileNetV2(num_classes)

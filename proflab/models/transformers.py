@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-import proflab
 from proflab import nn
+from proflab.creation import arange, ones, zeros
+from proflab.graph import no_grad
 from proflab.nn import init
+from proflab.ops.concat import cat
 from proflab.tensor import Tensor
 
 
@@ -17,13 +19,13 @@ def _check_heads(owner: str, width: int, heads: int) -> int:
 
 
 def _heads(x: Tensor, heads: int) -> Tensor:
-    """(batch, length, width) to (batch, heads, length, width / heads)."""
+    """Return (batch, length, width) as (batch, heads, length, width / heads)."""
     b, t, d = x.shape
     return x.view(b, t, heads, d // heads).transpose(1, 2)
 
 
 def _merge(x: Tensor) -> Tensor:
-    """(batch, heads, length, head width) to (batch, length, width)."""
+    """Return (batch, heads, length, head width) as (batch, length, width)."""
     b, h, t, d = x.shape
     return x.transpose(1, 2).reshape(b, t, h * d)
 
@@ -54,13 +56,13 @@ class SelfAttention(nn.Module):
         q, k, v = (_heads(part, self.heads) for part in self.qkv(x).chunk(3, -1))
         if cache is not None:
             if "k" in cache:
-                k, v = proflab.cat([cache["k"], k], 2), proflab.cat([cache["v"], v], 2)
+                k, v = cat([cache["k"], k], 2), cat([cache["v"], v], 2)
             cache["k"], cache["v"] = k, v
         scores = q @ k.transpose(-2, -1) * (1 / math.sqrt(self.head_dim))
         queries, keys = scores.shape[-2:]
         if self.causal and queries > 1:
-            ones = proflab.ones(queries, keys, dtype=bool, device=x.device)
-            scores = scores.masked_fill(ones.triu(1 + keys - queries), -math.inf)
+            later = ones(queries, keys, dtype=bool, device=x.device).triu(1 + keys - queries)
+            scores = scores.masked_fill(later, -math.inf)
         return self.proj(_merge(scores.softmax(-1) @ v))
 
 
@@ -84,8 +86,8 @@ class VisionTransformer(nn.Module):
     def __init__(self, image=224, patch=16, d_model=192, layers=12, heads=3, num_classes=1000):
         patches = (image // patch) ** 2
         self.patch_embed = nn.Conv2d(3, d_model, patch, stride=patch)
-        self.cls_token = nn.Parameter(proflab.zeros(1, 1, d_model))
-        self.pos_embed = nn.Parameter(proflab.zeros(1, patches + 1, d_model))
+        self.cls_token = nn.Parameter(zeros(1, 1, d_model))
+        self.pos_embed = nn.Parameter(zeros(1, patches + 1, d_model))
         self.blocks = nn.ModuleList(Block(d_model, heads, eps=1e-6) for _ in range(layers))
         self.norm = nn.LayerNorm(d_model, eps=1e-6)
         self.head = nn.Linear(d_model, num_classes)
@@ -95,14 +97,14 @@ class VisionTransformer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = self.patch_embed(x).flatten(2).transpose(1, 2)
         cls = self.cls_token.expand(x.shape[0], -1, -1)
-        x = proflab.cat([cls, x], 1) + self.pos_embed
+        x = cat([cls, x], 1) + self.pos_embed
         for block in self.blocks:
             x = block(x)
         return self.head(self.norm(x)[:, 0])
 
 
 def vit_tiny16(num_classes: int = 1000) -> VisionTransformer:
-    """ViT-Ti/16."""
+    """Return ViT-Ti/16: width 192, 12 layers, 3 heads, patches of 16 by 16."""
     return VisionTransformer(num_classes=num_classes)
 
 
@@ -128,7 +130,7 @@ class BertLayer(nn.Module):
 
 
 def bert_layer() -> BertLayer:
-    """A layer of BERT-base."""
+    """Return a layer of BERT-base: width 768, 12 heads."""
     return BertLayer()
 
 
@@ -165,25 +167,25 @@ class GPT2(nn.Module):
         length = tokens.shape[1]
         if past + length > self.context:
             raise ValueError(f"GPT2: {past + length} tokens exceed the context of {self.context}")
-        positions = proflab.arange(past, past + length, device=tokens.device)
+        positions = arange(past, past + length, device=tokens.device)
         x = self.wte(tokens) + self.wpe(positions)
         for i, block in enumerate(self.blocks):
             x = block(x, cache[i] if cache else None)
         return self.lm_head(self.ln_f(x))
 
     def new_cache(self) -> list[dict]:
-        """An empty KV cache, to hand to `forward` together with the first tokens."""
+        """Return an empty KV cache, to hand to `forward` together with the first tokens."""
         return [{} for _ in self.blocks]
 
     def generate(self, tokens: Tensor, new_tokens: int, use_cache: bool = True) -> Tensor:
-        """`tokens` (batch, length) followed by the most likely next ones, one at a time."""
+        """Return `tokens` (batch, length) followed by the most likely next ones, one at a time."""
         cache = self.new_cache() if use_cache else None
-        with proflab.no_grad():
+        with no_grad():
             todo = tokens
             for _ in range(new_tokens):
                 logits = self(todo, cache)
                 new = logits[:, -1].argmax(-1, keepdim=True)
-                tokens = proflab.cat([tokens, new], 1)
+                tokens = cat([tokens, new], 1)
                 todo = new if use_cache else tokens
         return tokens
 
@@ -197,7 +199,10 @@ _GPT2_SIZES = {  # width, layers, heads
 
 
 def gpt2(size: str = "small", tied: bool = True) -> GPT2:
-    """GPT-2 "small", "medium", "large" or "xl"."""
+    """Return GPT-2 "small", "medium", "large" or "xl"; ValueError for any other size.
+
+    tied: the last layer's weight is the token embedding itself, as published
+    """
     if size not in _GPT2_SIZES:
         raise ValueError(f"gpt2: there is no size {size!r}, only {', '.join(_GPT2_SIZES)}")
     d_model, layers, heads = _GPT2_SIZES[size]

@@ -18,6 +18,8 @@ class Identity(Module):
 
 
 class ReLU(Module):
+    """max(x, 0)"""
+
     def __init__(self, inplace: bool = False):
         self.inplace = inplace
 
@@ -26,6 +28,8 @@ class ReLU(Module):
 
 
 class ReLU6(Module):
+    """min(max(x, 0), 6)"""
+
     def __init__(self, inplace: bool = False):
         self.inplace = inplace
 
@@ -34,6 +38,8 @@ class ReLU6(Module):
 
 
 class LeakyReLU(Module):
+    """x, or negative_slope · x below 0."""
+
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False):
         self.negative_slope, self.inplace = negative_slope, inplace
 
@@ -42,6 +48,8 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
+    """x, or alpha · (exp(x) - 1) below 0."""
+
     def __init__(self, alpha: float = 1.0, inplace: bool = False):
         self.alpha, self.inplace = alpha, inplace
 
@@ -50,7 +58,7 @@ class ELU(Module):
 
 
 class GELU(Module):
-    """approximate: "none" is exact (by erf), "tanh" the approximation that GPT-2 uses."""
+    """x · Φ(x); approximate: "none" is exact (by erf), "tanh" the approximation that GPT-2 uses."""
 
     def __init__(self, approximate: str = "none"):
         self.approximate = approximate
@@ -63,6 +71,8 @@ class GELU(Module):
 
 
 class SiLU(Module):
+    """x · sigmoid(x)"""
+
     def __init__(self, inplace: bool = False):
         self.inplace = inplace
 
@@ -71,6 +81,8 @@ class SiLU(Module):
 
 
 class Hardswish(Module):
+    """x · min(max(x + 3, 0), 6) / 6"""
+
     def __init__(self, inplace: bool = False):
         self.inplace = inplace
 
@@ -79,6 +91,8 @@ class Hardswish(Module):
 
 
 class Hardsigmoid(Module):
+    """min(max(x / 6 + 1/2, 0), 1)"""
+
     def __init__(self, inplace: bool = False):
         self.inplace = inplace
 
@@ -87,6 +101,8 @@ class Hardsigmoid(Module):
 
 
 class Softplus(Module):
+    """log(1 + exp(beta · x)) / beta; x itself where beta · x exceeds the threshold."""
+
     def __init__(self, beta: float = 1.0, threshold: float = 20.0):
         self.beta, self.threshold = beta, threshold
 
@@ -95,6 +111,8 @@ class Softplus(Module):
 
 
 class Hardtanh(Module):
+    """min(max(x, min_val), max_val)"""
+
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False):
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
@@ -103,6 +121,8 @@ class Hardtanh(Module):
 
 
 class Mish(Module):
+    """x · tanh(softplus(x))"""
+
     def __init__(self, inplace: bool = False):
         self.inplace = inplace
 
@@ -111,6 +131,8 @@ class Mish(Module):
 
 
 class GLU(Module):
+    """One half of the input along `dim` times the sigmoid of the other."""
+
     def __init__(self, dim: int = -1):
         self.dim = dim
 
@@ -119,21 +141,29 @@ class GLU(Module):
 
 
 class LogSigmoid(Module):
+    """log(sigmoid(x))"""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Sigmoid(Module):
+    """1 / (1 + exp(-x))"""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.sigmoid(input)
 
 
 class Tanh(Module):
+    """The hyperbolic tangent."""
+
     def forward(self, input: Tensor) -> Tensor:
         return F.tanh(input)
 
 
 class Softmax(Module):
+    """exp(x) over its sum along `dim`."""
+
     def __init__(self, dim: int | None = None):
         self.dim = dim
 
@@ -145,6 +175,8 @@ class Softmax(Module):
 
 
 class LogSoftmax(Module):
+    """log(softmax(x)) along `dim`."""
+
     def __init__(self, dim: int | None = None):
         self.dim = dim
 

@@ -16,20 +16,15 @@ from proflab.nn.shaping import Dropout
 from proflab.tensor import Tensor
 
 
-def check_heads(owner: str, embed_dim: int, num_heads: int) -> int:
-    """The width of one head; ValueError if the heads do not divide the width."""
+def _check_heads(owner: str, embed_dim: int, num_heads: int) -> int:
+    """Return the width of one head; ValueError if the heads do not divide the width."""
     if embed_dim % num_heads:
         raise ValueError(f"{owner}: {num_heads} heads do not divide a width of {embed_dim}")
     return embed_dim // num_heads
 
 
-def scale_of(head_dim: int) -> float:
-    """What attention's scores are multiplied by."""
-    return 1 / math.sqrt(head_dim)
-
-
 class MultiheadAttention(Module):
-    """Attention of `num_heads` heads. Self-attention where key and value are left out.
+    """Attention of `num_heads` heads (Vaswani et al. 2017). Self-attention with a query only.
 
     forward(query, key, value, …) returns (output, weights), the weights averaged over the heads,
     or None with need_weights=False, which is the fused path. Inputs are (length, batch, embed_dim),
@@ -41,7 +36,7 @@ class MultiheadAttention(Module):
                  dtype=None):  # fmt: skip
         if add_bias_kv or add_zero_attn:
             raise ValueError("MultiheadAttention: add_bias_kv and add_zero_attn are not there")
-        self.head_dim = check_heads("MultiheadAttention", embed_dim, num_heads)
+        self.head_dim = _check_heads("MultiheadAttention", embed_dim, num_heads)
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim
@@ -81,7 +76,7 @@ class MultiheadAttention(Module):
         p = self.dropout if self.training else 0.0
         weights = None
         if need_weights:
-            scores = q @ k.transpose(-2, -1) * scale_of(self.head_dim)
+            scores = q @ k.transpose(-2, -1) * (1 / math.sqrt(self.head_dim))
             if mask is not None:
                 scores = scores + mask
             attention = F.softmax(scores, -1)
@@ -109,7 +104,7 @@ class MultiheadAttention(Module):
         return tuple(F.linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True))
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        """(batch, length, embed_dim) to (batch, heads, length, head_dim)."""
+        """Return (batch, length, embed_dim) as (batch, heads, length, head_dim)."""
         return x.reshape(x.shape[0], x.shape[1], self.num_heads, self.head_dim).transpose(1, 2)
 
 

@@ -9,7 +9,12 @@ from proflab.nn.parameter import Parameter
 
 
 class Sequential(Module):
-    """Calls its modules one after the other. Takes modules, or one dict of named ones."""
+    """Modules called one after the other. Takes modules, or one dict of named ones.
+
+    >>> model = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
+    >>> model(Tensor.meta((2, 4))).shape, len(model)
+    ((2, 3), 2)
+    """
 
     def __init__(self, *args: Module | dict[str, Module]):
         if len(args) == 1 and isinstance(args[0], dict):
@@ -25,6 +30,7 @@ class Sequential(Module):
         return input
 
     def append(self, module: Module) -> Sequential:
+        """Add a module at the end, and return the Sequential."""
         setattr(self, str(len(self)), _checked(module, "Sequential"))
         return self
 
@@ -49,10 +55,12 @@ class ModuleList(Module):
         self.extend(modules)
 
     def append(self, module: Module) -> ModuleList:
+        """Add a module at the end, and return the list."""
         setattr(self, str(len(self)), _checked(module, "ModuleList"))
         return self
 
     def extend(self, modules: Iterable[Module]) -> ModuleList:
+        """Add modules at the end, and return the list."""
         for i, module in enumerate(modules, len(self)):
             setattr(self, str(i), _checked(module, "ModuleList"))
         return self
@@ -94,12 +102,15 @@ class ModuleDict(Module):
         return iter(self._modules)
 
     def keys(self):
+        """Return the names."""
         return self._modules.keys()
 
     def values(self):
+        """Return the modules."""
         return self._modules.values()
 
     def items(self):
+        """Return the (name, module) pairs."""
         return self._modules.items()
 
 
@@ -111,6 +122,7 @@ class ParameterList(Module):
             self.append(value)
 
     def append(self, value: Parameter) -> ParameterList:
+        """Add a parameter at the end, and return the list."""
         setattr(self, str(len(self)), value)
         return self
 

@@ -10,7 +10,7 @@ from proflab.nn.parameter import Parameter
 from proflab.tensor import Tensor, int64
 
 
-def positive(owner: str, **sizes) -> None:
+def _positive(owner: str, **sizes) -> None:
     """ValueError unless all of these are positive integers."""
     for name, size in sizes.items():
         for n in size if isinstance(size, (tuple, list)) else (size,):
@@ -18,17 +18,19 @@ def positive(owner: str, **sizes) -> None:
                 raise ValueError(f"{owner}: {name} is {size!r}, not a positive integer")
 
 
-def pair(value) -> tuple[int, int]:
-    """An int for both directions, or one for each."""
-    return tuple(value) if isinstance(value, (tuple, list)) else (value, value)
-
-
 class Linear(Module):
-    """x @ weight.T + bias, over the last dimension: (…, in_features) to (…, out_features)."""
+    """x @ weight.T + bias, over the last dimension: (…, in_features) to (…, out_features).
+
+    >>> layer = nn.Linear(128, 64)
+    >>> layer.weight.shape, layer.bias.shape
+    ((64, 128), (64,))
+    >>> layer(Tensor.meta((32, 128)))
+    Tensor.meta((32, 64), dtype=float32, requires_grad=True)
+    """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device=None,
                  dtype=None):  # fmt: skip
-        positive("Linear", in_features=in_features, out_features=out_features)
+        _positive("Linear", in_features=in_features, out_features=out_features)
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(empty(out_features, in_features, device=device, dtype=dtype))
         self.bias = Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
@@ -57,7 +59,7 @@ class _Conv(Module):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1,
                  groups=1, bias=True, padding_mode="zeros", device=None, dtype=None):  # fmt: skip
         name = type(self).__name__
-        positive(name, in_channels=in_channels, out_channels=out_channels, kernel_size=kernel_size,
+        _positive(name, in_channels=in_channels, out_channels=out_channels, kernel_size=kernel_size,
                  stride=stride, dilation=dilation, groups=groups)  # fmt: skip
         if in_channels % groups or out_channels % groups:
             raise ValueError(
@@ -91,7 +93,12 @@ class _Conv(Module):
 
 
 class Conv2d(_Conv):
-    """(batch, in_channels, h, w) to (batch, out_channels, h', w'); ints or pairs, or "same"."""
+    """(batch, in_channels, h, w) to (batch, out_channels, h', w'); ints or pairs, or "same".
+
+    >>> layer = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+    >>> layer.weight.shape, layer(Tensor.meta((1, 3, 32, 32))).shape
+    ((8, 3, 3, 3), (1, 8, 16, 16))
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.conv2d(
@@ -115,7 +122,7 @@ class Embedding(Module):
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
                  device=None, dtype=None):  # fmt: skip
-        positive("Embedding", num_embeddings=num_embeddings, embedding_dim=embedding_dim)
+        _positive("Embedding", num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = padding_idx
         self.weight = Parameter(empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
@@ -140,7 +147,7 @@ class _BatchNorm(Module):
 
     def __init__(self, num_features: int, eps=1e-5, momentum=0.1, affine=True,
                  track_running_stats=True, device=None, dtype=None):  # fmt: skip
-        positive(type(self).__name__, num_features=num_features)
+        _positive(type(self).__name__, num_features=num_features)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         like = {"device": device, "dtype": dtype}
@@ -191,7 +198,7 @@ class LayerNorm(Module):
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None,
                  dtype=None):  # fmt: skip
-        positive("LayerNorm", normalized_shape=normalized_shape)
+        _positive("LayerNorm", normalized_shape=normalized_shape)
         shape = normalized_shape
         self.normalized_shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         self.eps = eps
@@ -212,7 +219,7 @@ class RMSNorm(Module):
 
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None,
                  dtype=None):  # fmt: skip
-        positive("RMSNorm", normalized_shape=normalized_shape)
+        _positive("RMSNorm", normalized_shape=normalized_shape)
         shape = normalized_shape
         self.normalized_shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         self.eps = eps
@@ -229,7 +236,7 @@ class GroupNorm(Module):
 
     def __init__(self, num_groups: int, num_channels: int, eps=1e-5, affine=True, device=None,
                  dtype=None):  # fmt: skip
-        positive("GroupNorm", num_groups=num_groups, num_channels=num_channels)
+        _positive("GroupNorm", num_groups=num_groups, num_channels=num_channels)
         if num_channels % num_groups:
             raise ValueError(f"GroupNorm: {num_groups} groups do not divide {num_channels}")
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
@@ -249,7 +256,7 @@ class InstanceNorm2d(Module):
 
     def __init__(self, num_features: int, eps=1e-5, momentum=0.1, affine=False,
                  track_running_stats=False, device=None, dtype=None):  # fmt: skip
-        positive("InstanceNorm2d", num_features=num_features)
+        _positive("InstanceNorm2d", num_features=num_features)
         if track_running_stats:
             raise ValueError("InstanceNorm2d: track_running_stats=True is not there")
         self.num_features, self.eps = num_features, eps
@@ -265,7 +272,7 @@ class PReLU(Module):
     """The input, or a learnt multiple of it below 0: one for all, or one a channel."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device=None, dtype=None):
-        positive("PReLU", num_parameters=num_parameters)
+        _positive("PReLU", num_parameters=num_parameters)
         start = full((num_parameters,), init, device=device, dtype=dtype)
         self.weight = Parameter(start)
 

@@ -10,8 +10,14 @@ from proflab.tensor import Tensor
 class CrossEntropyLoss(Module):
     """Of logits (batch, classes, …) against class numbers (batch, …), or probabilities."""
 
-    def __init__(self, weight: Tensor | None = None, size_average=None, ignore_index: int = -100,
-                 reduce=None, reduction: str = "mean", label_smoothing: float = 0.0):  # fmt: skip
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        *,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ):
         self.weight, self.ignore_index = weight, ignore_index
         self.reduction, self.label_smoothing = reduction, label_smoothing
 
@@ -23,8 +29,11 @@ class CrossEntropyLoss(Module):
 
 
 class NLLLoss(Module):
-    def __init__(self, weight: Tensor | None = None, size_average=None, ignore_index: int = -100,
-                 reduce=None, reduction: str = "mean"):  # fmt: skip
+    """Of log-probabilities (batch, classes, …) against class numbers (batch, …)."""
+
+    def __init__(
+        self, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
+    ):
         self.weight, self.ignore_index, self.reduction = weight, ignore_index, reduction
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -34,23 +43,28 @@ class NLLLoss(Module):
 
 
 class _Loss(Module):
-    def __init__(self, size_average=None, reduce=None, reduction: str = "mean"):
+    def __init__(self, *, reduction: str = "mean"):
         self.reduction = reduction
 
 
 class MSELoss(_Loss):
+    """(input - target)², its mean or its sum."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
+    """|input - target|, its mean or its sum."""
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class BCELoss(Module):
-    def __init__(self, weight: Tensor | None = None, size_average=None, reduce=None,
-                 reduction: str = "mean"):  # fmt: skip
+    """Of probabilities against targets from 0 to 1."""
+
+    def __init__(self, weight: Tensor | None = None, *, reduction: str = "mean"):
         self.weight, self.reduction = weight, reduction
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -58,8 +72,15 @@ class BCELoss(Module):
 
 
 class BCEWithLogitsLoss(Module):
-    def __init__(self, weight: Tensor | None = None, size_average=None, reduce=None,
-                 reduction: str = "mean", pos_weight: Tensor | None = None):  # fmt: skip
+    """Of logits against targets from 0 to 1."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        *,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ):
         self.weight, self.reduction, self.pos_weight = weight, reduction, pos_weight
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -69,7 +90,9 @@ class BCEWithLogitsLoss(Module):
 
 
 class SmoothL1Loss(Module):
-    def __init__(self, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0):
+    """Quadratic within beta, linear beyond."""
+
+    def __init__(self, *, reduction: str = "mean", beta: float = 1.0):
         self.reduction, self.beta = reduction, beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

@@ -17,7 +17,19 @@ from proflab.tensor import Tensor, wrap
 
 
 class Module:
-    """Base of all layers and models: write `__init__` and `forward`."""
+    """Base of all layers and models: write `__init__` and `forward`.
+
+    >>> class Twice(nn.Module):
+    ...     def __init__(self, size):
+    ...         self.linear = nn.Linear(size, size)
+    ...     def forward(self, x):
+    ...         return self.linear(self.linear(x))
+    >>> model = Twice(3)
+    >>> [(name, p.shape) for name, p in model.named_parameters()]
+    [('linear.weight', (3, 3)), ('linear.bias', (3,))]
+    >>> model(proflab.ones(2, 3)).shape
+    (2, 3)
+    """
 
     training = True
     _buffer_names: tuple[str, ...] = ()
@@ -31,11 +43,11 @@ class Module:
     def __call__(self, *args, **kwargs):
         if not dispatch.hooks:
             return self._call(*args, **kwargs)
-        dispatch.enter(self)
+        dispatch.enter_module(self)
         try:
             return self._call(*args, **kwargs)
         finally:
-            dispatch.leave()
+            dispatch.leave_module()
 
     def _call(self, *args, **kwargs):
         for hook in self._pre_hooks:
@@ -49,12 +61,12 @@ class Module:
         return result
 
     def register_forward_hook(self, hook: Callable) -> Handle:
-        """hook(module, args, result), after each forward; what it returns replaces the result."""
+        """Call hook(module, args, result) after each forward; what it returns is the new result."""
         self._hooks += (hook,)
         return Handle(self, "_hooks", hook)
 
     def register_forward_pre_hook(self, hook: Callable) -> Handle:
-        """hook(module, args), before each forward; what it returns replaces the arguments."""
+        """Call hook(module, args) before each forward; what it returns replaces the arguments."""
         self._pre_hooks += (hook,)
         return Handle(self, "_pre_hooks", hook)
 
@@ -73,6 +85,7 @@ class Module:
         return {k: vars(self)[k] for k in self._buffer_names if vars(self).get(k) is not None}
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Return the (name, module) pairs right inside this one, each module once."""
         seen = set()
         for name, child in self._modules.items():
             if id(child) not in seen:
@@ -80,10 +93,11 @@ class Module:
                 yield name, child
 
     def children(self) -> Iterator[Module]:
+        """Return the modules right inside this one, each once."""
         return (child for _, child in self.named_children())
 
     def named_modules(self, memo=None, prefix: str = "", remove_duplicate: bool = True):
-        """(name, module) of this one, named "", and of all inside it, each once."""
+        """Return (name, module) of this one, named "", and of all inside it, each once."""
         memo = set() if memo is None else memo
         if id(self) in memo:
             return
@@ -94,13 +108,14 @@ class Module:
             yield from child.named_modules(memo, _join(prefix, name), remove_duplicate)
 
     def _name_modules(self, names: dict[int, str], path: str) -> None:
-        """As named_modules, into {id: name} and without a generator, since each pass needs it."""
+        """Write named_modules into {id: name}, without a generator, since each pass needs it."""
         names[id(self)] = path
         for name, value in vars(self).items():
             if isinstance(value, Module) and id(value) not in names:
                 value._name_modules(names, f"{path}.{name}" if path else name)
 
     def modules(self) -> Iterator[Module]:
+        """Return this module and all inside it, each once."""
         return (module for _, module in self.named_modules())
 
     def _named_members(self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool):
@@ -118,47 +133,57 @@ class Module:
                     seen.add(id(value))
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
-        """(name, parameter), each parameter once, under the first of its names."""
+        """Return (name, parameter), each parameter once, under the first of its names."""
         return self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Return the parameters of this module and of all inside it, each once."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """Return (name, buffer), each buffer once, under the first of its names."""
         return self._named_members("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Return the buffers of this module and of all inside it, each once."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """A tensor that belongs to the module's state but is not learnt."""
+        """Set a tensor that belongs to the module's state but is not learnt.
+
+        persistent: False to leave it out of state_dict
+        """
         setattr(self, name, tensor)
         self._buffer_names += (name,)
         if not persistent:
             self._transient += (name,)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Set a parameter by its name, or None."""
         setattr(self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
+        """Set a module by its name, or None."""
         setattr(self, name, module)
 
     register_module = add_module
 
     def get_submodule(self, target: str) -> Module:
+        """Return a module inside this one by its path: "blocks.3.attn"."""
         module = self
         for name in filter(None, target.split(".")):
             module = getattr(module, name)
         return module
 
     def get_parameter(self, target: str) -> Parameter:
+        """Return a parameter by its path: "blocks.3.attn.qkv.weight"."""
         path, _, name = target.rpartition(".")
         return getattr(self.get_submodule(path), name)
 
     # Its state
 
     def state_dict(self) -> OrderedDict[str, Tensor]:
-        """Every parameter and buffer by name, detached; shared ones under each of their names."""
+        """Return all parameters and buffers by name, detached; shared ones under each name."""
         state = OrderedDict()
         for path, module in self.named_modules(remove_duplicate=False):
             members = {**module._parameters, **module._buffers}
@@ -185,19 +210,23 @@ class Module:
                 np.copyto(own[name].array, np.asarray(state_dict[name]))
 
     def train(self, mode: bool = True) -> Module:
+        """Set `training` in this module and all inside it, and return it."""
         for module in self.modules():
             module.training = mode
         return self
 
     def eval(self) -> Module:
+        """Set `training` to False in this module and all inside it, and return it."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Module:
+        """Ask for the gradients of all parameters, or no longer; return the module."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or set them to 0."""
         for parameter in self.parameters():
             if set_to_none or parameter.grad is None:
                 parameter.grad = None
@@ -227,15 +256,19 @@ class Module:
         return self
 
     def cpu(self) -> Module:
+        """Return the module itself: there is no other device."""
         return self
 
     def float(self) -> Module:
+        """Convert parameters and buffers to float32, and return the module."""
         return self.to(np.float32)
 
     def double(self) -> Module:
+        """Convert parameters and buffers to float64, and return the module."""
         return self.to(np.float64)
 
     def half(self) -> Module:
+        """Convert parameters and buffers to float16, and return the module."""
         return self.to(np.float16)
 
     # How it looks
@@ -263,6 +296,7 @@ class Handle:
         self.module, self.kind, self.hook = module, kind, hook
 
     def remove(self) -> None:
+        """Take the hook off again."""
         left = tuple(h for h in getattr(self.module, self.kind) if h is not self.hook)
         setattr(self.module, self.kind, left)
 

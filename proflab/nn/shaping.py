@@ -32,6 +32,8 @@ class Dropout2d(_Dropout):
 
 
 class MaxPool2d(Module):
+    """The largest of each window: (batch, channels, h, w) to (batch, channels, h', w')."""
+
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False,
                  ceil_mode=False):  # fmt: skip
         if return_indices:
@@ -50,6 +52,8 @@ class MaxPool2d(Module):
 
 
 class AvgPool2d(Module):
+    """The mean of each window: (batch, channels, h, w) to (batch, channels, h', w')."""
+
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False,
                  count_include_pad=True, divisor_override=None):  # fmt: skip
         self.kernel_size, self.padding = kernel_size, padding
@@ -110,6 +114,8 @@ class AvgPool1d(Module):
 
 
 class Flatten(Module):
+    """The dimensions from start_dim to end_dim made one: (batch, a, b) to (batch, a · b)."""
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         self.start_dim, self.end_dim = start_dim, end_dim
 
@@ -118,6 +124,8 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
+    """One dimension divided into several."""
+
     def __init__(self, dim: int, unflattened_size):
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
@@ -126,7 +134,7 @@ class Unflatten(Module):
 
 
 class Upsample(Module):
-    """mode "nearest" only."""
+    """(batch, channels, h, w) to another height and width; mode "nearest" only."""
 
     def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None):
         self.size, self.scale_factor, self.mode = size, scale_factor, mode

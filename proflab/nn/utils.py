@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from proflab.ops.concat import cat
 from proflab.tensor import Tensor, wrap
 
 
 def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: float) -> Tensor:
-    """Scale all gradients together so that their norm is at most max_norm; returns the old norm."""
+    """Scale all gradients together so that their norm is at most max_norm; return the old norm."""
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     grads = [p.grad.array for p in parameters if p.grad is not None and not p.is_meta]
     total = np.float32(np.sqrt(sum(float(np.vdot(g, g)) for g in grads)))
@@ -22,14 +23,12 @@ def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: float) -> T
 
 
 def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
-    """Every element of every gradient into [-clip_value, clip_value]."""
+    """Bring every element of every gradient into [-clip_value, clip_value]."""
     for p in [parameters] if isinstance(parameters, Tensor) else parameters:
         if p.grad is not None and not p.is_meta:
             np.clip(p.grad.array, -clip_value, clip_value, out=p.grad.array)
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All parameters in one vector."""
-    from proflab.ops.join import cat
-
+    """Return all parameters in one vector."""
     return cat([p.reshape(-1) for p in parameters])

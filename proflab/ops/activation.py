@@ -7,17 +7,23 @@ import math
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.choose import clamp
-from proflab.ops.erf import erf, in_blocks
-from proflab.ops.pointwise import Pointwise, _sigmoid
-from proflab.shapes import MetaArray, normalize_dim
+from proflab.meta import MetaArray
+from proflab.ops.pointwise import Pointwise, erf_array, in_blocks, sigmoid_array
+from proflab.ops.where import clamp
+from proflab.shapes import normalize_dim
 from proflab.tensor import Tensor
+from proflab.tensor_methods import become, in_place, method
+
+__all__ = [
+    "elu", "gelu", "hardsigmoid", "hardswish", "leaky_relu", "log_softmax", "relu", "relu6",
+    "silu", "softmax", "softplus",
+]  # fmt: skip
 
 
-class Activation(Op):
+class _Activation(Op):
     """One element in, one out, with settings; keeps its input unless it says otherwise."""
 
-    loud = True
+    suppress_warnings = True
 
     def shape(self, input, **settings):
         return MetaArray(input.shape, input.dtype)
@@ -27,23 +33,24 @@ class Activation(Op):
 
 
 @register
-class Relu(Pointwise):
+class _Relu(Pointwise):
     """max(x, 0)"""
 
     name = "relu"
-    loud = False
+    suppress_warnings = False
     keeps = "result"
 
     def forward(self, input):
         return np.maximum(input, 0)
 
     def backward(self, node, grad):
+        # grad: (…) · out: (…) → (…)
         (out,) = node.saved
         return (grad * (out > 0),)
 
 
 @register
-class Relu6(Activation):
+class _Relu6(_Activation):
     """min(max(x, 0), 6)"""
 
     name = "relu6"
@@ -55,12 +62,13 @@ class Relu6(Activation):
         return (out,)
 
     def backward(self, node, grad):
+        # grad: (…) · out: (…) → (…)
         (out,) = node.saved
         return (grad * ((out > 0) & (out < 6)),)
 
 
 @register
-class LeakyRelu(Activation):
+class _LeakyRelu(_Activation):
     """x, or negative_slope · x below 0"""
 
     name = "leaky_relu"
@@ -69,12 +77,13 @@ class LeakyRelu(Activation):
         return np.where(input > 0, input, input * negative_slope)
 
     def backward(self, node, grad, negative_slope):
+        # grad: (…) · input: (…) → (…)
         (input,) = node.saved
         return (np.where(input > 0, grad, grad * negative_slope),)
 
 
 @register
-class Elu(Activation):
+class _Elu(_Activation):
     """x, or alpha · (exp(x) - 1) below 0"""
 
     name = "elu"
@@ -83,6 +92,7 @@ class Elu(Activation):
         return np.where(input > 0, input, alpha * np.expm1(np.minimum(input, 0)))
 
     def backward(self, node, grad, alpha):
+        # grad: (…) · input: (…) → (…)
         (input,) = node.saved
         return (np.where(input > 0, grad, grad * alpha * np.exp(np.minimum(input, 0))),)
 
@@ -102,7 +112,7 @@ def _gelu_tanh(x):
 
 
 def _gelu_exact(x):
-    out = erf(x * math.sqrt(0.5))
+    out = erf_array(x * math.sqrt(0.5))
     out += 1
     out *= x
     out *= 0.5
@@ -124,13 +134,13 @@ def _gelu_exact_backward(x, grad):
     slope = np.exp(x * x * -0.5)
     slope *= x
     slope *= 1 / math.sqrt(2 * math.pi)
-    slope += 0.5 * (1 + erf(x * math.sqrt(0.5)))
+    slope += 0.5 * (1 + erf_array(x * math.sqrt(0.5)))
     slope *= grad
     return slope
 
 
 @register
-class Gelu(Activation):
+class _Gelu(_Activation):
     """x · Φ(x), Φ the normal distribution: exact by erf ("none") or its "tanh" approximation"""
 
     name = "gelu"
@@ -139,28 +149,30 @@ class Gelu(Activation):
         return in_blocks(_gelu_tanh if approximate == "tanh" else _gelu_exact, input)
 
     def backward(self, node, grad, approximate):
+        # grad: (…) · input: (…) → (…)
         (input,) = node.saved
         rule = _gelu_tanh_backward if approximate == "tanh" else _gelu_exact_backward
         return (in_blocks(rule, input, grad),)
 
 
 @register
-class Silu(Activation):
+class _Silu(_Activation):
     """x · sigmoid(x)"""
 
     name = "silu"
 
     def forward(self, input):
-        return input * _sigmoid(input)
+        return input * sigmoid_array(input)
 
     def backward(self, node, grad):
+        # grad: (…) · input: (…) → (…)
         (input,) = node.saved
-        s = _sigmoid(input)
+        s = sigmoid_array(input)
         return (grad * (s * (1 + input * (1 - s))),)
 
 
 @register
-class Hardswish(Activation):
+class _Hardswish(_Activation):
     """x · min(max(x + 3, 0), 6) / 6"""
 
     name = "hardswish"
@@ -169,13 +181,14 @@ class Hardswish(Activation):
         return input * np.clip(input + 3, 0, 6) / 6
 
     def backward(self, node, grad):
+        # grad: (…) · input: (…) → (…)
         (input,) = node.saved
         slope = np.where(input < -3, 0, np.where(input > 3, 1, (2 * input + 3) / 6))
         return (grad * slope.astype(grad.dtype),)
 
 
 @register
-class Softplus(Activation):
+class _Softplus(_Activation):
     """log(1 + exp(beta · x)) / beta; x itself where beta · x exceeds the threshold"""
 
     name = "softplus"
@@ -186,14 +199,15 @@ class Softplus(Activation):
         return np.where(scaled > threshold, input, soft)
 
     def backward(self, node, grad, beta, threshold):
+        # grad: (…) · input: (…) → (…)
         (input,) = node.saved
-        return (grad * np.where(input * beta > threshold, 1, _sigmoid(input * beta)),)
+        return (grad * np.where(input * beta > threshold, 1, sigmoid_array(input * beta)),)
 
 
-class OverDim(Op):
+class _OverDim(Op):
     """Normalises over one dimension; keeps its result."""
 
-    loud = True
+    suppress_warnings = True
 
     def shape(self, input, dim):
         normalize_dim(dim, len(input.shape))
@@ -204,7 +218,7 @@ class OverDim(Op):
 
 
 @register
-class Softmax(OverDim):
+class _Softmax(_OverDim):
     """exp(x) / sum(exp(x)); the largest is subtracted first, so that exp cannot overflow"""
 
     name = "softmax"
@@ -218,6 +232,7 @@ class Softmax(OverDim):
         return out
 
     def backward(self, node, grad, dim):
+        # grad: (…) · out: (…) → (…); of each row: out · (grad - Σ grad · out)
         (out,) = node.saved
         product = grad * out
         product -= out * product.sum(axis=dim, keepdims=True)
@@ -225,7 +240,7 @@ class Softmax(OverDim):
 
 
 @register
-class LogSoftmax(OverDim):
+class _LogSoftmax(_OverDim):
     """log(softmax(x)), without ever forming a softmax that could round to 0"""
 
     name = "log_softmax"
@@ -238,6 +253,7 @@ class LogSoftmax(OverDim):
         return out
 
     def backward(self, node, grad, dim):
+        # grad: (…) · out: (…) → (…); of each row: grad - exp(out) · Σ grad
         (out,) = node.saved
         result = np.exp(out)
         result *= -grad.sum(axis=dim, keepdims=True)
@@ -245,63 +261,74 @@ class LogSoftmax(OverDim):
         return (result,)
 
 
+@in_place
+@method
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(input, 0)"""
-    return _maybe_inplace(apply(Relu, (input,)), input, inplace)
+    """Return max(input, 0)."""
+    return _maybe_inplace(apply(_Relu, (input,)), input, inplace)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(input, 0), 6)"""
-    return _maybe_inplace(apply(Relu6, (input,)), input, inplace)
+    """Return min(max(input, 0), 6)."""
+    return _maybe_inplace(apply(_Relu6, (input,)), input, inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    out = apply(LeakyRelu, (input,), negative_slope=negative_slope)
+    """Return input where it is positive, and negative_slope · input elsewhere."""
+    out = apply(_LeakyRelu, (input,), negative_slope=negative_slope)
     return _maybe_inplace(out, input, inplace)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    return _maybe_inplace(apply(Elu, (input,), alpha=alpha), input, inplace)
+    """Return input where it is positive, and alpha · (exp(input) - 1) elsewhere."""
+    return _maybe_inplace(apply(_Elu, (input,), alpha=alpha), input, inplace)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """input * sigmoid(input)"""
-    return _maybe_inplace(apply(Silu, (input,)), input, inplace)
+    """Return input · sigmoid(input)."""
+    return _maybe_inplace(apply(_Silu, (input,)), input, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    return _maybe_inplace(apply(Hardswish, (input,)), input, inplace)
+    """Return input · min(max(input + 3, 0), 6) / 6."""
+    return _maybe_inplace(apply(_Hardswish, (input,)), input, inplace)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(input / 6 + 1/2, 0), 1)"""
+    """Return min(max(input / 6 + 1/2, 0), 1)."""
     return _maybe_inplace(clamp(input / 6 + 0.5, 0.0, 1.0), input, inplace)
 
 
 def _maybe_inplace(out: Tensor, input: Tensor, inplace: bool) -> Tensor:
-    """inplace=True: the input's name, too, stands for the result from now on."""
-    return input.become(out) if inplace else out
+    """Return the result; inplace=True: the input, too, stands for it from now on."""
+    return become(input, out) if inplace else out
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """input · Φ(input); approximate: "none" or "tanh"."""
+    """Return input · Φ(input), Φ the normal distribution function (Hendrycks and Gimpel 2016).
+
+    approximate: "none" is exact, by erf; "tanh" the approximation that GPT-2 uses
+    """
     if approximate not in ("none", "tanh"):
         raise ValueError(f"gelu: approximate is {approximate!r}, neither 'none' nor 'tanh'")
-    return apply(Gelu, (input,), approximate=approximate)
+    return apply(_Gelu, (input,), approximate=approximate)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    return apply(Softplus, (input,), beta=beta, threshold=threshold)
+    """Return log(1 + exp(beta · input)) / beta, and input itself where beta · input > threshold."""
+    return apply(_Softplus, (input,), beta=beta, threshold=threshold)
 
 
+@method
 def softmax(input: Tensor, dim: int | None = None, dtype=None) -> Tensor:
-    """exp(input) over its sum along dim."""
-    return apply(Softmax, (_prepared(input, dim, dtype, "softmax"),), dim=dim)
+    """Return exp(input) over its sum along `dim`: positive numbers whose sum is 1."""
+    return apply(_Softmax, (_prepared(input, dim, dtype, "softmax"),), dim=dim)
 
 
+@method
 def log_softmax(input: Tensor, dim: int | None = None, dtype=None) -> Tensor:
-    """log of softmax."""
-    return apply(LogSoftmax, (_prepared(input, dim, dtype, "log_softmax"),), dim=dim)
+    """Return log(softmax(input)) along `dim`, exact also where softmax rounds to 0."""
+    return apply(_LogSoftmax, (_prepared(input, dim, dtype, "log_softmax"),), dim=dim)
 
 
 def _prepared(input: Tensor, dim, dtype, name: str) -> Tensor:

@@ -1,4 +1,4 @@
-"""Element by element on one or two tensors: +, -, *, /, power, conversion.
+"""Element by element on two tensors, or a tensor and a number: +, -, *, /, //, %, power.
 
 A Python number as the second operand is an attribute, not an input: it has no shape, no gradient
 and no bytes. The operands broadcast; a gradient is summed over the axes that were broadcast.
@@ -10,8 +10,17 @@ import numpy as np
 
 from proflab.creation import as_tensor
 from proflab.dispatch import Op, apply, register
-from proflab.shapes import MetaArray, broadcast, unbroadcast
+from proflab.meta import MetaArray
+from proflab.ops.convert import as_number, common_dtype, to_dtype, to_float
+from proflab.ops.pointwise import floor, trunc
+from proflab.shapes import broadcast, unbroadcast
 from proflab.tensor import Tensor, float32, wrap
+from proflab.tensor_methods import in_place, method, operator
+
+__all__ = [
+    "add", "div", "divide", "floor_divide", "lerp", "mul", "multiply", "pow", "remainder", "rsub",
+    "sub", "subtract", "true_divide",
+]  # fmt: skip
 
 
 class Binary(Op):
@@ -24,13 +33,14 @@ class Binary(Op):
 
 
 @register
-class Add(Binary):
+class _Add(Binary):
     name = "add"
 
     def forward(self, input, other):
         return input + other
 
     def backward(self, node, grad, other=None):
+        # grad: the broadcast shape → each operand's shape
         need = node.need
         return (
             unbroadcast(grad, node.specs[0][0]) if need[0] else None,
@@ -39,13 +49,14 @@ class Add(Binary):
 
 
 @register
-class Sub(Binary):
+class _Sub(Binary):
     name = "sub"
 
     def forward(self, input, other):
         return input - other
 
     def backward(self, node, grad, other=None):
+        # grad: the broadcast shape → each operand's shape
         need = node.need
         return (
             unbroadcast(grad, node.specs[0][0]) if need[0] else None,
@@ -54,7 +65,7 @@ class Sub(Binary):
 
 
 @register
-class Rsub(Binary):
+class _Rsub(Binary):
     """number - input"""
 
     name = "rsub"
@@ -63,11 +74,12 @@ class Rsub(Binary):
         return other - input
 
     def backward(self, node, grad, other):
+        # grad: (…) → (…)
         return (-grad,)
 
 
 @register
-class Mul(Binary):
+class _Mul(Binary):
     name = "mul"
 
     def forward(self, input, other):
@@ -79,6 +91,7 @@ class Mul(Binary):
         return other if need[0] else None, input if need[1] else None
 
     def backward(self, node, grad, other=None):
+        # grad: the broadcast shape · input, other: their shapes → each operand's shape
         if other is not None:
             return (grad * other,)
         other, input = node.saved
@@ -89,9 +102,9 @@ class Mul(Binary):
 
 
 @register
-class Div(Binary):
+class _Div(Binary):
     name = "div"
-    loud = True
+    suppress_warnings = True
 
     def forward(self, input, other):
         return input / other
@@ -102,6 +115,7 @@ class Div(Binary):
         return other, input if need[1] else None
 
     def backward(self, node, grad, other=None):
+        # grad: the broadcast shape · input, other: their shapes → each operand's shape
         if other is not None:
             return (grad / other,)
         other, input = node.saved
@@ -112,11 +126,11 @@ class Div(Binary):
 
 
 @register
-class Rdiv(Binary):
+class _Rdiv(Binary):
     """number / input"""
 
     name = "rdiv"
-    loud = True
+    suppress_warnings = True
 
     def forward(self, input, other):
         return other / input
@@ -125,16 +139,17 @@ class Rdiv(Binary):
         return (out,)
 
     def backward(self, node, grad, other):
+        # grad: (…) · out: (…) → (…); the slope of c / x is -c / x² = -out² / c
         (out,) = node.saved
         return (-grad * out * out / other if other else np.zeros_like(grad),)
 
 
 @register
-class Pow(Binary):
+class _Pow(Binary):
     """input ** other"""
 
     name = "pow"
-    loud = True
+    suppress_warnings = True
 
     def forward(self, input, other):
         return input**other
@@ -143,6 +158,7 @@ class Pow(Binary):
         return (input,) if len(need) == 1 else (input, other, out if need[1] else None)
 
     def backward(self, node, grad, other=None):
+        # grad, out: the broadcast shape · input, other: their shapes → each operand's shape
         if other is not None:
             (input,) = node.saved
             return (grad * other * input ** (other - 1) if other else np.zeros_like(grad),)
@@ -157,154 +173,153 @@ class Pow(Binary):
         return tuple(grads)
 
 
-@register
-class Convert(Op):
-    """The same numbers in another dtype"""
-
-    name = "to"
-
-    def shape(self, input, dtype):
-        return MetaArray(input.shape, dtype)
-
-    def forward(self, input, dtype):
-        return input.astype(dtype)
-
-    def backward(self, node, grad, dtype):
-        return (grad.astype(node.specs[0][1]),)
+class _Quotient(Op):
+    def shape(self, input, other):
+        shapes = [input.shape] if as_number(other) is not None else [input.shape, other.shape]
+        return MetaArray(broadcast(*shapes), input.dtype)
 
 
 @register
-class Clone(Op):
-    """A copy, in memory of its own"""
+class _FloorDivide(_Quotient):
+    """input // other; flat but for its steps, so no gradient flows through it"""
 
-    name = "clone"
+    name = "floor_divide"
 
-    def shape(self, input):
-        return MetaArray(input.shape, input.dtype)
+    def forward(self, input, other):
+        return input // other
 
-    def forward(self, input):
-        return input.copy()
-
-    def backward(self, node, grad):
-        return (grad,)
+    def backward(self, node, grad, other=None):
+        # grad: the broadcast shape → None for each operand
+        return (None,) * len(node.need)
 
 
-_RANK = {"b": 0, "u": 1, "i": 1, "f": 2}
+@register
+class _Remainder(_Quotient):
+    """input % other, of the sign of other; the slope in input is 1"""
+
+    name = "remainder"
+
+    def forward(self, input, other):
+        return input % other
+
+    def backward(self, node, grad, other=None):
+        # grad: the broadcast shape → the input's shape, None
+        if len(node.need) > 1 and node.need[1]:
+            raise NotImplementedError("remainder: no gradient with respect to the divisor")
+        return (unbroadcast(grad, node.shape(0)), None)[: len(node.need)]
 
 
-def common_dtype(a: Tensor, b: Tensor, float_result: bool = False) -> tuple[Tensor, Tensor]:
-    """Both operands in the dtype of the result, as torch has it: int64 + float32 is float32.
-
-    A float operand decides over an integer one whatever their sizes, and so does a tensor with
-    dimensions over one without, within the same kind.
-    """
-    x, y = a.dtype, b.dtype
-    if x != y:
-        rank_x, rank_y = _RANK[x.kind], _RANK[y.kind]
-        if rank_x != rank_y:
-            dtype = x if rank_x > rank_y else y
-        elif bool(a.ndim) != bool(b.ndim):
-            dtype = x if a.ndim else y
-        else:
-            dtype = np.promote_types(x, y)
-        a, b = to(a, dtype), to(b, dtype)
-    if float_result and a.dtype.kind != "f":
-        a, b = to(a, float32), to(b, float32)
-    return a, b
-
-
-def number(value) -> bool | int | float | None:
-    """A Python number, where `value` is one or a numpy scalar; None for anything else.
-
-    A numpy float64 would turn float32 tensors into float64; a Python float does not.
-    """
-    kind = type(value)
-    if kind is float or kind is int or kind is bool:
-        return value
-    return value.item() if isinstance(value, np.generic) else None
-
-
-def binary(op: Op, input, other, float_result: bool = False) -> Tensor:
-    """Run a Binary op on a tensor and a tensor or a number."""
-    scalar = number(other)
+def _binary(op: Op, input, other, float_result: bool = False) -> Tensor:
+    """Run an op on a tensor and a tensor or a number, brought to one dtype."""
+    scalar = as_number(other)
     if scalar is not None:
         if input.array.dtype.kind != "f" and (float_result or type(scalar) is float):
-            input = to(input, float32)
+            input = to_dtype(input, float32)
         return apply(op, (input,), other=scalar)
     if not isinstance(other, Tensor):
         other = as_tensor(other)
     if input.array.dtype is not other.array.dtype or float_result:
-        input, other = common_dtype(input, other, float_result)
+        input, other = common_dtype(input, other)
+        if float_result:
+            input, other = to_float(input), to_float(other)
     return apply(op, (input, other))
 
 
-def to(input: Tensor, dtype) -> Tensor:
-    """The tensor in another dtype; itself where it has it already."""
-    dtype = np.dtype(dtype)
-    return input if input.dtype == dtype else apply(Convert, (input,), dtype=dtype)
-
-
-def _first_a_tensor(input, other):
-    """For functions that also take a number first: torch.mul(2, x)."""
+def _first_a_tensor(input, other) -> Tensor:
+    """Return the first operand as a tensor: torch.mul(2, x) takes a number, too."""
     return input if isinstance(input, Tensor) else as_tensor(input, dtype=other.dtype)
 
 
+@operator("__add__", "__radd__", in_place="__iadd__")
+@in_place
+@method
 def add(input: Tensor, other, *, alpha=1) -> Tensor:
-    """input + alpha * other"""
-    return binary(Add, _first_a_tensor(input, other), other if alpha == 1 else other * alpha)
+    """Return input + alpha · other; the shapes broadcast."""
+    return _binary(_Add, _first_a_tensor(input, other), other if alpha == 1 else other * alpha)
 
 
+@operator("__sub__", in_place="__isub__")
+@in_place
+@method
 def sub(input: Tensor, other, *, alpha=1) -> Tensor:
-    """input - alpha * other"""
-    return binary(Sub, _first_a_tensor(input, other), other if alpha == 1 else other * alpha)
+    """Return input - alpha · other; the shapes broadcast."""
+    return _binary(_Sub, _first_a_tensor(input, other), other if alpha == 1 else other * alpha)
 
 
+@operator("__rsub__")
+@method
 def rsub(input: Tensor, other) -> Tensor:
-    """other - input"""
-    if number(other) is None:
+    """Return other - input."""
+    if as_number(other) is None:
         return sub(as_tensor(other), input)
-    return binary(Rsub, input, other)
+    return _binary(_Rsub, input, other)
 
 
+@operator("__mul__", "__rmul__", in_place="__imul__")
+@in_place
+@method
 def mul(input: Tensor, other) -> Tensor:
-    """input * other"""
-    return binary(Mul, _first_a_tensor(input, other), other)
+    """Return input · other, element by element; the shapes broadcast."""
+    return _binary(_Mul, _first_a_tensor(input, other), other)
 
 
+@operator("__truediv__", in_place="__itruediv__")
+@in_place
+@method
 def div(input: Tensor, other, *, rounding_mode: str | None = None) -> Tensor:
-    """input / other, never an integer unless a rounding_mode, "floor" or "trunc", is given."""
-    if rounding_mode is None:
-        return binary(Div, _first_a_tensor(input, other), other, float_result=True)
-    from proflab.ops.pointwise import floor, trunc
+    """Return input / other, never in integers unless a rounding_mode is given.
 
+    rounding_mode: "floor" or "trunc"; ValueError for any other
+    """
+    if rounding_mode is None:
+        return _binary(_Div, _first_a_tensor(input, other), other, float_result=True)
     if rounding_mode not in ("floor", "trunc"):
         raise ValueError(f"div: there is no rounding_mode {rounding_mode!r}")
     result = (floor if rounding_mode == "floor" else trunc)(div(input, other))
     integers = input.dtype.kind in "iu" and not isinstance(other, float)
-    return to(result, input.dtype) if integers else result
+    return to_dtype(result, input.dtype) if integers else result
 
 
-def rdiv(input: Tensor, other) -> Tensor:
-    """other / input"""
-    if number(other) is None:
+@operator("__rtruediv__")
+def _rdiv(input: Tensor, other) -> Tensor:
+    if as_number(other) is None:
         return div(as_tensor(other), input)
-    return binary(Rdiv, input, other, float_result=True)
+    return _binary(_Rdiv, input, other, float_result=True)
 
 
+@operator("__pow__", in_place="__ipow__")
+@in_place
+@method
 def pow(input, exponent) -> Tensor:
-    """input ** exponent"""
+    """Return input ** exponent; one of the two may be a number."""
     if not isinstance(input, Tensor):
         input = wrap(np.asarray(input, exponent.dtype))
-    return binary(Pow, input, exponent)
+    return _binary(_Pow, input, exponent)
 
 
-def rpow(input: Tensor, base) -> Tensor:
-    """base ** input"""
+@operator("__rpow__")
+def _rpow(input: Tensor, base) -> Tensor:
     return pow(base, input)
 
 
-def clone(input: Tensor) -> Tensor:
-    return apply(Clone, (input,))
+@operator("__floordiv__", in_place="__ifloordiv__")
+@method
+def floor_divide(input: Tensor, other) -> Tensor:
+    """Return input // other, rounded towards minus infinity; no gradient flows through it."""
+    return _binary(_FloorDivide, input, other)
 
 
-multiply, divide, subtract, true_divide = mul, div, sub, div
+@operator("__mod__", in_place="__imod__")
+@method
+def remainder(input: Tensor, other) -> Tensor:
+    """Return input % other, of the sign of other."""
+    return _binary(_Remainder, input, other)
+
+
+def lerp(input: Tensor, end: Tensor, weight) -> Tensor:
+    """Return input + weight · (end - input): a point on the way from one to the other."""
+    return input + (end - input) * weight
+
+
+multiply, divide = method(mul, "multiply"), method(div, "divide")
+subtract, true_divide = method(sub, "subtract"), method(div, "true_divide")

@@ -10,13 +10,18 @@ import math
 
 import numpy as np
 
+from proflab.creation import ones
 from proflab.dispatch import Op, apply, register
-from proflab.ops.choose import masked_fill
-from proflab.ops.join import triu
+from proflab.meta import MetaArray
+from proflab.ops.comparison import logical_not
+from proflab.ops.concat import triu
 from proflab.ops.matmul import one_dtype, product
-from proflab.ops.pointwise import logical_not
-from proflab.shapes import MetaArray, broadcast, unbroadcast
+from proflab.ops.random import dropout
+from proflab.ops.where import masked_fill
+from proflab.shapes import broadcast, unbroadcast
 from proflab.tensor import Tensor
+
+__all__ = ["scaled_dot_product_attention"]
 
 
 def _scores(query, key, mask, is_causal: bool, scale: float) -> np.ndarray:
@@ -34,11 +39,11 @@ def _scores(query, key, mask, is_causal: bool, scale: float) -> np.ndarray:
 
 
 @register
-class Attention(Op):
+class _Attention(Op):
     """query (…, l, e), key (…, s, e), value (…, s, v), and a mask that broadcasts to (…, l, s)"""
 
     name = "scaled_dot_product_attention"
-    loud = True
+    suppress_warnings = True
     extras = True
 
     @staticmethod
@@ -76,6 +81,7 @@ class Attention(Op):
         return query, key, value, mask, *out
 
     def backward(self, node, grad, is_causal, scale):
+        # grad, out: (…, l, v) · query: (…, l, e) · key: (…, s, e) · value: (…, s, v) → their shapes
         query, key, value, mask, out, logsum = node.saved
         share = _scores(query, key, mask, is_causal, scale)
         share -= logsum
@@ -101,7 +107,14 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor,
                                  attn_mask: Tensor | None = None, dropout_p: float = 0.0,
                                  is_causal: bool = False, scale: float | None = None,
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip
-    """softmax(query @ key.T · scale + mask) @ value; a boolean mask is True where to look.
+    """Return softmax(query @ key.T · scale + mask) @ value (Vaswani et al. 2017).
+
+    query:     (…, queries, width)
+    key:       (…, keys, width)
+    value:     (…, keys, value width); the result is (…, queries, value width)
+    attn_mask: broadcasts to (…, queries, keys); boolean: True where to look; else it is added
+    is_causal: no query sees a later key
+    scale:     1 / √width if left out
 
     One op, but for dropout: that is composed of matmul, softmax and dropout.
     """
@@ -113,10 +126,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor,
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     if not dropout_p:
         inputs = (query, key, value) if attn_mask is None else (query, key, value, attn_mask)
-        return apply(Attention, inputs, is_causal=bool(is_causal), scale=float(scale))
-    from proflab.creation import ones
-    from proflab.ops.random import dropout
-
+        return apply(_Attention, inputs, is_causal=bool(is_causal), scale=float(scale))
     scores = query @ key.transpose(-2, -1) * scale
     if is_causal:
         attn_mask = logical_not(triu(ones(scores.shape[-2:], dtype=bool, device=query.device), 1))

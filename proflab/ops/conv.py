@@ -10,16 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.join import pad as pad_tensor
+from proflab.meta import MetaArray
 from proflab.ops.matmul import one_dtype
-from proflab.shapes import MetaArray
+from proflab.ops.pad import pad as pad_tensor
 from proflab.tensor import Tensor
+
+__all__ = ["conv1d", "conv2d"]
 
 Pair = tuple[int, int]
 
 
 def output_size(size: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
-    """How many windows fit along one side; ValueError if none does."""
+    """Return how many windows fit along one side; ValueError if none does."""
     span = dilation * (kernel - 1) + 1
     if size + 2 * padding < span:
         raise ValueError(f"a window of {span} does not fit into {size} with padding {padding}")
@@ -27,7 +29,7 @@ def output_size(size: int, kernel: int, stride: int, padding: int, dilation: int
 
 
 def padded(input: np.ndarray, padding: Pair, value: float = 0) -> np.ndarray:
-    """A copy with a border around the last two dimensions; the input itself if it has none."""
+    """Return a copy with a border around the last two dimensions; the input itself without one."""
     p, q = padding
     if not (p or q):
         return input
@@ -38,14 +40,14 @@ def padded(input: np.ndarray, padding: Pair, value: float = 0) -> np.ndarray:
 
 
 def window(i: int, j: int, out: Pair, stride: Pair, dilation: Pair) -> tuple:
-    """An index of what the place (i, j) of every window covers in the padded input."""
+    """Return an index of what the place (i, j) of every window covers in the padded input."""
     top, left = i * dilation[0], j * dilation[1]
     rows = slice(top, top + stride[0] * (out[0] - 1) + 1, stride[0])
     columns = slice(left, left + stride[1] * (out[1] - 1) + 1, stride[1])
     return ..., rows, columns
 
 
-class Windows:
+class _Windows:
     """One convolution's geometry: turns an image into columns, and adds columns into an image."""
 
     def __init__(self, input_shape, weight_shape, stride: Pair, padding: Pair, dilation: Pair):
@@ -60,7 +62,7 @@ class Windows:
         self._columns = None
 
     def columns(self, image: np.ndarray) -> np.ndarray:
-        """(channels, h, w) to (channels · kernel size, windows); overwritten by the next call."""
+        """Return (channels, h, w) as (channels · kernel size, windows), until the next call."""
         if self.trivial:
             return np.ascontiguousarray(image).reshape(self.channels, -1)
         if self._columns is None:
@@ -95,14 +97,14 @@ class Windows:
 
 
 @register
-class Conv2d(Op):
+class _Conv2d(Op):
     """(batch, channels, h, w) and weights (out channels, channels / groups, kernel h, kernel w)"""
 
     name = "conv2d"
 
     def shape(self, input, weight, bias=None, *, stride, padding, dilation, groups):
         self.check(input, weight, bias, groups)
-        out = Windows(input.shape, weight.shape, stride, padding, dilation).out
+        out = _Windows(input.shape, weight.shape, stride, padding, dilation).out
         return MetaArray((input.shape[0], weight.shape[0], *out), input.dtype)
 
     @staticmethod
@@ -121,7 +123,7 @@ class Conv2d(Op):
 
     def forward(self, input, weight, bias=None, *, stride, padding, dilation, groups):
         self.check(input, weight, bias, groups)
-        windows = Windows(input.shape, weight.shape, stride, padding, dilation)
+        windows = _Windows(input.shape, weight.shape, stride, padding, dilation)
         batch, filters = input.shape[0], weight.shape[0]
         matrix = weight.reshape(groups, filters // groups, -1)
         out = np.empty((batch, groups, filters // groups, windows.places), input.dtype)
@@ -137,9 +139,11 @@ class Conv2d(Op):
         return input if need[1] else None, weight if need[0] else None
 
     def backward(self, node, grad, stride, padding, dilation, groups):
+        # grad: (b, out, h', w') · input: (b, c, h, w) · weight: (out, c / groups, kh, kw)
+        # → input's shape, weight's shape, (out,)
         input, weight = node.saved
         shape, filters = node.shape(0), node.shape(1)
-        windows = Windows(shape, filters, stride, padding, dilation)
+        windows = _Windows(shape, filters, stride, padding, dilation)
         grads = [None] * len(node.need)
         grad = np.ascontiguousarray(grad)
         grad = grad.reshape(shape[0], groups, filters[0] // groups, windows.places)
@@ -161,7 +165,7 @@ class Conv2d(Op):
 
 
 def pair(value) -> Pair:
-    """An int for both directions, or one for each."""
+    """Return an int for both directions, or one for each, as a pair."""
     return (
         (int(value[0]), int(value[-1]))
         if isinstance(value, (tuple, list))
@@ -170,7 +174,7 @@ def pair(value) -> Pair:
 
 
 def _same(kernel: Pair, dilation: Pair, stride: Pair) -> list[Pair]:
-    """padding="same": what to add before and after, for each direction."""
+    """Return what padding="same" adds before and after, for each direction."""
     if stride != (1, 1):
         raise ValueError(f"conv2d: padding='same' needs stride 1, not {stride}")
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
@@ -179,7 +183,20 @@ def _same(kernel: Pair, dilation: Pair, stride: Pair) -> list[Pair]:
 
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1, padding=0,
            dilation=1, groups: int = 1) -> Tensor:  # fmt: skip
-    """(batch, channels, h, w), or without batch; ints or pairs; padding also "same", "valid"."""
+    """Return the cross-correlation of images with filters, plus bias.
+
+    input:   (batch, channels, h, w), or without batch
+    weight:  (out channels, channels / groups, kernel h, kernel w)
+    bias:    (out channels,)
+    stride, padding, dilation: ints or pairs; padding also "same" or "valid"
+
+    Each side of the result is (size + 2·padding - dilation·(kernel - 1) - 1) // stride + 1.
+
+    >>> x, w = proflab.ones(1, 1, 3, 3), proflab.ones(1, 1, 2, 2)
+    >>> F.conv2d(x, w)
+    Tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
     if input.ndim == 3:
         out = conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups)
         return out.squeeze(0)
@@ -195,13 +212,13 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1, 
         padding = 0
     inputs = (input, weight) if bias is None else (input, weight, bias)
     return apply(
-        Conv2d, inputs, stride=stride, padding=pair(padding), dilation=dilation, groups=int(groups)
+        _Conv2d, inputs, stride=stride, padding=pair(padding), dilation=dilation, groups=int(groups)
     )
 
 
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1, padding=0,
            dilation=1, groups: int = 1) -> Tensor:  # fmt: skip
-    """(batch, channels, length), or without batch: a conv2d over images of one row."""
+    """Return the cross-correlation of (batch, channels, length): a conv2d over one row."""
     stride, dilation = pair(stride)[0], pair(dilation)[0]
     if padding == "same":
         (before, after), _ = _same((weight.shape[2], 1), (dilation, 1), (stride, 1))

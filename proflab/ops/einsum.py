@@ -12,9 +12,11 @@ from string import ascii_letters
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
+from proflab.meta import MetaArray
 from proflab.ops.matmul import one_dtype, product
-from proflab.shapes import MetaArray
 from proflab.tensor import Tensor
+
+__all__ = ["einsum"]
 
 
 def _label_sizes(labels: list[str], shapes: list[tuple]) -> dict[str, int]:
@@ -37,7 +39,7 @@ def _arrange(array: np.ndarray, labels: str, order: str) -> np.ndarray:
     return array.transpose([labels.index(name) for name in order])
 
 
-def contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarray:
+def _contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarray:
     """One or two arrays to the labels `out`, each of which stands in one of them."""
     if len(arrays) == 1:
         return _arrange(arrays[0], labels[0], out)
@@ -59,7 +61,7 @@ def contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarra
 
 
 @register
-class Einsum(Op):
+class _Einsum(Op):
     """Products of one or two tensors, summed over the labels that the result has not"""
 
     name = "einsum"
@@ -74,7 +76,7 @@ class Einsum(Op):
         one_dtype(*inputs)
         labels, out = _parts(equation)
         _label_sizes(labels, [x.shape for x in inputs])
-        result = contract(list(inputs), labels, out)
+        result = _contract(list(inputs), labels, out)
         # A mere transposition must not hand out the input's own memory: this op is no view.
         return result.copy() if np.may_share_memory(result, inputs[0]) else result
 
@@ -84,6 +86,7 @@ class Einsum(Op):
         return inputs[0] if need[1] else None, inputs[1] if need[0] else None
 
     def backward(self, node, grad, equation):
+        # grad: sizes of the result's labels · the operands: sizes of theirs → each operand's shape
         labels, out = _parts(equation)
         grads = []
         for i, need in enumerate(node.need):
@@ -93,7 +96,7 @@ class Einsum(Op):
             others = [(node.saved[1 - i], labels[1 - i])] if len(labels) == 2 else []
             known = [x for x in labels[i] if x in out or any(x in name for _, name in others)]
             arrays, names = [grad, *(x for x, _ in others)], [out, *(x for _, x in others)]
-            result = contract(arrays, names, "".join(known))
+            result = _contract(arrays, names, "".join(known))
             # A label that this operand alone had, and that was summed: the same for all places.
             shape = node.shape(i)
             aligned = [n if x in known else 1 for x, n in zip(labels[i], shape, strict=True)]
@@ -107,7 +110,7 @@ def _parts(equation: str) -> tuple[list[str], str]:
 
 
 def _explicit(equation: str, ndims: list[int]) -> tuple[list[str], str]:
-    """Labels of the operands and of the result, with letters in the place of "…" and "->"."""
+    """Return labels of operands and result, with letters in the place of "…" and "->"."""
     equation = equation.replace(" ", "")
     left, arrow, out = equation.partition("->")
     labels = left.split(",")
@@ -148,7 +151,18 @@ def _broadcast_labels(operands: list[Tensor], labels: list[str]) -> list[Tensor]
 
 
 def einsum(equation: str, *operands: Tensor) -> Tensor:
-    """Sums of products by labels. More than two operands are contracted from left to right."""
+    """Return sums of products over named dimensions.
+
+    equation: labels of each operand's dimensions, "->", labels of the result's: "bij,bjk->bik".
+              Without "->": the labels that stand once, in alphabetical order. "…" stands for all
+              other dimensions. A label stands at most once in each part; ValueError otherwise.
+
+    More than two operands are contracted from left to right, two at a time.
+
+    >>> a, b = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([10.0, 1.0])
+    >>> proflab.einsum("ij,j->i", a, b)
+    Tensor([12., 34.])
+    """
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     labels, out = _explicit(equation, [x.ndim for x in operands])
@@ -156,6 +170,6 @@ def einsum(equation: str, *operands: Tensor) -> Tensor:
     while len(todo) > 2:
         later = set(out).union(*labels[2:])
         pair = "".join(dict.fromkeys(x for x in labels[0] + labels[1] if x in later))
-        todo[:2] = [apply(Einsum, tuple(todo[:2]), equation=f"{labels[0]},{labels[1]}->{pair}")]
+        todo[:2] = [apply(_Einsum, tuple(todo[:2]), equation=f"{labels[0]},{labels[1]}->{pair}")]
         labels[:2] = [pair]
-    return apply(Einsum, tuple(todo), equation=f"{','.join(labels)}->{out}")
+    return apply(_Einsum, tuple(todo), equation=f"{','.join(labels)}->{out}")

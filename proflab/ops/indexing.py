@@ -1,17 +1,26 @@
-"""Elements by their places: slices, tables, gather, writing into a tensor, the k largest."""
+"""Elements by their places: slices, gather, scatter, writing into a tensor."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from proflab import graph
 from proflab.dispatch import Op, apply, register
+from proflab.meta import MetaArray
+from proflab.ops.convert import to_dtype
 from proflab.ops.views import unless_contiguous
-from proflab.shapes import MetaArray, broadcast, normalize_dim, unbroadcast
-from proflab.tensor import Tensor, bool_, int64, wrap
+from proflab.shapes import broadcast, normalize_dim, unbroadcast
+from proflab.tensor import Tensor, bool_, wrap
+from proflab.tensor_methods import become, check_writable, in_place, method, operator
+
+__all__ = [
+    "gather", "index_select", "masked_select", "nonzero", "scatter", "scatter_add",
+    "take_along_dim",
+]  # fmt: skip
 
 
 @register
-class Slice(Op):
+class _Slice(Op):
     """Integers, slices, None and …: a view"""
 
     name = "getitem"
@@ -30,24 +39,25 @@ class Slice(Op):
         return input[_with_ellipsis(index)]
 
     def backward(self, node, grad, index):
+        # grad: what the index selects → the input's shape, zero elsewhere
         out = np.zeros(node.shape(0), grad.dtype)
         out[index] = grad
         return (out,)
 
 
 def _with_ellipsis(index: tuple) -> tuple:
-    """The index with a … in it, without which numpy turns a single element into a copy."""
+    """Return the index with a … in it, without which numpy turns one element into a copy."""
     return index if any(part is ... for part in index) else (*index, ...)
 
 
 def _merge(index: tuple, arrays: tuple) -> tuple:
-    """An index with its tensors, in order, in the places held free by True."""
+    """Return an index with its tensors, in order, in the places held free by True."""
     arrays = iter(arrays)
     return tuple(next(arrays) if part is True else part for part in index)
 
 
 @register
-class Index(Op):
+class _Index(Op):
     """Integers or booleans in tensors among the indices: a copy"""
 
     name = "index"
@@ -81,13 +91,14 @@ class Index(Op):
         return tensors
 
     def backward(self, node, grad, index):
+        # grad: what the index selects · index tensors → the input's shape, None for each tensor
         out = np.zeros(node.shape(0), grad.dtype)
         np.add.at(out, _merge(index, node.saved), grad)
         return (out, *(None,) * (len(node.need) - 1))
 
 
 @register
-class IndexPut(Op):
+class _IndexPut(Op):
     """A copy of the input with some elements replaced"""
 
     name = "index_put"
@@ -104,6 +115,7 @@ class IndexPut(Op):
         return tensors
 
     def backward(self, node, grad, index):
+        # grad: (…) · index tensors → (…), the value's shape, None for each tensor
         index = _merge(index, node.saved)
         grads = [None] * len(node.need)
         if node.need[0]:
@@ -123,7 +135,7 @@ def _expand_ellipsis(index: tuple, ndim: int) -> tuple:
 
 
 def _parse(index) -> tuple[tuple, tuple[Tensor, ...]]:
-    """The index with True in the place of each tensor, and the tensors."""
+    """Return the index with True in the place of each tensor, and the tensors."""
     parts, tensors = [], []
     for part in index if isinstance(index, tuple) else (index,):
         if isinstance(part, (list, np.ndarray)):
@@ -150,28 +162,25 @@ def _ends(part: slice) -> tuple:
     return part.start, part.stop, part.step
 
 
+@operator("__getitem__")
 def getitem(input: Tensor, index) -> Tensor:
-    """input[index]"""
+    """Return input[index]: integers and slices give a view, tensors among them a copy."""
     index, tensors = _parse(index)
     if tensors:
-        return apply(Index, (input, *tensors), index=index)
-    return apply(Slice, (input,), index=index)
+        return apply(_Index, (input, *tensors), index=index)
+    return apply(_Slice, (input,), index=index)
 
 
-def setitem(input: Tensor, index, value) -> None:
-    """input[index] = value, in place"""
-    from proflab import autograd
-
+@operator("__setitem__")
+def _setitem(input: Tensor, index, value) -> None:
+    """Set input[index] = value, in place; RuntimeError for a leaf that requires a gradient."""
     index, tensors = _parse(index)
     if not isinstance(value, Tensor):
         value = Tensor(value, dtype=input.dtype)
-    if autograd.enabled and (input.requires_grad or value.requires_grad):
-        if input.requires_grad and input.node is None:
-            raise RuntimeError(
-                f"setitem: a leaf tensor of shape {input.shape} that requires a gradient cannot "
-                "be written to"
-            )
-        input.become(apply(IndexPut, (input, value.to(input.dtype), *tensors), index=index))
+    if graph.enabled and (input.requires_grad or value.requires_grad):
+        check_writable(input, "setitem")
+        value = to_dtype(value, input.dtype)
+        become(input, apply(_IndexPut, (input, value, *tensors), index=index))
     elif not input.is_meta:
         if value.is_meta:
             raise RuntimeError(f"setitem: a meta tensor of shape {value.shape} has no data")
@@ -179,45 +188,7 @@ def setitem(input: Tensor, index, value) -> None:
 
 
 @register
-class Embedding(Op):
-    """Rows of a table by their numbers"""
-
-    name = "embedding"
-
-    def shape(self, input, weight, padding_idx):
-        if input.dtype.kind not in "iu":
-            raise TypeError(f"the numbers of rows are {input.dtype}, not integers")
-        if len(weight.shape) != 2:
-            raise ValueError("the table has not two dimensions")
-        return MetaArray((*input.shape, weight.shape[1]), weight.dtype)
-
-    def forward(self, input, weight, padding_idx):
-        if input.dtype.kind not in "iu":
-            raise TypeError(f"the numbers of rows are {input.dtype}, not integers")
-        if input.size and (input.min() < 0 or input.max() >= len(weight)):
-            raise ValueError(f"a row number outside 0 to {len(weight) - 1}")
-        return weight[input]
-
-    def keep(self, need, out, input, weight, padding_idx):
-        return (input,)
-
-    def backward(self, node, grad, padding_idx):
-        (input,) = node.saved
-        order = np.argsort(input, axis=None, kind="stable")
-        rows = input.reshape(-1)[order]
-        out = np.zeros(node.shape(1), grad.dtype)
-        if rows.size:
-            # Equal numbers stand together now: each run of them is added up in one go.
-            starts = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
-            grads = grad.reshape(rows.size, -1)[order]
-            out[rows[starts]] = np.add.reduceat(grads, starts, axis=0)
-            if padding_idx is not None:
-                out[padding_idx] = 0
-        return None, out
-
-
-@register
-class Gather(Op):
+class _Gather(Op):
     """For each place in `index`, the element of the input with that number along `dim`"""
 
     name = "gather"
@@ -238,6 +209,7 @@ class Gather(Op):
         return (index,)
 
     def backward(self, node, grad, dim):
+        # grad, index: (…, k, …) → the input's shape (…, n, …), None
         (index,) = node.saved
         out = np.zeros(node.shape(0), grad.dtype)
         np.add.at(out, _grid(index, dim), grad)
@@ -245,7 +217,7 @@ class Gather(Op):
 
 
 @register
-class ScatterAdd(Op):
+class _ScatterAdd(Op):
     """A copy of the input to which each element of `src` is added at its place along `dim`"""
 
     name = "scatter_add"
@@ -262,6 +234,7 @@ class ScatterAdd(Op):
         return (index,)
 
     def backward(self, node, grad, dim):
+        # grad: (…, n, …) · index: (…, k, …) → (…, n, …), None, src's shape
         (index,) = node.saved
         shape = node.shape(2)
         src = None
@@ -272,14 +245,14 @@ class ScatterAdd(Op):
 
 
 def _grid(index: np.ndarray, dim: int) -> tuple:
-    """A full index: `index` along dim, and its own place along all others."""
+    """Return a full index: `index` along dim, and its own place along all others."""
     grid = list(np.ogrid[tuple(map(slice, index.shape))]) if index.ndim else []
     grid[dim] = index
     return tuple(grid)
 
 
 @register
-class Nonzero(Op):
+class _Nonzero(Op):
     name = "nonzero"
 
     def shape(self, input):
@@ -289,21 +262,23 @@ class Nonzero(Op):
         return np.stack(np.nonzero(input), axis=1)
 
 
-def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """Rows of `weight` by their numbers: (…) to (…, width)."""
-    return apply(Embedding, (input, weight), padding_idx=padding_idx)
-
-
+@method
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    return apply(Gather, (input, index), dim=normalize_dim(dim, input.ndim))
+    """Return, for each place of `index`, the element of `input` with that number along `dim`."""
+    return apply(_Gather, (input, index), dim=normalize_dim(dim, input.ndim))
 
 
+@in_place
+@method
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    return apply(ScatterAdd, (input, index, src), dim=normalize_dim(dim, input.ndim))
+    """Return a copy to which each element of `src` is added at place `index` along `dim`."""
+    return apply(_ScatterAdd, (input, index, src), dim=normalize_dim(dim, input.ndim))
 
 
+@in_place
+@method
 def scatter(input: Tensor, dim: int, index: Tensor, src) -> Tensor:
-    """A copy of the input with elements replaced by those of `src`, or a number, along `dim`."""
+    """Return a copy with elements replaced by those of `src`, or a number, along `dim`."""
     dim = normalize_dim(dim, input.ndim)
     grid = [
         wrap(np.arange(n).reshape([-1 if i == d else 1 for i in range(input.ndim)]))
@@ -315,30 +290,28 @@ def scatter(input: Tensor, dim: int, index: Tensor, src) -> Tensor:
     elif src.shape != index.shape:
         src = src[tuple(slice(n) for n in index.shape)]
     places = (True,) * input.ndim
-    return apply(IndexPut, (input, src.to(input.dtype), *grid), index=places)
+    return apply(_IndexPut, (input, to_dtype(src, input.dtype), *grid), index=places)
 
 
+@method
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices along `dim` whose numbers stand in `index`."""
+    """Return the slices along `dim` whose numbers stand in `index`."""
     return getitem(input, (slice(None),) * normalize_dim(dim, input.ndim) + (index,))
 
 
+@method
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """Return the elements at which the mask is True, in one dimension."""
     return getitem(input, mask)
 
 
+@method
 def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
+    """Return what `gather` returns, with the arguments in numpy's order."""
     return gather(input, dim, indices)
 
 
+@method
 def nonzero(input: Tensor) -> Tensor:
-    """The places of all elements that are not zero: (number, dimensions)."""
-    return apply(Nonzero, (input,))
-
-
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Class numbers to rows of zeros with a one at their place, int64."""
-    if num_classes < 0:
-        num_classes = int(tensor.numpy().max()) + 1
-    classes = wrap(np.arange(num_classes))
-    return (tensor.unsqueeze(-1) == classes).to(int64)
+    """Return the places of all elements that are not zero: (number, dimensions), int64."""
+    return apply(_Nonzero, (input,))

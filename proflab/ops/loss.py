@@ -5,18 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
+from proflab.meta import MetaArray
 from proflab.ops.activation import log_softmax, softplus
-from proflab.ops.choose import where
-from proflab.shapes import MetaArray
+from proflab.ops.where import where
 from proflab.tensor import Tensor
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
+    "l1_loss", "mse_loss", "nll_loss", "smooth_l1_loss",
+]  # fmt: skip
 
 
 @register
-class NllLoss(Op):
+class _NllLoss(Op):
     """-input[target] over the classes in dimension 1, weighted; "mean" divides by the weights"""
 
     name = "nll_loss"
-    loud = True
+    suppress_warnings = True
 
     @staticmethod
     def check(input, target) -> None:
@@ -40,7 +45,7 @@ class NllLoss(Op):
 
     @staticmethod
     def choose(shape, target, weight, ignore_index, dtype):
-        """(index of the right classes, weight of each): 0 for a class that is ignored."""
+        """Return (index of the right classes, weight of each): 0 for a class that is ignored."""
         classes = shape[0] if len(shape) == 1 else shape[1]
         heard = target != ignore_index
         safe = np.where(heard, target, 0)
@@ -56,6 +61,8 @@ class NllLoss(Op):
         return target, weight
 
     def backward(self, node, grad, ignore_index, reduction):
+        # grad: () or (batch, …) · target: (batch, …) · weight: (classes,)
+        # → (batch, classes, …), None
         target, weight = node.saved
         shape = node.shape(0)
         picks, weights = self.choose(shape, target, weight, ignore_index, grad.dtype)
@@ -74,18 +81,42 @@ def _reduce(loss: Tensor, reduction: str, name: str) -> Tensor:
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average=None,
-             ignore_index: int = -100, reduce=None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The negative log-likelihood of the right classes, from log-probabilities."""
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the negative log-likelihood of the right classes.
+
+    input:  log-probabilities (batch, classes, …)
+    target: class numbers (batch, …), integers; those equal to ignore_index do not count
+    weight: (classes,), by which "mean" divides, too
+    """
     _check_reduction("nll_loss", reduction)
     inputs = (input, target) if weight is None else (input, target, weight)
-    return apply(NllLoss, inputs, ignore_index=ignore_index, reduction=reduction)
+    return apply(_NllLoss, inputs, ignore_index=ignore_index, reduction=reduction)
 
 
-def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average=None,
-                  ignore_index: int = -100, reduce=None, reduction: str = "mean",
-                  label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
-    """Of logits (batch, classes, …) against classes (batch, …), or probabilities of each class."""
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Return nll_loss of log_softmax(input).
+
+    input:  logits (batch, classes, …)
+    target: class numbers (batch, …), or probabilities of the input's shape
+
+    >>> F.cross_entropy(Tensor([[0.0, 0.0]]), proflab.tensor([1]))  # log 2
+    Tensor(0.6931)
+    """
     _check_reduction("cross_entropy", reduction)
     dim = 0 if input.ndim == 1 else 1
     logs = log_softmax(input, dim)
@@ -123,43 +154,47 @@ def _same_shape(name: str, input: Tensor, target: Tensor) -> None:
         raise ValueError(f"{name}: the shapes {input.shape} and {target.shape} differ")
 
 
-def mse_loss(input: Tensor, target: Tensor, size_average=None, reduce=None,
-             reduction: str = "mean") -> Tensor:  # fmt: skip
-    """(input - target)²"""
+def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """Return (input - target)², its mean or its sum; ValueError unless the shapes are equal."""
     _same_shape("mse_loss", input, target)
     return _reduce((input - target).square(), reduction, "mse_loss")
 
 
-def l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None,
-            reduction: str = "mean") -> Tensor:  # fmt: skip
-    """|input - target|"""
+def l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """Return |input - target|, its mean or its sum; ValueError unless the shapes are equal."""
     _same_shape("l1_loss", input, target)
     return _reduce((input - target).abs(), reduction, "l1_loss")
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None,
-                   reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
-    """Quadratic within beta, linear beyond."""
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
+    """Return a loss that is quadratic within beta and linear beyond (Girshick 2015)."""
     _same_shape("smooth_l1_loss", input, target)
     distance = (input - target).abs()
     loss = where(distance < beta, distance.square() * (0.5 / beta), distance - 0.5 * beta)
     return _reduce(loss, reduction, "smooth_l1_loss")
 
 
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                         size_average=None, reduce=None,
-                         reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Of probabilities; their logarithms are held above -100, as in torch."""
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
+    """Return the loss of probabilities; their logarithms are held above -100, as in torch."""
     _same_shape("binary_cross_entropy", input, target)
     logs, others = input.log().clamp(min=-100), (1 - input).log().clamp(min=-100)
     loss = -(target * logs + (1 - target) * others)
     return _reduce(loss if weight is None else loss * weight, reduction, "binary_cross_entropy")
 
 
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                                     size_average=None, reduce=None, reduction: str = "mean",
-                                     pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Of logits: log(1 + exp(-x)) for 1, log(1 + exp(x)) for 0, without overflow."""
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Return the loss of logits: log(1 + exp(-x)) for 1, log(1 + exp(x)) for 0."""
     name = "binary_cross_entropy_with_logits"
     _same_shape(name, input, target)
     negative = softplus(-input)  # -log(sigmoid(input))
@@ -170,9 +205,8 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     return _reduce(loss if weight is None else loss * weight, reduction, name)
 
 
-def kl_div(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean",
-           log_target: bool = False) -> Tensor:  # fmt: skip
-    """target · (log target - input); reduction "batchmean" divides by the batch size."""
+def kl_div(input: Tensor, target: Tensor, *, reduction="mean", log_target: bool = False) -> Tensor:
+    """Return target · (log target - input), input being logarithms; also reduction "batchmean"."""
     logs = target if log_target else where(target > 0, target, 1.0).log()
     loss = (target.exp() if log_target else target) * (logs - input)
     if reduction == "batchmean":

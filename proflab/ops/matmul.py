@@ -6,13 +6,18 @@ import math
 
 import numpy as np
 
+from proflab.creation import as_tensor
 from proflab.dispatch import Op, apply, register
-from proflab.shapes import MetaArray, broadcast, unbroadcast
+from proflab.meta import MetaArray
+from proflab.shapes import broadcast, unbroadcast
 from proflab.tensor import Tensor
+from proflab.tensor_methods import method, operator
+
+__all__ = ["addmm", "baddbmm", "bmm", "dot", "matmul", "mm", "mv", "outer"]
 
 
 def one_dtype(*arrays) -> None:
-    """TypeError unless all arrays are of one dtype: BLAS would convert, at a cost, in silence."""
+    """Raise TypeError unless all arrays are of one dtype: BLAS would convert, at a cost."""
     first = arrays[0].dtype
     for array in arrays[1:]:
         if array.dtype != first:
@@ -20,7 +25,7 @@ def one_dtype(*arrays) -> None:
 
 
 def for_blas(array: np.ndarray) -> np.ndarray:
-    """The array, copied if its last two dimensions lie so that BLAS could not read them."""
+    """Return the array, copied if its last two dimensions lie so that BLAS could not read them."""
     if array.flags.c_contiguous:
         return array
     size = array.itemsize
@@ -31,12 +36,13 @@ def for_blas(array: np.ndarray) -> np.ndarray:
 
 
 def as_rows(array: np.ndarray) -> np.ndarray:
-    """All dimensions but the last made one. (reshape's -1 cannot be worked out where one is 0.)"""
+    """Return the array with all dimensions but the last made one."""
+    # reshape's -1 cannot be worked out where one of them is 0
     return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b of at least two dimensions each; many rows against one matrix are one product."""
+    """Return a @ b of two dimensions or more each; many rows against one matrix are one product."""
     if b.ndim == 2 and a.ndim > 2:
         out = for_blas(as_rows(a)) @ for_blas(b)
         return out.reshape(*a.shape[:-1], b.shape[1])
@@ -48,7 +54,7 @@ def _swap(array: np.ndarray) -> np.ndarray:
 
 
 @register
-class Matmul(Op):
+class _Matmul(Op):
     """a @ b: vectors, matrices, or stacks of matrices that broadcast"""
 
     name = "matmul"
@@ -73,6 +79,7 @@ class Matmul(Op):
         return input if need[1] else None, other if need[0] else None
 
     def backward(self, node, grad):
+        # grad: (…, n, m) · input: (…, n, k) · other: (…, k, m) → (…, n, k), (…, k, m)
         input, other = node.saved
         a, b = node.shape(0), node.shape(1)
         # A vector is a matrix of one row (on the left) or of one column (on the right).
@@ -97,92 +104,69 @@ class Matmul(Op):
         return tuple(grads)
 
 
-@register
-class Linear(Op):
-    """input @ weight.T + bias, over the last dimension"""
-
-    name = "linear"
-
-    def shape(self, input, weight, bias=None):
-        one_dtype(input, weight, *(() if bias is None else (bias,)))
-        if len(weight.shape) != 2 or not input.shape or input.shape[-1] != weight.shape[1]:
-            raise ValueError("the input's last size is not the weight's second")
-        if bias is not None and bias.shape != weight.shape[:1]:
-            raise ValueError("the bias's size is not the weight's first")
-        return MetaArray((*input.shape[:-1], weight.shape[0]), input.dtype)
-
-    def forward(self, input, weight, bias=None):
-        one_dtype(input, weight)
-        if (
-            input.ndim < 1
-            or weight.ndim != 2
-            or bias is not None
-            and bias.shape != weight.shape[:1]
-        ):
-            raise ValueError("the shapes do not fit")
-        rows = input if input.ndim == 2 else as_rows(input)
-        out = for_blas(rows) @ for_blas(weight).T
-        if bias is not None:
-            out += bias
-        return out if input.ndim == 2 else out.reshape(*input.shape[:-1], len(weight))
-
-    def keep(self, need, out, input, weight, bias=None):
-        return input if need[1] else None, weight if need[0] else None
-
-    def backward(self, node, grad):
-        input, weight = node.saved
-        grad = for_blas(as_rows(grad))
-        grads = [None] * len(node.need)
-        if node.need[0]:
-            grads[0] = (grad @ for_blas(weight)).reshape(node.shape(0))
-        if node.need[1]:
-            grads[1] = grad.T @ for_blas(as_rows(input))
-        if len(grads) > 2 and node.need[2]:
-            grads[2] = grad.sum(axis=0)
-        return tuple(grads)
-
-
+@operator("__matmul__")
+@method
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """input @ other"""
+    """Return input @ other: (…, n, k) and (…, k, m) to (…, n, m); vectors as rows or columns.
+
+    >>> proflab.matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]]))
+    Tensor([[11.]])
+    """
     if not isinstance(other, Tensor):
         raise TypeError(f"matmul: a tensor of shape {input.shape} and {type(other).__name__}")
-    return apply(Matmul, (input, other))
+    return apply(_Matmul, (input, other))
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias"""
-    return apply(Linear, (input, weight) if bias is None else (input, weight, bias))
+@operator("__rmatmul__")
+def _rmatmul(input: Tensor, other) -> Tensor:
+    return matmul(as_tensor(other), input)
 
 
-def _checked(name: str, ndims: tuple[int, int]):
-    """matmul for operands that must have the given numbers of dimensions."""
-
-    def function(input: Tensor, mat2: Tensor) -> Tensor:
-        if (input.ndim, mat2.ndim) != ndims:
-            raise ValueError(
-                f"{name}: shapes {input.shape} and {mat2.shape} have not {ndims[0]} and "
-                f"{ndims[1]} dimensions"
-            )
-        return matmul(input, mat2)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"matmul of tensors of {ndims[0]} and {ndims[1]} dimensions."
-    return function
+def _of_dimensions(name: str, input: Tensor, other: Tensor, ndims: tuple[int, int]) -> Tensor:
+    """Return matmul of operands that must have the given numbers of dimensions."""
+    if (input.ndim, other.ndim) != ndims:
+        raise ValueError(
+            f"{name}: shapes {input.shape} and {other.shape} have not {ndims[0]} and {ndims[1]} "
+            "dimensions"
+        )
+    return matmul(input, other)
 
 
-mm, bmm = _checked("mm", (2, 2)), _checked("bmm", (3, 3))
-mv, dot = _checked("mv", (2, 1)), _checked("dot", (1, 1))
+@method
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Return the product of two matrices; ValueError for anything else."""
+    return _of_dimensions("mm", input, mat2, (2, 2))
 
 
+@method
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Return the products of two stacks of matrices; ValueError for anything else."""
+    return _of_dimensions("bmm", input, mat2, (3, 3))
+
+
+@method
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """Return the product of a matrix and a vector; ValueError for anything else."""
+    return _of_dimensions("mv", input, vec, (2, 1))
+
+
+@method
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """Return the product of two vectors; ValueError for anything else."""
+    return _of_dimensions("dot", input, tensor, (1, 1))
+
+
+@method
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2)"""
+    """Return beta · input + alpha · (mat1 @ mat2)."""
     out = matmul(mat1, mat2)
     return (out if alpha == 1 else out * alpha) + (input if beta == 1 else input * beta)
 
 
-baddbmm = addmm
+baddbmm = method(addmm, "baddbmm")
 
 
+@method
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Each element of one vector times each of the other."""
+    """Return each element of one vector times each of the other: (n,) and (m,) to (n, m)."""
     return input.unsqueeze(1) * vec2.unsqueeze(0)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from proflab.creation import ones, zeros
 from proflab.dispatch import Op, apply, register
-from proflab.shapes import MetaArray
+from proflab.meta import MetaArray
 from proflab.tensor import Tensor, float32
 
+__all__ = ["batch_norm", "group_norm", "layer_norm", "rms_norm"]
 
-def standardize(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(normalised, mean, 1/σ) of each row of a matrix."""
+
+def _standardize(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (normalised, mean, 1/σ) of each row of a matrix."""
     mean = rows.sum(axis=-1, keepdims=True, dtype=rows.dtype) / max(1, rows.shape[-1])
     out = rows - mean
     variance = np.vecdot(out, out)[..., None] / max(1, rows.shape[-1])
@@ -22,8 +25,8 @@ def standardize(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, n
     return out, mean, rstd
 
 
-def standardize_backward(rows, mean, rstd, grad) -> np.ndarray:
-    """The gradient of rows from that of the normalised ones."""
+def _standardize_backward(rows, mean, rstd, grad) -> np.ndarray:
+    """Return the gradient of rows from that of the normalised ones."""
     normal = (rows - mean) * rstd
     along = np.vecdot(grad, normal)[..., None] / max(1, rows.shape[-1])
     normal *= -along
@@ -40,7 +43,7 @@ def _check_affine(expected: tuple, *arrays) -> None:
 
 
 @register
-class LayerNorm(Op):
+class _LayerNorm(Op):
     """Over the last dimensions, those of `normalized_shape`"""
 
     name = "layer_norm"
@@ -61,7 +64,7 @@ class LayerNorm(Op):
     def forward(self, input, weight=None, bias=None, *, normalized_shape, eps):
         self.check(input, weight, bias, normalized_shape)
         size = int(np.prod(normalized_shape))
-        out, mean, rstd = standardize(input.reshape(-1, size), eps)
+        out, mean, rstd = _standardize(input.reshape(-1, size), eps)
         if weight is not None:
             out *= weight.reshape(-1)
         if bias is not None:
@@ -74,6 +77,8 @@ class LayerNorm(Op):
         return input, weight if need[0] else None, out[1], out[2]
 
     def backward(self, node, grad, normalized_shape, eps):
+        # grad, input: (…, *normalized) · weight: normalized · mean, rstd: (…, 1)
+        # → (…, *normalized), normalized, normalized
         input, weight, mean, rstd = node.saved
         size = int(np.prod(normalized_shape))
         rows, grad = input.reshape(-1, size), grad.reshape(-1, size)
@@ -81,7 +86,7 @@ class LayerNorm(Op):
         grads = [None] * len(node.need)
         if node.need[0]:
             inner = grad if weight is None else grad * weight.reshape(-1)
-            grads[0] = standardize_backward(rows, mean, rstd, inner).reshape(input.shape)
+            grads[0] = _standardize_backward(rows, mean, rstd, inner).reshape(input.shape)
         if len(grads) > 1 and node.need[1]:
             normal = (rows - mean) * rstd
             normal *= grad
@@ -92,7 +97,7 @@ class LayerNorm(Op):
 
 
 @register
-class GroupNorm(Op):
+class _GroupNorm(Op):
     """Over groups of channels: (batch, channels, …)"""
 
     name = "group_norm"
@@ -117,7 +122,7 @@ class GroupNorm(Op):
         self.check(input, weight, bias, num_groups)
         batch, channels = input.shape[:2]
         rows = input.reshape(batch * num_groups, -1) if input.size else input.reshape(0, 1)
-        out, mean, rstd = standardize(rows, eps)
+        out, mean, rstd = _standardize(rows, eps)
         out = out.reshape(batch, channels, -1) if input.size else out.reshape(input.shape)
         if weight is not None and input.size:
             out *= weight[:, None]
@@ -132,6 +137,7 @@ class GroupNorm(Op):
         return input, weight if need[0] else None, out[1], out[2]
 
     def backward(self, node, grad, num_groups, eps):
+        # grad, input: (b, c, …) · weight: (c,) · mean, rstd: (b, groups) → (b, c, …), (c,), (c,)
         input, weight, mean, rstd = node.saved
         batch, channels = input.shape[:2]
         grads = [None] * len(node.need)
@@ -143,7 +149,7 @@ class GroupNorm(Op):
         if node.need[0]:
             inner = flat if weight is None else flat * weight[:, None]
             inner = inner.reshape(groups)
-            grads[0] = standardize_backward(rows, mean, rstd, inner).reshape(input.shape)
+            grads[0] = _standardize_backward(rows, mean, rstd, inner).reshape(input.shape)
         if len(grads) > 1 and node.need[1]:
             normal = ((rows - mean) * rstd).reshape(flat.shape)
             grads[1] = (normal * flat).sum(axis=(0, 2))
@@ -153,7 +159,7 @@ class GroupNorm(Op):
 
 
 @register
-class BatchNorm(Op):
+class _BatchNorm(Op):
     """Each channel over batch and places in training, by the running statistics otherwise.
 
     In training it also moves the running statistics, in place, as torch does."""
@@ -207,6 +213,7 @@ class BatchNorm(Op):
         return kept, weight if need[0] else None, out[1], out[2]
 
     def backward(self, node, grad, training, momentum, eps):
+        # grad, input: (b, c, …) · weight, mean, rstd: (c,) → (b, c, …), None, None, (c,), (c,)
         input, weight, mean, rstd = node.saved
         shape = node.shape(0)
         grads = [None] * len(node.need)
@@ -240,17 +247,20 @@ class BatchNorm(Op):
 
 def layer_norm(input: Tensor, normalized_shape, weight: Tensor | None = None,
                bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """The last dimensions to mean 0 and variance 1, times weight, plus bias."""
+    """Return input with its last dimensions brought to mean 0 and variance 1 (Ba et al. 2016).
+
+    normalized_shape: those dimensions; weight and bias, of that shape, scale and shift the result
+    """
     shape = normalized_shape if isinstance(normalized_shape, (tuple, list)) else [normalized_shape]
     inputs = _inputs(input, weight, bias)
-    out = apply(LayerNorm, inputs, normalized_shape=tuple(shape), eps=eps)
+    out = apply(_LayerNorm, inputs, normalized_shape=tuple(shape), eps=eps)
     return out + bias if bias is not None and weight is None else out
 
 
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None,
                bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Channels in groups, each group to mean 0 and variance 1."""
-    return apply(GroupNorm, _inputs(input, weight, bias), num_groups=num_groups, eps=eps)
+    """Return (batch, channels, …), each group of channels at mean 0, variance 1 (Wu, He 2018)."""
+    return apply(_GroupNorm, _inputs(input, weight, bias), num_groups=num_groups, eps=eps)
 
 
 def _inputs(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> tuple[Tensor, ...]:
@@ -262,23 +272,24 @@ def _inputs(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> tuple[
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
                weight: Tensor | None = None, bias: Tensor | None = None, training=False,
                momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Each channel to mean 0 and variance 1: over the batch, or by the running statistics."""
+    """Return (batch, channels, …) with each channel at mean 0, variance 1 (Ioffe, Szegedy 2015).
+
+    training: over the batch, which also moves the running statistics; else by those
+    """
     if running_mean is None or running_var is None:
         if not training:
             raise ValueError(
                 f"batch_norm: no running statistics to normalise {input.shape} by in eval"
             )
-        from proflab.creation import ones, zeros
-
         like = {"dtype": input.dtype, "device": input.device}
         running_mean, running_var = zeros(input.shape[1], **like), ones(input.shape[1], **like)
     inputs = (input, running_mean, running_var, *_inputs(input, weight, bias)[1:])
-    return apply(BatchNorm, inputs, training=bool(training), momentum=momentum, eps=eps)
+    return apply(_BatchNorm, inputs, training=bool(training), momentum=momentum, eps=eps)
 
 
 def rms_norm(input: Tensor, normalized_shape, weight: Tensor | None = None,
              eps: float | None = None) -> Tensor:  # fmt: skip
-    """The last dimensions to root mean square 1, times weight."""
+    """Return input · weight over the root mean square of the last dimensions (Zhang 2019)."""
     shape = normalized_shape if isinstance(normalized_shape, (tuple, list)) else [normalized_shape]
     eps = (
         float(np.finfo(input.dtype if input.dtype.kind == "f" else float32).eps)

@@ -1,23 +1,30 @@
-"""Functions of one element: exp, log, tanh … Each keeps its input or its result, whichever the
-slope is easier to get from. Also comparisons, whose results are boolean and have no gradient.
+"""Functions of one element: exp, log, tanh, erf … Each keeps its input or its result, whichever the
+slope is easier to get from.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from proflab.creation import as_tensor
 from proflab.dispatch import Op, apply, register
-from proflab.ops.arithmetic import binary, common_dtype, number, to
-from proflab.ops.erf import erf as erf_array
-from proflab.shapes import MetaArray, broadcast, unbroadcast
-from proflab.tensor import Tensor, bool_, float32
+from proflab.meta import MetaArray
+from proflab.ops.convert import to_float
+from proflab.tensor import Tensor
+from proflab.tensor_methods import in_place, method, operator
+
+__all__ = [
+    "abs", "absolute", "arctan", "atan", "ceil", "cos", "erf", "exp", "exp2", "expm1", "floor",
+    "log", "log10", "log1p", "log2", "neg", "negative", "reciprocal", "round", "rsqrt", "sigmoid",
+    "sign", "sin", "sqrt", "square", "tan", "tanh", "trunc",
+]  # fmt: skip
 
 
 class Pointwise(Op):
     """One element in, one out."""
 
-    loud = True
+    suppress_warnings = True
     keeps = "input"  # what slope() is a function of: "input", "result", or "" for a constant slope
 
     def shape(self, input):
@@ -27,13 +34,14 @@ class Pointwise(Op):
         return {"input": (input,), "result": (out,), "": ()}[self.keeps]
 
     def backward(self, node, grad):
+        # grad: (…) · input or result: (…) → (…)
         return (grad * self.slope(*node.saved),)
 
 
 def _pointwise(op_name: str, function, slope_of, kept: str = "input") -> Op:
-    """An op and its function from two numpy expressions."""
+    """Return the op of two numpy expressions: the function, and its slope from what is kept."""
 
-    class Function(Pointwise):
+    class Element(Pointwise):
         name = op_name
         keeps = kept
         slope = staticmethod(slope_of)
@@ -41,188 +49,272 @@ def _pointwise(op_name: str, function, slope_of, kept: str = "input") -> Op:
         def forward(self, input):
             return function(input)
 
-    return register(Function)
+    return register(Element)
 
 
-def _sigmoid(x):
+def sigmoid_array(x: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + exp(-x)) of an array."""
     # exp of a negative number only: no overflow, and small results keep their digits.
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1, e) / (1 + e)
+
+
+# numpy has no erf. This one is a quotient of two polynomials in x², times x, on [-4, 4] (beyond,
+# erf is 1 in float32). The coefficients are those of Eigen's `erf` for float, a minimax fit. The
+# tests hold the error against Python's exact `math.erf`.
+_ABOVE = (
+    -2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
+    -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02,
+)  # fmt: skip
+_BELOW = (
+    -1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03,
+    -1.42647390514189e-02,
+)  # fmt: skip
+
+_erf_exact = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def erf_array(x: np.ndarray) -> np.ndarray:
+    """Return erf of every element; float64 is exact and slow, everything else is within 5e-7."""
+    if x.dtype == np.float64:
+        return _erf_exact(x) if x.size else x.copy()
+    return in_blocks(_erf_float32, x)
+
+
+def _erf_float32(x: np.ndarray) -> np.ndarray:
+    x = np.clip(x, -4, 4)
+    x2 = x * x
+    x *= _horner(_ABOVE, x2)
+    x /= _horner(_BELOW, x2)
+    return x
+
+
+def _horner(coefficients: tuple[float, ...], x: np.ndarray) -> np.ndarray:
+    """Return the polynomial with these coefficients, highest power first."""
+    result = x * coefficients[0]
+    for c in coefficients[1:-1]:
+        result += c
+        result *= x
+    result += coefficients[-1]
+    return result
+
+
+def in_blocks(function, *arrays: np.ndarray, block: int = 1 << 14) -> np.ndarray:
+    """Apply an elementwise function to arrays of one shape, in pieces that fit in the cache.
+
+    A formula of ten steps passes ten times over its array; from main memory that is what it
+    costs, from the cache almost nothing.
+    """
+    first = arrays[0]
+    if not first.shape:  # numpy would hand its functions scalars, which cannot be written to
+        return function(*(a.reshape(1) for a in arrays)).reshape(())
+    if first.size <= block:
+        return function(*arrays)
+    flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]
+    out = np.empty(first.size, first.dtype)
+    for start in range(0, first.size, block):
+        stop = start + block
+        out[start:stop] = function(*(a[start:stop] for a in flat))
+    return out.reshape(first.shape)
 
 
 def _zero():
     return 0
 
 
-Neg = _pointwise("neg", np.negative, lambda: -1, "")
-Exp = _pointwise("exp", np.exp, lambda y: y, "result")
-Exp2 = _pointwise("exp2", np.exp2, lambda y: y * float(np.log(2)), "result")
-Log = _pointwise("log", np.log, lambda x: 1 / x)
-Log2 = _pointwise("log2", np.log2, lambda x: 1 / (x * float(np.log(2))))
-Log10 = _pointwise("log10", np.log10, lambda x: 1 / (x * float(np.log(10))))
-Log1p = _pointwise("log1p", np.log1p, lambda x: 1 / (1 + x))
-Expm1 = _pointwise("expm1", np.expm1, lambda y: y + 1, "result")
-Sqrt = _pointwise("sqrt", np.sqrt, lambda y: 0.5 / y, "result")
-Rsqrt = _pointwise("rsqrt", lambda x: 1 / np.sqrt(x), lambda y: -0.5 * y * y * y, "result")
-Reciprocal = _pointwise("reciprocal", lambda x: 1 / x, lambda y: -y * y, "result")
-Square = _pointwise("square", np.square, lambda x: 2 * x)
-Abs = _pointwise("abs", np.abs, np.sign)
-Sign = _pointwise("sign", np.sign, _zero, "")
-Floor = _pointwise("floor", np.floor, _zero, "")
-Ceil = _pointwise("ceil", np.ceil, _zero, "")
-Round = _pointwise("round", np.round, _zero, "")
-Trunc = _pointwise("trunc", np.trunc, _zero, "")
-Sin = _pointwise("sin", np.sin, np.cos)
-Cos = _pointwise("cos", np.cos, lambda x: -np.sin(x))
-Tan = _pointwise("tan", np.tan, lambda y: 1 + y * y, "result")
-Atan = _pointwise("atan", np.arctan, lambda x: 1 / (1 + x * x))
-Tanh = _pointwise("tanh", np.tanh, lambda y: 1 - y * y, "result")
-Sigmoid = _pointwise("sigmoid", _sigmoid, lambda y: y * (1 - y), "result")
-Erf = _pointwise("erf", erf_array, lambda x: float(2 / np.sqrt(np.pi)) * np.exp(-x * x))
+_LN2, _LN10 = math.log(2), math.log(10)
+_NEG = _pointwise("neg", np.negative, lambda: -1, "")
+_EXP = _pointwise("exp", np.exp, lambda y: y, "result")
+_EXP2 = _pointwise("exp2", np.exp2, lambda y: y * _LN2, "result")
+_LOG = _pointwise("log", np.log, lambda x: 1 / x)
+_LOG2 = _pointwise("log2", np.log2, lambda x: 1 / (x * _LN2))
+_LOG10 = _pointwise("log10", np.log10, lambda x: 1 / (x * _LN10))
+_LOG1P = _pointwise("log1p", np.log1p, lambda x: 1 / (1 + x))
+_EXPM1 = _pointwise("expm1", np.expm1, lambda y: y + 1, "result")
+_SQRT = _pointwise("sqrt", np.sqrt, lambda y: 0.5 / y, "result")
+_RSQRT = _pointwise("rsqrt", lambda x: 1 / np.sqrt(x), lambda y: -0.5 * y * y * y, "result")
+_RECIPROCAL = _pointwise("reciprocal", lambda x: 1 / x, lambda y: -y * y, "result")
+_SQUARE = _pointwise("square", np.square, lambda x: 2 * x)
+_ABS = _pointwise("abs", np.abs, np.sign)
+_SIGN = _pointwise("sign", np.sign, _zero, "")
+_FLOOR = _pointwise("floor", np.floor, _zero, "")
+_CEIL = _pointwise("ceil", np.ceil, _zero, "")
+_ROUND = _pointwise("round", np.round, _zero, "")
+_TRUNC = _pointwise("trunc", np.trunc, _zero, "")
+_SIN = _pointwise("sin", np.sin, np.cos)
+_COS = _pointwise("cos", np.cos, lambda x: -np.sin(x))
+_TAN = _pointwise("tan", np.tan, lambda y: 1 + y * y, "result")
+_ATAN = _pointwise("atan", np.arctan, lambda x: 1 / (1 + x * x))
+_TANH = _pointwise("tanh", np.tanh, lambda y: 1 - y * y, "result")
+_SIGMOID = _pointwise("sigmoid", sigmoid_array, lambda y: y * (1 - y), "result")
+_ERF = _pointwise("erf", erf_array, lambda x: 2 / math.sqrt(math.pi) * np.exp(-x * x))
+
+# The functions. Where no integer can come out, an integer tensor is converted to float32 first.
 
 
-def _function(op: Op, doc: str, integers_too: bool = False):
-    """The function of an op; an integer tensor is converted to float32 first, as in torch."""
-
-    def function(input: Tensor) -> Tensor:
-        if not integers_too and input.array.dtype.kind != "f":
-            input = to(input, float32)
-        return apply(op, (input,))
-
-    function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = doc
-    return function
+@operator("__neg__")
+@in_place
+@method
+def neg(input: Tensor) -> Tensor:
+    """Return -input."""
+    return apply(_NEG, (input,))
 
 
-neg = negative = _function(Neg, "-input", integers_too=True)
-abs = absolute = _function(Abs, "|input|", integers_too=True)
-sign = _function(Sign, "-1, 0 or 1", integers_too=True)
-square = _function(Square, "input ** 2", integers_too=True)
-exp = _function(Exp, "e ** input")
-exp2 = _function(Exp2, "2 ** input")
-log = _function(Log, "The natural logarithm")
-log2 = _function(Log2, "The logarithm to base 2")
-log10 = _function(Log10, "The logarithm to base 10")
-log1p = _function(Log1p, "log(1 + input), exact near 0")
-expm1 = _function(Expm1, "exp(input) - 1, exact near 0")
-sqrt = _function(Sqrt, "The square root")
-rsqrt = _function(Rsqrt, "1 / sqrt(input)")
-reciprocal = _function(Reciprocal, "1 / input")
-floor = _function(Floor, "The next integer below")
-ceil = _function(Ceil, "The next integer above")
-round = _function(Round, "The nearest integer, halves to the even one")
-trunc = _function(Trunc, "The integer part")
-sin = _function(Sin, "The sine")
-cos = _function(Cos, "The cosine")
-tan = _function(Tan, "The tangent")
-atan = arctan = _function(Atan, "The inverse tangent")
-tanh = _function(Tanh, "The hyperbolic tangent")
-sigmoid = _function(Sigmoid, "1 / (1 + exp(-input))")
-erf = _function(Erf, "The error function")
+@operator("__abs__")
+@in_place
+@method
+def abs(input: Tensor) -> Tensor:
+    """Return |input|."""
+    return apply(_ABS, (input,))
 
 
-class Comparison(Op):
-    """Two tensors, or a tensor and a number, to booleans."""
-
-    def shape(self, input, other):
-        shapes = [input.shape] if number(other) is not None else [input.shape, other.shape]
-        return MetaArray(broadcast(*shapes), bool_)
-
-    def forward(self, input, other):
-        return self.test(input, other)
+@method
+def sign(input: Tensor) -> Tensor:
+    """Return -1, 0 or 1, the sign of each element."""
+    return apply(_SIGN, (input,))
 
 
-def _comparison(op_name: str, ufunc):
-    class Test(Comparison):
-        name = op_name
-        test = staticmethod(ufunc)
-
-    op = register(Test)
-
-    def function(input: Tensor, other) -> Tensor:
-        scalar = number(other)
-        if scalar is not None:
-            return apply(op, (input,), other=scalar)
-        return apply(op, common_dtype(input, as_tensor(other)))
-
-    function.__name__ = function.__qualname__ = op_name
-    function.__doc__ = f"Elementwise {ufunc.__name__.replace('_', ' ')}."
-    return function
+@method
+def square(input: Tensor) -> Tensor:
+    """Return input²."""
+    return apply(_SQUARE, (input,))
 
 
-eq, ne = _comparison("eq", np.equal), _comparison("ne", np.not_equal)
-lt, le = _comparison("lt", np.less), _comparison("le", np.less_equal)
-gt, ge = _comparison("gt", np.greater), _comparison("ge", np.greater_equal)
-logical_and = bitwise_and = _comparison("logical_and", np.logical_and)
-logical_or = bitwise_or = _comparison("logical_or", np.logical_or)
-logical_xor = _comparison("logical_xor", np.logical_xor)
+@in_place
+@method
+def exp(input: Tensor) -> Tensor:
+    """Return e ** input."""
+    return apply(_EXP, (to_float(input),))
 
 
-class Test(Op):
-    """One element to a boolean."""
-
-    def shape(self, input):
-        return MetaArray(input.shape, bool_)
-
-    def forward(self, input):
-        return self.test(input)
+@method
+def exp2(input: Tensor) -> Tensor:
+    """Return 2 ** input."""
+    return apply(_EXP2, (to_float(input),))
 
 
-def _test(op_name: str, ufunc):
-    class OneTest(Test):
-        name = op_name
-        test = staticmethod(ufunc)
-
-    return _function(register(OneTest), f"Elementwise {op_name}.", integers_too=True)
-
-
-isnan, isinf, isfinite = (
-    _test("isnan", np.isnan),
-    _test("isinf", np.isinf),
-    _test("isfinite", np.isfinite),
-)
-logical_not = bitwise_not = _test("logical_not", np.logical_not)
+@in_place
+@method
+def log(input: Tensor) -> Tensor:
+    """Return the natural logarithm; nan below 0."""
+    return apply(_LOG, (to_float(input),))
 
 
-class Quotient(Op):
-    def shape(self, input, other):
-        shapes = [input.shape] if number(other) is not None else [input.shape, other.shape]
-        return MetaArray(broadcast(*shapes), input.dtype)
+@method
+def log2(input: Tensor) -> Tensor:
+    """Return the logarithm to base 2."""
+    return apply(_LOG2, (to_float(input),))
 
 
-@register
-class FloorDivide(Quotient):
-    """input // other; flat but for its steps, so no gradient flows through it"""
-
-    name = "floor_divide"
-
-    def forward(self, input, other):
-        return input // other
-
-    def backward(self, node, grad, other=None):
-        return (None,) * len(node.need)
+@method
+def log10(input: Tensor) -> Tensor:
+    """Return the logarithm to base 10."""
+    return apply(_LOG10, (to_float(input),))
 
 
-@register
-class Remainder(Quotient):
-    """input % other, of the sign of other; the slope in input is 1"""
-
-    name = "remainder"
-
-    def forward(self, input, other):
-        return input % other
-
-    def backward(self, node, grad, other=None):
-        if len(node.need) > 1 and node.need[1]:
-            raise NotImplementedError("remainder: no gradient with respect to the divisor")
-        return (unbroadcast(grad, node.shape(0)), None)[: len(node.need)]
+@method
+def log1p(input: Tensor) -> Tensor:
+    """Return log(1 + input), exact near 0."""
+    return apply(_LOG1P, (to_float(input),))
 
 
-def floor_divide(input: Tensor, other) -> Tensor:
-    """input // other"""
-    return binary(FloorDivide, input, other)
+@method
+def expm1(input: Tensor) -> Tensor:
+    """Return exp(input) - 1, exact near 0."""
+    return apply(_EXPM1, (to_float(input),))
 
 
-def remainder(input: Tensor, other) -> Tensor:
-    """input % other"""
-    return binary(Remainder, input, other)
+@in_place
+@method
+def sqrt(input: Tensor) -> Tensor:
+    """Return the square root; nan below 0."""
+    return apply(_SQRT, (to_float(input),))
+
+
+@in_place
+@method
+def rsqrt(input: Tensor) -> Tensor:
+    """Return 1 / sqrt(input)."""
+    return apply(_RSQRT, (to_float(input),))
+
+
+@in_place
+@method
+def reciprocal(input: Tensor) -> Tensor:
+    """Return 1 / input."""
+    return apply(_RECIPROCAL, (to_float(input),))
+
+
+@in_place
+@method
+def floor(input: Tensor) -> Tensor:
+    """Return the next integer below, as a float."""
+    return apply(_FLOOR, (to_float(input),))
+
+
+@in_place
+@method
+def ceil(input: Tensor) -> Tensor:
+    """Return the next integer above, as a float."""
+    return apply(_CEIL, (to_float(input),))
+
+
+@in_place
+@method
+def round(input: Tensor) -> Tensor:
+    """Return the nearest integer, as a float; halves go to the even one."""
+    return apply(_ROUND, (to_float(input),))
+
+
+@method
+def trunc(input: Tensor) -> Tensor:
+    """Return the integer part, as a float."""
+    return apply(_TRUNC, (to_float(input),))
+
+
+@method
+def sin(input: Tensor) -> Tensor:
+    """Return the sine; input in radians."""
+    return apply(_SIN, (to_float(input),))
+
+
+@method
+def cos(input: Tensor) -> Tensor:
+    """Return the cosine; input in radians."""
+    return apply(_COS, (to_float(input),))
+
+
+@method
+def tan(input: Tensor) -> Tensor:
+    """Return the tangent; input in radians."""
+    return apply(_TAN, (to_float(input),))
+
+
+@method
+def atan(input: Tensor) -> Tensor:
+    """Return the inverse tangent, in radians."""
+    return apply(_ATAN, (to_float(input),))
+
+
+@in_place
+@method
+def tanh(input: Tensor) -> Tensor:
+    """Return the hyperbolic tangent."""
+    return apply(_TANH, (to_float(input),))
+
+
+@in_place
+@method
+def sigmoid(input: Tensor) -> Tensor:
+    """Return 1 / (1 + exp(-input))."""
+    return apply(_SIGMOID, (to_float(input),))
+
+
+@method
+def erf(input: Tensor) -> Tensor:
+    """Return the error function, 2/√π · ∫ exp(-t²) dt from 0 to input."""
+    return apply(_ERF, (to_float(input),))
+
+
+negative, absolute = method(neg, "negative"), method(abs, "absolute")
+arctan = method(atan, "arctan")

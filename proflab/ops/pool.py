@@ -7,13 +7,15 @@ import math
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
+from proflab.meta import MetaArray
 from proflab.ops.conv import Pair, output_size, padded, pair, window
-from proflab.shapes import MetaArray
 from proflab.tensor import Tensor
+
+__all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
 
 
 def _out(shape, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil: bool) -> Pair:
-    """The result's height and width. ceil: a window may hang over the end if it starts inside."""
+    """Return the result's height and width. ceil: a window may hang over if it starts inside."""
     if len(shape) not in (3, 4):
         raise ValueError("the input has not three or four dimensions")
     sides = []
@@ -28,7 +30,7 @@ def _out(shape, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil:
 
 
 def _bordered(input, out: Pair, kernel, stride, padding, dilation, value: float) -> np.ndarray:
-    """The padded input, longer still where windows hang over the end."""
+    """Return the padded input, longer still where windows hang over the end."""
     need = [s * (o - 1) + d * (k - 1) + 1
             for o, k, s, d in zip(out, kernel, stride, dilation, strict=True)]  # fmt: skip
     p, q = padding
@@ -42,7 +44,7 @@ def _bordered(input, out: Pair, kernel, stride, padding, dilation, value: float)
 
 
 @register
-class MaxPool2d(Op):
+class _MaxPool2d(Op):
     """The largest of each window. Keeps which one it was, in a byte, not the input"""
 
     name = "max_pool2d"
@@ -76,6 +78,7 @@ class MaxPool2d(Op):
         return (which,)
 
     def backward(self, node, grad, kernel_size, stride, padding, dilation, ceil_mode):
+        # grad: (…, h', w') · which: (…, h', w') → (…, h, w)
         (which,) = node.saved
         shape, size = node.shape(0), grad.shape[-2:]
         p, q = padding
@@ -92,7 +95,7 @@ class MaxPool2d(Op):
 
 
 @register
-class AvgPool2d(Op):
+class _AvgPool2d(Op):
     """The mean of each window. `divisors` says what each sum is divided by"""
 
     name = "avg_pool2d"
@@ -103,7 +106,7 @@ class AvgPool2d(Op):
 
     @staticmethod
     def counts(shape, size, kernel_size, stride, padding, count_include_pad, divisor):
-        """What each window's sum is divided by: a number, or a (h, w) array."""
+        """Return what each window's sum is divided by: a number, or a (h, w) array."""
         if divisor is not None:
             return divisor
         sides = []
@@ -130,6 +133,7 @@ class AvgPool2d(Op):
 
     def backward(self, node, grad, kernel_size, stride, padding, ceil_mode, count_include_pad,
                  divisor):  # fmt: skip
+        # grad: (…, h', w') → (…, h, w)
         shape, size = node.shape(0), grad.shape[-2:]
         counts = self.counts(shape, size, kernel_size, stride, padding, count_include_pad, divisor)
         grad = grad / np.asarray(counts, grad.dtype)
@@ -146,7 +150,7 @@ class AvgPool2d(Op):
 
 
 @register
-class AdaptiveAvgPool2d(Op):
+class _AdaptiveAvgPool2d(Op):
     """Means over windows chosen so that the result has the size asked for"""
 
     name = "adaptive_avg_pool2d"
@@ -158,7 +162,7 @@ class AdaptiveAvgPool2d(Op):
 
     @staticmethod
     def averaging(n: int, out: int, dtype) -> np.ndarray:
-        """(out, n): row i takes the mean over the i-th of `out` overlapping windows of a side."""
+        """Return (out, n): row i takes the mean over the i-th of `out` overlapping windows."""
         matrix = np.zeros((out, n), dtype)
         for i in range(out):
             start, stop = i * n // out, -(-(i + 1) * n // out)
@@ -173,6 +177,7 @@ class AdaptiveAvgPool2d(Op):
         return rows @ input @ columns.T
 
     def backward(self, node, grad, output_size):
+        # grad: (…, h', w') → (…, h, w)
         shape = node.shape(0)
         if output_size == (1, 1):
             return (np.broadcast_to(grad / max(1, shape[-2] * shape[-1]), shape),)
@@ -183,22 +188,28 @@ class AdaptiveAvgPool2d(Op):
 
 def max_pool2d(input: Tensor, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
                return_indices=False) -> Tensor:  # fmt: skip
-    """The largest of each window; ints or pairs, the stride is the kernel size if left out."""
+    """Return the largest of each window of (batch, channels, h, w), or without batch.
+
+    Ints or pairs; the stride is the kernel size if left out. ceil_mode: windows may hang over.
+    """
     if return_indices:
         raise ValueError("max_pool2d: return_indices=True is not there")
     kernel = pair(kernel_size)
     return apply(
-        MaxPool2d, (input,), kernel_size=kernel, stride=_stride(stride, kernel),
+        _MaxPool2d, (input,), kernel_size=kernel, stride=_stride(stride, kernel),
         padding=pair(padding), dilation=pair(dilation), ceil_mode=ceil_mode,
     )  # fmt: skip
 
 
 def avg_pool2d(input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False,
                count_include_pad=True, divisor_override=None) -> Tensor:  # fmt: skip
-    """The mean of each window; ints or pairs, the stride is the kernel size if left out."""
+    """Return the mean of each window of (batch, channels, h, w), or without batch.
+
+    Ints or pairs; the stride is the kernel size if left out. ceil_mode: windows may hang over.
+    """
     kernel = pair(kernel_size)
     return apply(
-        AvgPool2d, (input,), kernel_size=kernel, stride=_stride(stride, kernel),
+        _AvgPool2d, (input,), kernel_size=kernel, stride=_stride(stride, kernel),
         padding=pair(padding), ceil_mode=ceil_mode, count_include_pad=count_include_pad,
         divisor=divisor_override,
     )  # fmt: skip
@@ -210,7 +221,7 @@ def _stride(stride, kernel: Pair) -> Pair:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
-    """Means over windows so that the result has `output_size`: an int or a pair, None to keep."""
+    """Return means over windows, `output_size` of them: an int or a pair, None to keep a side."""
     size = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * 2
     size = tuple(n if o is None else int(o) for o, n in zip(size, input.shape[-2:], strict=True))
-    return apply(AdaptiveAvgPool2d, (input,), output_size=size)
+    return apply(_AdaptiveAvgPool2d, (input,), output_size=size)

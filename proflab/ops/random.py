@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from proflab import creation
+from proflab.creation import generator
 from proflab.dispatch import Op, apply, register
-from proflab.shapes import MetaArray
+from proflab.meta import MetaArray
 from proflab.tensor import Tensor, bool_
+from proflab.tensor_methods import become
+
+__all__ = ["dropout", "dropout2d"]
 
 
 @register
-class Dropout(Op):
+class _Dropout(Op):
     """Each element 0 with probability p, else divided by 1 - p. Keeps where it let through.
 
     shared: how many of the first dimensions choose; the others all share their choice."""
@@ -29,7 +32,7 @@ class Dropout(Op):
         return (*input.shape[:shared], *(1,) * (len(input.shape) - shared))
 
     def forward(self, input, p, shared):
-        mask = creation.generator().random(self.chosen(input, shared), np.float32) >= p
+        mask = generator().random(self.chosen(input, shared), np.float32) >= p
         return input * self.scale(mask, p, input.dtype), mask
 
     @staticmethod
@@ -40,19 +43,20 @@ class Dropout(Op):
         return (out[1],)
 
     def backward(self, node, grad, p, shared):
+        # grad: (…) · mask: (…), or 1 where the choice is shared → (…)
         (mask,) = node.saved
         return (grad * self.scale(mask, p, grad.dtype),)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training, each element 0 with probability p, else divided by 1 - p."""
+    """Return the input, in training each element 0 with probability p, else over 1 - p."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: p is {p}, not between 0 and 1 (input shape: {input.shape})")
-    out = apply(Dropout, (input,), p=float(p), shared=None) if training and p else input
-    return input.become(out) if inplace else out
+    out = apply(_Dropout, (input,), p=float(p), shared=None) if training and p else input
+    return become(input, out) if inplace else out
 
 
 def dropout2d(input: Tensor, p=0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (batch, channels, h, w)."""
-    out = apply(Dropout, (input,), p=float(p), shared=2) if training and p else input
-    return input.become(out) if inplace else out
+    """Return the input with `dropout` of whole channels of (batch, channels, h, w)."""
+    out = apply(_Dropout, (input,), p=float(p), shared=2) if training and p else input
+    return become(input, out) if inplace else out

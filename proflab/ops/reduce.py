@@ -7,65 +7,74 @@ import math
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.arithmetic import to
+from proflab.meta import MetaArray
+from proflab.ops.convert import to_dtype
 from proflab.ops.pointwise import sqrt
-from proflab.shapes import MetaArray, normalize_dim
+from proflab.shapes import normalize_dim
 from proflab.tensor import Tensor, bool_, int64
+from proflab.tensor_methods import method
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "cumsum", "logsumexp", "mean", "norm",
+    "prod", "std", "sum", "var",
+]  # fmt: skip
 
 
-def reduced(shape: tuple, dim: tuple | None, keepdim: bool) -> tuple:
-    """What is left of a shape after the dimensions `dim` (None: all) were reduced."""
+def _reduced(shape: tuple, dim: tuple | None, keepdim: bool) -> tuple:
+    """Return what is left of a shape after the dimensions `dim` (None: all) were reduced."""
     gone = set(range(len(shape))) if dim is None else {normalize_dim(d, len(shape)) for d in dim}
     if keepdim:
         return tuple(1 if i in gone else n for i, n in enumerate(shape))
     return tuple(n for i, n in enumerate(shape) if i not in gone)
 
 
-def spread(grad: np.ndarray, shape: tuple, dim: tuple | None, keepdim: bool) -> np.ndarray:
-    """A reduction's gradient, seen in the shape that was reduced."""
+def _spread(grad: np.ndarray, shape: tuple, dim: tuple | None, keepdim: bool) -> np.ndarray:
+    """Return a reduction's gradient, seen in the shape that was reduced."""
     if not keepdim:
-        grad = grad.reshape(reduced(shape, dim, True))
+        grad = grad.reshape(_reduced(shape, dim, True))
     return np.broadcast_to(grad, shape)
 
 
 def _count(input: np.ndarray, result: np.ndarray) -> int:
-    """How many elements went into each of the result's."""
+    """Return how many elements went into each of the result's."""
     return input.size // max(1, result.size)
 
 
-class Reduction(Op):
+class _Reduction(Op):
     def shape(self, input, dim, keepdim):
-        return MetaArray(reduced(input.shape, dim, keepdim), input.dtype)
+        return MetaArray(_reduced(input.shape, dim, keepdim), input.dtype)
 
 
 @register
-class Sum(Reduction):
+class _Sum(_Reduction):
     name = "sum"
 
     def forward(self, input, dim, keepdim):
         return input.sum(axis=dim, keepdims=keepdim, dtype=input.dtype)
 
     def backward(self, node, grad, dim, keepdim):
-        return (spread(grad, node.shape(0), dim, keepdim),)
+        # grad: the shape without `dim` → the input's shape
+        return (_spread(grad, node.shape(0), dim, keepdim),)
 
 
 @register
-class Mean(Reduction):
+class _Mean(_Reduction):
     name = "mean"
-    loud = True
+    suppress_warnings = True
 
     def forward(self, input, dim, keepdim):
         total = input.sum(axis=dim, keepdims=keepdim, dtype=input.dtype)
         return total / _count(input, total)
 
     def backward(self, node, grad, dim, keepdim):
+        # grad: the shape without `dim` → the input's shape
         shape = node.shape(0)
         count = math.prod(shape) // max(1, grad.size)
-        return (spread(grad / max(1, count), shape, dim, keepdim),)
+        return (_spread(grad / max(1, count), shape, dim, keepdim),)
 
 
 @register
-class Prod(Reduction):
+class _Prod(_Reduction):
     name = "prod"
 
     def forward(self, input, dim, keepdim):
@@ -75,6 +84,7 @@ class Prod(Reduction):
         return (input,)
 
     def backward(self, node, grad, dim, keepdim):
+        # grad: the shape without `dim` · input: its shape → the input's shape
         (input,) = node.saved
         if not input.size:
             return (np.zeros_like(input),)
@@ -85,14 +95,14 @@ class Prod(Reduction):
         right = np.cumprod(np.concatenate([one, flat[..., :0:-1]], -1), -1)[..., ::-1]
         others = left * right
         others = others.reshape(input.shape) if dim is None else np.moveaxis(others, -1, dim[0])
-        return (spread(grad, input.shape, dim, keepdim) * others,)
+        return (_spread(grad, input.shape, dim, keepdim) * others,)
 
 
-class Extreme(Reduction):
+class _Extreme(_Reduction):
     """The largest or smallest; equal ones share the gradient."""
 
     def shape(self, input, dim, keepdim):
-        if 0 in input.shape and math.prod(reduced(input.shape, dim, False)):
+        if 0 in input.shape and math.prod(_reduced(input.shape, dim, False)):
             raise ValueError("there is no largest or smallest of no elements")
         return super().shape(input, dim, keepdim)
 
@@ -100,14 +110,15 @@ class Extreme(Reduction):
         return input, out
 
     def backward(self, node, grad, dim, keepdim):
+        # grad, out: the shape without `dim` · input: its shape → the input's shape
         input, out = node.saved
-        hits = input == spread(out, input.shape, dim, keepdim)
+        hits = input == _spread(out, input.shape, dim, keepdim)
         share = hits / hits.sum(axis=dim, keepdims=True)
-        return (spread(grad, input.shape, dim, keepdim) * share.astype(grad.dtype),)
+        return (_spread(grad, input.shape, dim, keepdim) * share.astype(grad.dtype),)
 
 
 @register
-class Amax(Extreme):
+class _Amax(_Extreme):
     name = "amax"
 
     def forward(self, input, dim, keepdim):
@@ -115,7 +126,7 @@ class Amax(Extreme):
 
 
 @register
-class Amin(Extreme):
+class _Amin(_Extreme):
     name = "amin"
 
     def forward(self, input, dim, keepdim):
@@ -123,11 +134,11 @@ class Amin(Extreme):
 
 
 @register
-class Var(Reduction):
+class _Var(_Reduction):
     """The variance; `correction` is subtracted from the number of elements"""
 
     name = "var"
-    loud = True
+    suppress_warnings = True
 
     def shape(self, input, dim, keepdim, correction):
         return super().shape(input, dim, keepdim)
@@ -142,33 +153,35 @@ class Var(Reduction):
         return (input,)
 
     def backward(self, node, grad, dim, keepdim, correction):
+        # grad: the shape without `dim` · input: its shape → the input's shape
         (input,) = node.saved
         scale = 2 / np.maximum(input.dtype.type(_count(input, grad) - correction), 0)
         slope = (input - input.mean(axis=dim, keepdims=True)) * scale if input.size else input
-        return (spread(grad, input.shape, dim, keepdim) * slope,)
+        return (_spread(grad, input.shape, dim, keepdim) * slope,)
 
 
 @register
-class Logsumexp(Reduction):
+class _Logsumexp(_Reduction):
     name = "logsumexp"
-    loud = True
+    suppress_warnings = True
 
     def forward(self, input, dim, keepdim):
         top = input.max(axis=dim, keepdims=True)
         out = np.log(np.exp(input - top).sum(axis=dim, keepdims=True)) + top
-        return out if keepdim else out.reshape(reduced(input.shape, dim, False))
+        return out if keepdim else out.reshape(_reduced(input.shape, dim, False))
 
     def keep(self, need, out, input, dim, keepdim):
         return input, out
 
     def backward(self, node, grad, dim, keepdim):
+        # grad, out: the shape without `dim` · input: its shape → the input's shape
         input, out = node.saved
-        share = np.exp(input - spread(out, input.shape, dim, keepdim))
-        return (spread(grad, input.shape, dim, keepdim) * share,)
+        share = np.exp(input - _spread(out, input.shape, dim, keepdim))
+        return (_spread(grad, input.shape, dim, keepdim) * share,)
 
 
 @register
-class Cumsum(Op):
+class _Cumsum(Op):
     """Sums of everything up to here along one dimension"""
 
     name = "cumsum"
@@ -181,16 +194,17 @@ class Cumsum(Op):
         return np.cumsum(input, axis=dim, dtype=input.dtype)
 
     def backward(self, node, grad, dim):
+        # grad: (…) → (…); what comes later holds what came before
         return (np.flip(np.cumsum(np.flip(grad, dim), axis=dim), dim),)
 
 
-class Whether(Reduction):
+class _Whether(_Reduction):
     def shape(self, input, dim, keepdim):
-        return MetaArray(reduced(input.shape, dim, keepdim), bool_)
+        return MetaArray(_reduced(input.shape, dim, keepdim), bool_)
 
 
 @register
-class Any(Whether):
+class _Any(_Whether):
     name = "any"
 
     def forward(self, input, dim, keepdim):
@@ -198,20 +212,20 @@ class Any(Whether):
 
 
 @register
-class All(Whether):
+class _All(_Whether):
     name = "all"
 
     def forward(self, input, dim, keepdim):
         return input.all(axis=dim, keepdims=keepdim)
 
 
-class Place(Reduction):
+class _Place(_Reduction):
     def shape(self, input, dim, keepdim):
-        return MetaArray(reduced(input.shape, dim, keepdim), int64)
+        return MetaArray(_reduced(input.shape, dim, keepdim), int64)
 
 
 @register
-class Argmax(Place):
+class _Argmax(_Place):
     name = "argmax"
 
     def forward(self, input, dim, keepdim):
@@ -219,72 +233,86 @@ class Argmax(Place):
 
 
 @register
-class Argmin(Place):
+class _Argmin(_Place):
     name = "argmin"
 
     def forward(self, input, dim, keepdim):
         return np.argmin(input, axis=None if dim is None else dim[0], keepdims=keepdim)
 
 
-def dims(dim) -> tuple | None:
-    """Dimensions as a tuple; None, or an empty one, for all."""
+def _dims(dim) -> tuple | None:
+    """Return dimensions as a tuple; None, or an empty one, for all."""
     if dim is None or isinstance(dim, int):
         return None if dim is None else (dim,)
     return tuple(dim) or None
 
 
+@method
 def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
-    """The sum over some dimensions, or all. Of integers and booleans: int64."""
+    """Return the sum over some dimensions, or all. Of integers and booleans: int64.
+
+    >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0)
+    Tensor([4., 6.])
+    """
     if dtype is None and input.dtype.kind != "f":
         dtype = int64
-    input = input if dtype is None else to(input, dtype)
-    return apply(Sum, (input,), dim=dims(dim), keepdim=keepdim)
+    input = input if dtype is None else to_dtype(input, dtype)
+    return apply(_Sum, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
+@method
 def mean(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
-    """The mean over some dimensions, or all. TypeError for integers."""
-    input = input if dtype is None else to(input, dtype)
+    """Return the mean over some dimensions, or all; TypeError for integers."""
+    input = input if dtype is None else to_dtype(input, dtype)
     if input.dtype.kind != "f":
         raise TypeError(
             f"mean: needs floating-point numbers, not {input.dtype} of shape {input.shape}"
         )
-    return apply(Mean, (input,), dim=dims(dim), keepdim=keepdim)
+    return apply(_Mean, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
+@method
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    return apply(Prod, (input,), dim=dims(dim), keepdim=keepdim)
+    """Return the product along one dimension, or of all elements."""
+    return apply(_Prod, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
+@method
 def amax(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
-    """The largest along some dimensions, or of all."""
-    return apply(Amax, (input,), dim=dims(dim), keepdim=keepdim)
+    """Return the largest along some dimensions, or of all; equal ones share the gradient."""
+    return apply(_Amax, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
+@method
 def amin(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
-    """The smallest along some dimensions, or of all."""
-    return apply(Amin, (input,), dim=dims(dim), keepdim=keepdim)
+    """Return the smallest along some dimensions, or of all; equal ones share the gradient."""
+    return apply(_Amin, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
+@method
 def var(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=1) -> Tensor:
-    """The variance, over n - 1 unless `correction` (or unbiased=False) says otherwise."""
+    """Return the variance, over n - 1 unless `correction` (or unbiased=False) says otherwise."""
     if isinstance(dim, bool):  # torch's old form: var(unbiased)
         dim, unbiased = None, dim
     correction = correction if unbiased is None else int(unbiased)
-    return apply(Var, (input,), dim=dims(dim), keepdim=keepdim, correction=correction)
+    return apply(_Var, (input,), dim=_dims(dim), keepdim=keepdim, correction=correction)
 
 
+@method
 def std(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=1) -> Tensor:
-    """The square root of `var`."""
+    """Return the standard deviation, the square root of `var`."""
     return sqrt(var(input, dim, unbiased, keepdim, correction=correction))
 
 
+@method
 def logsumexp(input: Tensor, dim, keepdim: bool = False) -> Tensor:
-    """log(sum(exp(input))), without overflow."""
-    return apply(Logsumexp, (input,), dim=dims(dim), keepdim=keepdim)
+    """Return log(sum(exp(input))) along some dimensions, without overflow."""
+    return apply(_Logsumexp, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
+@method
 def norm(input: Tensor, p=2, dim=None, keepdim: bool = False) -> Tensor:
-    """sum(|input| ** p) ** (1 / p)"""
+    """Return sum(|input| ** p) ** (1 / p) over some dimensions, or all."""
     if p in ("fro", 2):
         return sqrt(sum(input * input, dim, keepdim))
     if p == math.inf:
@@ -292,33 +320,31 @@ def norm(input: Tensor, p=2, dim=None, keepdim: bool = False) -> Tensor:
     return sum(input.abs() ** p, dim, keepdim) ** (1 / p)
 
 
+@method
 def cumsum(input: Tensor, dim: int) -> Tensor:
-    return apply(Cumsum, (input if input.dtype.kind == "f" else to(input, int64),), dim=dim)
+    """Return the sums of everything up to each place along `dim`; of integers: int64."""
+    return apply(_Cumsum, (input if input.dtype.kind == "f" else to_dtype(input, int64),), dim=dim)
 
 
+@method
 def any(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
-    return apply(Any, (input,), dim=dims(dim), keepdim=keepdim)
+    """Return True where any element along some dimensions, or of all, is true."""
+    return apply(_Any, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
+@method
 def all(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
-    return apply(All, (input,), dim=dims(dim), keepdim=keepdim)
+    """Return True where all elements along some dimensions, or of all, are true."""
+    return apply(_All, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
+@method
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the largest stands (the first of equals), as int64."""
-    return apply(Argmax, (input,), dim=dims(dim), keepdim=keepdim)
+    """Return the place of the largest (the first of equals), int64; flattened without dim."""
+    return apply(_Argmax, (input,), dim=_dims(dim), keepdim=keepdim)
 
 
+@method
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the smallest stands (the first of equals), as int64."""
-    return apply(Argmin, (input,), dim=dims(dim), keepdim=keepdim)
-
-
-def allclose(input: Tensor, other: Tensor, rtol=1e-5, atol=1e-8, equal_nan=False) -> bool:
-    """Is every element of one close to that of the other?"""
-    return bool(np.allclose(input.detach(), other.detach(), rtol, atol, equal_nan))
-
-
-def equal(input: Tensor, other: Tensor) -> bool:
-    """Same shape, same elements?"""
-    return input.shape == other.shape and bool((input == other).all())
+    """Return the place of the smallest (the first of equals), int64; flattened without dim."""
+    return apply(_Argmin, (input,), dim=_dims(dim), keepdim=keepdim)

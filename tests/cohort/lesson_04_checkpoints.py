@@ -34,7 +34,7 @@ MUTANTS = {
             return [next(found) if t.requires_grad else None for t in (x, *parameters)]
         """,
         "recording is left on": """
-            autograd.enabled = True
+            proflab.set_grad_enabled(True)
             return right_recomputed(run, x, parameters, grad)
         """,
         "added to .grad": """

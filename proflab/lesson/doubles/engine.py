@@ -38,7 +38,7 @@ class OnlyParameters:
 def unknown_op(name: str) -> Callable[[Any], Any]:
     """A function of one tensor that dispatch sees as an op of this name, which is in no list."""
     from proflab import dispatch
-    from proflab.shapes import MetaArray
+    from proflab.meta import MetaArray
 
     class Unknown(dispatch.Op):
         def shape(self, x: Any) -> MetaArray:

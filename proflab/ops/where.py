@@ -6,18 +6,24 @@ import numpy as np
 
 from proflab.creation import as_tensor
 from proflab.dispatch import Op, apply, register
-from proflab.ops.arithmetic import Binary, common_dtype
-from proflab.shapes import MetaArray, broadcast, unbroadcast
+from proflab.meta import MetaArray
+from proflab.ops.arithmetic import Binary
+from proflab.ops.convert import common_dtype
+from proflab.shapes import broadcast, unbroadcast
 from proflab.tensor import Tensor
+from proflab.tensor_methods import in_place, method
+
+__all__ = ["clamp", "clip", "masked_fill", "maximum", "minimum", "where"]
 
 
-class Extremum(Binary):
+class _Extremum(Binary):
     """The larger, or the smaller, of two tensors; where they are equal each gets half."""
 
     def keep(self, need, out, input, other):
         return input, other
 
     def backward(self, node, grad):
+        # grad: the broadcast shape · input, other: their shapes → each operand's shape
         input, other = node.saved
         share = self.better(input, other) + 0.5 * (input == other)
         share = share.astype(grad.dtype)
@@ -28,7 +34,7 @@ class Extremum(Binary):
 
 
 @register
-class Maximum(Extremum):
+class _Maximum(_Extremum):
     name = "maximum"
     better = staticmethod(np.greater)
 
@@ -37,7 +43,7 @@ class Maximum(Extremum):
 
 
 @register
-class Minimum(Extremum):
+class _Minimum(_Extremum):
     name = "minimum"
     better = staticmethod(np.less)
 
@@ -46,7 +52,7 @@ class Minimum(Extremum):
 
 
 @register
-class Where(Op):
+class _Where(Op):
     """input where the condition holds, other elsewhere"""
 
     name = "where"
@@ -61,6 +67,7 @@ class Where(Op):
         return (condition,)
 
     def backward(self, node, grad):
+        # grad: the broadcast shape · condition: its shape → None, each operand's shape
         (condition,) = node.saved
         zero = grad.dtype.type(0)
         return (
@@ -71,7 +78,7 @@ class Where(Op):
 
 
 @register
-class MaskedFill(Op):
+class _MaskedFill(Op):
     """A value wherever the mask, which broadcasts to the input, is True"""
 
     name = "masked_fill"
@@ -94,12 +101,13 @@ class MaskedFill(Op):
         return (mask,)
 
     def backward(self, node, grad, value):
+        # grad: (…) · mask: broadcasts to it → (…), None
         (mask,) = node.saved
         return np.where(mask, grad.dtype.type(0), grad), None
 
 
 @register
-class Clamp(Op):
+class _Clamp(Op):
     """No less than min, no more than max"""
 
     name = "clamp"
@@ -114,6 +122,7 @@ class Clamp(Op):
         return (input,)
 
     def backward(self, node, grad, min, max):
+        # grad: (…) · input: (…) → (…)
         (input,) = node.saved
         inside = np.ones(input.shape, bool)
         if min is not None:
@@ -123,35 +132,54 @@ class Clamp(Op):
         return (grad * inside,)
 
 
+@method
 def maximum(input: Tensor, other: Tensor) -> Tensor:
-    return apply(Maximum, common_dtype(input, as_tensor(other)))
+    """Return the larger of each two elements, broadcast; equal ones share the gradient."""
+    return apply(_Maximum, common_dtype(input, as_tensor(other)))
 
 
+@method
 def minimum(input: Tensor, other: Tensor) -> Tensor:
-    return apply(Minimum, common_dtype(input, as_tensor(other)))
+    """Return the smaller of each two elements, broadcast; equal ones share the gradient."""
+    return apply(_Minimum, common_dtype(input, as_tensor(other)))
 
 
 def where(condition: Tensor, input, other) -> Tensor:
-    """input where the condition holds, other elsewhere; either may be a number."""
+    """Return `input` where the condition holds and `other` elsewhere; either may be a number."""
     if not isinstance(input, Tensor):
         dtype = other.dtype if isinstance(other, Tensor) else None
         input = as_tensor(input, dtype)
     if not isinstance(other, Tensor):
         other = as_tensor(other, input.dtype)
-    return apply(Where, (condition, *common_dtype(input, other)))
+    return apply(_Where, (condition, *common_dtype(input, other)))
 
 
+@in_place
+@method
 def masked_fill(input: Tensor, mask: Tensor, value) -> Tensor:
-    """A copy with `value` wherever the mask is True."""
+    """Return a copy with the number `value` wherever the mask, which broadcasts, is True."""
     value = value.item() if isinstance(value, Tensor) else value
-    return apply(MaskedFill, (input, mask), value=value)
+    return apply(_MaskedFill, (input, mask), value=value)
 
 
+@in_place
+@method
 def clamp(input: Tensor, min=None, max=None) -> Tensor:
-    """No less than min, no more than max; numbers or None."""
+    """Return the elements, no less than `min` and no more than `max`: numbers or None.
+
+    ValueError if neither is given.
+    """
     if min is None and max is None:
         raise ValueError("clamp: neither min nor max is given")
-    return apply(Clamp, (input,), min=min, max=max)
+    return apply(_Clamp, (input,), min=min, max=max)
 
 
-clip = clamp
+clip = method(clamp, "clip")
+
+
+def _where(input: Tensor, condition: Tensor, other) -> Tensor:
+    """Return this tensor where the condition holds and `other` elsewhere."""
+    return where(condition, input, other)
+
+
+method(_where, "where")

@@ -1,11 +1,14 @@
-"""Putting tensors together and taking them apart; padding, repeating, triangles."""
+"""Putting tensors together and taking them apart; repeating, triangles, reversing."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
-from proflab.ops.arithmetic import clone, to
+from proflab.meta import MetaArray
+from proflab.ops.convert import clone, to_dtype
 from proflab.ops.indexing import getitem
 from proflab.ops.views import (
     expand,
@@ -16,17 +19,24 @@ from proflab.ops.views import (
     unless_contiguous,
     unsqueeze,
 )
-from proflab.shapes import MetaArray, normalize_dim
+from proflab.shapes import normalize_dim
 from proflab.tensor import Tensor
+from proflab.tensor_methods import in_place, method, operator
+
+__all__ = [
+    "cat", "chunk", "concat", "concatenate", "flip", "hstack", "meshgrid", "narrow",
+    "repeat_interleave", "roll", "select", "split", "stack", "tile", "tril", "triu", "unbind",
+    "vstack",
+]  # fmt: skip
 
 
 def _cut(dim: int, start: int, stop: int) -> tuple:
-    """An index that takes start:stop of one dimension, and all of the others."""
+    """Return an index that takes start:stop of one dimension, and all of the others."""
     return (slice(None),) * dim + (slice(start, stop),)
 
 
 @register
-class Cat(Op):
+class _Cat(Op):
     """Tensors one after the other along a dimension"""
 
     name = "cat"
@@ -45,6 +55,7 @@ class Cat(Op):
         return np.concatenate(inputs, axis=dim)
 
     def backward(self, node, grad, dim):
+        # grad: (…, n1 + n2 + …, …) → (…, n1, …), (…, n2, …), …
         grads, start = [], 0
         for (shape, _), need in zip(node.specs, node.need, strict=True):
             stop = start + shape[dim]
@@ -54,7 +65,7 @@ class Cat(Op):
 
 
 @register
-class Split(Op):
+class _Split(Op):
     """Pieces of the given sizes along a dimension, as views"""
 
     name = "split"
@@ -78,6 +89,7 @@ class Split(Op):
         return [input[_cut(dim, b - n, b)] for n, b in zip(sizes, stops, strict=True)]
 
     def backward(self, node, grad, sizes, dim):
+        # grad: a list of (…, n1, …), (…, n2, …), …, None for some → (…, n1 + n2 + …, …)
         pieces = [
             np.zeros(shape, dtype) if g is None else g
             for g, (shape, dtype) in zip(grad, node.outputs, strict=True)
@@ -85,37 +97,7 @@ class Split(Op):
         return (np.concatenate(pieces, axis=dim),)
 
 
-@register
-class Pad(Op):
-    """A constant around the last dimensions; `widths` is a (before, after) a dimension"""
-
-    name = "pad"
-
-    def shape(self, input, widths, value):
-        shape = tuple(n + a + b for n, (a, b) in zip(input.shape, widths, strict=True))
-        if min(shape, default=0) < 0:
-            raise ValueError(f"padding by {widths} leaves a negative size")
-        return MetaArray(shape, input.dtype)
-
-    def forward(self, input, widths, value):
-        kept = tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in _zip(input.shape, widths))
-        grown = [(max(0, a), max(0, b)) for a, b in widths]
-        return np.pad(input[kept], grown, constant_values=value)
-
-    def backward(self, node, grad, widths, value):
-        shape = node.shape(0)
-        kept = tuple(slice(max(0, a), max(0, a) + n) for n, (a, b) in _zip(shape, widths))
-        if all(a >= 0 and b >= 0 for a, b in widths):
-            return (grad[kept],)
-        back = [(-a, -b) for a, b in widths]
-        return (self.forward(grad, back, 0),)
-
-
-def _zip(shape, widths):
-    return zip(shape, widths, strict=True)
-
-
-class Triangle(Op):
+class _Triangle(Op):
     def shape(self, input, diagonal):
         if len(input.shape) < 2:
             raise ValueError("a triangle needs two dimensions")
@@ -125,11 +107,12 @@ class Triangle(Op):
         return self.function(input, diagonal)
 
     def backward(self, node, grad, diagonal):
+        # grad: (…, n, m) → (…, n, m)
         return (self.function(grad, diagonal),)
 
 
 @register
-class Tril(Triangle):
+class _Tril(_Triangle):
     """What is not above a diagonal; zeros elsewhere"""
 
     name = "tril"
@@ -137,7 +120,7 @@ class Tril(Triangle):
 
 
 @register
-class Triu(Triangle):
+class _Triu(_Triangle):
     """What is not below a diagonal; zeros elsewhere"""
 
     name = "triu"
@@ -145,7 +128,7 @@ class Triu(Triangle):
 
 
 @register
-class Flip(Op):
+class _Flip(Op):
     """The order along some dimensions reversed"""
 
     name = "flip"
@@ -157,11 +140,12 @@ class Flip(Op):
         return np.flip(input, dims).copy()
 
     def backward(self, node, grad, dims):
+        # grad: (…) → (…)
         return (np.flip(grad, dims),)
 
 
 @register
-class Roll(Op):
+class _Roll(Op):
     """Elements moved along some dimensions; what leaves at one end enters at the other"""
 
     name = "roll"
@@ -173,6 +157,7 @@ class Roll(Op):
         return np.roll(input, shifts, dims)
 
     def backward(self, node, grad, shifts, dims):
+        # grad: (…) → (…)
         return (np.roll(grad, tuple(-s for s in shifts), dims),)
 
 
@@ -181,28 +166,40 @@ def _one_dtype(tensors) -> tuple[Tensor, ...]:
     if not tensors:
         raise ValueError("cat: there are no tensors to put together")
     dtype = np.result_type(*[x.dtype for x in tensors])
-    return tuple(to(x, dtype) for x in tensors)
+    return tuple(to_dtype(x, dtype) for x in tensors)
 
 
 def cat(tensors, dim: int = 0) -> Tensor:
-    """Tensors one after the other along a dimension that exists."""
+    """Return tensors one after the other along a dimension that exists; only it may differ."""
     tensors = _one_dtype(tensors)
-    return apply(Cat, tensors, dim=normalize_dim(dim, max(x.ndim for x in tensors)))
+    return apply(_Cat, tensors, dim=normalize_dim(dim, max(x.ndim for x in tensors)))
 
 
 concat = concatenate = cat
 
 
 def stack(tensors, dim: int = 0) -> Tensor:
-    """Tensors of one shape side by side along a new dimension."""
+    """Return tensors of one shape side by side along a new dimension."""
     tensors = tuple(tensors)
     if len({x.shape for x in tensors}) > 1:
         raise ValueError(f"stack: the shapes {[x.shape for x in tensors]} are not all the same")
     return cat([unsqueeze(x, dim) for x in tensors], dim)
 
 
+def hstack(tensors) -> Tensor:
+    """Return tensors side by side: along dimension 1, or 0 for vectors."""
+    tensors = [t.reshape(1) if t.ndim == 0 else t for t in tensors]
+    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+def vstack(tensors) -> Tensor:
+    """Return tensors one above the other: along dimension 0, vectors as rows."""
+    return cat([t.reshape(1, -1) if t.ndim < 2 else t for t in tensors], 0)
+
+
+@method
 def split(tensor: Tensor, split_size_or_sections, dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of one size (the last may be smaller), or of the given sizes; they share memory."""
+    """Return pieces of one size (the last may be smaller), or of the given sizes, as views."""
     dim = normalize_dim(dim, tensor.ndim)
     n, pieces = tensor.shape[dim], split_size_or_sections
     if isinstance(pieces, int):
@@ -210,71 +207,77 @@ def split(tensor: Tensor, split_size_or_sections, dim: int = 0) -> tuple[Tensor,
             raise ValueError(f"split: pieces of {pieces} of a tensor of shape {tensor.shape}")
         whole, rest = divmod(n, pieces)
         pieces = [pieces] * whole + [rest] * (rest > 0 or n == 0)
-    return apply(Split, (tensor,), sizes=tuple(pieces), dim=dim)
+    return apply(_Split, (tensor,), sizes=tuple(pieces), dim=dim)
 
 
+@method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces of equal size, the last one smaller if need be."""
+    """Return at most `chunks` pieces of equal size as views, the last one smaller if need be."""
     if chunks <= 0:
         raise ValueError(f"chunk: {chunks} pieces of a tensor of shape {input.shape}")
     n = input.shape[normalize_dim(dim, input.ndim)]
     return split(input, max(1, -(-n // chunks)), dim)
 
 
+@method
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices along a dimension, which is gone."""
+    """Return the slices along a dimension, which is gone, as views."""
     dim = normalize_dim(dim, input.ndim)
     if not input.shape[dim]:
         return ()
     return tuple(squeeze(piece, dim) for piece in split(input, 1, dim))
 
 
+@operator("__iter__")
+def _iter(input: Tensor) -> Iterator[Tensor]:
+    return iter(unbind(input, 0))
+
+
+@method
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """start : start + length along one dimension."""
+    """Return start : start + length along one dimension, as a view."""
     return getitem(input, _cut(normalize_dim(dim, input.ndim), start, start + length))
 
 
+@method
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """One slice along a dimension, which is gone."""
+    """Return one slice along a dimension, which is gone, as a view."""
     return getitem(input, (slice(None),) * normalize_dim(dim, input.ndim) + (index,))
 
 
-def pad(input: Tensor, pad, mode: str = "constant", value: float | None = None) -> Tensor:
-    """A constant around the last dimensions: pad is (left, right, top, bottom, …)."""
-    if mode != "constant":
-        raise ValueError(f"pad: mode {mode!r} is not there, only 'constant'")
-    if len(pad) % 2 or len(pad) > 2 * input.ndim:
-        raise ValueError(f"pad: {tuple(pad)} does not fit a tensor of shape {input.shape}")
-    pairs = [(int(a), int(b)) for a, b in zip(pad[::2], pad[1::2], strict=True)][::-1]
-    widths = [(0, 0)] * (input.ndim - len(pairs)) + pairs
-    return apply(Pad, (input,), widths=tuple(widths), value=value or 0)
-
-
+@in_place
+@method
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle of the last two dimensions."""
-    return apply(Tril, (input,), diagonal=diagonal)
+    """Return the lower triangle of the last two dimensions, zeros elsewhere."""
+    return apply(_Tril, (input,), diagonal=diagonal)
 
 
+@in_place
+@method
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangle of the last two dimensions."""
-    return apply(Triu, (input,), diagonal=diagonal)
+    """Return the upper triangle of the last two dimensions, zeros elsewhere."""
+    return apply(_Triu, (input,), diagonal=diagonal)
 
 
+@method
 def flip(input: Tensor, *dims) -> Tensor:
-    return apply(Flip, (input,), dims=tuple(normalize_dim(d, input.ndim) for d in sizes(dims)))
+    """Return a copy with the order along some dimensions reversed."""
+    return apply(_Flip, (input,), dims=tuple(normalize_dim(d, input.ndim) for d in sizes(dims)))
 
 
+@method
 def roll(input: Tensor, shifts, dims=None) -> Tensor:
-    """Elements moved by `shifts` along `dims`; without dims, in the flattened tensor."""
+    """Return elements moved by `shifts` along `dims`; without dims, in the flattened tensor."""
     if dims is None:
         return reshape(roll(reshape(input, -1), shifts, 0), input.shape)
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = (dims,) if isinstance(dims, int) else tuple(dims)
-    return apply(Roll, (input,), shifts=shifts, dims=dims)
+    return apply(_Roll, (input,), shifts=shifts, dims=dims)
 
 
+@method
 def repeat(input: Tensor, *repeats) -> Tensor:
-    """Copies of the whole tensor along each dimension."""
+    """Return copies of the whole tensor along each dimension: (a, b) to (m·a, n·b)."""
     counts = sizes(repeats)
     if len(counts) < input.ndim:
         raise ValueError(f"repeat: {counts} has fewer dimensions than {input.shape}")
@@ -287,11 +290,12 @@ def repeat(input: Tensor, *repeats) -> Tensor:
     return clone(out) if set(counts) <= {1} else out  # never a view: it may be written to
 
 
-tile = repeat
+tile = method(repeat, "tile")
 
 
+@method
 def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None) -> Tensor:
-    """Each element `repeats` times in a row."""
+    """Return each element `repeats` times in a row, along `dim` or in the flattened tensor."""
     if dim is None:
         input, dim = reshape(input, -1), 0
     dim = normalize_dim(dim, input.ndim)
@@ -303,7 +307,7 @@ def repeat_interleave(input: Tensor, repeats: int, dim: int | None = None) -> Te
 
 
 def meshgrid(*tensors: Tensor, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinates of a grid from those of its axes; indexing "ij" or "xy"."""
+    """Return the coordinates of a grid from those of its axes; indexing "ij" or "xy"."""
     tensors = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     shape = [x.numel() for x in tensors]
     grids = [
