@@ -167,8 +167,9 @@ def test_names_that_are_nowhere_or_twice_are_told(work, capsys):
     assert "ground_of = area" in (work / "mine.py").read_text()
 
 
-def test_through_leaves_later_lessons_out(built, work):
-    assert "volume" not in assemble(built.root / "source", "--through", "01")
+@pytest.mark.parametrize("given", ["1", "01", "01_first"])
+def test_through_leaves_later_lessons_out(built, work, given):
+    assert "volume" not in assemble(built.root / "source", "--through", given)
 
 
 @pytest.mark.parametrize(

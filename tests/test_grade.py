@@ -91,7 +91,7 @@ def test_unknown_names_get_a_sentence(course):
     with pytest.raises(CourseError, match="there is no folder submitted/"):
         grade(course, students=[".."])
     with pytest.raises(CourseError, match="there is no lesson '99_none' in source/"):
-        work.check_lesson(course, "99_none")
+        course.lesson("99_none", "source")
 
 
 def test_manual_points_survive_a_regrade(course):
@@ -197,8 +197,9 @@ def test_a_students_module_shadows_nothing(course):
 
 def test_the_command_prints_a_table(course):
     hand_in(course, "broken", b"{")
-    done = command(course, "proflab", "grade", LESSON, "--no-sandbox")
+    done = command(course, "proflab", "grade", "1", "--no-sandbox")
     assert done.returncode == 0, done.stderr
+    assert f"Next: proflab report {LESSON}\n" in done.stdout
     assert "complete    100 / 100  graded" in done.stdout
     assert "broken        0 / 100  not a notebook" in done.stdout
     bad = command(course, "proflab", "grade", "nothing")

@@ -140,7 +140,7 @@ class Plan:
         names = course.lessons()
         if not names:
             raise CourseError(f"{course.root / 'modules'} holds no lesson: nothing to build")
-        chosen = sorted({_lesson_name(name, names) for name in wanted}) or names
+        chosen = sorted({course.lesson(name) for name in wanted}) or names
         address = Address.read(course.root)
         lessons = []
         for name in names:
@@ -154,15 +154,6 @@ class Plan:
     def before(self, name: str) -> list[Lesson]:
         """The lessons before this one."""
         return [lesson for lesson in self.lessons if lesson.name < name]
-
-
-def _lesson_name(given: str, names: list[str]) -> str:
-    """The lesson that a user means: 01_parameters, 01 or 1, or a path to its folder."""
-    text = Path(given).name
-    matches = [n for n in names if n == text or (text.isdigit() and int(n[:2]) == int(text))]
-    if not matches:
-        raise CourseError(f"there is no lesson {given!r} in modules/: {', '.join(names)}")
-    return matches[0]
 
 
 def make(plan: Plan, work: Path, audit: Audit = "full") -> None:
