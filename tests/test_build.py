@@ -192,7 +192,7 @@ def test_a_failure_while_putting_in_place_brings_the_former_back(course, monkeyp
         return rename(path, target)
 
     monkeypatch.setattr(building.Path, "rename", failing)
-    with pytest.raises(OSError):
+    with pytest.raises(CourseError, match="cannot be written in .*: no space left"):
         build(course, audit="static")
     assert files(course.root) == before
 
