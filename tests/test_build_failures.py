@@ -1,6 +1,5 @@
 """When the build itself fails: a crash at one lesson, a full disk, threads that parse."""
 
-import ast
 import errno
 import os
 import shutil
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from mini_course import FIRST, SECOND, changed, make_course, write_lesson
+from parsing import watch_parsing
 
 from proflab.cli import main
 from proflab.course import build as building
@@ -117,14 +117,7 @@ def test_no_tree_is_made_without_one_of_its_lessons(course, crashing, tmp_path, 
 
 
 def test_no_thread_but_the_first_parses(course, monkeypatch):
-    """Some releases of Python 3.11 raise a SystemError where two threads parse at once."""
-    parse, threads = ast.parse, set()
-
-    def watched(*arguments, **options):
-        threads.add(threading.current_thread())
-        return parse(*arguments, **options)
-
-    monkeypatch.setattr(ast, "parse", watched)
+    threads = watch_parsing(monkeypatch)
     build(course)
     assert threads == {threading.main_thread()}
 

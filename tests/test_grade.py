@@ -1,10 +1,21 @@
 """A class is graded: scores, outcomes, what is graded again, and that nothing is lost."""
 
 import sqlite3
+import threading
 
 import pytest
 import sample_class
-from grading_course import LESSON, cell, command, copy_course, grade, hand_in, solved
+from grading_course import (
+    LESSON,
+    cell,
+    command,
+    copy_course,
+    grade,
+    hand_in,
+    solved,
+    without_metadata,
+)
+from parsing import watch_parsing
 
 from proflab.course.layout import CourseError
 from proflab.grading import autograded as writing
@@ -52,6 +63,17 @@ def test_submitted_is_what_sample_class_makes():
     for name, text in texts.items():
         path = sample_class.ROOT / "submitted" / name / LESSON / f"{LESSON}.ipynb"
         assert path.read_text("utf-8") == text, "run: python tests/sample_class.py"
+
+
+def test_no_thread_but_the_first_parses(course, monkeypatch):
+    """Not even where cells are recognised by what they define, or a notebook is no notebook."""
+    hand_in(course, "without", without_metadata(solved()))
+    hand_in(course, "wrong", solved(linear_parameters="def linear_parameters(*_): return [0, 'a']"))
+    hand_in(course, "broken", solved(linear_parameters="def linear_parameters(:"))
+    hand_in(course, "text", b"{")
+    threads = watch_parsing(monkeypatch)
+    assert len(grade(course, jobs=2)) == 5
+    assert threads == {threading.main_thread()}
 
 
 def test_what_has_not_changed_is_not_graded_again(course, monkeypatch):
