@@ -30,7 +30,7 @@ setup: $(READY) $(SYSTEM)  ## the environment in .venv: pinned packages, this on
 
 # Another Python than the environment's was asked for: make the environment anew.
 ifdef PYTHON
-ifneq ($(shell $(PYTHON) -V 2>&1),$(shell $(BIN)/python -V 2>&1))
+ifneq ($(shell { $(PYTHON) -V; } 2>&1),$(shell { $(BIN)/python -V; } 2>&1))
 $(READY): FORCE
 endif
 endif
@@ -84,10 +84,11 @@ bench: setup  ## every figure that the documents quote: one script each, one tab
 soak: setup  ## what takes longer than `make test` allows
 	@python -m pytest -m soak
 
-# The oldest supported Python decides: what installs on it has wheels for the newer ones, too.
+# The first release of the oldest supported Python decides which versions are taken.
 pins: PYTHON ?= python3.11
-pins:  ## renew requirements.txt: install pyproject's extras afresh, freeze what came
-	@.ci/pins $(PYTHON) > requirements.txt.new && mv requirements.txt.new requirements.txt
+pins:  ## renew requirements.txt: the newest versions that install on every supported Python
+	@$(PYTHON) .ci/pins > requirements.txt.new && mv requirements.txt.new requirements.txt \
+	    || { rm -f requirements.txt.new; false; }
 
 clean:  ## remove the environment and everything generated but source/ and release/
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .nbgrader.log

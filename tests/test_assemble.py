@@ -1,6 +1,8 @@
 """From a folder of notebooks to one importable file."""
 
+import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -167,8 +169,24 @@ def test_names_that_are_nowhere_or_twice_are_told(work, capsys):
     assert "ground_of = area" in (work / "mine.py").read_text()
 
 
-def test_through_leaves_later_lessons_out(built, work):
-    assert "volume" not in assemble(built.root / "source", "--through", "01")
+def test_on_a_full_disk_the_former_file_stays(built, work, capsys, monkeypatch):
+    assemble(built.root / "source")
+    before = (work / "mine.py").read_text()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert main(["assemble", str(built.root / "source"), "-o", "mine.py", "--through", "1"]) == 2
+    sentence = "mine.py cannot be written: the disk is full: make room, then run it again\n"
+    assert capsys.readouterr().err == f"proflab assemble: {sentence}"
+    assert (work / "mine.py").read_text() == before
+    assert not list(work.glob(".*.part"))
+
+
+@pytest.mark.parametrize("given", ["1", "01", "01_first"])
+def test_through_leaves_later_lessons_out(built, work, given):
+    assert "volume" not in assemble(built.root / "source", "--through", given)
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,22 @@ MISTAKES = {
         changed('expect("radius 0", circle(0), 0.0)', "circle(0)"),
         "cell test_circle_2: a graded cell needs at least one expect",
     ),
+    "assert": (
+        changed(
+            'expect("radius 0", circle(0), 0.0)',
+            'expect("radius 0", circle(0), 0.0)\nassert circle(1) == math.pi, "radius 1"',
+        ),
+        "cell test_circle_2, line 2: an assert earns no points: "
+        'write `expect("radius 1", circle(1), math.pi)`',
+    ),
+    "assert in a hidden block": (
+        changed(
+            "long_side = 7_919",
+            "long_side = 7_919\nfor side in (1, 2):\n    assert area(side, 0) == 0",
+        ),
+        "cell test_area, line 5: an assert earns no points: "
+        'write `expect("area(side, 0)", area(side, 0), 0)`',
+    ),
     "name of the cell": (
         changed("def circle", "def disc"),
         "cell circle: the cell defines disc, but its grade_id is circle",

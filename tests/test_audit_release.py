@@ -12,7 +12,7 @@ from proflab.course.build import build
 from proflab.course.layout import CourseError
 from proflab.course.leaks import leaks
 from proflab.course.notebook import Lesson
-from proflab.course.trial import try_lesson
+from proflab.course.trial import Trial, execute
 
 FILE = "modules/01_first/01_first.py"
 COPY = "modules/02_second/02_second.py"
@@ -119,7 +119,9 @@ def tried(tmp_path, source: str) -> list[str]:
     stub = "    raise NotImplementedError()\n"
     empty = re.sub(r" +### BEGIN SOLUTION\n.*?### END SOLUTION\n", stub, source, flags=re.S)
     release = read(tmp_path / "empty", empty)
-    return try_lesson(lesson, release.notebook, tmp_path).mistakes
+    trial = Trial(lesson, release.notebook, tmp_path)
+    list(execute(trial.runs, jobs=1))
+    return trial.mistakes()
 
 
 @pytest.fixture(autouse=True)
@@ -147,6 +149,16 @@ TRIALS = {
     "an error that is no stub's": (
         changed('print(f"pi is', 'area and print(area.__name__[9], f"pi is'),
         "cell first_shown: in the solved notebook it raises IndexError: string index out of range",
+    ),
+    "an import that only students need": (
+        changed("import expect, expect_raises", "import expect"),
+        "cell test_area: in the solved release, run as students run it, it raises NameError: "
+        "name 'expect_raises' is not defined",
+    ),
+    "a demo that fails": (
+        changed("print(side, area(side, side))", "print([][side], area(side, side))"),
+        "cell first_demo: in the solved release, run as students run it, it raises IndexError: "
+        "list index out of range",
     ),
     "an empty notebook that breaks": (
         changed("print(side, area(side, side))", CAREFUL),

@@ -5,8 +5,8 @@ import io
 import json
 import subprocess
 import sys
-import tarfile
 import threading
+import zipfile
 from pathlib import Path
 
 import nbformat
@@ -53,7 +53,7 @@ def course(server, tmp_path_factory):
     published = PYPROJECT.replace("https://github.com", address)
     (course.root / "pyproject.toml").write_text(published)
     build(course, audit="static")
-    target = folder / "someone/mini-course/archive/refs/tags/v0.3.0.tar.gz"
+    target = folder / "someone/mini-course/archive/refs/tags/v0.3.0.zip"
     target.parent.mkdir(parents=True)
     target.write_bytes(archive(course.root))
     return course
@@ -61,20 +61,15 @@ def course(server, tmp_path_factory):
 
 def archive(root: Path) -> bytes:
     """What a forge serves for a tag: one folder with all tracked files in it."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
-        tar.pax_headers = {"comment": "the commit"}
-        top = tarfile.TarInfo("mini-course-0.3.0")
-        top.type, top.mode = tarfile.DIRTYPE, 0o755
-        tar.addfile(top)
-        for step in ("modules", "release", "source"):
-            tar.add(root / step, f"mini-course-0.3.0/{step}")
-        tar.add(ROOT / "proflab", "mini-course-0.3.0/proflab", filter=_no_cache)
+    packed, top = io.BytesIO(), "mini-course-0.3.0"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+        file.comment = b"the commit"
+        file.mkdir(top)
+        for folder in (root / "modules", root / "release", root / "source", ROOT / "proflab"):
+            for path in sorted(folder.rglob("*")):
+                if "__pycache__" not in path.parts:
+                    file.write(path, f"{top}/{path.relative_to(folder.parent)}")
     return packed.getvalue()
-
-
-def _no_cache(member):
-    return None if "__pycache__" in member.name else member
 
 
 def cells(course, *ids: str) -> str:
@@ -136,7 +131,7 @@ def test_what_cannot_be_fetched_is_told_in_one_sentence(course, server, tmp_path
         code = code.replace("v0.3.0", "v9.9.9")
     elif problem == "not an archive":
         (folder / "page.html").write_text("<html>")
-        code = code.replace("someone/mini-course/archive/refs/tags/v0.3.0.tar.gz", "page.html")
+        code = code.replace("someone/mini-course/archive/refs/tags/v0.3.0.zip", "page.html")
     else:
         code = code.replace(address, "http://127.0.0.1:9")
     ran = on_colab(code, tmp_path)

@@ -1,5 +1,7 @@
 """One notebook, graded: what earns points, what does not, and what its graded copy shows."""
 
+import json
+
 import nbformat
 import pytest
 from grading_course import cell, release, solved, source, without_metadata
@@ -113,3 +115,39 @@ def test_an_unanswered_essay_waits_for_nobody(text, waits):
     if text:
         cell(notebook, "essay_parameters").source = text
     assert (graded(notebook).unanswered == []) is waits
+
+
+SETUP = """
+expect("three", area(3), 9)
+surface = area(-1)
+{}expect("four", area(4), 16)
+"""
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_set_up_that_raises_because_of_the_students_function_costs_the_cell_its_points(hidden):
+    block = "### BEGIN HIDDEN TESTS\n{}### END HIDDEN TESTS\n" if hidden else "{}"
+    first, rest = SETUP.strip().split("\n", 1)
+    cells = [
+        new_code_cell("from proflab.lesson import expect"),
+        marked("area", "def area(side):\n    return side**2", solution=True),
+        marked("test_area", f"{first}\n{block.format(rest.format('') + chr(10))}", 100),
+    ]
+    key = nbformat.v4.new_notebook(cells=cells)
+    right = grade_notebook(key, key)
+    assert right.score == 100
+    wrong = nbformat.from_dict(key)
+    wrong.cells[
+        1
+    ].source = "def area(side):\n    return [0, 1, 2, 9, 16][side] if side > 0 else [][0]"
+    result = grade_notebook(wrong, key)
+    assert all(case.passed for case in result.cases) and result.score == 0
+    text = json.dumps(result.notebook.cells[2].outputs, ensure_ascii=False)
+    assert "❌ set-up: `surface = area(-1)` ended with IndexError: list index out of range" in text
+
+
+def marked(name, source, points=0, solution=False):
+    """A cell with nbgrader's metadata."""
+    flags = {"grade": bool(points), "locked": bool(points), "points": points, "solution": solution}
+    marks = {"grade_id": name, "schema_version": 3, "task": False, **flags}
+    return new_code_cell(source, metadata={"nbgrader": marks})

@@ -1,10 +1,21 @@
 """A class is graded: scores, outcomes, what is graded again, and that nothing is lost."""
 
 import sqlite3
+import threading
 
 import pytest
 import sample_class
-from grading_course import LESSON, cell, command, copy_course, grade, hand_in, solved
+from grading_course import (
+    LESSON,
+    cell,
+    command,
+    copy_course,
+    grade,
+    hand_in,
+    solved,
+    without_metadata,
+)
+from parsing import watch_parsing
 
 from proflab.course.layout import CourseError
 from proflab.grading import autograded as writing
@@ -54,6 +65,17 @@ def test_submitted_is_what_sample_class_makes():
         assert path.read_text("utf-8") == text, "run: python tests/sample_class.py"
 
 
+def test_no_thread_but_the_first_parses(course, monkeypatch):
+    """Not even where cells are recognised by what they define, or a notebook is no notebook."""
+    hand_in(course, "without", without_metadata(solved()))
+    hand_in(course, "wrong", solved(linear_parameters="def linear_parameters(*_): return [0, 'a']"))
+    hand_in(course, "broken", solved(linear_parameters="def linear_parameters(:"))
+    hand_in(course, "text", b"{")
+    threads = watch_parsing(monkeypatch)
+    assert len(grade(course, jobs=2)) == 5
+    assert threads == {threading.main_thread()}
+
+
 def test_what_has_not_changed_is_not_graded_again(course, monkeypatch):
     grade(course)
     before = autograded(course, "complete").stat().st_mtime_ns
@@ -91,7 +113,7 @@ def test_unknown_names_get_a_sentence(course):
     with pytest.raises(CourseError, match="there is no folder submitted/"):
         grade(course, students=[".."])
     with pytest.raises(CourseError, match="there is no lesson '99_none' in source/"):
-        work.check_lesson(course, "99_none")
+        course.lesson("99_none", "source")
 
 
 def test_manual_points_survive_a_regrade(course):
@@ -197,8 +219,9 @@ def test_a_students_module_shadows_nothing(course):
 
 def test_the_command_prints_a_table(course):
     hand_in(course, "broken", b"{")
-    done = command(course, "proflab", "grade", LESSON, "--no-sandbox")
+    done = command(course, "proflab", "grade", "1", "--no-sandbox")
     assert done.returncode == 0, done.stderr
+    assert f"Next: proflab report {LESSON}\n" in done.stdout
     assert "complete    100 / 100  graded" in done.stdout
     assert "broken        0 / 100  not a notebook" in done.stdout
     bad = command(course, "proflab", "grade", "nothing")

@@ -80,7 +80,7 @@ def test_full_marks_are_in_the_last_bin():
 
 
 def test_the_command_names_its_file_or_says_what_to_do(course, tmp_path):
-    done = command(course, "proflab", "report", LESSON, "-o", str(tmp_path / "page.html"))
+    done = command(course, "proflab", "report", "01", "-o", str(tmp_path / "page.html"))
     assert done.stdout == f"Report: {tmp_path / 'page.html'}\n"
     assert "01_parameters: results" in (tmp_path / "page.html").read_text("utf-8")
     with pytest.raises(CourseError, match="run `proflab grade 01_parameters` first"):

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         from proflab.course.standalone import with_engine
 
         text = with_engine(text, collection.unwritten_lessons())
-    arguments.output.write_text(text, encoding="utf-8")
+    _write(arguments.output, text)
     print(summary(collection, arguments.output))
     return 0
 
@@ -55,6 +55,17 @@ def _refuse_foreign(output: Path) -> None:
         raise CourseError(f"the folder {output.parent} for -o does not exist: make it first")
     if output.exists() and MADE_BY not in output.read_text(encoding="utf-8", errors="replace"):
         raise CourseError(f"{output} was not made by `proflab assemble`: give -o another name")
+
+
+def _write(output: Path, text: str) -> None:
+    """Write the file whole or not at all."""
+    from proflab.grading.autograded import replace_file, what_is_wrong
+
+    try:
+        replace_file(output, text.encode())
+    except OSError as error:
+        problem = what_is_wrong(error)
+        raise CourseError(f"{output} cannot be written: {problem}, then run it again") from None
 
 
 def summary(collection: Collection, output: Path) -> str:

@@ -12,10 +12,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -34,7 +32,8 @@ from proflab.course.leaks import leaks
 from proflab.course.notebook import Lesson, notebook_text, read_module, read_notebook
 from proflab.course.release import generate_release
 from proflab.course.stamp import Address, stamp
-from proflab.course.trial import keep_outputs, try_lesson
+from proflab.course.trial import Trial, execute, keep_outputs
+from proflab.grading.autograded import what_is_wrong
 
 STEPS = ("source", "release")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
@@ -96,9 +95,13 @@ def build(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") ->
     """Make source/ and release/ of the lessons (all, if none is named); returns their names."""
     plan = Plan.read(course, lessons)
     with workplace(course.root) as work:
-        make(plan, work, audit)
-        _swap(course.root, work, [f"{step}/{name}" for name in plan.wanted for step in STEPS])
-    return plan.wanted
+        failed = make(plan, work, audit)
+        made = [name for name in plan.wanted if name not in failed]
+        _swap(course.root, work, [f"{step}/{name}" for name in made for step in STEPS])
+    if failed:
+        made_too = f"\nmade: {', '.join(made)}" if made else ""
+        raise CourseError("\n".join(failed.values()) + made_too)
+    return made
 
 
 def check(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") -> list[str]:
@@ -106,10 +109,11 @@ def check(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") ->
     named = list(lessons)
     plan = Plan.read(course, named)
     with workplace(course.root) as work:
-        make(plan, work, audit)
-        differences = [
+        failed = make(plan, work, audit)
+        differences = list(failed.values()) + [
             sentence
             for name in plan.wanted
+            if name not in failed
             for step in STEPS
             for sentence in _differences(course.root, work, f"{step}/{name}")
         ]
@@ -140,7 +144,7 @@ class Plan:
         names = course.lessons()
         if not names:
             raise CourseError(f"{course.root / 'modules'} holds no lesson: nothing to build")
-        chosen = sorted({_lesson_name(name, names) for name in wanted}) or names
+        chosen = sorted({course.lesson(name) for name in wanted}) or names
         address = Address.read(course.root)
         lessons = []
         for name in names:
@@ -156,39 +160,57 @@ class Plan:
         return [lesson for lesson in self.lessons if lesson.name < name]
 
 
-def _lesson_name(given: str, names: list[str]) -> str:
-    """The lesson that a user means: 01_parameters, 01 or 1, or a path to its folder."""
-    text = Path(given).name
-    matches = [n for n in names if n == text or (text.isdigit() and int(n[:2]) == int(text))]
-    if not matches:
-        raise CourseError(f"there is no lesson {given!r} in modules/: {', '.join(names)}")
-    return matches[0]
-
-
-def make(plan: Plan, work: Path, audit: Audit = "full") -> None:
-    """Make and audit work/source and work/release of the plan's lessons."""
-    from tqdm import tqdm
-
-    from proflab.grading.grade import default_jobs
-
+def make(plan: Plan, work: Path, audit: Audit = "full") -> Failed:
+    """Make and audit work/source and work/release of the plan's lessons; returns what failed."""
+    failed = Failed()
     mistakes = course_mistakes(plan.lessons)
     chosen = [lesson for lesson in plan.lessons if lesson.name in plan.wanted]
     for lesson in plan.lessons:
         mistakes += delimiter_mistakes(lesson)  # also of others: their secrets must be known
     for lesson in chosen:
-        folder = plan.course.module(lesson.name).parent
-        earlier = plan.before(lesson.name)
-        built = collect(earlier)
-        plan.built[lesson.name] = built
-        mistakes += lesson_mistakes(lesson, folder, built.names)
-        mistakes += collect([*earlier, lesson]).notes
+        with failed.named(lesson):
+            mistakes += _static_mistakes(plan, lesson)
     _raise(mistakes)
-    releases = [_make_release(plan, lesson, work) for lesson in chosen]
-    with ThreadPoolExecutor(default_jobs()) as pool:  # each waits for its notebook's kernels
-        finish = partial(_finish_lesson, plan, work, audit)
-        finished = pool.map(finish, chosen, releases)
-        found = list(tqdm(finished, "building", len(chosen), disable=None, leave=False))
-    _raise(sum(found, []))
+    releases: dict[str, NotebookNode] = {}
+    for lesson in failed.others(chosen):
+        with failed.named(lesson):
+            releases[lesson.name] = _make_release(plan, lesson, work)
+    if audit == "full":
+        _try_lessons(failed, failed.others(chosen), releases, work)
+    for lesson in failed.others(chosen):
+        if audit == "static" and (former := plan.course.source(lesson.name)).exists():
+            keep_outputs(lesson.notebook, read_notebook(former, lesson.name).notebook)
+        path = work / "source" / lesson.name / f"{lesson.name}.ipynb"
+        _write(path, notebook_text(lesson.notebook))
+    return failed
+
+
+class Failed(dict[str, str]):
+    """Lessons at which the build itself failed, by their names, each with a sentence."""
+
+    @contextmanager
+    def named(self, lesson: Lesson) -> Iterator[None]:
+        """Note a crash at this lesson; bad input and a full disk are the whole build's."""
+        try:
+            yield
+        except (CourseError, OSError):
+            raise
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}".splitlines()[0]
+            again = f"run `proflab build {lesson.name}` again"
+            self[lesson.name] = f"{lesson.name} is not made, for the build failed ({what}): {again}"
+
+    def others(self, lessons: Iterable[Lesson]) -> list[Lesson]:
+        """The lessons at which it has not failed."""
+        return [lesson for lesson in lessons if lesson.name not in self]
+
+
+def _static_mistakes(plan: Plan, lesson: Lesson) -> list[str]:
+    """What can be read off a lesson and those before it; keeps what they built."""
+    earlier = plan.before(lesson.name)
+    built = plan.built[lesson.name] = collect(earlier)
+    mistakes = lesson_mistakes(lesson, plan.course.module(lesson.name).parent, built.names)
+    return mistakes + collect([*earlier, lesson]).notes
 
 
 def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
@@ -205,20 +227,28 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     return release.notebook
 
 
-def _finish_lesson(
-    plan: Plan, work: Path, audit: Audit, lesson: Lesson, release: NotebookNode
-) -> list[str]:
-    """Execute a lesson and store its outputs in work/source; returns the mistakes found."""
-    if audit == "full":
-        trial = try_lesson(lesson, release, work / "release" / lesson.name)
-        if trial.mistakes:
-            return trial.mistakes
-        keep_outputs(lesson.notebook, trial.solved)
-    elif (former := plan.course.source(lesson.name)).exists():
-        keep_outputs(lesson.notebook, read_notebook(former, lesson.name).notebook)
-    path = work / "source" / lesson.name / f"{lesson.name}.ipynb"
-    _write(path, notebook_text(lesson.notebook))
-    return []
+def _try_lessons(
+    failed: Failed, lessons: list[Lesson], releases: dict[str, NotebookNode], work: Path
+) -> None:
+    """Execute the lessons and keep the outputs that their sources show."""
+    from tqdm import tqdm
+
+    from proflab.grading.grade import default_jobs
+
+    trials: list[Trial] = []
+    for lesson in lessons:
+        with failed.named(lesson):
+            folder = work / "release" / lesson.name
+            trials.append(Trial(lesson, releases[lesson.name], folder))
+    runs = [run for trial in trials for run in trial.runs]
+    done = execute(runs, default_jobs())
+    list(tqdm(done, "executing", len(runs), disable=None, leave=False))
+    mistakes: list[str] = []
+    for trial in trials:
+        with failed.named(trial.lesson):
+            mistakes += trial.mistakes()
+            keep_outputs(trial.lesson.notebook, trial.executed())
+    _raise(mistakes)
 
 
 def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
@@ -259,12 +289,22 @@ def _raise(mistakes: list[str]) -> None:
 
 @contextmanager
 def workplace(root: Path) -> Iterator[Path]:
-    """A temporary folder on the root's own file system, so that moving out of it is atomic."""
-    work = Path(tempfile.mkdtemp(prefix=".build-", dir=root))
+    """A temporary folder on the root's own file system, so that moving out of it is atomic.
+
+    What cannot be written there, or from there put into place, is told in a sentence.
+    """
+    work = None
     try:
+        work = Path(tempfile.mkdtemp(prefix=".build-", dir=root))
         yield work
+    except OSError as error:
+        raise CourseError(
+            f"the build cannot be written in {root}: {what_is_wrong(error)}, then run it again; "
+            "what was there is as it was"
+        ) from None
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        if work:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def _swap(root: Path, work: Path, folders: list[str]) -> None:

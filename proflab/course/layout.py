@@ -54,3 +54,16 @@ class Course:
         place = self.root / folder
         found = place.iterdir() if place.is_dir() else ()
         return sorted(p.name for p in found if p.is_dir() and LESSON_NAME.fullmatch(p.name))
+
+    def lesson(self, given: str, folder: str = "modules") -> str:
+        """The lesson that a user means: 01_parameters, 01, 1, or a path to its folder or file."""
+        names, text = self.lessons(folder), Path(given).stem
+        if text in names:
+            return text
+        meant = [name for name in names if text.isdecimal() and int(name[:2]) == int(text)]
+        if len(meant) > 1:
+            raise CourseError(f"lesson {given!r} may be {' or '.join(meant)}: give the name")
+        if not meant:
+            there = ", ".join(names) or "none yet: run `proflab build`"
+            raise CourseError(f"there is no lesson {given!r} in {folder}/ (there is {there})")
+        return meant[0]

@@ -6,7 +6,9 @@ must not touch the course's.
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 from pathlib import Path
 
 from proflab.course.layout import CourseError
@@ -32,6 +34,9 @@ def generate_release(course_root: Path, work: Path, lesson: str) -> None:
         converter.force = True
         converter.start()
     except NbGraderException:
+        full = os.strerror(errno.ENOSPC)
+        if any(full in line for line in errors):
+            raise OSError(errno.ENOSPC, full) from None
         reason = next((line for line in reversed(errors) if "Error" in line), errors[0])
         raise CourseError(f"nbgrader could not make the release of {lesson}: {reason}") from None
 

@@ -23,17 +23,16 @@ import sys
 
 if "google.colab" in sys.modules and os.path.basename(os.getcwd()) != "$lesson":
     import io
-    import tarfile
     import urllib.request
+    import zipfile
 
     address = "$archive"
     try:
         with urllib.request.urlopen(address, timeout=60) as reply:
-            archive = tarfile.open(fileobj=io.BytesIO(reply.read()), mode="r:gz")
-        top = archive.getnames()[0].split("/")[0]
+            archive = zipfile.ZipFile(io.BytesIO(reply.read()))
+        top = archive.namelist()[0].split("/")[0]
         wanted = (f"{top}/proflab/", f"{top}/release/$lesson/")
-        members = [member for member in archive if member.name.startswith(wanted)]
-        archive.extractall(members=members, filter="data")
+        archive.extractall(members=[n for n in archive.namelist() if n.startswith(wanted)])
         os.chdir(f"{top}/release/$lesson")
     except Exception as error:
         problem = f"The lesson's files could not be fetched from {address} ({error})"
@@ -71,7 +70,7 @@ class Address:
     @property
     def archive(self) -> str:
         """The packed files of the tag."""
-        return f"{self.repository}/archive/refs/tags/{self.tag}.tar.gz"
+        return f"{self.repository}/archive/refs/tags/{self.tag}.zip"
 
     def badges(self, lesson: str) -> str:
         """Markdown: one badge that opens the lesson on Binder, one for Colab."""

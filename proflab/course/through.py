@@ -34,7 +34,8 @@ def class_tree(course: Course, through: str, output: Path, audit: Audit = "full"
     output = output.resolve()
     output.parent.mkdir(parents=True, exist_ok=True)
     with workplace(output.parent) as work:
-        make(Plan.read(course, names), work, audit)
+        if failed := make(Plan.read(course, names), work, audit):
+            raise CourseError("\n".join(failed.values()))
         tree = work / "tree"
         tree.mkdir()
         (work / "release").rename(tree / "release")

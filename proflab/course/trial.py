@@ -1,43 +1,116 @@
 """Runs a lesson as a class would and sees that the score is what it should be.
 
-The solved notebook must earn all points without an error; the empty one none, and raise nothing
-but the NotImplementedError of what is still to be written.
+Three notebooks are executed: the graded one with all solutions must earn all points without an
+error; the release with the solutions filled in, all else as students get it, must run to its end;
+the empty release must earn nothing and raise nothing but the NotImplementedError of what is still
+to be written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
 from proflab.course.notebook import Lesson, set_cell_ids
+from proflab.grading.align import Aligned, Slot, align, copied
+from proflab.grading.execute import Graded, conclude, make_plan
+from proflab.grading.key import Key, make_key
+from proflab.grading.plan import Result, Runner, Submission
+from proflab.grading.runner import PlainRunner
 
 SHOWN_TAG = "nbval-check-output"
 
 
-@dataclass(frozen=True)
+class Run:
+    """One notebook of a lesson: prepared, then executed, then judged.
+
+    Only `execute` may be called in a thread, for it parses no Python: where two threads do at once,
+    some releases of Python 3.11 raise a SystemError.
+    """
+
+    def __init__(self, aligned: Aligned, key: Key, folder: Path, full: bool) -> None:
+        self.aligned, self.key, self.folder = aligned, key, folder
+        self.plan, self.places = make_plan(aligned, key, full)
+        self.outcome: Result | Exception | None = None
+
+    def execute(self, runner: Runner) -> None:
+        """Execute the notebook; what fails is kept for `conclude`."""
+        try:
+            self.outcome = runner.run(Submission("notebook", None, self.folder), self.plan)
+        except Exception as error:
+            self.outcome = error
+
+    def conclude(self) -> Graded:
+        """Scores, errors and outputs; raises what executing it raised."""
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return conclude(self.aligned, self.key, self.outcome, self.places)
+
+
 class Trial:
-    """The mistakes that running a lesson brought to light, and the solved notebook's outputs."""
+    """A lesson's runs, and what they bring to light.
 
-    mistakes: list[str]
-    solved: NotebookNode
+    lesson: as written; release: the student's notebook; folder: the files that students get.
+    """
+
+    def __init__(self, lesson: Lesson, release: NotebookNode, folder: Path) -> None:
+        key = make_key(lesson.name, lesson.notebook)
+        filled = Aligned([Slot(cell) for cell in _filled_in(lesson, release)])
+        self.lesson = lesson
+        self.graded = Run(align(lesson.notebook, key), key, folder, full=False)
+        self.released = Run(filled, key, folder, full=True)
+        self.empty = Run(align(release, key), key, folder, full=True)
+
+    @property
+    def runs(self) -> list[Run]:
+        """All runs, those that take longest first."""
+        return [self.released, self.empty, self.graded]
+
+    def mistakes(self) -> list[str]:
+        """One sentence for each cell that does not run or score as it should."""
+        solved = self.graded.conclude()
+        found = [*_solved_mistakes(self.lesson, solved), *self._released_mistakes(solved)]
+        return found + list(_empty_mistakes(self.lesson, self.empty.conclude()))
+
+    def executed(self) -> NotebookNode:
+        """The solved release with the outputs of its run."""
+        notebook = self.released.conclude().notebook
+        set_cell_ids(notebook)
+        return notebook
+
+    def _released_mistakes(self, solved: Graded) -> Iterator[str]:
+        """Errors that a student with right solutions would meet and the grader does not."""
+        known = {_where(self.lesson, solved.notebook, index) for index, _, _ in solved.errors}
+        released = self.released.conclude()
+        for index, kind, message in _first_errors(released):
+            where = _where(self.lesson, released.notebook, index)
+            if where not in known:
+                how = "in the solved release, run as students run it"
+                yield f"{where}: {how}, it raises {kind}: {message}"
 
 
-def try_lesson(
-    lesson: Lesson, release: NotebookNode, folder: Path, grade: Callable | None = None
-) -> Trial:
-    """Grade the solved and the empty notebook; `folder` holds the files that students get."""
-    if grade is None:
-        from proflab.grading.execute import grade_notebook as grade
-    source = lesson.notebook
-    solved = grade(nbformat.from_dict(source), source, folder, full=True)
-    empty = grade(nbformat.from_dict(release), source, folder, full=True)
-    mistakes = [*_solved_mistakes(lesson, solved), *_empty_mistakes(lesson, empty)]
-    set_cell_ids(solved.notebook)
-    return Trial(mistakes, solved.notebook)
+def execute(runs: Iterable[Run], jobs: int) -> Iterator[Run]:
+    """Execute runs, `jobs` at a time; yields each, in order, once it is done."""
+    runner = PlainRunner()
+
+    def executed(run: Run) -> Run:
+        run.execute(runner)
+        return run
+
+    with ThreadPoolExecutor(jobs) as pool:  # each waits for its notebook's process
+        yield from pool.map(executed, runs)
+
+
+def _filled_in(lesson: Lesson, release: NotebookNode) -> Iterator[NotebookNode]:
+    """The release's cells, with the lesson's solutions in those that students fill in."""
+    solutions = {cell.name: cell.source for cell in lesson.named("exercise", "manual")}
+    for cell in release.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        yield NotebookNode(copied(cell), source=solutions.get(name, cell.source))
 
 
 def _solved_mistakes(lesson: Lesson, solved) -> Iterator[str]:

@@ -63,9 +63,11 @@ def written(value: Any) -> str:
 
 def what_is_wrong(error: OSError) -> str:
     """Why a file cannot be written, and what to do."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    # shutil gathers the errors of a folder's files in one, without a number.
+    full = os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT)
+    if any(reason in str(error) for reason in full):
         return "the disk is full: make room"
-    return f"{error.strerror}: see that {error.filename or 'it'} can be written"
+    return f"{error.strerror or error}: see that {error.filename or 'it'} can be written"
 
 
 def support_files(source: Path, work: Work) -> dict[str, bytes]:

@@ -139,13 +139,14 @@ def conclude_test(
     writer = OutputWriter()
     passed = bool(replies)
     for block, block_replies in zip(test.blocks, replies, strict=False):
-        for answer, reply in zip(block.answers, block_replies, strict=True):
+        for step, answer, reply in zip(block.steps, block.answers, block_replies, strict=True):
             if not block.hidden:
                 writer.add(reply.outputs)
             if answer is None:
                 if reply.state in ("raised", "lost"):
+                    passed = False
                     graded.errors.append((position, error_name(reply), reply.message))
-                    writer.setup_failed(reply, block.hidden)
+                    writer.setup_failed(step.code, reply, block.hidden)
                 continue
             verdict = judge(answer, reply)
             passed = passed and verdict.passed
@@ -217,10 +218,10 @@ class OutputWriter:
             if reply.state == "raised":
                 self.tracebacks += ["".join(reply.traceback).rstrip()]
 
-    def setup_failed(self, reply: Reply, hidden: bool) -> None:
-        """A statement of the set-up raised."""
+    def setup_failed(self, code: str, reply: Reply, hidden: bool) -> None:
+        """A statement of the set-up raised, which costs the cell its points."""
         what = f"{reply.raised[0]}: {reply.message}" if reply.raised else reply.message
-        text = f"❌ set-up: {what}"
+        text = f"❌ set-up: `{code.splitlines()[0]}` ended with {what}"
         if hidden:
             self._hidden(f"{text} (hidden)", "set-up", False)
             self.hidden_failures += 1

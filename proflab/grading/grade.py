@@ -31,7 +31,7 @@ from proflab.grading.lock import only_grading
 from proflab.grading.plan import Runner, Submission
 from proflab.grading.sandbox import make_runner
 from proflab.grading.table import Row, make_rows, print_table, progress_bar
-from proflab.grading.work import Work, check_lesson, find_work, needs_grading
+from proflab.grading.work import Work, find_work, needs_grading
 
 __all__ = ["Row", "grade_class"]
 
@@ -41,7 +41,7 @@ AHEAD = 2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `proflab grade`."""
-    parser.add_argument("lesson", help="the lesson's name, such as 01_parameters")
+    parser.add_argument("lesson", help="the lesson: 01_parameters, 01 or 1")
     parser.add_argument("--student", action="append", metavar="S", help="only this student (again)")
     parser.add_argument(
         "--jobs", type=positive, metavar="N", help="submissions at a time (default: one a core)"
@@ -74,7 +74,7 @@ def default_jobs() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Grade the class, print a table of scores; 0 unless the input cannot be used."""
     course = Course.find()
-    check_lesson(course, arguments.lesson)
+    arguments.lesson = course.lesson(arguments.lesson, "source")
     with ThreadPoolExecutor(1) as beside:
         starting = beside.submit(choose_runner, arguments, count_handins(course, arguments))
         import proflab.grading.gradebook  # noqa: F401  (takes as long as a sandbox to start)
@@ -141,7 +141,7 @@ def grade_class(
 
     from proflab.grading.gradebook import Book
 
-    check_lesson(course, lesson)
+    lesson = course.lesson(lesson, "source")
     key = read_key(course.source(lesson))
     works = find_work(course, key, students, full)
     config = PyFileConfigLoader("jupyter_config.py", path=str(course.root)).load_config()

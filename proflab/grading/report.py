@@ -25,7 +25,7 @@ CLEAN = ("graded", "metadata recovered")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `proflab report`."""
-    parser.add_argument("lesson", help="the lesson's name, such as 01_parameters")
+    parser.add_argument("lesson", help="the lesson: 01_parameters, 01 or 1")
     parser.add_argument("-o", "--output", type=Path, help="default: reports/LESSON.html")
     parser.add_argument("--public", action="store_true", help="no names and no hidden cases")
 
@@ -33,8 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the page and name its file."""
     course = Course.find()
-    summary = read_summary(course, arguments.lesson, arguments.public)
-    name = f"{arguments.lesson}{'.public' if arguments.public else ''}.html"
+    lesson = course.lesson(arguments.lesson, "source")
+    summary = read_summary(course, lesson, arguments.public)
+    name = f"{lesson}{'.public' if arguments.public else ''}.html"
     output = arguments.output or course.root / "reports" / name
     try:
         output.parent.mkdir(parents=True, exist_ok=True)

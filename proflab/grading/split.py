@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from proflab.compare import Verdict, compare, compare_between, compare_raised, show
+from proflab.grading.asserts import assertion
 from proflab.grading.held import Declared, NotDeclared, declaration, is_declaration, seen
 from proflab.plain import NotPlain, plain
 
@@ -194,6 +195,8 @@ def _statement(node: ast.stmt, name: str) -> tuple[Step, Answer | None]:
             _refuse_nested_expect(part, name)
         return _case(call, name)
     _refuse_nested_expect(node, name)
+    if found := assertion(node, lambda side: _is_literal(side, name)):
+        raise GrammarError(_at(name, *found))
     return Step("setup", ast.unparse(node)), None
 
 
@@ -285,6 +288,14 @@ def _literal(node: ast.expr, name: str) -> Any:
         raise GrammarError(_at(name, node, f"the expected value cannot be used: {error}")) from None
     except Exception as error:
         raise GrammarError(_at(name, node, f"`{ast.unparse(node)}` raises {error!r}")) from None
+
+
+def _is_literal(node: ast.expr, name: str) -> bool:
+    try:
+        _literal(node, name)
+    except GrammarError:
+        return False
+    return True
 
 
 def _check_labels(cell: TestCell) -> None:

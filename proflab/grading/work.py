@@ -30,14 +30,6 @@ class Work:
         return self.folder / f"{lesson}.ipynb"
 
 
-def check_lesson(course: Course, lesson: str) -> None:
-    """Refuse a lesson that the course does not have."""
-    lessons = course.lessons("source")
-    if lesson not in lessons:
-        there = ", ".join(lessons) or "none yet: run `proflab build`"
-        raise CourseError(f"there is no lesson {lesson!r} in source/ (there is {there})")
-
-
 def find_work(course: Course, key: Key, students: list[str] | None, full: bool) -> list[Work]:
     """The submissions of a lesson: every student's folder that holds one, or those named."""
     submitted, lesson = course.root / "submitted", key.name

@@ -1,0 +1,57 @@
+"""Refuses assertions in a graded cell: they earn no points, and a hidden one's value would enter.
+
+An `assert` is set-up to the splitter, so that it would be executed in the student's process with
+its expected value in it. The sentence shows the call of `expect` to write in its place.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+
+def assertion(node: ast.stmt, is_literal: Callable[[ast.expr], bool]) -> tuple[ast.AST, str] | None:
+    """The first assertion in a statement, at any depth, with a sentence; None if there is none.
+
+    is_literal: whether an expression may stand as an expected value.
+    """
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Assert):
+            return inner, f"an assert earns no points: write `{rewritten(inner, is_literal)}`"
+        if isinstance(inner, ast.Call) and (name := _assertion_call(inner)):
+            return inner, f"{name} earns no points: write `expect(label, actual, expected)`"
+    return None
+
+
+def rewritten(node: ast.Assert, is_literal: Callable[[ast.expr], bool]) -> str:
+    """The call of `expect` that compares what an assert compares."""
+    actual, expected = _sides(node.test, is_literal)
+    message = node.msg.value if isinstance(node.msg, ast.Constant) else None
+    label = message if isinstance(message, str) else ast.unparse(actual)
+    return f"expect({_quoted(label)}, {ast.unparse(actual)}, {ast.unparse(expected)})"
+
+
+def _sides(test: ast.expr, is_literal: Callable[[ast.expr], bool]) -> tuple[ast.expr, ast.expr]:
+    """What is compared, the actual value first; anything but an equality is compared with True."""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and len(test.ops) == 1:
+        left, right = test.left, test.comparators[0]
+        if is_literal(right):
+            return left, right
+        if is_literal(left):
+            return right, left
+    if isinstance(test, ast.Compare) or (
+        isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    ):
+        return test, ast.Constant(True)
+    return ast.Call(ast.Name("bool"), [test], []), ast.Constant(True)
+
+
+def _assertion_call(call: ast.Call) -> str:
+    """The name of an assertion of numpy's, unittest's and the like; empty for another call."""
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name if name.startswith("assert") else ""
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', "'") + '"'
