@@ -68,7 +68,9 @@ def matmul_flops(m, k, n):
 # %% nbgrader={"grade": true, "grade_id": "test_matmul_flops", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("2 × 3 times 3 × 4", matmul_flops(2, 3, 4), 48, mistakes={"k − 1 additions": 40})
 expect("GPT-2, 32 × 512 tokens", matmul_flops(32 * 512, 768, 3072), 77_309_411_328)
-expect("more than 2⁶³, every digit", matmul_flops(10**7 + 1, 10**7, 10**6), 200000020000000000000)
+expect(
+    "more than 2⁶³, every digit", matmul_flops(10**7 + 1, 10**7, 10**6), 200_000_020_000_000_000_000
+)
 expect_raises("no rows", lambda: matmul_flops(0, 3, 4), ValueError)
 expect_raises("no columns", lambda: matmul_flops(2, 0, 4), ValueError)
 expect_raises("two negative sizes", lambda: matmul_flops(2, -3, -4), ValueError)
@@ -76,7 +78,11 @@ expect_raises("two negative sizes", lambda: matmul_flops(2, -3, -4), ValueError)
 expect("and back", matmul_flops(32 * 512, 3072, 768), 77_309_411_328)
 expect("a matrix times a vector", matmul_flops(7, 5, 1), 70)
 expect("a column times a row", matmul_flops(6, 1, 9), 108)
-expect("every digit of a large one", matmul_flops(10**6, 10**8 + 3, 10**7), 2000000060000000000000)
+expect(
+    "every digit of a large one",
+    matmul_flops(10**6, 10**8 + 3, 10**7),
+    2_000_000_060_000_000_000_000,
+)
 expect_raises("k below 1", lambda: matmul_flops(2, -3, 4), ValueError)
 expect_raises("n below 1", lambda: matmul_flops(5, 3, 0), ValueError)
 expect_raises("two sizes below 1", lambda: matmul_flops(-2, -3, 4), ValueError)
@@ -1159,7 +1165,9 @@ expect_raises("fewer parameters than none", lambda: reflect_6nd(-5, 3), ValueErr
 expect_raises("both negative", lambda: reflect_6nd(-5, -5), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("GPT-2 small, one text", reflect_6nd(124_439_808, 1024), 764_558_180_352)
-expect("every digit of others", reflect_6nd(10**12 + 1, 10**11 + 9), 600000000054600000000054)
+expect(
+    "every digit of others", reflect_6nd(10**12 + 1, 10**11 + 9), 600_000_000_054_600_000_000_054
+)
 expect_raises("no parameters", lambda: reflect_6nd(0, 5), ValueError)
 expect_raises("fewer tokens than none", lambda: reflect_6nd(7, -1), ValueError)
 expect_raises("both below 1", lambda: reflect_6nd(-2, -9), ValueError)
