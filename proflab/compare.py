@@ -2,7 +2,8 @@
 
 Both sides are plain data (see `plain.py`). Rules that a test author can rely on:
 
-- an expected int or str is met exactly; an expected float within a relative 1e-9 (or `rel`, `abs`);
+- an expected int or str is met exactly, and an int by whole numbers alone (int, numpy's ints): 4.0
+  is none; an expected float within a relative 1e-9 (or `rel`, `abs`), and by whole numbers, too;
 - NaN meets nothing, not even NaN; a bool is no number; numpy scalars equal the same numbers;
 - a list, a tuple and a one-dimensional array of the same items are the same sequence;
 - a dict must have exactly the expected keys, in any order.
@@ -33,6 +34,30 @@ class Verdict:
     diagnosis: str = ""
 
 
+@dataclass(frozen=True)
+class _Rule:
+    """How far a number may be off, and whether a float can stand for a whole number."""
+
+    rel: float | None = None
+    abs: float | None = None
+    floats_are_ints: bool = False
+
+    def meets(self, actual: complex, expected: complex) -> bool:
+        exact = self.rel is None and self.abs is None
+        if exact and isinstance(expected, int):
+            return actual == expected and (isinstance(actual, int) or self.floats_are_ints)
+        if actual == expected:
+            return True
+        rel = DEFAULT_REL if exact else self.rel or 0.0
+        try:
+            gap = abs(actual - expected)
+            bound = max(rel * abs(expected), self.abs or 0.0)
+        except OverflowError:
+            return False
+        # An infinite bound (expected infinity, say) would accept everything.
+        return math.isfinite(bound) and gap <= bound
+
+
 def compare(
     actual: Any,
     expected: Any,
@@ -45,7 +70,7 @@ def compare(
         actual = plain(actual)
     except NotPlain as error:
         return Verdict(False, f"expected {show(expected)}, but {error}")
-    difference = _difference(actual, plain(expected), rel, abs, "")
+    difference = _difference(actual, plain(expected), _Rule(rel, abs), "")
     if difference is None:
         return Verdict(True)
     where, got, wanted, note = difference
@@ -54,7 +79,7 @@ def compare(
         return Verdict(False, note + place)
     diagnosis, amount = diagnose(got, wanted)
     for sentence, value in (mistakes or {}).items():
-        if _difference(actual, plain(value), rel, abs, "") is None:
+        if _difference(actual, plain(value), _Rule(rel, abs, floats_are_ints=True), "") is None:
             diagnosis = sentence
     shown = "got {}, expected {}".format(*show_two(got, wanted))
     return Verdict(False, shown + (f" ({amount})" if amount else "") + place, diagnosis)
@@ -94,48 +119,38 @@ def _is_finite(value: float) -> bool:
     return isinstance(value, int) or math.isfinite(value)  # isfinite overflows on a huge int
 
 
+def _is_nearly(actual: float, expected: int) -> bool:
+    if actual == expected or not math.isfinite(actual):
+        return actual == expected
+    return 10**9 * abs(Fraction(actual) - expected) <= abs(expected)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
 
 
-def _same_number(actual: complex, expected: complex, rel: float | None, abs_: float | None) -> bool:
-    if rel is None and abs_ is None:
-        if isinstance(expected, int):
-            return actual == expected
-        rel = DEFAULT_REL
-    if actual == expected:
-        return True
-    try:
-        gap = abs(actual - expected)
-        bound = max((rel or 0.0) * abs(expected), abs_ or 0.0)
-    except OverflowError:
-        return False
-    # An infinite bound (expected infinity, say) would accept everything.
-    return math.isfinite(bound) and gap <= bound
-
-
 def _difference(
-    actual: Any, expected: Any, rel: float | None, abs_: float | None, where: str
+    actual: Any, expected: Any, rule: _Rule, where: str
 ) -> tuple[str, Any, Any, str] | None:
     """None, or the first difference: where it is, what was got, what expected, a note instead."""
     if _is_number(expected):
-        same = _is_number(actual) and _same_number(actual, expected, rel, abs_)
+        same = _is_number(actual) and rule.meets(actual, expected)
         return None if same else (where, actual, expected, "")
     if expected is None or isinstance(expected, (bool, str)):
         same = type(actual) is type(expected) and actual == expected
         return None if same else (where, actual, expected, "")
     if isinstance(expected, dict):
-        return _dict_difference(actual, expected, rel, abs_, where)
+        return _dict_difference(actual, expected, rule, where)
     if isinstance(expected, np.ndarray) and expected.ndim > 1:
         if not isinstance(actual, np.ndarray):
             return (where, actual, expected, f"got {show(actual)}, expected an array")
         if actual.shape != expected.shape:
             note = f"got an array of shape {actual.shape}, expected {expected.shape}"
             return (where, actual, expected, note)
-    return _sequence_difference(actual, expected, rel, abs_, where)
+    return _sequence_difference(actual, expected, rule, where)
 
 
-def _sequence_difference(actual, expected, rel, abs_, where):
+def _sequence_difference(actual, expected, rule, where):
     if not isinstance(actual, (list, tuple, np.ndarray)):
         return (where, actual, expected, "")
     if len(actual) != len(expected):
@@ -146,13 +161,13 @@ def _sequence_difference(actual, expected, rel, abs_, where):
     if isinstance(expected, np.ndarray):
         expected = expected.tolist()
     for index, (got, wanted) in enumerate(zip(actual, expected, strict=True)):
-        found = _difference(got, wanted, rel, abs_, f"{where}[{index}]")
+        found = _difference(got, wanted, rule, f"{where}[{index}]")
         if found:
             return found
     return None
 
 
-def _dict_difference(actual, expected, rel, abs_, where):
+def _dict_difference(actual, expected, rule, where):
     if not isinstance(actual, dict):
         return (where, actual, expected, "")
     missing = [key for key in expected if key not in actual]
@@ -162,7 +177,7 @@ def _dict_difference(actual, expected, rel, abs_, where):
         parts += [f"key {key!r} was not asked for" for key in extra[:3]]
         return (where, actual, expected, " and ".join(parts))
     for key, wanted in expected.items():
-        found = _difference(actual[key], wanted, rel, abs_, f"{where}[{key!r}]")
+        found = _difference(actual[key], wanted, rule, f"{where}[{key!r}]")
         if found:
             return found
     return None
@@ -198,6 +213,8 @@ def diagnose(actual: Any, expected: Any) -> tuple[str, str]:
         return "a truth value and a number are two things", ""
     if not (_is_real(actual) and _is_real(expected)):
         return "", ""
+    if isinstance(expected, int) and isinstance(actual, float) and _is_nearly(actual, expected):
+        return "a float where a whole number is asked: use // instead of /", ""
     if not (_is_finite(actual) and _is_finite(expected)) or actual == 0 or expected == 0:
         return "", ""
     if actual == -expected:

@@ -20,8 +20,10 @@ NUMBERS = HUGE | st.floats() | st.booleans() | st.complex_numbers()
     "actual, expected",
     [
         (55, 55),
-        (55.0, 55),
         (np.int8(55), 55),
+        (np.array(55), 55),
+        (55, 55.0),
+        (np.uint64(55), 55.0),
         (np.float32(0.5), 0.5),
         (0.1 + 0.2, 0.3),
         (1 / 3 * (1 + 1e-10), 1 / 3),
@@ -32,7 +34,8 @@ NUMBERS = HUGE | st.floats() | st.booleans() | st.complex_numbers()
         (None, None),
         ([1, (2, 3)], (1, [2, 3])),
         (np.array([1, 2]), [1, 2]),
-        ((1.0, 2.0), np.array([1, 2])),
+        ((1, 2.0), np.array([1.0, 2.0])),
+        (np.array([1, 2]), (1.0, 2.0)),
         (np.ones((2, 2)), np.ones((2, 2))),
         ({"b": 1, "a": [2]}, {"a": (2,), "b": 1.0}),
         ([], ()),
@@ -47,6 +50,12 @@ def test_these_are_the_same(actual, expected):
     [
         (54, 55),
         (55.0000001, 55),
+        (55.0, 55),
+        (0.0, 0),
+        (np.float32(55), 55),
+        (55 + 0j, 55),
+        (np.array([1.0, 2.0]), [1, 2]),
+        ({"calls": 3.0}, {"calls": 3}),
         (True, 1),
         (1, True),
         (0, False),
@@ -95,6 +104,40 @@ def test_a_tolerance_is_the_larger_of_both(number, rel, abs_):
 @given(st.integers(), st.integers())
 def test_ints_are_met_exactly(left, right):
     assert compare(left, right).passed == (left == right)
+
+
+A_FLOAT = "a float where a whole number is asked: use // instead of /"
+
+
+@pytest.mark.parametrize(
+    "actual, expected, reason",
+    [
+        (48.0, 48, "got 48.0, expected 48"),
+        (0.0, 0, "got 0.0, expected 0"),
+        ([1, 2.0], (1, 2), "got 2.0, expected 2 at [1]"),
+        (1e17 + 16, 10**17 + 3, "got 100,000,000,000,000,016.0, expected 100,000,000,000,000,003"),
+        (10**400, 10**400 + 1, None),
+        (48.5, 48, None),
+        (49.0, 48, None),
+        (math.inf, 48, None),
+        (1e308, 10**400, None),
+        (48, 49.0, None),
+    ],
+)
+def test_a_float_is_no_whole_number(actual, expected, reason):
+    verdict = compare(actual, expected)
+    assert not verdict.passed
+    assert (verdict.diagnosis == A_FLOAT) == (reason is not None)
+    assert reason in (None, verdict.reason)
+
+
+def test_a_tolerance_lets_a_float_stand_for_a_whole_number():
+    assert compare(48.0, 48, rel=1e-9).passed and compare(48.5, 48, abs=1).passed
+
+
+def test_a_misconception_is_known_by_its_value_whatever_its_type():
+    verdict = compare(40.0, 48, mistakes={"k − 1 additions": 40, "another": 41.0})
+    assert verdict.diagnosis == "k − 1 additions"
 
 
 def test_the_reason_says_where():

@@ -120,7 +120,11 @@ after = fake.run_lines(lines, a0=1.0, a1=2.0, a2=3.0, x=10.0, y=0.5)  # run by P
 expect("three accumulators", after, {"a0": 10.5, "a1": 20.5, "a2": 30.5})
 expect("FMAs", fake.count_fmaf(lines), 3)
 expect("none waits for another", fake.chain_length(lines), 1)
+eleven = fake.run_lines(fma_lines(11), **{f"a{n}": n for n in range(11)}, x=2.0, y=1.0)
+expect("eleven accumulators", [eleven[f"a{n}"] for n in range(11)], np.arange(11) * 2.0 + 1.0)
+expect("what they read", fake.names_read(fma_lines(2)), ["a0", "a1", "x", "y"])
 expect_raises("no accumulator", lambda: fma_lines(0), ValueError)
+expect_raises("fewer than none", lambda: fma_lines(-1), ValueError)
 ### BEGIN HIDDEN TESTS
 one = fake.run_lines(fma_lines(1), a0=3.0, x=2.0, y=7.0)
 expect("one", one, {"a0": 13.0})
@@ -130,8 +134,8 @@ expect("twelve", [twelve.get(f"a{n}") for n in range(12)], np.arange(12) * 3.0 -
 expect("no others", len(twelve), 12)
 shape = [fake.count_fmaf(fma_lines(12)), fake.chain_length(fma_lines(12))]
 expect("twelve FMAs, side by side", shape, [12, 1])
-expect("what they read", fake.names_read(fma_lines(2)), ["a0", "a1", "x", "y"])
-expect_raises("fewer than none", lambda: fma_lines(-2), ValueError)
+expect("what one reads", fake.names_read(fma_lines(1)), ["a0", "x", "y"])
+expect_raises("far fewer than none", lambda: fma_lines(-5), ValueError)
 ### END HIDDEN TESTS
 
 
@@ -152,13 +156,16 @@ def fma_flops(threads, fmas, accumulators) -> int:
 # %% nbgrader={"grade": true, "grade_id": "test_fma_flops", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect("one FMA", fma_flops(1, 1, 1), 2, mistakes={"an FMA is one operation": 1})
 expect("40 multiprocessors", fma_flops(40 * 1024, 32_768, 8), 21_474_836_480)
+expect("more than 2⁶³, every digit", fma_flops(10**9 + 7, 10**9 + 9, 6), 12_000_000_192_000_000_756)
 expect_raises("no threads", lambda: fma_flops(0, 5, 5), ValueError)
+expect_raises("no accumulator", lambda: fma_flops(4, 5, 0), ValueError)
+expect_raises("two negative", lambda: fma_flops(-4, -5, 2), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("three sizes", fma_flops(3, 5, 7), 210)
-expect("every digit", fma_flops(10**9 + 7, 10**9 + 9, 3), 6_000_000_096_000_000_378)
-expect_raises("no accumulator", lambda: fma_flops(4, 5, 0), ValueError)
+expect("every digit", fma_flops(10**9 + 9, 10**10 + 1, 7), 140_000_001_274_000_000_126)
+expect_raises("no FMAs", lambda: fma_flops(4, 0, 2), ValueError)
 expect_raises("fewer than no FMAs", lambda: fma_flops(4, -5, 2), ValueError)
-expect_raises("two negative", lambda: fma_flops(-4, -5, 2), ValueError)
+expect_raises("fewer accumulators than none", lambda: fma_flops(-4, 5, -2), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -189,7 +196,7 @@ record.measure("fma", gpu_fma)
 # %% [markdown]
 # ## 2 · A kernel that only moves
 #
-# Memory is measured by kernels that do next to nothing with much data. Three are customary (McCalpin's STREAM): *copy* a = b, *scale* a = s · b, *triad* a = b + s · c. Each thread takes 16 bytes at once, a `float4`: fewer, wider requests. `__ldcg` reads past the small cache of each multiprocessor (L1), so that what is measured is the *L2 cache*, which all share, or, when the buffers are far larger than it, the card's *memory*: HBM on the large cards, GDDR on a T4, "dram" in the document.
+# Memory is measured by kernels that do next to nothing with much data. McCalpin's STREAM, which set the custom, has four: *copy* a = b, *scale* a = s · b, *add* a = b + c, *triad* a = b + s · c. Add moves as much as triad, so three are enough here. Each thread takes 16 bytes at once, a `float4`: fewer, wider requests. `__ldcg` reads past the small cache of each multiprocessor (L1), so that what is measured is the *L2 cache*, which all share, or, when the buffers are far larger than it, the card's *memory*: HBM on the large cards, GDDR on a T4, "dram" in the document.
 #
 # **Predict.** A copy and a triad over buffers of 64 million floats: how many bytes does each move? Which takes longer, and by what factor, if the memory is the only limit? *Your prediction:*
 
@@ -222,7 +229,7 @@ def stream_line(kernel):
 
     kernel: "copy", a = b; "scale", a = s · b; or "triad", a = b + s · c. All four are floats.
     Returns a text, "a = expression;" with its semicolon, that reads nothing else than is said.
-    Raises ValueError for any other name.
+    Raises ValueError for any other name, "add" too.
     """
     ### BEGIN SOLUTION
     lines = {"copy": "a = b;", "scale": "a = s * b;", "triad": "a = b + s * c;"}
@@ -234,16 +241,22 @@ def stream_line(kernel):
 
 # %% nbgrader={"grade": true, "grade_id": "test_stream_line", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 values = {"b": 5.0, "c": 7.0, "s": 3.0}
-expect("triad", fake.run_lines(stream_line("triad"), **values), {"a": 26.0})
-expect("copy reads", fake.names_read(stream_line("copy")), ["b"])
-expect_raises("no kernel", lambda: stream_line("sort"), ValueError)
+results = [fake.run_lines(stream_line(name), **values) for name in ("copy", "scale", "triad")]
+expect("copy, scale, triad", results, [{"a": 5.0}, {"a": 15.0}, {"a": 26.0}])
+read = [fake.names_read(stream_line(name)) for name in ("copy", "scale")]
+expect("what copy and scale read", read, [["b"], ["b", "s"]])
+expect_raises("add", lambda: stream_line("add"), ValueError)
+expect_raises("a capital letter", lambda: stream_line("Copy"), ValueError)
+expect_raises("nearly a kernel", lambda: stream_line("triads "), ValueError)
+expect_raises("spaces", lambda: stream_line(" copy "), ValueError)
 ### BEGIN HIDDEN TESTS
 others = {"b": -2.0, "c": 0.5, "s": 4.0}
 results = [fake.run_lines(stream_line(k), **others) for k in ("copy", "scale", "triad")]
 expect("all three", results, [{"a": -2.0}, {"a": -8.0}, {"a": 0.0}])
 read = [fake.names_read(stream_line(kernel)) for kernel in ("scale", "triad")]
 expect("what they read", read, [["b", "s"], ["b", "c", "s"]])
-expect_raises("nearly a kernel", lambda: stream_line("Copy"), ValueError)
+expect_raises("no kernel", lambda: stream_line("sort"), ValueError)
+expect_raises("capitals", lambda: stream_line("SCALE"), ValueError)
 expect_raises("no name", lambda: stream_line(""), ValueError)
 ### END HIDDEN TESTS
 
@@ -271,17 +284,26 @@ expect(
     mistakes={"the write is left out": 268_435_456},
 )
 expect("triad", stream_bytes(2**26, 2, 1, 4), 805_306_368)
+expect("two written, numbers of 8 bytes", stream_bytes(7, 3, 2, 8), 280)
+expect("a sum only reads", stream_bytes(77, 1, 0, 4), 308)
+expect(
+    "more than 2⁶³, every digit", stream_bytes(10**15 + 3, 10**3, 1, 16), 16_016_000_000_000_048_048
+)
 expect_raises("moves nothing", lambda: stream_bytes(10, 0, 0, 4), ValueError)
-### BEGIN HIDDEN TESTS
-expect("four read, two written, halves", stream_bytes(1000, 4, 2, 2), 12_000)
-expect("a sum only reads", stream_bytes(77, 1, 0, 8), 616)
-expect("a fill only writes", stream_bytes(77, 0, 1, 8), 616)
-expect("every digit", stream_bytes(10**15 + 1, 10**3, 1, 16), 16_016_000_000_000_016_016)
 expect_raises("no elements", lambda: stream_bytes(0, 1, 1, 4), ValueError)
 expect_raises("no size", lambda: stream_bytes(10, 1, 1, 0), ValueError)
 expect_raises("fewer than no writes", lambda: stream_bytes(10, 3, -1, 4), ValueError)
-expect_raises("fewer than no reads", lambda: stream_bytes(10, -1, 3, 4), ValueError)
+expect_raises("fewer than no elements", lambda: stream_bytes(-10, 1, 1, 4), ValueError)
 expect_raises("two negative", lambda: stream_bytes(-10, 1, 1, -4), ValueError)
+### BEGIN HIDDEN TESTS
+expect("four read, two written, halves", stream_bytes(1000, 4, 2, 2), 12_000)
+expect("a sum of doubles", stream_bytes(77, 1, 0, 8), 616)
+expect("a fill only writes", stream_bytes(77, 0, 1, 8), 616)
+expect("every digit", stream_bytes(10**18 + 1, 10, 1, 8), 88_000_000_000_000_000_088)
+expect_raises("fewer elements", lambda: stream_bytes(-2, 1, 2, 4), ValueError)
+expect_raises("a negative size", lambda: stream_bytes(10, 1, 1, -4), ValueError)
+expect_raises("fewer than no reads", lambda: stream_bytes(10, -1, 3, 4), ValueError)
+expect_raises("both below 0", lambda: stream_bytes(10, -1, -1, 4), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -362,7 +384,7 @@ def events_to_ms(events, reduce) -> float:
         fifth of them, rounded up to a whole number, is warm-up and left out, whatever it shows.
     reduce: "best", the shortest of the rest, or "median" (of two in the middle, their mean).
     Raises ValueError for any other reduce, when nothing is left, and when any pair, warm-up
-    included, ends before it starts.
+    included, ends before it starts. A pair may be 0 ms long.
     """
     ### BEGIN SOLUTION
     lengths = [end - start for start, end in events]
@@ -378,20 +400,29 @@ events = fake.events(9.0, 2.0, 2.5, 2.25, 3.5)  # pairs of these lengths
 expect("as they look", events[:2], [[1.0, 10.0], [10.25, 12.25]])
 expect("median", events_to_ms(events, "median"), 2.375, mistakes={"warm-up is in it": 2.5})
 expect("best", events_to_ms(events, "best"), 2.0)
+six = fake.events(0.5, 0.75, 7.0, 3.0, 5.125, 4.0)
+expect("two of six are dropped, fast as they are", events_to_ms(six, "best"), 3.0)
+expect("their median", events_to_ms(six, "median"), 4.5625)
+six.append([90.0, 90.0])
+expect("a seventh, of 0 ms", events_to_ms(six, "median"), 4.0)
+expect("the best is 0", events_to_ms(six, "best"), 0.0)
 expect_raises("the mean", lambda: events_to_ms(events, "mean"), ValueError)
+expect_raises("one pair", lambda: events_to_ms(events[:1], "best"), ValueError)
+back = [[5.0, 4.0], [6.0, 7.0], [8.0, 9.0]]
+expect_raises("warm-up backwards", lambda: events_to_ms(back, "median"), ValueError)
 ### BEGIN HIDDEN TESTS
-six = fake.events(0.5, 0.75, 3.0, 4.0, 5.0, 7.0)
-expect("two of six are dropped", events_to_ms(six, "best"), 3.0)
-expect("also when they are fast", events_to_ms(six, "median"), 4.5)
+five = fake.events(0.125, 3.0, 4.0, 5.0, 7.0)
+expect("one of five is dropped", events_to_ms(five, "best"), 3.0)
+expect("also when it is fast", events_to_ms(five, "median"), 4.5)
 twelve = fake.events(1.0, 1.0, 1.0, 6.0, 2.0, 4.0, 3.0, 9.0, 8.0, 7.0, 5.0, 10.0)
 both = [events_to_ms(twelve, "best"), events_to_ms(twelve, "median")]
 expect("three of twelve", both, [2.0, 6.0])
 expect("tuples", events_to_ms([(1, 5), (7, 9), (10, 13)], "median"), 2.5)
 expect("two pairs", events_to_ms([[0.0, 1.0], [4.0, 4.5]], "best"), 0.5)
-expect("what was given stays", six[2], [2.75, 5.75])
-expect_raises("one pair", lambda: events_to_ms([[0.0, 1.0]], "best"), ValueError)
+expect("what was given stays", five[2], [4.625, 8.625])
 expect_raises("none", lambda: events_to_ms([], "median"), ValueError)
-late = [[5.0, 4.0], [6.0, 7.0], [8.0, 9.0], [9.5, 10.0]]
+expect_raises("the longest", lambda: events_to_ms(twelve, "max"), ValueError)
+late = [[5.0, 6.0], [6.0, 7.0], [8.0, 7.5], [9.5, 10.0]]
 expect_raises("backwards", lambda: events_to_ms(late, "median"), ValueError)
 ### END HIDDEN TESTS
 
@@ -495,8 +526,22 @@ expect(
 found = ceilings(document)
 expect("by data type", found["flops"], {"float32": 1e12, "float16": 4e12})
 expect("by level", found["bandwidth"], {"dram": 128e9, "l2": 1024e9})
+document["rows"]["gemm"].append(fake.gemm([1.0, 0.75], 900, 500, 800, dtype="tf32"))
+expect("a row more", ceilings(document)["flops"]["tf32"], 9.6e11)
 nothing = fake.document(4_000_000, fma=[chains])
 expect_raises("no memory", lambda: ceilings(nothing), ValueError)
+slow, fast, last = (fake.stream([0.125, ms], 4_800_000, reads=2) for ms in (2.0, 0.5, 1.0))
+between = [fake.stream([9.0, 0.015625], n, passes=40) for n in (63_000, 126_000, 499_000)]
+works = [fake.gemm([0.5, ms], 1000, 700, 300) for ms in (4.0, 1.0, 2.0)]
+doubles = fake.fma([9.0, 1.0], threads=100, fmas=50, accumulators=4, dtype="float64")
+some = fake.fma([9.0, 1.0], threads=100, fmas=50, accumulators=4)
+rows = {"stream": [slow, fast, last, *between], "gemm": works, "fma": [doubles, some]}
+found = ceilings(fake.document(1_000_000, **rows))
+expect("the best row of each type", found["flops"], {"float32": 4.2e11, "float64": 4e7})
+expect("three sizes of neither level", found["bandwidth"], {"dram": 115.2e9})
+borders = [fake.stream([9.0, 1.0], n, passes=500) for n in (62_500, 500_000)]
+found = ceilings(fake.document(1_000_000, stream=borders, gemm=works))
+expect("half of it, four times it", found["bandwidth"], {"l2": 250e9, "dram": 2e12})
 ### BEGIN HIDDEN TESTS
 triad = fake.stream([0.25, 0.5, 1.0], elements=8_000_000, reads=2, kernel="triad")
 fast = [fake.stream([4.0, 0.03125], elements=n, passes=9) for n in (126_000, 255_000, 999_999)]
@@ -505,10 +550,10 @@ large = fake.gemm([1.0, 4.0, 8.0], 3000, 2000, 1000)
 rows = {"stream": [triad, *fast, copy], "gemm": [product, large, small], "fma": [chains]}
 mixed = ceilings(fake.document(2_000_000, **rows))
 expect("the best of all rows", mixed["flops"], {"float16": 4e12, "float32": 3e12})
-expect("three sizes of neither level", mixed["bandwidth"], {"dram": 192e9})
+expect("three others of neither level", mixed["bandwidth"], {"dram": 192e9})
 small_one = fake.stream([1.0, 0.5, 0.75], elements=5_000, reads=2, passes=1000)
-edges = [fake.stream([9.0, 1.0], elements=n, passes=500) for n in (62_500, 500_000)]
-level = fake.document(1_000_000, stream=[*edges, small_one], gemm=[small])
+edges = [fake.stream([9.0, 1.0], elements=n, passes=250) for n in (125_000, 1_000_000)]
+level = fake.document(2_000_000, stream=[*edges, small_one], gemm=[small])
 expect("just at the borders", ceilings(level)["bandwidth"], {"l2": 250e9, "dram": 2e12})
 ### END HIDDEN TESTS
 
@@ -517,21 +562,31 @@ wide = fake.stream([2.0, 1.0, 1.0], elements=1_000_000, reads=3, writes=2, items
 halves = fake.gemm([2.0, 1.0], 100, 100, 100, dtype="bfloat16")
 found = ceilings(fake.document(100_000, stream=[wide], gemm=[halves]))
 expect("another itemsize", found, {"flops": {"bfloat16": 2e9}, "bandwidth": {"dram": 40e9}})
+exact = ceilings(fake.document(100_000, stream=[wide], gemm=[fake.gemm([2.0, 1.0], 7, 11, 13)]))
+expect("every digit", exact["flops"], {"float32": 2_002_000.0})
+again = fake.stream([0.5, 2.0, 1.0], elements=1_000_000, passes=3, kernel="triad")
+found = ceilings(fake.document(2_000_000, stream=[again], gemm=[halves]))
+expect("passes of a large buffer", found["bandwidth"], {"dram": 24e9})
+small = fake.stream([9.0, 2.0], elements=100_000)
+no_peak = fake.document(2_000_000, stream=[again])
+only_cache = fake.document(2_000_000, stream=[small], gemm=[halves])
+expect_raises("no peak", lambda: ceilings(no_peak), ValueError)
+expect_raises("cache only", lambda: ceilings(only_cache), ValueError)
 ### BEGIN HIDDEN TESTS
 twice = fake.fma([9.0, 2.0, 1.0], 640, 1000, 8, dtype="float64")
 other = fake.fma([9.0, 2.0, 4.0], 640, 4000, 2, dtype="float32")
-again = fake.stream([9.0, 2.0, 1.0], elements=1_000_000, passes=3)
-found = ceilings(fake.document(2_000_000, fma=[other, twice], stream=[again]))
-expect("passes of a large buffer", found["bandwidth"], {"dram": 24e9})
+moved = fake.stream([9.0, 2.0, 1.0], elements=2_000_000, passes=5)
+found = ceilings(fake.document(3_000_000, fma=[other, twice], stream=[moved]))
+expect("five passes of a large buffer", found["bandwidth"], {"dram": 80e9})
 expect("each type its own", found["flops"], {"float32": 5.12e9, "float64": 10.24e9})
 warm = fake.gemm([0.5, 1.0, 2.0], 1000, 500, 200)
-found = ceilings(fake.document(2_000_000, gemm=[warm], stream=[again]))
+found = ceilings(fake.document(2_000_000, gemm=[warm], stream=[moved]))
 expect("warm-up is no roof", found["flops"], {"float32": 2e11})
 cache = fake.stream([9.0, 2.0], elements=100_000)
-no_peak = fake.document(2_000_000, stream=[again])
-only_cache = fake.document(2_000_000, stream=[cache], gemm=[warm])
-expect_raises("no peak", lambda: ceilings(no_peak), ValueError)
-expect_raises("cache only", lambda: ceilings(only_cache), ValueError)
+unfinished = fake.document(2_000_000, stream=[moved], fma=[])
+in_cache = fake.document(2_000_000, stream=[cache], gemm=[warm])
+expect_raises("an empty list of peaks", lambda: ceilings(unfinished), ValueError)
+expect_raises("no memory, only its cache", lambda: ceilings(in_cache), ValueError)
 empty = fake.document(2_000_000, stream=[], fma=[], gemm=[])
 expect_raises("nothing", lambda: ceilings(empty), ValueError)
 ### END HIDDEN TESTS
@@ -610,6 +665,12 @@ expect(
 large = {"flops": 16 * 10**9, "bytes": 10**8, "dtype": "float32", "ms": 4.0}
 expect("right of it", [place(large, roofs)[k] for k in ("attainable", "wall")], [8e12, "compute"])
 expect("the same in float16", place({**large, "dtype": "float16"}, roofs)["wall"], "overhead")
+too_good = {"flops": 10**9, "bytes": 4 * 10**8, "dtype": "float32", "ms": 0.5}
+expect("above the roof", place(too_good, roofs)["efficiency"], 2.0)
+low = {**roofs, "bandwidth": {"dram": 4e11, "l2": 1e10}}
+expect("a slow cache", place(moved, low)["attainable"], 1e12)
+few = place({"flops": 3, "bytes": 7 * 10**6, "dtype": "float32", "ms": 16.0}, roofs)
+expect("every digit", [few["intensity"], few["efficiency"]], [3 / 7e6, 17.5 / 16_000])
 ### BEGIN HIDDEN TESTS
 half = {"flops": 8 * 10**10, "bytes": 16 * 10**8, "dtype": "float16", "ms": 5.0}
 expect("float16", place(half, roofs), {
@@ -619,10 +680,10 @@ dense = {"flops": 8 * 10**12, "bytes": 10**9, "dtype": "float16", "ms": 250.0}
 expect("dense", place(dense, roofs), {
     "intensity": 8e3, "achieved": 3.2e13, "attainable": 4e13, "efficiency": 0.8, "wall": "compute"
 })  # fmt: skip
-too_good = {"flops": 10**9, "bytes": 4 * 10**8, "dtype": "float32", "ms": 0.5}
-expect("above the roof", place(too_good, roofs)["efficiency"], 2.0)
-low = {**roofs, "bandwidth": {"dram": 4e11, "l2": 1e10}}
-expect("a slow cache", place(moved, low)["attainable"], 1e12)
+too_fast = {"flops": 16 * 10**10, "bytes": 10**8, "dtype": "float16", "ms": 1.0}
+expect("four times the roof", place(too_fast, roofs)["efficiency"], 4.0)
+thin = place({"flops": 10**6, "bytes": 3 * 10**9, "dtype": "float16", "ms": 9.0}, roofs)
+expect("three thousand bytes a FLOP", thin["intensity"], 1 / 3000)
 expect("no cache", place(moved, {**roofs, "bandwidth": {"dram": 4e11}})["wall"], "memory")
 ### END HIDDEN TESTS
 
@@ -630,7 +691,22 @@ expect("no cache", place(moved, {**roofs, "bandwidth": {"dram": 4e11}})["wall"],
 roofs = {"flops": {"float32": 8e12}, "bandwidth": {"dram": 4e11}}
 at = {"flops": 8 * 10**9, "bytes": 4 * 10**8, "dtype": "float32"}
 expect("at the ridge", place({**at, "ms": 1.25}, roofs)["wall"], "ridge")
-expect_raises("no such type", lambda: place({**at, "dtype": "int8", "ms": 2.0}, roofs), ValueError)
+seconds = [(6, 5, 24), (6, 5, 25), (6, 4.75, 7), (5, 5.75, 6), (9, 1, 35), (1, 9, 35), (1, 9, 37)]
+works = [{"flops": 8e12 * c, "bytes": 4e11 * b, "ms": 1e3 * s} for c, b, s in seconds]
+expect("FLOPs and bytes take these seconds, the workload those", [
+    place({**work, "dtype": "float32"}, roofs)["wall"] for work in works
+], ["ridge", "overhead", "compute", "ridge", "compute", "memory", "overhead"])  # fmt: skip
+odd = {"type": {"dtype": "int8"}, "zero": {"flops": 0}, "less": {"flops": -1, "bytes": -1}}
+odd |= {"flops": {"flops": -1}, "bytes": {"bytes": -1}, "none": {"bytes": 0}}
+at["ms"] = 2.0
+expect_raises("no such type", lambda: place({**at, **odd["type"]}, roofs), ValueError)
+expect_raises("no FLOPs", lambda: place({**at, **odd["zero"]}, roofs), ValueError)
+expect_raises("no bytes", lambda: place({**at, **odd["none"]}, roofs), ValueError)
+expect_raises("no time", lambda: place({**at, "ms": 0.0}, roofs), ValueError)
+expect_raises("FLOPs below 0", lambda: place({**at, **odd["flops"]}, roofs), ValueError)
+expect_raises("bytes below 0", lambda: place({**at, **odd["bytes"]}, roofs), ValueError)
+expect_raises("both below 0", lambda: place({**at, **odd["less"]}, roofs), ValueError)
+expect_raises("a time below 0", lambda: place({**at, "ms": -2.0}, roofs), ValueError)
 ### BEGIN HIDDEN TESTS
 card = {"flops": {"float32": 1e12, "tf32": 5e12}, "bandwidth": {"l2": 9e12, "dram": 1e11}}
 cases = [
@@ -643,12 +719,16 @@ walls = [place(work, card)["wall"] for work in works]
 expect("nine walls", walls, [
     "compute", "overhead", "ridge", "ridge", "compute", "memory", "overhead", "memory", "overhead"
 ])  # fmt: skip
-zero = {"flops": 10**9, "bytes": 10**8, "ms": 1.0, "dtype": "tf32"}
-expect("the type's own ceiling", place(zero, card)["attainable"], 1e12)
-expect_raises("no time", lambda: place({**zero, "ms": 0.0}, card), ValueError)
-expect_raises("no FLOPs", lambda: place({**zero, "flops": 0}, card), ValueError)
-expect_raises("no bytes", lambda: place({**zero, "bytes": 0}, card), ValueError)
-expect_raises("negative", lambda: place({**zero, "flops": -1, "bytes": -1}, card), ValueError)
+sums = {"flops": 12 * 10**12, "bytes": 10**12, "dtype": "float32"}
+both = [place({**sums, "ms": ms}, card)["wall"] for ms in (48_000, 48_001)]
+expect("just at both borders, and above one", both, ["ridge", "overhead"])
+type_of = {"flops": 10**9, "bytes": 10**8, "ms": 1.0, "dtype": "tf32"}
+expect("the type's own ceiling", place(type_of, card)["attainable"], 1e12)
+expect_raises("a time of 0", lambda: place({**type_of, "ms": 0}, card), ValueError)
+expect_raises("0 FLOPs", lambda: place({**type_of, "flops": 0.0}, card), ValueError)
+expect_raises("0 bytes", lambda: place({**type_of, "bytes": 0.0}, card), ValueError)
+expect_raises("negative", lambda: place({**type_of, "flops": -9, "ms": -1.0}, card), ValueError)
+expect_raises("the name's end", lambda: place({**type_of, "dtype": "float"}, card), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sweep", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -803,7 +883,7 @@ def crossover(sizes, cpu_ms, gpu_ms):
     """The size from which on the GPU is not slower, up to the largest that was measured.
 
     sizes: numbers above 0, each larger than the one before; at least two. cpu_ms, gpu_ms: the
-        times for each, above 0.
+        times for each, as many, above 0. All three are lists or arrays.
     Between the last size at which the GPU is slower and the one after it, log(time) of both is
     taken as a straight line in log(size); the crossing of these lines is returned, a float.
     None where there is no such size: the GPU is never slower, or still is at the last one.
@@ -833,10 +913,13 @@ expect(
 expect("at a size", crossover([10, 100, 1000], [1, 5, 90], [5, 5, 5]), 100.0)
 expect("never slower", crossover([10, 100], [5, 9], [5, 1]), None)
 expect("still slower", crossover([10, 100], [1, 2], [3, 3]), None)
+twice = crossover([1, 2, 4, 8], [1, 4, 1, 4], [2, 2, 2, 2])
+expect("the last of two crossings", twice, 4 * math.sqrt(2))
+expect("ahead only for a while", crossover([1, 2, 4], [1, 4, 1], [2, 2, 2]), None)
 ### BEGIN HIDDEN TESTS
 twice = crossover([2, 4, 8, 16, 32], [1, 4, 1, 2, 16], [2, 1, 4, 8, 4])
 expect("the last of several", twice, 16 * math.sqrt(2), rel=1e-9)
-expect("ahead only for a while", crossover([2, 4, 8], [1, 4, 1], [2, 1, 4]), None)
+expect("ahead at one size", crossover([2, 4, 8], [1, 4, 1], [2, 1, 4]), None)
 curve = crossover([64, 512], [0.5, 32.0], [1.0, 4.0])
 expect("both grow", curve, 64 * 8**0.25, rel=1e-9)
 expect("equal, slower, equal", crossover([1, 2, 3], [4.0, 1.0, 4.0], [4.0, 2.0, 4.0]), 3.0)
@@ -847,15 +930,25 @@ expect("sizes that are no ints", crossover([0.5, 2.0], [1.0, 9.0], [3.0, 3.0]), 
 # %% nbgrader={"grade": true, "grade_id": "test_crossover_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 expect("arrays", crossover(np.array([1, 4]), np.array([1, 4]), np.array([2, 2])), 2.0)
 expect_raises("one size", lambda: crossover([4], [1.0], [2.0]), ValueError)
-expect_raises("lengths differ", lambda: crossover([1, 2, 3], [1, 2, 3], [2, 2]), ValueError)
-### BEGIN HIDDEN TESTS
+expect_raises("a size more", lambda: crossover([1, 2, 3], [1, 4], [2, 2]), ValueError)
+expect_raises("a CPU's time more", lambda: crossover([1, 2], [1, 4, 9], [2, 2]), ValueError)
+expect_raises("a GPU's time more", lambda: crossover([1, 2], [1, 4], [2, 2, 2]), ValueError)
 expect_raises("not ordered", lambda: crossover([4, 1], [1, 4], [2, 2]), ValueError)
-expect_raises("a size twice", lambda: crossover([1, 4, 4], [1, 2, 4], [2, 2, 2]), ValueError)
-expect_raises("no time", lambda: crossover([1, 4], [0.0, 4], [2, 2]), ValueError)
-expect_raises("a negative time", lambda: crossover([1, 4], [1, 4], [2, -2]), ValueError)
+expect_raises("a size twice", lambda: crossover([1, 4, 4], [1, 3, 3], [2, 2, 2]), ValueError)
 expect_raises("a size of 0", lambda: crossover([0, 4], [1, 4], [2, 2]), ValueError)
+expect_raises("a size below 0", lambda: crossover([-4, 4], [1, 4], [2, 2]), ValueError)
+expect_raises("no CPU time", lambda: crossover([1, 4], [0, 4], [2, 2]), ValueError)
+expect_raises("a negative one", lambda: crossover([1, 4], [-1, 4], [2, 2]), ValueError)
+expect_raises("no GPU time", lambda: crossover([1, 4], [1, 4], [2, 0]), ValueError)
+expect_raises("a GPU time below 0", lambda: crossover([1, 4], [1, 4], [2, -2]), ValueError)
+### BEGIN HIDDEN TESTS
+expect_raises("the smallest last", lambda: crossover([2, 4, 1], [1, 3, 4], [2, 2, 2]), ValueError)
+expect_raises("a size twice, early", lambda: crossover([1, 1, 4], [1, 1, 4], [2, 2, 2]), ValueError)
+expect_raises("no time", lambda: crossover([1, 4], [1.0, 0.0], [2, 2]), ValueError)
+expect_raises("a negative time", lambda: crossover([1, 4], [1, 4], [-2, 2]), ValueError)
+expect_raises("two negative times", lambda: crossover([1, 4], [-1, 4], [-2, 2]), ValueError)
 expect_raises("no sizes", lambda: crossover([], [], []), ValueError)
-expect_raises("the CPU's differ", lambda: crossover([1, 4], [1, 4, 9], [2, 2]), ValueError)
+expect_raises("both have more", lambda: crossover([1, 4], [1, 4, 9], [2, 2, 2]), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_crossover", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -933,7 +1026,8 @@ def gpu_mistakes(document) -> list[str]:
         "first call"        host_ms begins with more than twice the median of host_ms
         "too short"         it is less than 10 times empty_ms
         "above the roof"    it is achieved by more than 1.1 times what is attainable
-    Raises as ceilings does, also when there are no trials.
+    Where it is 0, nothing was timed: place refuses that, and here it is "above the roof".
+    A document without trials has none that is invalid: []. Raises as ceilings does, also then.
     """
     ### BEGIN SOLUTION
     roofs, found = ceilings(document), []
@@ -958,50 +1052,112 @@ work = {"flops": 2 * 10**9, "bytes": 12 * 10**6}
 right = fake.trial("right", [2.5, 2.25, 2.25], [3.0, 2.0, 2.125], **work)
 early = fake.trial("early", [0.02, 0.01, 0.01], [2.0, 2.0, 2.0], **work)
 cold = fake.trial("cold", [90.0, 2.5, 2.5], [80.0, 2.0, 2.0], **work)
-found = gpu_mistakes(fake.document(**roofs, trial=[right, early, cold]))
-expect("two of three", found, ["early: not synchronized", "cold: first call"])
-### BEGIN HIDDEN TESTS
+document = fake.document(**roofs, trial=[right, early, cold])
+expect("two of three", gpu_mistakes(document), ["early: not synchronized", "cold: first call"])
 kept = fake.trial("kept", [0.02, 0.02, 0.02], [0.005, 0.005, 0.005], **work)
 warm = fake.trial("warm", [0.5, 0.5, 0.5], [0.25, 0.25, 0.25], 10**7, 8 * 10**7)
 short = fake.trial("short", [0.05, 0.05, 0.05], [0.02, 0.02, 0.02], 10**6, 10**5)
-uneven = fake.trial("uneven", [1.25, 2.5, 2.5], [3.0, 2.0, 2.0], **work)
-rest = fake.trial("rest", [3.0, 1.5, 2.25], [3.0, 2.0, 2.0], **work)
-spread = fake.trial("spread", [3.5, 3.5, 3.5, 3.5], [9.0, 0.5, 2.0, 2.0], **work)
-trials = [warm, uneven, short, rest, kept, right, spread]
-found = gpu_mistakes(fake.document(**roofs, trial=trials, empty_ms=0.004))
+found = gpu_mistakes(fake.document(**roofs, trial=[warm, short, right, kept]))
 expect(
     "four reasons",
     found,
     ["warm: above the roof", "short: too short", "kept: too short", "kept: above the roof"],
 )
-found = gpu_mistakes(fake.document(**roofs, trial=trials, empty_ms=0.001))
-expect("a finer clock", found, ["warm: above the roof", "kept: too short", "kept: above the roof"])
+finer = gpu_mistakes(fake.document(**roofs, trial=[short, kept], empty_ms=0.001))
+expect("a finer clock", finer, ["kept: too short", "kept: above the roof"])
+gone = fake.trial("gone", [0.5, 0.5], [0.0, 0.0], **work)
+found = gpu_mistakes(fake.document(**roofs, trial=[gone]))
+expect("nothing was timed", found, ["gone: too short", "gone: above the roof"])
+document["rows"]["trial"].pop(1)
+expect("a trial less", gpu_mistakes(document), ["cold: first call"])
 expect("no trials", gpu_mistakes(fake.document(**roofs)), [])
-trial = fake.document(gemm=[product], trial=[right])
-expect_raises("no roofs", lambda: gpu_mistakes(trial), ValueError)
+expect_raises("no roofs", lambda: gpu_mistakes(fake.document(gemm=[product])), ValueError)
+### BEGIN HIDDEN TESTS
+slower = fake.stream([9.0, 1.0, 1.0], elements=4_000_000)  # 32 GB/s
+weaker = fake.gemm([4.0, 1.0, 1.0], 1000, 500, 500)  # 0.5 TFLOP/s
+under = {"gemm": [weaker], "stream": [slower]}
+work = {"flops": 2 * 10**9, "bytes": 24 * 10**6}
+fine = fake.trial("fine", [5.0, 4.5, 4.5], [6.0, 4.0, 4.25], **work)
+none = fake.trial("none", [0.04, 0.02, 0.02], [0.015, 0.015, 0.015], **work)
+full = fake.trial("full", [1.0, 1.0, 1.0], [0.5, 0.5, 0.5], 10**7, 4 * 10**7)
+brief = fake.trial("brief", [0.2, 0.2, 0.2], [0.0625, 0.0625, 0.0625], 10**6, 10**5)
+uneven = fake.trial("uneven", [2.5, 5.0, 5.0], [6.0, 4.0, 4.0], **work)
+rest = fake.trial("rest", [9.0, 4.5, 5.5], [6.0, 4.0, 4.0], **work)
+spread = fake.trial("spread", [7.0, 7.0, 7.0, 7.0], [18.0, 1.0, 4.0, 4.0], **work)
+trials = [full, uneven, brief, rest, none, fine, spread]
+found = gpu_mistakes(fake.document(**under, trial=trials, empty_ms=0.0078125))
+expect(
+    "seven trials",
+    found,
+    ["full: above the roof", "brief: too short", "none: too short", "none: above the roof"],
+)
+found = gpu_mistakes(fake.document(**under, trial=trials, empty_ms=0.002))
+expect(
+    "a clock that is finer",
+    found,
+    ["full: above the roof", "none: too short", "none: above the roof"],
+)
+expect("an empty list of trials", gpu_mistakes(fake.document(**under, trial=[])), [])
+trial = fake.document(gemm=[weaker], trial=[fine])
+expect_raises("no bandwidth", lambda: gpu_mistakes(trial), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_gpu_mistakes_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 half = fake.gemm([9.0, 1.0], 1000, 1000, 1000, dtype="float16")  # 2 TFLOP/s
+single = fake.gemm([9.0, 2.0], 1000, 1000, 1000)  # 1 TFLOP/s
 copy = fake.stream([1.0, 0.5, 0.5], elements=8_000_000)
-trial = fake.trial("half", [1.5, 1.25], [9.0, 1.0], 2 * 10**9, 10**6, dtype="float16")
-expect(
-    "just at the roof", gpu_mistakes(fake.document(gemm=[half], stream=[copy], trial=[trial])), []
-)
-### BEGIN HIDDEN TESTS
 work = {"flops": 2 * 10**9, "bytes": 10**6, "dtype": "float16"}
+
+
+def told(host_ms, ms, work=work, empty_ms=0.004):
+    one = fake.trial("it", host_ms, ms, **work)
+    roofs = {"gemm": [half, single], "stream": [copy]}
+    return gpu_mistakes(fake.document(**roofs, trial=[one], empty_ms=empty_ms))
+
+
+ten, clock = {"flops": 10**6, "bytes": 10**6}, 1 / 256
+expect("just at the roof", told([1.5, 1.25], [9.0, 1.0]), [])
+expect(
+    "5 % above, 14 % above",
+    [told([1, 1], [9.0, ms]) for ms in (0.953125, 0.875)],
+    [[], ["it: above the roof"]],
+)
+expect(
+    "float32's roof", told([1, 1], [9.0, 1.0], {**work, "dtype": "float32"}), ["it: above the roof"]
+)
+expect(
+    "by the bytes",
+    told([1, 1], [9.0, 1.0], {"flops": 10**9, "bytes": 2 * 10**8}),
+    ["it: above the roof"],
+)
+expect("the clocks agree", told([1, 1], [7.0, 1.0]), [])
+expect("10 times an empty one", told([1, 1], [2.0, 10 * clock], ten, clock), [])
+expect("9 times", told([1, 1], [2.0, 9 * clock], ten, clock), ["it: too short"])
+expect("host: the two in the middle", told([2.5, 1.5, 3.0, 1.0], [9.0, 1.75]), [])
+expect("these, longer by events", told([2.5, 1.5, 3.0, 1.0], [9.0, 2.25]), ["it: not synchronized"])
+expect("longer by a little", told([1.0, 1.0006, 1.0007], [9.0, 1.0008]), ["it: not synchronized"])
+expect(
+    "just twice, and more",
+    [told([ms, 1, 1, 1], [9.0, 1.0]) for ms in (2, 2.25)],
+    [[], ["it: first call"]],
+)
+expect("two slow calls of five", told([5, 1, 2.25, 2.5, 3], [9.0, 1.0]), [])
+expect("three slow at the start", told([3, 2.5, 2, 1, 1.25, 1.25], [9.0, 1.0]), [])
+expect("slow, but not the first", told([1, 9, 1, 1], [9.0, 1.0]), [])
+expect("one call is too short", told([1.5, 0.5, 1.5, 1.5], [9.0, 1.0]), [])
+expect("by both clocks", told([6, 2, 1, 1], [9.0, 5.0]), ["it: not synchronized", "it: first call"])
+### BEGIN HIDDEN TESTS
 near = fake.trial("near", [1.0, 1.0, 1.0], [7.0, 0.9375, 0.9375], **work)
-over = fake.trial("over", [1.0, 1.0, 1.0], [7.0, 0.875, 0.875], **work)
+above = fake.trial("above", [1.0, 1.0, 1.0], [7.0, 0.875, 0.875], **work)
 twice = fake.trial("twice", [2.0, 1.0, 1.0], [1.0, 1.0, 1.0], 10**9, 10**6)
 worse = fake.trial("worse", [0.9, 0.25, 0.4, 0.375], [1.0, 0.5, 0.5, 0.5], **work)
 ramp = fake.trial("ramp", [3.0, 3.0, 9.0, 3.0, 3.0], [9.0, 2.5, 2.5, 4.0, 2.5], **work)
-single = fake.gemm([9.0, 2.0], 1000, 1000, 1000)
-borders = fake.document(gemm=[half, single], stream=[copy], trial=[near, over, twice, worse, ramp])
+rows = {"gemm": [half, single], "stream": [copy], "trial": [near, above, twice, worse, ramp]}
 expect(
     "borders",
-    gpu_mistakes(borders),
+    gpu_mistakes(fake.document(**rows)),
     [
-        "over: above the roof",
+        "above: above the roof",
         "worse: not synchronized",
         "worse: first call",
         "worse: above the roof",
@@ -1009,8 +1165,8 @@ expect(
 )
 gone = fake.trial("gone", [0.5, 0.5], [0.0, 0.0], **work)
 edge = fake.trial("edge", [2.15, 1.0, 1.1], [2.0, 0.0390625, 0.0390625], 10**6, 10**6)
-short = fake.document(gemm=[half, single], stream=[copy], trial=[edge, gone], empty_ms=1 / 256)
-expect("nothing was timed", gpu_mistakes(short), ["gone: too short", "gone: above the roof"])
+little = fake.document(gemm=[half, single], stream=[copy], trial=[edge, gone], empty_ms=1 / 256)
+expect("nothing was timed", gpu_mistakes(little), ["gone: too short", "gone: above the roof"])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_trials", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1062,12 +1218,16 @@ expect(
     rel=1e-6,
     mistakes={"what it costs once is in it": 9.90099},
 )
+expect("three, not on a line", reflect_launch([20, 0, 40], [4.0, 1.0, 4.5]), 87.5, rel=1e-6)
+expect("every digit", reflect_launch([0, 512], [0.0, 1.0]), 1.953125, rel=1e-6)
 expect_raises("one count", lambda: reflect_launch([7, 7], [1.0, 2.0]), ValueError)
+expect_raises("more counts", lambda: reflect_launch([1, 2, 3], [1.0, 2.0]), ValueError)
+expect_raises("more times", lambda: reflect_launch([1, 2], [1.0, 2.0, 4.0]), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("three, not on a line", reflect_launch([0, 10, 20], [1.0, 4.0, 4.0]), 150.0, rel=1e-6)
+expect("not on a line", reflect_launch([0, 10, 20], [1.0, 4.0, 4.0]), 150.0, rel=1e-6)
 expect("in any order", reflect_launch([1000, 10, 100], [2.25, 0.27, 0.45]), 2.0, rel=1e-6)
 expect("far apart", reflect_launch([1, 2, 1000], [0.0, 1.0, 4.0]), 3.5060075, rel=1e-6)
-expect_raises("lengths differ", lambda: reflect_launch([1, 2, 3], [1.0, 2.0]), ValueError)
+expect_raises("lengths differ", lambda: reflect_launch([5, 6, 7, 8], [1.0, 2.0, 3.0]), ValueError)
 expect_raises("one", lambda: reflect_launch([5], [1.0]), ValueError)
 expect_raises("none", lambda: reflect_launch([], []), ValueError)
 ### END HIDDEN TESTS
@@ -1093,14 +1253,20 @@ def reflect_speedup(speedup, gpu_peak, cpu_peak) -> float:
 # %% nbgrader={"grade": true, "grade_id": "test_reflect_speedup", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("100 times, peaks of 1 to 20", reflect_speedup(100, 8e12, 4e11), 0.2)
 expect("possible for a CPU at its peak", reflect_speedup(5, 8e12, 4e11), 1.0)
+expect("a GPU that is slower", reflect_speedup(0.5, 1e12, 4e12), 0.5)
+expect("every digit", reflect_speedup(300, 1e13, 9e11), 1 / 27)
 expect_raises("no speed-up", lambda: reflect_speedup(0, 8e12, 4e11), ValueError)
+expect_raises("a negative speed-up", lambda: reflect_speedup(-3, 8e12, 4e11), ValueError)
+expect_raises("no GPU", lambda: reflect_speedup(3, 0.0, 4e11), ValueError)
+expect_raises("a negative CPU", lambda: reflect_speedup(3, 8e12, -4e11), ValueError)
+expect_raises("two negative", lambda: reflect_speedup(-3, -8e12, 4e11), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("267 times", reflect_speedup(267, 19.5e12, 1.5e12), 13 / 267, rel=1e-9)
 expect("slower", reflect_speedup(0.5, 1e12, 1e12), 1.0)
 expect("a small GPU", reflect_speedup(8, 1e12, 2e12), 0.0625)
 expect_raises("no CPU", lambda: reflect_speedup(3, 1e12, 0.0), ValueError)
 expect_raises("a negative peak", lambda: reflect_speedup(3, -1e12, 1e12), ValueError)
-expect_raises("two negative", lambda: reflect_speedup(-3, -1e12, 1e12), ValueError)
+expect_raises("negative peaks", lambda: reflect_speedup(3, -1e12, -1e12), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_published", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]

@@ -184,8 +184,8 @@ def matmul_flops(m, k, n):
 def linear_flops(input_shape, out_features):
     """The FLOPs of a linear layer on an input of this shape; the bias is not counted.
 
-    input_shape: (..., in_features), any number of leading dimensions, also none; all are counted.
-    out_features: int, at least 1. Returns an int.
+    input_shape: (..., in_features), a tuple or a list with any number of leading dimensions, also
+        none; all are counted. out_features: int, at least 1. Returns an int.
     Raises ValueError when the shape is empty, or a size is below 1.
     """
     *leading, in_features = input_shape or (0,)
@@ -205,10 +205,11 @@ def pair(value):
 def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, padding=0, dilation=1):
     """The shape of a 2-d convolution's output, (batch, out_channels, height, width).
 
-    input_shape: (batch, channels, height, width). kernel_size, stride, padding, dilation: ints, or
-        pairs (vertical, horizontal). Returns a tuple of ints.
-    Raises ValueError when input_shape has not four sizes, a size, stride or dilation is below 1,
-    padding is negative, a tuple is no pair, or the window does not fit into the padded image.
+    input_shape: (batch, channels, height, width), a tuple or a list. kernel_size, stride, padding,
+        dilation: ints, or pairs (vertical, horizontal), tuples or lists. Returns a tuple of ints.
+    Raises ValueError when input_shape has not four sizes; when one of them, out_channels, a kernel
+    size, a stride or a dilation is below 1; when padding is negative; when a tuple or list is no
+    pair; and when the window does not fit into the padded image.
     """
     if len(input_shape) != 4:
         raise ValueError(f"{input_shape} is not (batch, channels, height, width)")

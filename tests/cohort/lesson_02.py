@@ -1,10 +1,12 @@
 """Lesson 02: what students, and known counters, get wrong. The right ones stand in a file beside.
 
-Those of formulas for parts of a model, of whole models and of training stand in lesson_02_*.py.
+Those of formulas, of whole models, of training, and kinds that many share stand in lesson_02_*.py.
 """
 
 from cohort.lesson_02_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_02_formulas import MUTANTS as FORMULA_MUTANTS
+from cohort.lesson_02_kinds import HELPERS as KIND_HELPERS
+from cohort.lesson_02_kinds import MUTANTS as KIND_MUTANTS
 from cohort.lesson_02_models import HELPERS as MODEL_HELPERS
 from cohort.lesson_02_models import MUTANTS as MODEL_MUTANTS
 from cohort.lesson_02_training import MUTANTS as TRAINING_MUTANTS
@@ -56,6 +58,7 @@ def parsed(equation, shapes):
 right_op_flops, right_count_flops, right_backward_flops = op_flops, count_flops, backward_flops
 """
     + MODEL_HELPERS
+    + KIND_HELPERS
 )
 
 MUTANTS = (
@@ -298,3 +301,5 @@ def conv2d_flops_right(shape, out, kernel, stride=1, padding=0, dilation=1, grou
     result = conv2d_right(shape, out, kernel, stride, padding, dilation)
     return 2 * math.prod(result) * shape[1] // groups * math.prod(pair(kernel))
 """
+
+MUTANTS = {name: entries | KIND_MUTANTS[name] for name, entries in MUTANTS.items()}

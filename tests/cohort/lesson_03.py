@@ -4,6 +4,7 @@ from cohort import (
     lesson_03_calls,
     lesson_03_choices,
     lesson_03_clocks,
+    lesson_03_kinds,
     lesson_03_statistics,
     lesson_03_warnings,
 )
@@ -19,5 +20,9 @@ TOPICS = (
 )
 
 ALTERNATES = CLOCK_ALTERNATES | OTHER_ALTERNATES
-MUTANTS = {name: found for topic in TOPICS for name, found in topic.MUTANTS.items()}
-HELPERS = "".join(topic.HELPERS for topic in TOPICS)
+MUTANTS = {
+    name: found | lesson_03_kinds.MUTANTS[name]
+    for topic in TOPICS
+    for name, found in topic.MUTANTS.items()
+}
+HELPERS = "".join(topic.HELPERS for topic in (*TOPICS, lesson_03_kinds))

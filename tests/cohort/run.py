@@ -49,6 +49,7 @@ class Case:
     passed: bool
     reason: str = ""
     diagnosis: str = ""
+    hidden: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,13 +175,11 @@ def _run(cell: TestCell, scope: dict[str, Any]) -> list[Case]:
                 try:
                     exec(step.code, scope)
                 except Exception as error:
-                    cases.append(Case(cell.name, "set-up", False, repr(error)))
+                    cases.append(Case(cell.name, "set-up", False, repr(error), "", block.hidden))
                     return cases
             else:
-                verdict = _ask(step, answer, scope)
-                cases.append(
-                    Case(cell.name, answer.label, verdict.passed, verdict.reason, verdict.diagnosis)
-                )
+                said = vars(_ask(step, answer, scope))
+                cases.append(Case(cell.name, answer.label, **said, hidden=block.hidden))
     return cases
 
 
