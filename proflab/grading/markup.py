@@ -115,6 +115,10 @@ class Renderer(IPythonRenderer):
         """Return a block with its forbidden tags as text."""
         return FORBIDDEN_TAG.sub("&lt;", html) + "\n"
 
+    def heading(self, text: str, level: int, **attrs: Any) -> str:
+        """Return a heading one level lower, for the page has its own at the top."""
+        return super().heading(text, min(level + 1, 6), **attrs)
+
     def task_list_item(self, text: str, checked: bool = False) -> str:
         """Return an item of a list of tasks; its box is a character, for pages have no fields."""
         box = "☑ " if checked else "☐ "
