@@ -12,7 +12,8 @@ from nbgrader.preprocessors import (
     SaveAutoGrades,
 )
 
-from proflab.grading.feedback import DisarmMarkup, FeedbackPage, HideHidden
+from proflab.grading.feedback import HideHidden
+from proflab.grading.pages import FILTERS, DisarmMarkup, FeedbackPage
 from proflab.grading.preprocessor import SandboxedExecute
 
 c = get_config()  # noqa: F821 (traitlets provides it)
@@ -46,5 +47,7 @@ c.GenerateFeedback.preprocessors = [
 # HTMLExporter, which formgrader uses for its own pages.)
 c.GenerateFeedback.exporter_class = FeedbackPage
 
-# A submission's outputs and markdown may hold scripts: neither formgrader nor feedback runs them.
+# A submission's outputs and markdown may hold scripts, pictures from elsewhere, and what takes long
+# to lay out: formgrader shows them as feedback does, filtered and within limits.
 c.HTMLExporter.preprocessors = [DisarmMarkup]
+c.HTMLExporter.filters = FILTERS

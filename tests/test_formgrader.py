@@ -1,7 +1,6 @@
 """formgrader in a browser, on a class that `proflab grade` graded: look, mark, autograde."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -11,25 +10,21 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from browsing import WAIT, click_everything, start_browser, what_ran
 from grading_course import LESSON, copy_course, grade, hand_in, solved
+from hostile import Witness, hostile
 from sandboxes import needs_sandbox
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
 
 from proflab.grading.gradebook import Book
-
-WAIT = 120  # seconds until a busy machine is believed to hang
-
-if not (shutil.which("chromium") and shutil.which("chromedriver")):
-    pytest.skip("needs Chromium and its driver: make system", allow_module_level=True)
-
-from selenium import webdriver  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     course = copy_course(tmp_path_factory.mktemp("formgrader"), ["complete", "not_json"])
     hand_in(course, "scripted", scripted())
+    hand_in(course, "hostile", hostile(solved()))
     grade(course)
     return course
 
@@ -79,17 +74,15 @@ def wait_for(address):
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    options.page_load_strategy = "none"  # pages ask for MathJax, which may be out of reach
-    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-background-networking"):
-        options.add_argument(f"--{flag}")
-    options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('browser')}")
-    service = webdriver.ChromeService(shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options=options, service=service)
-    driver.set_window_size(1200, 1400)
+def witness():
+    with Witness() as witness:
+        yield witness
+        witness.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory, witness):
+    driver = start_browser(tmp_path_factory.mktemp("browser"), witness)
     yield driver
     driver.quit()
 
@@ -109,7 +102,7 @@ def test_the_class_is_listed(address, browser):
     browser.get(f"{address}/formgrader/gradebook/{LESSON}/{LESSON}")
     until(browser, lambda b: "100 / 110" in b.find_element(By.TAG_NAME, "body").text)
     text = browser.find_element(By.TAG_NAME, "body").text
-    assert text.count("Submission #") == 3
+    assert text.count("Submission #") == 4
     assert text.count("100 / 110") == 2
 
 
@@ -146,6 +139,23 @@ def test_no_script_of_a_student_runs_in_the_instructors_browser(address, browser
     browser.get(f"{address}/formgrader/submissions/{submission_id(course, 'scripted')}")
     until(browser, lambda b: "Mine <script>" in b.find_element(By.TAG_NAME, "body").text)
     assert browser.title != "taken over"
+
+
+def test_a_hostile_page_runs_nothing_and_asks_for_nothing(address, browser, course, witness):
+    opened = f"{address}/formgrader/submissions/{submission_id(course, 'hostile')}/"
+    browser.get(opened)
+    until(browser, lambda b: "Mine <script>" in b.find_element(By.TAG_NAME, "body").text)
+    until(browser, lambda b: b.execute_script("return formgrader.grades.loaded"))
+    assert click_everything(browser, "#notebook-container *") > 100
+    time.sleep(1)
+    assert what_ran(browser) == []
+    assert browser.current_url.split("?")[0] == opened
+    assert witness.of_students() == []
+    strange = "script, iframe, object, embed, form, link, base, meta, svg, a, [onclick], [onerror]"
+    for found in browser.find_elements(By.CSS_SELECTOR, "#notebook-container"):
+        assert found.find_elements(By.CSS_SELECTOR, strange) == []
+        for picture in found.find_elements(By.CSS_SELECTOR, "img[src]"):
+            assert picture.get_dom_attribute("src").startswith("data:image/png;base64,")
 
 
 def test_a_hand_in_that_was_no_notebook_opens_with_its_sentence(address, browser, course):

@@ -8,51 +8,16 @@ on notebooks graded by `proflab grade`, whose hidden results are marked, and on 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import bleach
-from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets.config import Config
 
 from proflab.grading.execute import HIDDEN
 from proflab.grading.key import kind_of, meta
 from proflab.grading.split import BEGIN_HIDDEN, GrammarError, hidden_source_removed, split
 
 PASSED, FAILED = "✅", "❌"
-
-# What a student's markdown may hold as HTML: plain tags without attributes, and pictures.
-_SAFE_TAG = re.compile(
-    r"</?(?:details|summary|b|i|em|strong|br|sub|sup|kbd|p|table|tr|td|th)\s*/?>"
-    r"|<img\s+(?:(?:alt|width|height)=\"[^\"<>]*\"\s*"
-    r"|src=\"(?:data:image/[^\"<>]*|[^\"<>:/][^\"<>:]*)\"\s*)+/?>",
-    re.IGNORECASE,
-)
-# Pictures from elsewhere: a page that shows one tells its server who is reading.
-_LINKED_PICTURE = re.compile(r"\[!\[([^\]]*)\]\([^)]*//[^)]*\)\]\(([^)]*)\)")
-_FOREIGN_PICTURE = re.compile(r"!(\[[^\]]*\]\(\s*<?(?:[a-z]+:)?//)", re.IGNORECASE)
-_SHOWN_AS_TEXT = ("text/plain", "text/latex", "application/json")
-_PICTURES = ("image/png", "image/jpeg")
-_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
-_HTML_TAGS = set(
-    "a abbr b blockquote br caption code col div em figcaption figure h1 h2 h3 h4 hr i img li ol p "
-    "pre s small span strong sub sup table tbody td tfoot th thead tr u ul".split()
-)
-_ANY_TAG = re.compile(r"<(?=[A-Za-z/!?])")
-
-
-class FeedbackPage(HTMLExporter):
-    """Writes the page that a student is sent, by the template proflab_feedback."""
-
-    @property
-    def default_config(self) -> Config:
-        """Its own template, whatever is set for HTML pages in general."""
-        config = super().default_config
-        config.FeedbackPage.template_name = "proflab_feedback"
-        config.FeedbackPage.extra_template_basedirs = [str(Path(__file__).parent / "templates")]
-        return config
 
 
 class HideHidden(NbGraderPreprocessor):
@@ -65,57 +30,6 @@ class HideHidden(NbGraderPreprocessor):
         if kind_of(cell) == "test" and BEGIN_HIDDEN in cell.source:
             hide(cell)
         return cell, resources
-
-
-class DisarmMarkup(NbGraderPreprocessor):
-    """Makes what a student wrote or displayed harmless in a browser: no script, no foreign address.
-
-    nbgrader's pages leave markdown and HTML outputs as they are.
-    """
-
-    def preprocess_cell(
-        self, cell: NotebookNode, resources: dict, index: int
-    ) -> tuple[NotebookNode, dict]:
-        """Disarm a cell's text, if it is not code, and its outputs."""
-        if cell.cell_type != "code":
-            cell.source = escape_tags(cell.source)
-            return cell, resources
-        for output in cell.outputs:
-            if "data" in output:
-                output.data = NotebookNode(disarmed(output.data))
-        return cell, resources
-
-
-def disarmed(data: dict) -> dict:
-    """A display's mime bundle without what a browser would execute or fetch."""
-    kept = {mime: value for mime, value in data.items() if mime in _SHOWN_AS_TEXT}
-    for mime in _PICTURES:
-        if _BASE64.fullmatch(str(data.get(mime, "-"))):
-            kept[mime] = data[mime]
-    if "text/markdown" in data:
-        kept["text/markdown"] = escape_tags(str(data["text/markdown"]))
-    if "text/html" in data:
-        kept["text/html"] = bleach.clean(
-            str(data["text/html"]),
-            tags=_HTML_TAGS,
-            attributes=allowed_attribute,
-            protocols={"http", "https", "data"},
-        )
-    return kept
-
-
-def allowed_attribute(tag: str, name: str, value: str) -> bool:
-    """Whether an HTML output may keep an attribute: sizes, descriptions, pictures in the page."""
-    if tag == "img" and name == "src":
-        return re.match(r"data:image/(png|jpeg|gif);base64,", value) is not None
-    return name in {"alt", "title", "width", "height", "colspan", "rowspan", "class"}
-
-
-def escape_tags(text: str) -> str:
-    """Markdown with every tag escaped that may do harm, and pictures from elsewhere as links."""
-    text = _LINKED_PICTURE.sub(r"[\1](\2)", text)
-    text = _FOREIGN_PICTURE.sub(r"\1", text)
-    return _ANY_TAG.sub(lambda found: "<" if _SAFE_TAG.match(text, found.start()) else "&lt;", text)
 
 
 def hide(cell: NotebookNode) -> None:

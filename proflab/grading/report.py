@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
 
 from proflab.course.layout import Course, CourseError
 from proflab.grading.execute import CaseResult
+from proflab.grading.inert import readable
 from proflab.grading.key import Key, read_key
 
 BINS = 10
+MOST_TEXT = 2_000
 CLEAN = ("graded", "metadata recovered")
 
 
@@ -239,6 +242,17 @@ def histogram(points: list[float], most: float) -> list[int]:
 def render(summary: Summary) -> str:
     """The page as HTML that needs no other file."""
     environment = Environment(
-        loader=PackageLoader("proflab.grading"), autoescape=True, trim_blocks=True
+        loader=PackageLoader("proflab.grading"),
+        autoescape=True,
+        trim_blocks=True,
+        finalize=shown,
     )
     return environment.get_template("report.html.j2").render(s=summary, clean=CLEAN)
+
+
+def shown(value: object) -> object:
+    """Return what the template is to write, which then escapes it: readable, and not too long."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    text = readable(value)
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]} … (cut)"

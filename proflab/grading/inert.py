@@ -1,0 +1,125 @@
+"""Turns what a student wrote or displayed into HTML that a browser only shows.
+
+The one place that says what may reach a browser: the allow-lists below, by which all rendered HTML
+is filtered. No script, no style sheet, no form, no address that is fetched. What this takes in time
+and memory is not limited here: see render.py.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+import nh3
+from pygments.token import STANDARD_TYPES
+
+# ── the allow-lists ─────────────────────────────────────────────────────────────────────────
+
+TAGS = set(
+    "abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption "
+    "figure h1 h2 h3 h4 h5 h6 hr i img kbd li mark ol p pre s small span strong sub summary sup "
+    "table tbody td tfoot th thead tr u ul".split()
+)
+ATTRIBUTES = {
+    "img": {"src", "alt", "width", "height"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan", "scope"},
+    "col": {"span"},
+    "ol": {"start"},
+    "details": {"open"},
+    "*": {"title", "style"},
+}
+STYLES = {"color", "background-color", "font-weight", "font-style", "text-align"}
+# Classes only colour text; others would borrow the looks and the scripts of the page around.
+_NAMES = "black red green yellow blue magenta cyan white".split()
+_COLOURS = {f"ansi-{n}{i}-{e}" for n in _NAMES for i in ("", "-intense") for e in ("fg", "bg")}
+_MARKS = {"ansi-bold", "ansi-underline", "ansi-default-inverse-fg", "ansi-default-inverse-bg"}
+CLASSES = {
+    "span": _COLOURS | _MARKS | set(STANDARD_TYPES.values()) - {""},
+    "div": {"highlight"},
+    "table": {"dataframe"},
+}
+PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+")
+
+FORBIDDEN_TAG = re.compile(rf"<(?=[A-Za-z/!?])(?!/?(?:{'|'.join(sorted(TAGS))})[\s/>])", re.I)
+_TAG = re.compile(r"<(/?)([a-z0-9]+)")
+_VOID = {"br", "col", "hr", "img"}
+DEEPEST = 100
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
+# What formgrader's MathJax would take for more than a formula: links, styles, names for both.
+_MATH_COMMAND = re.compile(
+    r"(?:\\|&#0*92;|&#x0*5c;|&bsol;)+(?=(?:href|style|class|cssId|require|unicode|html\w*|data|url|"
+    r"bbox|mmlToken|includegraphics)(?![a-z]))",
+    re.IGNORECASE,
+)
+
+
+# ── text ────────────────────────────────────────────────────────────────────────────────────
+
+
+def readable(text: str) -> str:
+    """Return the text without what no file holds or no browser shows: surrogates, controls."""
+    return _CONTROL.sub("\ufffd", text.encode("utf-8", "replace").decode())
+
+
+def cut(text: str, most: int) -> tuple[str, str]:
+    """Return the first `most` characters, and a note, as HTML, on what is left out."""
+    if len(text) <= most:
+        return text, ""
+    return text[:most], note(f"{len(text) - most:,} more characters are left out here")
+
+
+def note(sentence: str) -> str:
+    """Return a remark of the page's own, as HTML."""
+    return f"<p><em>[{html.escape(sentence)}.]</em></p>"
+
+
+# ── the filter ──────────────────────────────────────────────────────────────────────────────
+
+
+def filtered(rendered: str, math: bool = True) -> str:
+    """Return the HTML with nothing in it but what is on the allow-lists.
+
+    math: formulas may stand in it, for a page that lays them out.
+    """
+    safe = nh3.clean(
+        rendered,
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        attribute_filter=allowed,
+        allowed_classes=CLASSES,
+        filter_style_properties=STYLES,
+        url_schemes={"data"},
+        link_rel=None,
+    )
+    return plain_math(safe) if math else safe
+
+
+def plain_math(text: str) -> str:
+    """Return the text with commands broken that would make more than a formula of it."""
+    return _MATH_COMMAND.sub("\\\\\u200b", text)
+
+
+def allowed(tag: str, name: str, value: str) -> str | None:
+    """Return the value that an attribute may keep, if any.
+
+    It must not raise, for nh3 would then keep the attribute.
+    """
+    if name == "src":
+        return value if PICTURE.fullmatch(value) else None
+    if name in ("width", "height", "colspan", "rowspan", "span", "start"):
+        return value if re.fullmatch(r"[0-9]{1,4}%?", value) else None
+    if name == "style":
+        return None if re.search(r"[(\\@]|/\*", value.replace("rgb(", "")) else value
+    return value
+
+
+def too_deep(safe: str) -> bool:
+    """Tell whether tags are nested more deeply than readers of pages bear."""
+    depth = 0
+    for tag in _TAG.finditer(safe):
+        if tag[2] not in _VOID:
+            depth += -1 if tag[1] else 1
+            if depth > DEEPEST:
+                return True
+    return False

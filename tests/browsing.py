@@ -1,0 +1,66 @@
+"""A headless browser that is watched: what it runs and what it asks for."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+if not (shutil.which("chromium") and shutil.which("chromedriver")):
+    pytest.skip("needs Chromium and its driver: make system", allow_module_level=True)
+
+from hostile import Witness
+from selenium import webdriver
+
+WAIT = 120  # seconds until a busy machine is believed to hang
+
+# Does with each element what a curious reader does; those of the page's own are left out.
+CLICK_ALL = """
+    const all = document.querySelectorAll(arguments[0]);
+    let clicked = 0;
+    for (const each of all) {
+        for (const kind of ['mouseover', 'mouseenter', 'focus', 'toggle', 'animationstart'])
+            each.dispatchEvent(new Event(kind, {bubbles: true}));
+        if (each.closest('.panel-heading')) continue;
+        if (each.focus) each.focus();
+        if (each.click) each.click(); else each.dispatchEvent(new MouseEvent('click'));
+        clicked += 1;
+    }
+    return clicked;
+"""
+
+
+def start_browser(profile: Path, witness: Witness | None = None) -> webdriver.Chrome:
+    """Start Chromium; whatever it asks of another host goes to the witness, and nowhere else."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    options.page_load_strategy = "none"  # pages ask for MathJax, which may be out of reach
+    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-background-networking"):
+        options.add_argument(f"--{flag}")
+    if witness is None:
+        options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+    else:
+        options.add_argument(f"--proxy-server={witness.address}")
+    options.add_argument(f"--user-data-dir={profile}")
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    driver = webdriver.Chrome(options=options, service=service)
+    driver.set_window_size(1200, 1400)
+    return driver
+
+
+def click_everything(browser: webdriver.Chrome, selector: str) -> int:
+    """Click on, point at and focus each element in `selector`; how many there were."""
+    return browser.execute_script(CLICK_ALL, selector)
+
+
+def what_ran(browser: webdriver.Chrome) -> list[str]:
+    """Return the signs that a script of a hostile page ran."""
+    signs = []
+    if len(browser.window_handles) != 1:
+        signs.append("another window")
+    if browser.execute_script("return window.ran"):
+        signs.append("a script")
+    if browser.title == "taken over":
+        signs.append("the title")
+    return signs
