@@ -66,6 +66,12 @@ class Body(Protocol):
     def starved(self) -> bool:
         """Whether the system ended one of them for want of memory."""
 
+    def tidy(self, waiting: list[int]) -> str:
+        """Before a hidden block: end all but the copies `waiting`, and wake the first of them.
+
+        Undoes what the hidden block before it wrote. Returns a sentence where that failed.
+        """
+
 
 class Family:
     """The processes below `roots`, seen in one pass over all processes of the machine."""

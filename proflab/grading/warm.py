@@ -210,18 +210,29 @@ class Body(Family):
 
     def death(self, name: int) -> str:
         """See processes.Body."""
-        self._hear()
-        return ending(self.endings[name]) if name in self.endings else ""
-
-    def _hear(self) -> None:
         while select.select([self.init.sock], [], [], 0)[0]:
             try:
-                message = self.init.receive()[0]
+                self._note(self.init.receive()[0])
             except (EOFError, OSError, ValueError):
-                return
-            if "failed" in message:
-                raise SandboxError(f"a turn could not be started ({message['failed']})")
+                break
+        return ending(self.endings[name]) if name in self.endings else ""
+
+    def _note(self, message: dict) -> None:
+        if "failed" in message:
+            raise SandboxError(f"a turn could not be started ({message['failed']})")
+        if "died" in message:
             self.endings[message["died"]] = message["code"]
+
+    def tidy(self, waiting: list[int]) -> str:
+        """See processes.Body."""
+        numbers = [inner for inner in map(innermost, waiting) if inner]
+        try:
+            self.init.send({"waiting": numbers, "more": len(waiting) > 1})
+            while "tidied" not in (message := self.init.receive()[0]):
+                self._note(message)
+        except (EOFError, OSError, ValueError):
+            return "the first of its processes ended"
+        return message["tidied"]
 
     def starved(self) -> bool:
         """See processes.Body."""
@@ -230,6 +241,16 @@ class Body(Family):
     def close(self) -> None:
         """Let go of init's number."""
         self.process.close()
+
+
+def innermost(pid: int) -> int:
+    """The number that a process has in the innermost of its namespaces; 0 if it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            [line] = [line for line in file if line.startswith(b"NSpid:")]
+    except (OSError, ValueError):
+        return 0
+    return int(line.split()[-1])
 
 
 def sender(sock: socket.socket) -> int:
