@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -30,7 +31,7 @@ from proflab.grading.cgroups import Group
 from proflab.grading.channel import Channel
 from proflab.grading.conversation import new_channel
 from proflab.grading.plan import Limits, Plan, Result
-from proflab.grading.processes import Family, Process, ending
+from proflab.grading.processes import Family, Process, ending, socket_memory
 from proflab.grading.runner import SPARE_SECONDS
 from proflab.grading.syscalls import SeccompMissing, seccomp_program
 from proflab.grading.turn import Turn
@@ -233,6 +234,10 @@ class Body(Family):
         except (EOFError, OSError, ValueError):
             return "the first of its processes ended"
         return message["tidied"]
+
+    def memory(self, members: Iterable[int], enough: int) -> int:
+        """Bytes that the processes take together, with what their sockets can hold."""
+        return super().memory(members, enough) + socket_memory(self.process.pid)
 
     def starved(self) -> bool:
         """See processes.Body."""
