@@ -54,7 +54,8 @@ class Surroundings:
         self.unix.bind(str(root / "grader.sock"))
         self.unix.listen()
         self.abstract = socket.socket(socket.AF_UNIX)
-        self.abstract.bind(f"\0proflab-{os.getpid()}")
+        self.address = f"proflab-{os.urandom(8).hex()}"
+        self.abstract.bind(f"\0{self.address}")
         self.abstract.listen()
         self.calls: list[str] = []
         for name in ("tcp", "unix", "abstract"):
@@ -85,7 +86,7 @@ class Surroundings:
             ("{course}", str(self.course)),
             ("{port}", str(self.tcp.getsockname()[1])),
             ("{socket}", str(self.course.parent / "grader.sock")),
-            ("{abstract}", f"proflab-{os.getpid()}"),
+            ("{abstract}", self.address),
             ("{nap}", NAP),
         ):
             code = code.replace(name, value)

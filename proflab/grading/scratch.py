@@ -16,7 +16,7 @@ import time
 
 MAX_DEPTH = 40
 MAX_PATH = 3_500  # bytes; the kernel takes 4,096
-STOP_SECONDS = 2.0
+STOP_SECONDS = 60.0  # they are stopped and killed: only a busy machine takes so long
 GONE = ("", "Z", "X")  # states of a process
 STOPPED = (*GONE, "T", "t")
 # relative path → (its lstat, a file's content or a link's target or None)

@@ -227,13 +227,18 @@ noted(
     """
 ADDRESSES = ("\\0note", "./note.socket")
 def leave():
-    if os.fork():
-        return time.sleep(0.1)
+    global child
+    ready, done = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(done)
+        return os.read(ready, 1)
     os.setsid()
     links = [socket.socket(socket.AF_UNIX) for _ in ADDRESSES]
     for link, address in zip(links, ADDRESSES):
         link.bind(address)
         link.listen()
+    os.write(done, b"x")
     time.sleep(1000)
 def found():
     heard = []
@@ -245,17 +250,17 @@ def found():
             pass
     return heard
 def tidy():
-    subprocess.run(["pkill", "-n", "python"])
+    os.kill(child, 9)
+    os.waitpid(child, 0)
     os.unlink("./note.socket")
-    time.sleep(0.1)
 """,
 )
 noted(
     "a process whose name is a note",
     """
 def leave():
-    subprocess.Popen(["sleep", "77412"], start_new_session=True)
-    time.sleep(0.05)
+    global child
+    child = subprocess.Popen(["sleep", "77412"], start_new_session=True)
 def found():
     lines = []
     for number in filter(str.isdigit, os.listdir("/proc")):
@@ -265,8 +270,8 @@ def found():
             pass
     return "77412" in "".join(lines)
 def tidy():
-    subprocess.run(["pkill", "sleep"])
-    time.sleep(0.05)
+    child.kill()
+    child.wait()
 """,
 )
 attack(

@@ -222,6 +222,8 @@ def listen():
                 pass
         time.sleep(0.01)
 threading.Thread(target=listen, daemon=True).start()
+while not heard:
+    time.sleep(0.01)
 """,
     ZERO,
     after=("time.sleep(0.2)\nprint(heard)",),
