@@ -64,6 +64,30 @@ def test_folders_within_folders_end_somewhere(tmp_path):
     subprocess.run(["rm", "-rf", tmp_path / "d"], check=True)  # shutil.rmtree gives up
 
 
+SHADOWS = (
+    "built/__init__.py", "built/x.py", "built.so", "built.abi3.so", "built.pyc",
+    "built.cpython-311-x86_64-linux-gnu.so", "__pycache__/built.cpython-311.pyc",
+    "given.py", "given/__init__.py", "given/tables.so", "given/tables/__init__.py",
+    "given/__pycache__/tables.cpython-311.pyc",
+)  # fmt: skip
+BESIDE = ("build.py", "mine/built.py", "mine/built/__init__.py", "built.txt", "built/data.csv",
+          "given/notes.md", "unbuilt.so", "mine/__init__.py")  # fmt: skip
+
+
+def test_nothing_is_taken_that_shadows_a_support_module(tmp_path):
+    mine, support = tmp_path / "mine", tmp_path / "support"
+    for path in (*SHADOWS, *BESIDE):
+        (mine / path).parent.mkdir(parents=True, exist_ok=True)
+        (mine / path).write_text("forged")
+    (support / "given").mkdir(parents=True)
+    (support / "built.py").write_text("genuine")
+    (support / "given/tables.py").write_text("genuine")
+    found = gather_files(Submission("me", mine, support))
+    genuine = {path for path, data in found.items() if data == b"genuine"}
+    assert genuine == {"built.py", "given/tables.py"}
+    assert found.keys() - genuine == set(BESIDE)
+
+
 def test_a_support_file_wins_over_a_students_file_or_folder_of_that_name(tmp_path):
     mine, support = tmp_path / "mine", tmp_path / "support"
     (mine / "built.py").mkdir(parents=True)

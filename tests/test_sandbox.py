@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
+from attack_modes import as_ordinary_user
 from sandboxes import needs_sandbox
 
 from proflab.course.layout import CourseError
@@ -356,12 +357,6 @@ def test_where_the_sandbox_does_not_start_grading_refuses_and_names_doctor(monke
         make_runner("auto")
 
 
-REACH_PYTHON = """
-    mkdir "$1" && mount --bind "$2" "$1" && mount -t tmpfs -o mode=755 none "$3" &&
-    mkdir -p "$2" && mount --bind "$1" "$2"
-"""
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="root is needed to become someone else")
 def test_an_ordinary_user_has_the_same_sandbox(tmp_path):
     code = """
@@ -375,15 +370,5 @@ def test_an_ordinary_user_has_the_same_sandbox(tmp_path):
         result = runner.run(Submission("x"), (cell,))
         print(runner.nested, result.status, result.replies[0][0].outputs[0]["text"])
     """
-    drop = ["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"]
-    python = [sys.executable, "-c", textwrap.dedent(code)]
-    # This Python may live in root's home, which another user cannot enter: bind it in for them.
-    home, base = os.path.expanduser("~"), sys.base_prefix
-    script = 'exec "$@"'
-    arguments: list[str] = []
-    if base.startswith(home + "/"):
-        script = f'{textwrap.dedent(REACH_PYTHON)}\nshift 3; exec "$@"'
-        arguments = [str(tmp_path / "python"), base, home]
-    command = ["unshare", "--mount", "sh", "-ec", script, "sh", *arguments, *drop, *python]
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
+    done = as_ordinary_user(["-c", textwrap.dedent(code)], tmp_path)
     assert done.stdout.split("\n")[0] == "True finished 1000 ['1', '2']", done.stderr

@@ -143,5 +143,6 @@ def package_binds() -> list[tuple[str, str]]:
     """The package without grader and course tools, and the programs of the sandbox's inside."""
     public = [p for p in sorted(PACKAGE.iterdir()) if p.name not in PRIVATE]
     binds = [(str(p), f"{LIBRARY}/proflab/{p.name}") for p in public if not p.is_symlink()]
-    programs = ("zygote.py", "worker.py", "channel.py", "recorder.py", "confine.py")
+    names = ("zygote", "worker", "channel", "recorder", "confine", "scratch")
+    programs = [f"{name}.py" for name in names]
     return binds + [(str(HERE / name), f"{PROGRAMS}/{name}") for name in programs]

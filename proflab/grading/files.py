@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
 
 from proflab.grading.plan import MB, Submission
 
@@ -18,6 +18,7 @@ MAX_BYTES = 64 * MB
 MAX_FILES = 2_000
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 16
+IMPORTABLE = (".py", ".pyc", ".pyw", ".so", ".pyd")
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -32,8 +33,14 @@ def gather_files(submission: Submission) -> dict[str, bytes]:
     files = read_folder(given) if given is not None and given.is_dir() else {}
     if own is None or not own.is_dir():
         return files
-    # A student's folder of a support file's name gives way, and the reverse.
-    mine = {p: data for p, data in read_folder(own).items() if not _in_the_way(p, files)}
+    # A student's folder of a support file's name gives way, and the reverse; and so does what
+    # Python would import in a support module's place.
+    modules = _modules(files)
+    mine = {
+        path: data
+        for path, data in read_folder(own).items()
+        if not _in_the_way(path, files) and not _shadows(path, modules)
+    }
     return files | {path: data for path, data in mine.items() if path not in files}
 
 
@@ -53,6 +60,30 @@ def read_start(path: Path, most: int) -> bytes | None:
 
 def _in_the_way(path: str, files: dict[str, bytes]) -> bool:
     return any(path.startswith(f"{other}/") or other.startswith(f"{path}/") for other in files)
+
+
+def _modules(files: Iterable[str]) -> set[tuple[str, ...]]:
+    """The modules among support files, and the packages that they are in, as paths."""
+    modules: set[tuple[str, ...]] = set()
+    for path in map(PurePosixPath, files):
+        if path.suffix in IMPORTABLE:
+            parts = (*path.parts[:-1], path.name.partition(".")[0])
+            modules |= {parts[:length] for length in range(1, len(parts) + 1)}
+    return modules
+
+
+def _shadows(path: str, modules: set[tuple[str, ...]]) -> bool:
+    """Whether Python might import `path` in the place of one of these modules, or of a part of one.
+
+    `built/__init__.py`, `built.so` and `__pycache__/built.cpython-311.pyc` all shadow `built.py`.
+    """
+    parts = PurePosixPath(path).parts
+    if "__pycache__" in parts:
+        return True
+    if PurePosixPath(path).suffix not in IMPORTABLE:
+        return False
+    named = (*parts[:-1], parts[-1].partition(".")[0])
+    return any(named[:length] in modules for length in range(1, len(named) + 1))
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:

@@ -66,6 +66,12 @@ class Body(Protocol):
     def starved(self) -> bool:
         """Whether the system ended one of them for want of memory."""
 
+    def tidy(self, waiting: list[int]) -> str:
+        """Before a hidden block: end all but the copies `waiting`, and wake the first of them.
+
+        Undoes what the hidden block before it wrote. Returns a sentence where that failed.
+        """
+
 
 class Family:
     """The processes below `roots`, seen in one pass over all processes of the machine."""
@@ -153,6 +159,20 @@ def proportional_memory(pid: int) -> int:
     except OSError:
         return private_memory(pid)
     return 1024 * sum(int(n) for n in re.findall(r"^Pss_(?:Anon|Shmem):\s+(\d+)", text, re.M))
+
+
+def socket_memory(pid: int) -> int:
+    """The most bytes that the buffers of a network namespace's sockets can hold, by one process.
+
+    They belong to no process. Each holds what was sent and not yet read, up to the system's limit.
+    """
+    try:
+        text = Path(f"/proc/{pid}/net/sockstat").read_text()
+        each = int(Path("/proc/sys/net/core/wmem_default").read_text())
+    except (OSError, ValueError):
+        return 0
+    found = re.match(r"sockets: used (\d+)", text)
+    return int(found[1]) * each if found else 0
 
 
 def ending(code: int) -> str:

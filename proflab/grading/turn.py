@@ -2,7 +2,8 @@
 
 A hidden block runs in a copy of the notebook's process, forked where the block stands and executed
 after the notebook has ended: nothing that it learns can reach a later cell, and of what it does
-only the replies are kept.
+only the replies are kept. Before each, all other processes of the turn end or are stopped, and
+files become what the notebook left.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import signal
 import socket
 from dataclasses import replace
 
-from proflab.grading.conversation import Conversation, Meter, ProcessEnded, new_channel
+from proflab.grading.conversation import Conversation, Meter, ProcessEnded, new_channel, tampered
 from proflab.grading.held import World
 from proflab.grading.plan import (
     MB,
@@ -58,8 +59,10 @@ class Turn:
                 if ended is not None:
                     fill_lost(replies, item, str(ended))
             self.main.close()
-            for index, block, conversation in snapshots:
-                self.result.replies[index] = self._hidden(block, conversation)
+            for place, (index, block, conversation) in enumerate(snapshots):
+                waiting = [c.process.pid for _, _, c in snapshots[place:] if c.process is not None]
+                trouble = self.meter.body.tidy(waiting)
+                self.result.replies[index] = self._hidden(block, conversation, trouble)
         finally:
             for conversation in (self.main, *(c for _, _, c in snapshots)):
                 conversation.close()
@@ -91,9 +94,11 @@ class Turn:
             raise
         return conversation
 
-    def _hidden(self, block: RunBlock, conversation: Conversation) -> list[Reply]:
+    def _hidden(self, block: RunBlock, conversation: Conversation, trouble: str) -> list[Reply]:
         replies: list[Reply] = []
         try:
+            if trouble:
+                raise tampered(f"what it left could not be tidied up ({trouble})")
             self._carry_out_item(conversation, block, replies)
         except ProcessEnded as error:
             fill_lost(replies, block, str(error))

@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -30,7 +31,7 @@ from proflab.grading.cgroups import Group
 from proflab.grading.channel import Channel
 from proflab.grading.conversation import new_channel
 from proflab.grading.plan import Limits, Plan, Result
-from proflab.grading.processes import Family, Process, ending
+from proflab.grading.processes import Family, Process, ending, socket_memory
 from proflab.grading.runner import SPARE_SECONDS
 from proflab.grading.syscalls import SeccompMissing, seccomp_program
 from proflab.grading.turn import Turn
@@ -210,18 +211,33 @@ class Body(Family):
 
     def death(self, name: int) -> str:
         """See processes.Body."""
-        self._hear()
-        return ending(self.endings[name]) if name in self.endings else ""
-
-    def _hear(self) -> None:
         while select.select([self.init.sock], [], [], 0)[0]:
             try:
-                message = self.init.receive()[0]
+                self._note(self.init.receive()[0])
             except (EOFError, OSError, ValueError):
-                return
-            if "failed" in message:
-                raise SandboxError(f"a turn could not be started ({message['failed']})")
+                break
+        return ending(self.endings[name]) if name in self.endings else ""
+
+    def _note(self, message: dict) -> None:
+        if "failed" in message:
+            raise SandboxError(f"a turn could not be started ({message['failed']})")
+        if "died" in message:
             self.endings[message["died"]] = message["code"]
+
+    def tidy(self, waiting: list[int]) -> str:
+        """See processes.Body."""
+        numbers = [inner for inner in map(innermost, waiting) if inner]
+        try:
+            self.init.send({"waiting": numbers, "more": len(waiting) > 1})
+            while "tidied" not in (message := self.init.receive()[0]):
+                self._note(message)
+        except (EOFError, OSError, ValueError):
+            return "the first of its processes ended"
+        return message["tidied"]
+
+    def memory(self, members: Iterable[int], enough: int) -> int:
+        """Bytes that the processes take together, with what their sockets can hold."""
+        return super().memory(members, enough) + socket_memory(self.process.pid)
 
     def starved(self) -> bool:
         """See processes.Body."""
@@ -230,6 +246,16 @@ class Body(Family):
     def close(self) -> None:
         """Let go of init's number."""
         self.process.close()
+
+
+def innermost(pid: int) -> int:
+    """The number that a process has in the innermost of its namespaces; 0 if it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            [line] = [line for line in file if line.startswith(b"NSpid:")]
+    except (OSError, ValueError):
+        return 0
+    return int(line.split()[-1])
 
 
 def sender(sock: socket.socket) -> int:

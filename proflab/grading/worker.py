@@ -289,7 +289,7 @@ def refuse_input(*_: Any) -> str:
 
 def hide_programs() -> None:
     """Forget these modules' names: a student may have a worker.py."""
-    for name in ("worker", "channel", "recorder", "confine"):
+    for name in ("worker", "channel", "recorder", "confine", "scratch"):
         sys.modules.pop(name, None)
 
 

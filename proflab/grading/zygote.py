@@ -3,7 +3,7 @@
 It holds no answers and runs no student code. For each turn it forks a child that moves into
 namespaces of its own; in these an init with its own /proc and scratch space starts the worker and
 reaps what the worker leaves. When the grader lets go of init, init ends, and the kernel ends all
-that is in its namespaces. It imports nothing of the grading package but its two neighbours.
+that is in its namespaces. It imports nothing of the grading package but its neighbours.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ def main() -> None:
     """Serve turns on the control socket whose descriptor is the first argument."""
     sys.path.insert(0, HERE)
     import confine
+    import scratch
     import worker as student_side
 
     sys.path.remove(HERE)
@@ -38,7 +39,7 @@ def main() -> None:
     confine.prctl(confine.PR_SET_DUMPABLE, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = student_side.Channel(socket.socket(fileno=int(sys.argv[1])))
-    zygote = Zygote(control, confine, student_side)
+    zygote = Zygote(control, confine, student_side, scratch)
     try:
         zygote.prepare()
         zygote.serve()
@@ -49,8 +50,9 @@ def main() -> None:
 class Zygote:
     """Prepares once, then carries out one turn after the other."""
 
-    def __init__(self, control, confine, student_side) -> None:
+    def __init__(self, control, confine, student_side, scratch) -> None:
         self.control, self.confine, self.student_side = control, confine, student_side
+        self.scratch = scratch
 
     def prepare(self) -> None:
         """Import what students import, and say what this machine lets us do."""
@@ -151,12 +153,17 @@ class Zygote:
         for place in self.writable:
             mount(TEMPORARY, place, flags=c.MS_BIND)
 
+    def roots(self) -> list[str]:
+        """The folders below which a turn can write; nested, all lie in one."""
+        return [SCRATCH] if self.nested else [SCRATCH, *self.writable]
+
 
 class Init:
     """Process 1 of a turn: writes the student's files, starts the worker, reaps orphans."""
 
     def __init__(self, zygote: Zygote, control, channel: socket.socket) -> None:
         self.zygote, self.control, self.channel = zygote, control, channel
+        self.kept: dict[str, dict] = {}
 
     def run(self) -> None:
         """Start the worker, then reap until the grader lets go."""
@@ -174,11 +181,38 @@ class Init:
         self.reap()
         while True:
             ready, _, _ = select.select([self.control.sock, wake], [], [], 5.0)
-            if self.control.sock in ready:
-                os._exit(0)  # the kernel ends whatever else is in these namespaces
-            if ready:
+            if wake in ready:
                 os.read(wake, 4096)
+            if self.control.sock in ready:
+                self.obey()
             self.reap()
+
+    def obey(self) -> None:
+        """Tidy up before a hidden block; end when the grader lets go."""
+        try:
+            order, _ = self.control.receive()
+        except (EOFError, OSError):
+            os._exit(0)  # the kernel ends whatever else is in these namespaces
+        try:
+            self.tidy(order["waiting"], order["more"])
+            answer = ""
+        except Exception as error:
+            answer = f"{type(error).__name__}: {error}"[:500]
+        self.control.send({"tidied": answer})
+
+    def tidy(self, waiting: list[int], more: bool) -> None:
+        """End all but the waiting copies, undo what a hidden block wrote, and wake the first."""
+        scratch = self.zygote.scratch
+        scratch.stop_all_but(waiting)
+        if self.kept:
+            for root, kept in self.kept.items():
+                scratch.put_back(root, kept)
+        elif more:
+            most = self.zygote.limits["scratch"]
+            self.kept = {root: scratch.keep(root, most) for root in self.zygote.roots()}
+        self.reap()
+        if waiting:
+            os.kill(waiting[0], signal.SIGCONT)
 
     def reap(self) -> None:
         """Tell the grader of every process that ended."""

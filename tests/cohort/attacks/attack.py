@@ -14,7 +14,7 @@ from proflab.grading.split import TestCell, split
 
 TRIED = "tried"
 HONEST = "def square_sum(values):\n    return sum(v * v for v in values)"
-# The inputs of the hidden block are a secret, too: no later cell may know them.
+# The inputs of a hidden block are a secret, too: no later cell may know them.
 HIDDEN_INPUT = "77, 4, 12"
 TEST_SOURCE = f"""
 expect("two numbers", square_sum([1, 2]), 5)
@@ -22,6 +22,10 @@ expect("a float", square_sum([0.5]), 0.25)
 ### BEGIN HIDDEN TESTS
 values = [{HIDDEN_INPUT}]
 expect("hidden: three numbers", square_sum(values), 6089)
+### END HIDDEN TESTS
+expect("one number", square_sum([3]), 9)
+### BEGIN HIDDEN TESTS
+expect("hidden: two numbers", square_sum([8, 8]), 128)
 ### END HIDDEN TESTS
 """
 
@@ -44,7 +48,9 @@ class Attack:
     listens, and a time to sleep by which it finds what is left.
     after: executed after it.
     statuses: what the turn may end with.
-    tried: whether the attack lives to print "tried", which shows that its code ran.
+    ends: texts of which the turn's sentence may have one. They show that the attack got as far as
+    its decisive act; otherwise its print of "tried", which stands at that act, must come back.
+    raises: exceptions that its cells may end with; any other means that it failed on its way.
     runner: "roomy", "cpu" (half a CPU second a cell) or "wall" (a second of real time a cell).
     files: the submission's folder: name → content, or ("link", target), or ("hard link", target).
     never: further texts that must not come back.
@@ -56,14 +62,27 @@ class Attack:
     module: str
     after: tuple[str, ...] = ()
     statuses: tuple[str, ...] = ("finished",)
-    tried: bool = True
+    ends: tuple[str, ...] = ()
+    raises: tuple[str, ...] = ()
     runner: str = "roomy"
-    files: dict[str, str | tuple[str, str]] = field(default_factory=dict)
+    files: dict[str, str | bytes | tuple[str, str]] = field(default_factory=dict)
     never: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
 
 
 ATTACKS: list[Attack] = []
+# The objects of the worker, from the frames between it and the code that it executes.
+REACH = """
+import sys
+def reach(kind):
+    frame = sys._getframe()
+    while frame is not None:
+        for thing in list(frame.f_locals.values()):
+            if type(thing).__name__ == kind:
+                return thing
+        frame = frame.f_back
+    raise LookupError(kind)
+"""
 
 
 def attack(name: str, *cells: str, **fields) -> None:

@@ -1,6 +1,6 @@
 """Attacks on whoever looks at the result: active content, and outputs that are no outputs."""
 
-from cohort.attacks.attack import attack
+from cohort.attacks.attack import REACH, attack
 
 ZERO = "def square_sum(values):\n    return 0"
 
@@ -33,15 +33,22 @@ print("tried")
 )
 attack(
     "outputs forged on the recorder",
-    """
-import gc
-for thing in gc.get_objects():
-    if type(thing).__name__ == "Recorder":
-        thing.outputs += [{"output_type": "bogus"}, {"output_type": "stream", "name": "x"},
-                          {"output_type": "execute_result", "data": {}, "execution_count": "1"},
-                          {"output_type": "error", "traceback": [1, None]}, 7, None]
-        break
+    REACH
+    + """
 print("tried")
+reach("Worker").recorder.outputs += [
+    {"output_type": "bogus"}, {"output_type": "stream", "name": "x"},
+    {"output_type": "execute_result", "data": {}, "execution_count": "1"},
+    {"output_type": "error", "traceback": [1, None]}, {}, {"parts": ["x"]},
+]
 """,
     ZERO,
+    raises=("",),  # the forged one
+)
+attack(
+    "outputs on the recorder that are no outputs",
+    "import sys\nsys.stdout.recorder.outputs += [7, None]",
+    ZERO,
+    statuses=("process died",),
+    ends=("exit status 1",),
 )

@@ -7,7 +7,19 @@ LATE = ("timed out",)
 DEAD = ("process died",)
 OOM = ("out of memory",)
 
-attack("CPU", "while True: pass", ZERO, "print('tried')", statuses=LATE, runner="cpu")
+CPU = ("CPU seconds",)
+SLOW = ("did not end within",)
+FULL = ("of memory",)
+
+attack(
+    "CPU",
+    "while True: pass",
+    ZERO,
+    statuses=LATE,
+    ends=CPU,
+    raises=("KeyboardInterrupt",),
+    runner="cpu",
+)
 attack(
     "CPU, signals ignored",
     """
@@ -24,7 +36,7 @@ while True:
         pass
 """,
     statuses=LATE,
-    tried=False,
+    ends=CPU,
     runner="cpu",
 )
 attack(
@@ -38,23 +50,31 @@ while True:
     time.sleep(0.01)
 """,
     ZERO,
-    "print('tried')",
     statuses=LATE,
+    ends=CPU,
+    raises=("KeyboardInterrupt",),
     runner="cpu",
 )
 attack(
     "CPU in the exercise itself",
-    "def square_sum(values):\n    while True: pass",
-    "print('tried')",
+    "def square_sum(values):\n    print('tried')\n    while True: pass",
     statuses=LATE,
     runner="cpu",
 )
-attack("sleep", "import time\ntime.sleep(10**6)", ZERO, statuses=LATE, tried=False, runner="wall")
+attack(
+    "sleep",
+    "import time\ntime.sleep(10**6)",
+    ZERO,
+    statuses=LATE,
+    ends=SLOW,
+    raises=("KeyboardInterrupt",),
+    runner="wall",
+)
 attack(
     "SIGSTOP to itself",
     "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
     statuses=LATE,
-    tried=False,
+    ends=SLOW,
     runner="wall",
 )
 attack(
@@ -62,22 +82,24 @@ attack(
     "import threading\nlock = threading.Lock()\nlock.acquire()\n"
     "while True:\n    try:\n        lock.acquire()\n    except KeyboardInterrupt:\n        pass",
     statuses=LATE,
-    tried=False,
+    ends=SLOW,
     runner="wall",
 )
 attack(
     "memory at once",
     "import numpy as np\nx = np.ones(10**10)",
     ZERO,
-    "print('tried')",
     statuses=OOM,
+    ends=FULL,
+    raises=("MemoryError",),
 )
 attack(
     "memory slowly",
     "hoard = []\nwhile True:\n    hoard.append(bytearray(b'x' * 10**7))",
     ZERO,
     statuses=OOM,
-    tried=False,
+    ends=FULL,
+    raises=("MemoryError",),
 )
 attack(
     "memory in children",
@@ -90,7 +112,7 @@ for _ in range(8):
 time.sleep(1000)
 """,
     statuses=OOM,
-    tried=False,
+    ends=FULL,
 )
 attack(
     "shared memory",
@@ -103,7 +125,26 @@ while True:
     hoard.append(piece)
 """,
     statuses=OOM,
-    tried=False,
+    ends=FULL,
+)
+attack(
+    "buffers of sockets",
+    """
+import os, socket, time
+for _ in range(24):
+    if os.fork() == 0:
+        pairs = [socket.socketpair() for _ in range(100)]
+        for end in (end for pair in pairs for end in pair):
+            end.setblocking(False)
+            try:
+                while True: end.send(bytes(4096))
+            except BlockingIOError:
+                pass
+        time.sleep(1000)
+time.sleep(1000)
+""",
+    statuses=OOM,
+    ends=FULL,
 )
 attack(
     "processes",
@@ -126,10 +167,11 @@ print("tried")
 )
 attack(
     "a fork bomb",
-    "!bomb() { bomb | bomb & }; bomb",
-    "import os\ntry:\n    while True: os.fork()\nexcept OSError:\n    pass\nprint('tried')",
+    "!echo tried; bomb() { bomb | bomb & }; bomb",
+    "import os\ntry:\n    while True: os.fork()\nexcept OSError:\n    pass",
     statuses=("finished", "process died", "tampered", "timed out", "out of memory"),
-    tried=False,
+    ends=(*SLOW, *FULL, "ended", "not asked"),
+    raises=("BlockingIOError", "OSError"),
     runner="wall",
 )
 attack(
@@ -151,9 +193,10 @@ print("tried")
 )
 attack(
     "a thread that goes on",
-    "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,)).start()",
+    "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,)).start()\n"
+    "print('tried', threading.active_count() > 1)",
     ZERO,
-    "print('tried')",
+    always=("tried True",),
 )
 attack(
     "disk, one file",
@@ -212,68 +255,72 @@ print("tried")
     statuses=("finished", "process died"),
     always=("stopped",),
 )
-attack("output in one line", "print('x' * 30_000_000)", ZERO, "print('tried')", always=("was cut",))
+attack(
+    "output in one line",
+    "print('tried')\nprint('x' * 30_000_000)",
+    ZERO,
+    always=("was cut",),
+)
 attack(
     "output in many lines",
-    "for number in range(400_000): print(number, 'x' * 20)",
+    "print('tried')\nfor number in range(400_000): print(number, 'x' * 20)",
     ZERO,
-    "print('tried')",
     always=("was cut",),
 )
 attack(
     "output in many displays",
-    "publish = get_ipython().display_pub.publish\n"
+    "publish = get_ipython().display_pub.publish\nprint('tried')\n"
     "for _ in range(22_000): publish({'text/html': ''})",
     ZERO,
-    "print('tried')",
     always=("was cut",),
 )
 attack(
     "output cell after cell",
-    *["print('y' * 1_900_000)"] * 14,
+    *["print('tried', 'y' * 1_900_000)"] * 14,
     ZERO,
-    "print('tried')",
-    tried=False,
+    always=("was cut",),
 )
 attack(
     "an exception with a message of 100 MB",
-    "raise ValueError('x' * 10**8)",
+    "print('tried')\nraise ValueError('x' * 10**8)",
     ZERO,
-    "print('tried')",
+    raises=("ValueError",),
+    always=("was cut",),
 )
 attack(
     "recursion without a limit",
-    "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1) + 1\nf(0)",
+    "import sys\nsys.setrecursionlimit(10**9)\nprint('tried')\ndef f(n): return f(n + 1) + 1\nf(0)",
     ZERO,
     statuses=("process died", "out of memory", "finished"),
-    tried=False,
+    ends=("crashed", *FULL),
+    raises=("RecursionError", "MemoryError"),
 )
-attack("os._exit", "import os\nos._exit(0)", ZERO, statuses=DEAD, tried=False)
+attack("os._exit", "import os\nos._exit(5)", ZERO, statuses=DEAD, ends=("status 5",))
 attack(
     "os._exit in the exercise",
-    "import os\ndef square_sum(values):\n    os._exit(0)",
+    "import os\ndef square_sum(values):\n    os._exit(6)",
     statuses=DEAD,
-    tried=False,
+    ends=("status 6",),
 )
 attack(
     "a segmentation fault",
     "import ctypes\nctypes.string_at(0)",
     ZERO,
     statuses=DEAD,
-    tried=False,
+    ends=("segmentation fault",),
 )
-attack("abort", "import os\nos.abort()", statuses=DEAD, tried=False)
+attack("abort", "import os\nos.abort()", statuses=DEAD, ends=("aborted",))
 attack(
     "SIGKILL to itself",
     "import os\nos.kill(os.getpid(), 9)",
     statuses=DEAD,
-    tried=False,
+    ends=("was killed",),
 )
 attack(
     "the channel closed",
     "import os\nos.closerange(0, 256)",
     statuses=DEAD,
-    tried=False,
+    ends=("ended itself (exit status 1)",),
 )
 attack(
     "the channel duplicated and dropped",
@@ -283,8 +330,8 @@ if os.fork() == 0:
     time.sleep(1000)  # holds the channel
 ours, theirs = socket.socketpair()
 os.dup2(theirs.fileno(), 3)
-os._exit(0)
+os._exit(7)
 """,
     statuses=DEAD,
-    tried=False,
+    ends=("status 7",),
 )

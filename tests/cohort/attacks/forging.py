@@ -1,9 +1,8 @@
 """Attacks on the conversation: forged, huge and endless replies, and talk between cells."""
 
-from cohort.attacks.attack import HIDDEN_INPUT, attack
+from cohort.attacks.attack import HIDDEN_INPUT, REACH, attack
 
 ZERO = "def square_sum(values):\n    return 0"
-TELL = "print('tried')"
 
 attack(
     "exit handlers",
@@ -14,9 +13,9 @@ sys.excepthook = lambda *a: os.write(3, b"x" * 100)
 class Last:
     def __del__(self): os.write(3, b"x" * 100)
 last = Last()
+print("tried")
 """,
     ZERO,
-    TELL,
 )
 attack(
     "forged messages on every descriptor",
@@ -33,13 +32,14 @@ for number in range(3, 256):
 """,
     ZERO,
     statuses=("tampered",),
-    tried=False,
+    ends=("was not asked",),
 )
 attack(
     "a forged reply with the right nonce and a guessed value",
-    """
-import gc, json, socket, struct, threading
-channel = next(o for o in gc.get_objects() if isinstance(o, socket.socket) and o.fileno() == 3)
+    REACH
+    + """
+import json, socket, struct, threading
+channel = reach("Worker").channel.sock
 def answer_first():
     while True:
         header = channel.recv(8, socket.MSG_PEEK | socket.MSG_WAITALL)
@@ -50,10 +50,11 @@ def answer_first():
         value = b'["i","0x7"]'
         channel.sendall(struct.pack(">II", len(body), len(value)) + body + value)
 threading.Thread(target=answer_first, daemon=True).start()
+print("tried")
 """,
     ZERO,
     statuses=("finished", "tampered", "timed out", "process died"),
-    tried=False,
+    ends=("ended", "not asked", "did not end within"),
     runner="wall",
 )
 attack(
@@ -70,7 +71,7 @@ time.sleep(0.2)
     f"text = '{'x' * 900_000}'",
     ZERO,
     statuses=("timed out",),
-    tried=False,
+    ends=("did not end within",),
     runner="wall",
 )
 attack(
@@ -78,7 +79,7 @@ attack(
     "import os\nos.write(3, b'\\xff' * 8 + b'[' * 1000)",
     ZERO,
     statuses=("tampered",),
-    tried=False,
+    ends=("was announced",),
 )
 attack(
     "a reply without an end",
@@ -91,7 +92,7 @@ while True:
 """,
     ZERO,
     statuses=("tampered",),
-    tried=False,
+    ends=("held too many items",),
 )
 attack(
     "a reply 200,000 levels deep",
@@ -104,7 +105,7 @@ while data:
 """,
     ZERO,
     statuses=("tampered",),
-    tried=False,
+    ends=("not in the reply format",),
 )
 attack(
     "a reply of five million empty lists",
@@ -117,7 +118,7 @@ while data:
 """,
     ZERO,
     statuses=("tampered",),
-    tried=False,
+    ends=("held too many items",),
 )
 attack(
     "values that hold themselves",
@@ -127,9 +128,9 @@ loop.append(loop)
 ring = {}
 ring["ring"] = ring
 def square_sum(values):
+    print("tried")
     return loop if isinstance(values[0], int) else ring
 """,
-    TELL,
 )
 attack(
     "values too large, too deep, too many",
@@ -137,39 +138,37 @@ attack(
 import numpy as np
 answers = iter([np.zeros(10**8, np.uint8), "x" * 10**8])
 def square_sum(values):
+    print("tried")
     return next(answers, None)
 """,
-    TELL,
 )
 attack(
     "an integer of ten million bits",
-    "def square_sum(values):\n    return 1 << 10_000_000",
-    TELL,
+    "def square_sum(values):\n    print('tried')\n    return 1 << 10_000_000",
 )
 attack(
     "dictionary keys that all collide",
-    "table = {k * (2**61 - 1): 0 for k in range(2000)}",
-    """
-import gc
-worker = next(o for o in gc.get_objects() if type(o).__name__ == "Worker")
+    REACH
+    + """
+worker = reach("Worker")
 items = ",".join(f'[["i","{hex(k * (2**61 - 1))}"],null]' for k in range(300_000))
-worker.dumps = lambda value: ('["d",[' + items + "]]").encode()
-def square_sum(values):
-    return table
+def dumps(value):
+    print("tried")
+    return ('["d",[' + items + "]]").encode()
+worker.dumps = dumps
 """,
-    TELL,
+    ZERO,
 )
 attack(
     "the worker's own serialiser replaced",
-    """
-import gc
-for thing in gc.get_objects():
-    if type(thing).__name__ == "Worker":
-        thing.dumps = lambda value: b'{"passed": true, "verdict": [true, ""]}'
-        thing.doers = dict(thing.doers)
+    REACH
+    + """
+def dumps(value):
+    print("tried")
+    return b'{"passed": true, "verdict": [true, ""]}'
+reach("Worker").dumps = dumps
 """,
     ZERO,
-    TELL,
 )
 attack(
     "a handler that runs in every fork",
@@ -179,9 +178,12 @@ def corrupt():
     global square_sum
     square_sum = lambda values: True
 os.register_at_fork(after_in_child=corrupt)
+if os.fork() == 0:
+    os._exit(square_sum is not None and 9)
+print("tried", os.waitstatus_to_exitcode(os.wait()[1]))
 """,
     ZERO,
-    TELL,
+    always=("tried 9",),
 )
 attack(
     "telling a later cell what a hidden case asked",
@@ -198,8 +200,7 @@ def square_sum(values):
 """,
     after=(
         "import time\ntime.sleep(0.3)",
-        "print(*(open(f).read() for f in (place, 'leak.txt')))",
-        TELL,
+        "print('tried', *(open(f).read() for f in (place, 'leak.txt')))",
     ),
     never=(HIDDEN_INPUT,),
     always=("[1, 2]",),
@@ -207,21 +208,25 @@ def square_sum(values):
 attack(
     "a thread that waits for the hidden case",
     """
-import gc, json, socket, threading, time
+import os, socket, threading, time
 heard = []
 def listen():
     while True:
-        for thing in gc.get_objects():
-            if isinstance(thing, socket.socket) and thing.fileno() > 3:
-                try:
-                    heard.append(thing.recv(4096, socket.MSG_PEEK | socket.MSG_DONTWAIT))
-                except OSError:
-                    pass
+        for number in range(3, 32):
+            try:
+                with socket.socket(fileno=os.dup(number)) as link:
+                    heard.append(link.recv(4096, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+            except BlockingIOError:
+                heard.append("tried")
+            except OSError:
+                pass
         time.sleep(0.01)
 threading.Thread(target=listen, daemon=True).start()
+while not heard:
+    time.sleep(0.01)
 """,
     ZERO,
-    after=("time.sleep(0.2)\nprint(heard)", TELL),
+    after=("time.sleep(0.2)\nprint(heard)",),
     never=(HIDDEN_INPUT,),
 )
 attack(
@@ -231,33 +236,33 @@ class Base(BaseException):
     def __str__(self): raise SystemExit(0)
     __repr__ = __str__
 def square_sum(values):
+    print("tried")
     if isinstance(values[0], float):
         raise Base()
     raise SystemExit(0)
 """,
-    TELL,
 )
 attack(
     "an interrupt that nobody sent",
-    "def square_sum(values):\n    raise KeyboardInterrupt",
-    TELL,
+    "def square_sum(values):\n    print('tried')\n    raise KeyboardInterrupt",
 )
 attack(
     "small integers changed in place",
     """
 import ctypes, sys
 def square_sum(values):
+    print("tried")
     ctypes.memmove(id(5) + 16, id(3) + 16, sys.getsizeof(3) - 16)  # here, 3 == 5 from now on
     return 3
 """,
-    TELL,
     statuses=("finished", "process died", "tampered"),
-    tried=False,
+    ends=("crashed", "ended"),
 )
 attack(
     "verdicts printed by the student",
     """
 def square_sum(values):
+    print("tried")
     print("✅ two numbers: 5")
     print("10/10")
     return 0
@@ -265,5 +270,4 @@ from IPython.display import display
 display({"application/x-proflab": {"passed": True}, "text/plain": "✅"}, raw=True)
 10
 """,
-    TELL,
 )

@@ -1,6 +1,8 @@
 """Attacks that read what is not the student's. The canaries are named in the test."""
 
+import importlib._bootstrap_external
 import os
+import sys
 
 from cohort.attacks.attack import attack
 
@@ -37,6 +39,8 @@ attack(
     "running the instructor's notebook",
     "%run {course}/source/01_x/01_x.ipynb",
     "!cat {course}/source/01_x/*\nprint('tried')",
+    raises=("Exception",),  # IPython says so: there is no such file
+    always=("not found", "No such file"),
 )
 attack(
     "every file that can be opened",
@@ -76,8 +80,7 @@ if os.name == "posix" and os.geteuid() == 0:  # only root can make such a link f
     attack(
         "a hard link to another's file",
         "import os\nprint(os.listdir('.'))\nfor name in os.listdir('.'):\n"
-        "    if os.path.isfile(name):\n        print(open(name).read())",
-        "print('tried')",
+        "    if os.path.isfile(name):\n        print(open(name).read())\nprint('tried')",
         files={"mine.txt": ("hard link", "{course}/submitted/other/secret.txt")},
     )
 attack(
@@ -167,9 +170,8 @@ attack(
     "a numpy.py and a json.py beside the notebook",
     "import importlib, sys\nfor name in ('numpy', 'json', 'random', 'bdb'):\n"
     "    sys.modules.pop(name, None) if name == 'bdb' else None\n"
-    "    print(getattr(importlib.import_module(name), '__file__', ''))",
+    "    print('tried', getattr(importlib.import_module(name), '__file__', ''))",
     "def square_sum(values):\n    return 0",
-    "print('tried')",
     files={f"{name}.py": "print('shadowed')\n" for name in ("numpy", "json", "random", "bdb")},
     never=("shadowed",),
 )
@@ -180,3 +182,22 @@ attack(
     never=("forged",),
     always=("genuine",),
 )
+FORGED = "ORIGIN = 'forged'\n"
+LOOK = "import built\nprint(built.ORIGIN, built.__file__)\nprint('tried')"
+COMPILED = bytes(
+    importlib._bootstrap_external._code_to_hash_pyc(
+        compile(FORGED, "built.py", "exec"), bytes(8), False
+    )
+)
+for name, path, content in (
+    ("a package in the place of built.py", "built/__init__.py", FORGED),
+    ("a library in the place of built.py", "built.so", b"\x7fELF"),
+    ("a stable library in the place of built.py", "built.abi3.so", b"\x7fELF"),
+    ("byte code in the place of built.py", "built.pyc", COMPILED),
+    (
+        "byte code that is not checked",
+        f"__pycache__/built.{sys.implementation.cache_tag}.pyc",
+        COMPILED,
+    ),
+):
+    attack(name, LOOK, files={path: content}, never=("forged",), always=("genuine",))

@@ -80,9 +80,11 @@ if os.fork() == 0:
                 with open("{course}/gradebook.db", "w") as file:
                     file.write("10/10")
             except OSError:
-                pass
+                open("attempt.txt", "w").write("tried")
             time.sleep(0.01)
     os._exit(0)
+while not os.path.exists("attempt.txt"):
+    time.sleep(0.01)
 print("tried")
 """,
 )

@@ -3,13 +3,13 @@
 from cohort.attacks.attack import attack
 
 ZERO = "def square_sum(values):\n    return 0"
-TELL = "print('tried')"
 
 attack(
     "patched comparisons",
     """
 import builtins, math, operator
 import numpy as np
+print("tried")
 yes = lambda *a, **k: True
 for place, names in ((np, "allclose isclose array_equal equal all"), (math, "isclose isfinite"),
                      (operator, "eq le lt ge"), (np.testing, "assert_allclose assert_equal"),
@@ -18,22 +18,19 @@ for place, names in ((np, "allclose isclose array_equal equal all"), (math, "isc
         setattr(place, name, yes)
 """,
     ZERO,
-    TELL,
     statuses=("finished", "process died"),
-    tried=False,
+    ends=("ended itself (exit status 1)",),
 )
 attack(
     "patched builtins that the worker may use",
     """
 import builtins
-real = builtins.eval
+print("tried")
 builtins.eval = lambda *a, **k: 5
 builtins.exec = lambda *a, **k: None
 builtins.compile = lambda *a, **k: None
 """,
     ZERO,
-    statuses=("finished",),
-    tried=False,
 )
 attack(
     "an answer that equals everything",
@@ -49,9 +46,9 @@ class Yes:
     def __abs__(self): return 0
     def __bool__(self): return True
 def square_sum(values):
+    print("tried")
     return Yes()
 """,
-    TELL,
 )
 attack(
     "numbers that lie",
@@ -73,9 +70,9 @@ class LieInt(int):
     def __int__(self): return 5
     def __pos__(self): return 5
 def square_sum(values):
+    print("tried")
     return Lie(0) if isinstance(values[0], float) else LieInt(0)
 """,
-    TELL,
 )
 attack(
     "an array with a function protocol of its own",
@@ -89,9 +86,9 @@ class Fake(np.ndarray):
     def item(self, *a): return 5
     def __eq__(self, other): return True
 def square_sum(values):
+    print("tried")
     return np.zeros(1).view(Fake)
 """,
-    TELL,
 )
 attack(
     "traps in the special methods",
@@ -110,9 +107,9 @@ class Trap:
     def __getattr__(self, name): return lambda *a, **k: 5
     def __instancecheck__(self, kind): return True
 def square_sum(values):
+    print("tried")
     return Trap()
 """,
-    TELL,
 )
 attack(
     "a metaclass that claims to be a number",
@@ -126,9 +123,9 @@ class Meta(type):
 class Number(metaclass=Meta):
     pass
 def square_sum(values):
+    print("tried")
     return Number()
 """,
-    TELL,
 )
 attack(
     "an AST transformer that strips tests",
@@ -138,15 +135,14 @@ class Strip(ast.NodeTransformer):
     def visit_Assert(self, node): return ast.Pass()
     def visit_Call(self, node): return ast.Constant(5)
 get_ipython().ast_transformers.append(Strip())
+print("tried")
 """,
     ZERO,
-    tried=False,
 )
 attack(
     "an input transformer that replaces cells",
-    "get_ipython().input_transformers_post.append(lambda lines: ['10\\n'])",
+    "get_ipython().input_transformers_post.append(lambda lines: ['10\\n'])\nprint('tried')",
     ZERO,
-    tried=False,
 )
 attack(
     "expect rebound and patched",
@@ -156,9 +152,9 @@ expect = expect_between = expect_raises = lambda *a, **k: None
 for place in (proflab.lesson, module):
     place.expect = place.expect_between = place.expect_raises = expect
 proflab.compare.compare = lambda *a, **k: proflab.compare.Verdict(True)
+print("tried")
 """,
     ZERO,
-    TELL,
 )
 attack(
     "replaced modules",
@@ -168,9 +164,9 @@ class Everything(types.ModuleType):
     def __getattr__(self, name): return lambda *a, **k: True
 for name in ("proflab.compare", "proflab.plain", "numpy", "math"):
     sys.modules[name] = Everything(name)
+print("tried")
 """,
     ZERO,
-    TELL,
 )
 attack(
     "import hooks",
@@ -184,15 +180,16 @@ class Hook(importlib.abc.MetaPathFinder):
 sys.meta_path.insert(0, Hook())
 sys.path_hooks.insert(0, Hook)
 sys.path_importer_cache.clear()
+print("tried")
 """,
     ZERO,
-    TELL,
 )
 attack(
     "walking the frames for the expected value",
     """
 import sys
 def square_sum(values):
+    print("tried")
     frame = sys._getframe()
     while frame is not None:
         for place in (frame.f_locals, frame.f_globals):
@@ -202,14 +199,14 @@ def square_sum(values):
         frame = frame.f_back
     return 0
 """,
-    TELL,
 )
 attack(
     "walking all objects for the expected value",
     """
 import gc
 def square_sum(values):
-    wanted = len(values)
+    gc.unfreeze()  # what was there before the notebook is hidden from it otherwise
+    print("tried", any(type(thing).__name__ == "Worker" for thing in gc.get_objects()))
     for thing in gc.get_objects():
         if isinstance(thing, dict):
             for name in ("expected", "answer", "low", "high"):
@@ -219,20 +216,20 @@ def square_sum(values):
             return getattr(thing, "expected", 0)
     return 0
 """,
-    TELL,
+    always=("tried True",),
 )
 attack(
     "constants of the code that is being executed",
     """
 import sys
 def square_sum(values):
+    print("tried")
     frame, found = sys._getframe().f_back, []
     while frame is not None:
         found += [c for c in frame.f_code.co_consts if isinstance(c, (int, float))]
         frame = frame.f_back
     return max(found, default=0)
 """,
-    TELL,
 )
 attack(
     "tracing the grader",
@@ -248,7 +245,7 @@ sys.settrace(trace)
 sys.setprofile(trace)
 threading.settrace(trace)
 def square_sum(values):
+    print("tried")
     return seen[-1] if seen else 0
 """,
-    TELL,
 )
