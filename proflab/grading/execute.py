@@ -97,7 +97,7 @@ def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
             continue
         if slot.key is not None and slot.key.kind == "test":
             blocks = key.tests[slot.key.grade_id].blocks
-            items = [RunBlock(block.hidden, block.steps, block.doubles) for block in blocks]
+            items = [RunBlock(b.hidden, b.steps, b.doubles, cell=position) for b in blocks]
         else:
             items = [RunCell(slot.cell.source)]
         plan += items

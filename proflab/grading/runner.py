@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from proflab.grading.allowance import Allowance, run_through
 from proflab.grading.conversation import new_channel
 from proflab.grading.files import gather_files, write_files
 from proflab.grading.plan import (
@@ -101,12 +102,16 @@ class PlainRunner:
     def run(self, submission: Submission, plan: Plan) -> Result:
         """See Runner."""
         files = gather_files(submission)
-        return run_fairly(self._turnstile, lambda: self._turn(files, plan))
+
+        def turn() -> Result:
+            return run_through(lambda allowance: self._turn(files, plan, allowance), self.limits)
+
+        return run_fairly(self._turnstile, turn)
 
     def close(self) -> None:
         """Nothing is kept between turns."""
 
-    def _turn(self, files: dict[str, bytes], plan: Plan) -> Result:
+    def _turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
         with tempfile.TemporaryDirectory(prefix="proflab-", ignore_cleanup_errors=True) as name:
             place = Path(name) / "work"
             place.mkdir()
@@ -116,7 +121,8 @@ class PlainRunner:
                 with theirs:
                     process = self._start(place, theirs.fileno())
                 try:
-                    return Turn(ours, PlainBody(process), self.limits).carry_out(plan)
+                    body = PlainBody(process)
+                    return Turn(ours, body, self.limits, allowance).carry_out(plan)
                 finally:
                     end_group(process)
 

@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Literal
 
 from proflab.course.layout import CourseError
+from proflab.grading.allowance import Allowance, run_through
 from proflab.grading.bubblewrap import find_bubblewrap
 from proflab.grading.files import gather_files
 from proflab.grading.plan import Limits, Plan, Result, Runner, Submission, statements
@@ -94,8 +95,12 @@ class SandboxRunner:
         """See Runner. Raises CourseError when the sandbox itself fails, twice."""
         files = gather_files(submission)
         slot = self._slots.get()
+
+        def turn() -> Result:
+            return run_through(lambda allowance: slot.turn(files, plan, allowance), self.limits)
+
         try:
-            return run_fairly(self._turnstile, lambda: slot.turn(files, plan))
+            return run_fairly(self._turnstile, turn)
         except SandboxError as error:
             raise CourseError(f"the sandbox failed: {error}; `proflab doctor` says more") from None
         finally:
@@ -175,19 +180,21 @@ class Slot:
             del self.zygotes[plots]
             raise
 
-    def turn(self, files: dict[str, bytes], plan: Plan) -> Result:
+    def turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
         """One turn; where the sandbox fails before the student's code began, once more."""
         plots = draws(plan)
         try:
-            return self._turn(files, plan, plots)
+            return self._turn(files, plan, allowance, plots)
         except SandboxError:
-            return self._turn(files, plan, plots)
+            return self._turn(files, plan, allowance, plots)
 
-    def _turn(self, files: dict[str, bytes], plan: Plan, plots: bool) -> Result:
+    def _turn(
+        self, files: dict[str, bytes], plan: Plan, allowance: Allowance, plots: bool
+    ) -> Result:
         zygote = self.zygote(plots)
         try:
             with keeping_to(self.cores):
-                result = zygote.turn(files, plan)
+                result = zygote.turn(files, plan, allowance)
         except BaseException:
             self._end(plots)
             raise
