@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from proflab.grading import effort
 from proflab.grading.allowance import Allowance
 from proflab.grading.channel import HEADER
 from proflab.grading.held import World
@@ -169,6 +170,7 @@ class Conversation:
         calls = 0
         while True:
             message, blob = self._message()
+            effort.check()
             if message.get("nonce") != nonce:
                 raise tampered("the process answered what it was not asked")
             if "call" not in message:

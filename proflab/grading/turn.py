@@ -49,7 +49,7 @@ class Turn:
         self.meter = Meter(body, limits, self.allowance)
         self.main = Conversation(sock, self.meter)
         self.result = Result(*self.allowance.first)
-        self.output_left = limits.notebook_output
+        self.output_left, self.values_left = limits.notebook_output, limits.notebook_values
 
     def carry_out(self, plan: Plan) -> Result:
         """Execute the plan: cells and visible blocks in order, then the hidden blocks."""
@@ -175,6 +175,10 @@ class Turn:
     ) -> Reply:
         request = {"do": kind, "code": code, "calls": world is not None}
         message, blob = conversation.ask(request, world=world)
+        self.values_left -= len(blob)
+        if self.values_left < 0 and "raised" not in message:
+            most = self.limits.notebook_values / MB
+            message, blob = message | {"refused": f"all values take more than {most:,.0f} MB"}, b""
         reply = read_reply(message, blob, kind)
         if conversation.interrupted is not None:
             self._note(conversation.interrupted)
