@@ -12,6 +12,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.compare import Verdict, show
+from proflab.grading import effort
 from proflab.grading.align import Aligned, Slot, align
 from proflab.grading.handin import notebook_of
 from proflab.grading.key import Key, make_key
@@ -173,6 +174,7 @@ def error_name(reply: Reply) -> str:
 
 def judge(answer: Answer, reply: Reply) -> Verdict:
     """The verdict on one case."""
+    effort.check()
     if reply.state == "value":
         return answer.judge_value(reply.value)
     if reply.state == "raised":

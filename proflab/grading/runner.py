@@ -7,6 +7,7 @@ subprocess and confines nothing but time and memory; `sandbox.SandboxRunner` iso
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -98,6 +99,7 @@ class PlainRunner:
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self._turnstile = Turnstile()
+        self._processes: set[subprocess.Popen] = set()
 
     def run(self, submission: Submission, plan: Plan) -> Result:
         """See Runner."""
@@ -109,7 +111,10 @@ class PlainRunner:
         return run_fairly(self._turnstile, turn)
 
     def close(self) -> None:
-        """Nothing is kept between turns."""
+        """End the turns that are still going on; nothing else is kept."""
+        for process in list(self._processes):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
     def _turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
         with tempfile.TemporaryDirectory(prefix="proflab-", ignore_cleanup_errors=True) as name:
@@ -120,10 +125,12 @@ class PlainRunner:
             with ours:
                 with theirs:
                     process = self._start(place, theirs.fileno())
+                self._processes.add(process)
                 try:
                     body = PlainBody(process)
                     return Turn(ours, body, self.limits, allowance).carry_out(plan)
                 finally:
+                    self._processes.discard(process)
                     end_group(process)
 
     def _start(self, place: Path, channel: int) -> subprocess.Popen:
