@@ -173,8 +173,8 @@ def _dict_difference(actual, expected, rule, where):
     missing = [key for key in expected if key not in actual]
     extra = [key for key in actual if key not in expected]
     if missing or extra:
-        parts = [f"key {key!r} is missing" for key in missing[:3]]
-        parts += [f"key {key!r} was not asked for" for key in extra[:3]]
+        parts = [f"key {show(key)} is missing" for key in missing[:3]]
+        parts += [f"key {show(key)} was not asked for" for key in extra[:3]]
         return (where, actual, expected, " and ".join(parts))
     for key, wanted in expected.items():
         found = _difference(actual[key], wanted, rule, f"{where}[{key!r}]")
@@ -269,10 +269,53 @@ def show(value: Any) -> str:
         magnitude = abs(value)
         return f"{value:,.6g}" if magnitude < 1e6 else f"{value:,.1f}"
     try:
-        text = repr(value)
+        text = repr(_start(value, [_SHOWN_PARTS]))
     except Exception:  # a huge int inside, or an object whose repr raises
         return f"a {type(value).__name__}"
     return text if len(text) <= 200 else text[:160] + " … " + text[-30:]
+
+
+_SHOWN_PARTS, _SHOWN_TEXT, _SHOWN_CELLS = 400, 400, 1000
+
+
+class _Left:
+    """Stands for the parts of a value that nobody would see."""
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+def _start(value: Any, parts: list[int]) -> Any:
+    """What of `value` can be seen where it is shortened: repr takes long for large values."""
+    parts[0] -= 1
+    if isinstance(value, str):
+        long = len(value) > 2 * _SHOWN_TEXT
+        return value[:_SHOWN_TEXT] + value[-_SHOWN_TEXT:] if long else value
+    if isinstance(value, np.ndarray):
+        parts[0] -= 20
+        # numpy leaves out the middle of each dimension; of many that leaves too much.
+        return value if value.size <= _SHOWN_CELLS or value.ndim <= 2 else _Shaped(value.shape)
+    if type(value) not in (list, tuple, dict):
+        return value
+    kept = []
+    for item in value.items() if type(value) is dict else value:
+        if parts[0] <= 0:
+            break
+        kept.append(_start(item, parts))
+    left_out = len(kept) < len(value)
+    if type(value) is dict:
+        return dict(kept) | ({_Left(): _Left()} if left_out else {})
+    return type(value)([*kept, _Left()] if left_out else kept)
+
+
+class _Shaped:
+    """Stands for an array of many dimensions."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+
+    def __repr__(self) -> str:
+        return f"an array of shape {self.shape}"
 
 
 def _show_huge(value: int) -> str:

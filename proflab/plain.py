@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 from typing import Any
 
@@ -18,6 +19,12 @@ import numpy as np
 
 MAX_DEPTH = 8
 MAX_BYTES = 16 * 1024**2
+# What an item of a list, or a number that an array holds or has a place for, takes as an object.
+ITEM_BYTES, CELL_BYTES = 56, 8
+# Keys other than text can be chosen so that all collide, which makes a dict's cost quadratic.
+MAX_KEYS = 2_000
+MAX_INT_DIGITS = 256
+MAX_DIMENSIONS = 32
 _ARRAY_KINDS = "biufc"
 _ARRAY_DTYPE = re.compile(r"[<|][biufc]\d{1,2}")
 # What taking apart a malformed reply may raise.
@@ -68,6 +75,8 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
 
 
 def _plain_container(value: Any, kind: type, depth: int, budget: list[int]) -> Any:
+    base = next(base for base in (list, tuple, dict) if issubclass(kind, base))
+    _spend(budget, ITEM_BYTES * base.__len__(value))  # before it is walked through
     if issubclass(kind, list):
         return [_plain(item, depth, budget) for item in list.__iter__(value)]
     if issubclass(kind, tuple):
@@ -87,7 +96,8 @@ def _plain_container(value: Any, kind: type, depth: int, budget: list[int]) -> A
 def _plain_array(array: np.ndarray, budget: list[int]) -> Any:
     if array.dtype.kind not in _ARRAY_KINDS:
         raise NotPlain(f"an array of dtype {array.dtype} holds no numbers")
-    _spend(budget, array.nbytes)
+    cells = math.prod(max(1, int(size)) for size in array.shape)  # of (2, 10**8, 0), too
+    _spend(budget, max(array.nbytes, CELL_BYTES * cells if array.ndim else 0))
     if array.ndim == 0:
         return array.item() if array.dtype != np.longdouble else float(array)
     return array
@@ -103,7 +113,7 @@ def loads(data: bytes) -> Any:
     if len(data) > 4 * MAX_BYTES:
         raise NotPlain("the reply is too large")
     try:
-        return plain(_untag(json.loads(data), 0))
+        return plain(_untag(json.loads(data), 0, [MAX_KEYS]))
     except NotPlain:
         raise
     except _MALFORMED as error:
@@ -132,24 +142,31 @@ def _tag(value: Any) -> Any:
             return ["a", little.dtype.str, list(value.shape), data]
 
 
-def _untag(data: Any, depth: int) -> Any:
+def _untag(data: Any, depth: int, keys: list[int]) -> Any:
     if depth > MAX_DEPTH:
         raise NotPlain(f"the reply is nested more than {MAX_DEPTH} levels deep")
     match data:
         case None | bool() | str():
             return data
         case ["i", str(text)]:
+            if len(text) > MAX_INT_DIGITS:
+                raise NotPlain("the value holds an integer of more than 1,000 bits")
             return int(text, 16)
         case ["f", str(text)]:
             return float.fromhex(text)
         case ["c", str(real), str(imag)]:
             return complex(float.fromhex(real), float.fromhex(imag))
         case ["l", list(items)]:
-            return [_untag(item, depth + 1) for item in items]
+            return [_untag(item, depth + 1, keys) for item in items]
         case ["t", list(items)]:
-            return tuple(_untag(item, depth + 1) for item in items)
+            return tuple(_untag(item, depth + 1, keys) for item in items)
         case ["d", list(items)]:
-            return {_untag(key, depth + 1): _untag(item, depth + 1) for key, item in items}
+            keys[0] -= sum(not isinstance(key, str) for key, _ in items)
+            if keys[0] < 0:
+                raise NotPlain(f"the value has more than {MAX_KEYS:,} keys that are no text")
+            return {
+                _untag(key, depth + 1, keys): _untag(item, depth + 1, keys) for key, item in items
+            }
         case ["a", str(dtype), list(shape), str(text)]:
             return _array(dtype, shape, text)
     raise NotPlain("the reply holds something that is not in the reply format")
@@ -157,6 +174,7 @@ def _untag(data: Any, depth: int) -> Any:
 
 def _array(dtype: str, shape: list, text: str) -> np.ndarray:
     # numpy would read far more than this as a dtype, by `ast.literal_eval` among others.
-    if not _ARRAY_DTYPE.fullmatch(dtype) or not all(type(n) is int and n >= 0 for n in shape):
+    fits = len(shape) <= MAX_DIMENSIONS and all(type(n) is int and n >= 0 for n in shape)
+    if not fits or not _ARRAY_DTYPE.fullmatch(dtype):
         raise NotPlain("the reply holds an array that is not of numbers")
     return np.frombuffer(base64.b64decode(text, validate=True), dtype).reshape(shape).copy()

@@ -4,10 +4,12 @@ import json
 import time
 
 import nbformat
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proflab.compare import compare
 from proflab.grading import replies
 from proflab.grading.replies import (
     BadReply,
@@ -82,6 +84,11 @@ def colliding_keys() -> bytes:
     return f'["d",[{items}]]'.encode()
 
 
+def escaped(blob: bytes) -> bytes:
+    """The same JSON with its tags written as no one writes them."""
+    return blob.replace(b'"d"', b'"\\u0064"').replace(b'"i"', b'"\\u0069"')
+
+
 @pytest.mark.parametrize(
     "blob",
     [
@@ -89,7 +96,13 @@ def colliding_keys() -> bytes:
         b'["l",[' + b"[]," * 9_000_000 + b"[]]]",
         colliding_keys(),
         b'["i","0x' + b"f" * 10_000_000 + b'"]',
-        b'["l",["i","-0x' + b"f" * 1000 + b'"]]',
+        b'["l",[["i","-0x' + b"f" * 1000 + b'"]]]',
+        escaped(colliding_keys()),
+        escaped(b'["i","0x' + b"f" * 10_000_000 + b'"]'),
+        b'["a","<f8",[2,130000000,0],""]',
+        b'["l",[["a","|b1",[130000000,0],""]]]',
+        b'["a","|b1",[' + b"0," * 1_000_000 + b'0],""]',
+        b'["l",[' + b'"",' * 1_000_000 + b'""]]',
         b'["a","<f8",[100000000000],""]',
         b'["a","<f8",[0,4611686018427387904],""]',
         b'["t",[["d",[[["l",[]],1]]]]]',
@@ -101,7 +114,49 @@ def test_what_costs_too_much_or_makes_no_sense_is_refused_soon(blob):
     started = time.process_time()
     with pytest.raises(NotPlain):
         parse_value(blob)
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 5
+
+
+def deep_and_wide(depth: int, wide: int) -> str:
+    return "x" if depth == 0 else [deep_and_wide(depth - 1, wide)] * wide
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [np.zeros(1)] * 30_000,
+        np.zeros((2,) * 20),
+        np.zeros((7,) * 7),
+        [0] * 250_000,
+        {f"{n}": n for n in range(100_000)},
+        "x" * 4_000_000,
+        deep_and_wide(5, 10),
+        {"x" * 1_000_000: 1},
+        {n: n for n in range(2_000)},
+        [2**1_000] * 50_000,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_large_value_is_compared_and_shown_soon(value):
+    value = parse_value(dumps(value))
+    started = time.process_time()
+    for expected in (1, 0.5, "x", [1, 2], {"a": 1}, None):
+        verdict = compare(value, expected)
+        assert not verdict.passed
+        assert len(verdict.reason) < 2_000
+    assert time.process_time() - started < 5
+
+
+def test_every_byte_of_an_output_counts():
+    keys = {"x" * 99 + str(n): "" for n in range(10)}
+    for output in (
+        {"output_type": "display_data", "data": keys, "metadata": {}},
+        {"output_type": "error", "ename": "", "evalue": "", "traceback": [""] * 300},
+        {"output_type": "stream", "name": "stdout", "text": "\x00" * 1000},
+    ):
+        assert output_size(output) >= len(json.dumps(output)) - 2
+        cut = cut_outputs([output] * 50, 5_000)
+        assert sum(map(output_size, cut)) < 5_300
 
 
 def test_outputs_are_cut_where_they_exceed_their_share():

@@ -6,6 +6,7 @@ most a hidden `.part` file, which the next one removes.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import errno
 import json
@@ -32,7 +33,10 @@ def placeholder(lesson: str, status: str, sentence: str) -> NotebookNode:
 
 
 def write_autograded(course: Course, lesson: str, work: Work, notebook: NotebookNode) -> None:
-    """Put the graded notebook and support files into autograded/; CourseError where it cannot."""
+    """Put the graded notebook and support files into autograded/.
+
+    Raises CourseError where nobody's can be put there, OSError where this student's cannot.
+    """
     place = place_of(course, lesson, work)
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -43,6 +47,8 @@ def write_autograded(course: Course, lesson: str, work: Work, notebook: Notebook
         replace_file(place / f"{lesson}.ipynb", notebook_text(notebook).encode())
         sync_folder(place)
     except OSError as error:
+        if not is_everyones(error, course):
+            raise
         raise CourseError(
             f"the graded notebook of {work.student} cannot be written to autograded/: "
             f"{what_is_wrong(error)}, then run it again; nothing is lost"
@@ -58,7 +64,19 @@ def notebook_text(notebook: NotebookNode) -> str:
 
 def written(value: Any) -> str:
     """Plain JSON, with its keys in order."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return text.encode("utf-8", "replace").decode()  # no file holds half a surrogate pair
+
+
+def is_everyones(error: OSError, course: Course) -> bool:
+    """Whether no other graded notebook could be written either."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
+        return True
+    try:
+        with tempfile.NamedTemporaryFile(dir=course.root / "autograded", suffix=".part"):
+            return False
+    except OSError:
+        return True
 
 
 def what_is_wrong(error: OSError) -> str:
@@ -88,8 +106,9 @@ def place_of(course: Course, lesson: str, work: Work) -> Path:
 
 def remove_parts(course: Course, lesson: str, work: Work) -> None:
     """Remove what a grading that was killed left unfinished."""
-    for part in place_of(course, lesson, work).rglob(".*.part"):
-        part.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # what stands in the way there is met, and named, later
+        for part in place_of(course, lesson, work).rglob(".*.part"):
+            part.unlink(missing_ok=True)
 
 
 def replace_file(target: Path, data: bytes) -> None:

@@ -52,7 +52,7 @@ class ClusterRunner:
         self._client = connect(address)
         self._refusals: dict[str, str] = {}
         self._local: Runner | None = None
-        self._making = threading.Lock()
+        self._making, self._closed = threading.Lock(), False
 
     @property
     def jobs(self) -> int:
@@ -70,6 +70,7 @@ class ClusterRunner:
 
     def close(self) -> None:
         """Leave the cluster."""
+        self._closed = True
         with quiet():
             self._client.close(timeout=CONNECT_SECONDS)
         if self._local is not None:
@@ -124,6 +125,8 @@ class ClusterRunner:
                 raise Lost(f"the cluster lost it ({type(error).__name__})") from None
 
     def _run_here(self, submission: Submission, plan: Plan, why: str) -> Result:
+        if self._closed:
+            raise CourseError("the grading was ended")
         if why:
             tell(f"{submission.name} is executed on this machine: {why}")
         with self._making:

@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from proflab.grading import effort
+from proflab.grading.allowance import Allowance
 from proflab.grading.channel import HEADER
 from proflab.grading.held import World
 from proflab.grading.plan import MB, Limits
@@ -27,16 +29,22 @@ from proflab.plain import NotPlain, dumps
 POLL_SECONDS = 0.1
 READ = 64 * 1024
 GRACE_SECONDS = 2.0
+NAPS = 6  # so many times idle_seconds may a notebook rest in all
 MAX_CALLS = 200_000
 CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
 
 
 class ProcessEnded(Exception):
-    """The student's process can answer no more; `status` and sentence as in Result."""
+    """The student's process can answer no more; `status` and sentence as in Result.
 
-    def __init__(self, status: str, sentence: str, hit_wall: bool = False) -> None:
+    stuck: one cell or statement is to blame, and without it there may be more to hear.
+    """
+
+    def __init__(
+        self, status: str, sentence: str, hit_wall: bool = False, stuck: bool = False
+    ) -> None:
         super().__init__(sentence)
-        self.status, self.hit_wall = status, hit_wall
+        self.status, self.hit_wall, self.stuck = status, hit_wall, stuck
 
 
 def tampered(sentence: str) -> ProcessEnded:
@@ -44,39 +52,73 @@ def tampered(sentence: str) -> ProcessEnded:
     return ProcessEnded("tampered", sentence)
 
 
+def out_of_time(sentence: str, **more: bool) -> ProcessEnded:
+    """A limit of time was reached."""
+    return ProcessEnded("timed out", sentence, **more)
+
+
 class Meter:
     """What one turn has used, and whether that is too much; shared by its conversations."""
 
-    def __init__(self, body: Body, limits: Limits) -> None:
-        self.body, self.limits = body, limits
-        self.began = self.asked = time.monotonic()
+    def __init__(self, body: Body, limits: Limits, allowance: Allowance) -> None:
+        self.body, self.limits, self.allowance = body, limits, allowance
+        self.began = self.asked = self.looked = time.monotonic()
         self.base: float | None = None
+        self.used = self.rested = self.rested_before = 0.0
+        self.most = limits.cell_seconds
 
-    def start(self) -> None:
-        """A new request begins."""
-        self.asked, self.base = time.monotonic(), None
+    def start(self, kind: str = "") -> None:
+        """A new request begins: a statement of a test, or what may take as long as a cell."""
+        self.asked = self.looked = time.monotonic()
+        self.base, self.rested_before, self.rested = None, self.rested_before + self.rested, 0.0
+        seconds = self.limits.cell_seconds
+        if kind in ("setup", "value", "raises"):
+            seconds = min(seconds, self.limits.statement_seconds)
+        self.most = seconds * self.allowance.share
+
+    def spent(self) -> float:
+        """Seconds that the request has used or let pass, when last looked at."""
+        return self.used - (self.base or 0.0) + self.rested
+
+    def end(self) -> None:
+        """The turn ends: what it used counts for the hand-in's next one, if there is one."""
+        self.allowance.spent += self.used
+
+    def _look(self) -> int:
+        """Note what has been used; the memory that is taken."""
+        now = time.monotonic()
+        self.used, memory = self.body.usage(self.limits.memory)
+        if self.body.resting():  # when the grader itself had to wait, nobody knows for how long
+            self.rested += min(now - self.looked, 2 * POLL_SECONDS)
+        self.looked = now
+        if self.base is None:
+            self.base = self.used  # what it used before the first look is let go
+        return memory
 
     def excess(self) -> ProcessEnded | None:
         """The limit that is exceeded, if one is. Called only while one waits: it costs a little."""
-        limits, now = self.limits, time.monotonic()
-        used, memory = self.body.usage(limits.memory)
-        if self.base is None:
-            self.base = used  # what the request used before the first look is let go
+        limits, memory = self.limits, self._look()
         if memory > limits.memory or self.body.starved():
             return self.starved()
-        if used - self.base > limits.cell_seconds:
-            sentence = f"a cell used more than {limits.cell_seconds:g} CPU seconds"
-            return ProcessEnded("timed out", sentence)
-        if used > limits.notebook_seconds:
-            sentence = f"the notebook used more than {limits.notebook_seconds:g} CPU seconds"
-            return ProcessEnded("timed out", sentence)
+        if self.used - self.base > self.most:
+            return out_of_time(f"a cell used more than {self.most:g} CPU seconds", stuck=True)
+        patience = limits.idle_seconds * self.allowance.share
+        if self.rested > patience:
+            sentence = f"a cell did nothing for more than {patience:g} seconds"
+            return out_of_time(f"{sentence} (is it asleep, or waiting?)", stuck=True)
+        if self.used + self.allowance.spent > limits.notebook_seconds:
+            most = limits.notebook_seconds
+            return out_of_time(f"the notebook used more than {most:g} CPU seconds")
+        if self.rested_before + self.rested > NAPS * limits.idle_seconds:
+            most = NAPS * limits.idle_seconds
+            return out_of_time(f"the notebook did nothing for more than {most:g} seconds")
         for what, since, most in (
-            ("a cell", self.asked, limits.wall_factor * limits.cell_seconds),
+            ("a cell", self.asked, limits.wall_factor * self.most),
             ("the notebook", self.began, limits.wall_factor * limits.notebook_seconds),
         ):
-            if now - since > most:
+            if self.looked - since > most:
                 sentence = f"{what} did not end within {most:g} seconds"
-                return ProcessEnded("timed out", sentence, hit_wall=True)
+                return out_of_time(sentence, hit_wall=True)
         return None
 
     def starved(self) -> ProcessEnded:
@@ -121,13 +163,14 @@ class Conversation:
         the process obeyed and replied.
         """
         nonce = secrets.token_hex(8)
-        self.start()
+        self.start(request["do"])
         self._send(request | {"nonce": nonce})
         if send is not None:
             self._send_socket(send)
         calls = 0
         while True:
             message, blob = self._message()
+            effort.check()
             if message.get("nonce") != nonce:
                 raise tampered("the process answered what it was not asked")
             if "call" not in message:
@@ -138,10 +181,10 @@ class Conversation:
             answer, data = answer_call(world, message["call"], blob)
             self._send(answer | {"nonce": nonce}, data)
 
-    def start(self) -> None:
+    def start(self, kind: str = "") -> None:
         """A new request begins: its limits count from now."""
         self.interrupted, self._interrupted_at = None, 0.0
-        self.meter.start()
+        self.meter.start(kind)
 
     def hello(self) -> None:
         """The first message on a new channel: whose it is, as the kernel says."""
@@ -257,7 +300,7 @@ class Conversation:
             if excess is not None:
                 self.interrupted, self._interrupted_at = excess, time.monotonic()
                 self.signal(signal.SIGINT)
-        elif time.monotonic() - self._interrupted_at > GRACE_SECONDS:
+        elif time.monotonic() - self._interrupted_at > GRACE_SECONDS * self.meter.allowance.share:
             self.signal(signal.SIGKILL)
             raise self.interrupted
 

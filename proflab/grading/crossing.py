@@ -70,7 +70,7 @@ def pack_item(item: RunCell | RunBlock) -> Any:
         [place, double.name, double.kind, dumps(double.given).decode(), double.of]
         for place, double in item.doubles
     ]
-    return {"hidden": item.hidden, "steps": steps, "doubles": doubles}
+    return {"hidden": item.hidden, "steps": steps, "doubles": doubles, "cell": item.cell}
 
 
 def unpack_item(item: Any) -> RunCell | RunBlock:
@@ -81,7 +81,8 @@ def unpack_item(item: Any) -> RunCell | RunBlock:
         (place, Declared(name, kind, loads(given.encode()), of))
         for place, name, kind, given, of in item["doubles"]
     )
-    return RunBlock(item["hidden"], tuple(Step(*step) for step in item["steps"]), tuple(doubles))
+    steps = tuple(Step(*step) for step in item["steps"])
+    return RunBlock(item["hidden"], steps, tuple(doubles), item["cell"])
 
 
 def unpack_task(data: bytes) -> Task:

@@ -12,6 +12,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab.compare import Verdict, show
+from proflab.grading import effort
 from proflab.grading.align import Aligned, Slot, align
 from proflab.grading.handin import notebook_of
 from proflab.grading.key import Key, make_key
@@ -97,7 +98,7 @@ def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
             continue
         if slot.key is not None and slot.key.kind == "test":
             blocks = key.tests[slot.key.grade_id].blocks
-            items = [RunBlock(block.hidden, block.steps, block.doubles) for block in blocks]
+            items = [RunBlock(b.hidden, b.steps, b.doubles, cell=position) for b in blocks]
         else:
             items = [RunCell(slot.cell.source)]
         plan += items
@@ -174,6 +175,7 @@ def error_name(reply: Reply) -> str:
 
 def judge(answer: Answer, reply: Reply) -> Verdict:
     """The verdict on one case."""
+    effort.check()
     if reply.state == "value":
         return answer.judge_value(reply.value)
     if reply.state == "raised":

@@ -13,11 +13,12 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import proflab.grading.lean  # noqa: F401  (first)
-from proflab.course.layout import Course
+from proflab.course.layout import Course, CourseError
+from proflab.grading import effort
 from proflab.grading.autograded import (
     placeholder,
     read_timestamp,
@@ -28,6 +29,7 @@ from proflab.grading.execute import Graded, grade_notebook
 from proflab.grading.handin import read_handin
 from proflab.grading.key import Key, read_key
 from proflab.grading.lock import only_grading
+from proflab.grading.mishap import NOT_GRADED, log_path, note, sentence_of
 from proflab.grading.plan import Runner, Submission
 from proflab.grading.sandbox import make_runner
 from proflab.grading.table import Row, make_rows, print_table, progress_bar
@@ -90,6 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
             full=arguments.full,
         )
     print_table(rows)
+    if failed := sum(row.status == NOT_GRADED for row in rows):
+        print(f"({failed} not graded, since the grader failed: {log_path(course)} says how)")
     print(f"Next: proflab report {arguments.lesson}")
     return 0
 
@@ -114,12 +118,16 @@ def choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, 
 
 @dataclass(frozen=True)
 class Done:
-    """A graded submission: `graded` is None where there was no notebook to grade."""
+    """A graded submission: `graded` is None where there was no notebook to grade.
+
+    error: what was raised where the grader failed at it.
+    """
 
     work: Work
     status: str
     sentence: str
     graded: Graded | None
+    error: BaseException | None = None
 
 
 def grade_class(
@@ -152,9 +160,10 @@ def grade_class(
         known = book.outcomes(lesson)
         due = [w for w in works if regrade or needs_grading(course, key, w, known)]
         graded = graded_works(course, key, due, runner, jobs, full)
+        nowhere: dict[str, str] = {}
         for done in progress_bar(graded, len(due), progress):
-            record(course, key, book, done)
-        return make_rows(book, key, works, {w.student for w in due})
+            nowhere |= record(course, key, book, done)
+        return make_rows(book, key, works, {w.student for w in due}, nowhere)
 
 
 def graded_works(
@@ -180,7 +189,23 @@ def graded_works(
 
 
 def grade_one(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
-    """Read and grade one submission; never raises for what it contains."""
+    """Read and grade one submission; raises CourseError alone, and never for what it contains."""
+    try:
+        with effort.limited():
+            return read_and_grade(key, support, work, runner, full)
+    except (CourseError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # some libraries' panics are no Exception
+        return failure(work, error)
+
+
+def failure(work: Work, error: BaseException) -> Done:
+    """The outcome of a submission at which the grader failed; it will be graded anew."""
+    return Done(replace(work, fingerprint=""), NOT_GRADED, sentence_of(error), None, error)
+
+
+def read_and_grade(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
+    """Read and grade one submission."""
     handin = read_handin(work.notebook(key.name))
     if handin.notebook is None:
         return Done(work, handin.outcome, handin.sentence, None)
@@ -189,13 +214,38 @@ def grade_one(key: Key, support: Path, work: Work, runner: Runner, full: bool) -
     return Done(work, graded.status, graded.sentence, graded)
 
 
-def record(course: Course, key: Key, book, done: Done) -> None:
+def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
+    """Write what a submission got, or that it got nothing; who has no row, and a sentence why.
+
+    Raises CourseError where nobody's could be written.
+    """
+    for _ in range(2):
+        if done.error is not None:
+            note(course, key.name, done.work.student, done.error)
+        try:
+            write(course, key, book, done)
+            return {}
+        except CourseError:
+            raise
+        except Exception as error:
+            done = failure(done.work, error)
+    note(course, key.name, done.work.student, done.error)
+    return {done.work.student: done.sentence}
+
+
+def write(course: Course, key: Key, book, done: Done) -> None:
     """Write the notebook, then the rows: what is in the gradebook is always on disk, too."""
     from proflab.grading.gradebook import Outcome
 
     work, graded = done.work, done.graded
     notebook = graded.notebook if graded else placeholder(key.name, done.status, done.sentence)
-    write_autograded(course, key.name, work, notebook)
+    handed_in = None
+    try:
+        write_autograded(course, key.name, work, notebook)
+        handed_in = read_timestamp(work.folder)
+    except Exception as error:
+        if done.error is None or isinstance(error, CourseError):
+            raise
     cases = graded.cases if graded else []
     outcome = Outcome(work.student, key.name, done.status, done.sentence, work.fingerprint, cases)
-    book.write(key, outcome, graded, read_timestamp(work.folder))
+    book.write(key, outcome, graded, handed_in)

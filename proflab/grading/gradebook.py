@@ -33,7 +33,7 @@ from nbgrader.api import (
     SubmittedNotebook,
 )
 from sqlalchemy import Column, MetaData, String, Table, Text, func, select
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
 from traitlets.config import Config
 
 from proflab.course.layout import CourseError
@@ -259,6 +259,8 @@ def clear_errors(path: Path) -> Iterator[None]:
         yield
     except (DatabaseError, InvalidEntry) as error:  # nbgrader makes the one into the other
         said = str(getattr(error, "orig", error))
+        if isinstance(error, (IntegrityError, DataError)) or "constraint failed" in said:
+            raise  # what was to be written is to blame, not the file
         if "locked" in said:
             what = "is in use by another program: close it (formgrader, another grading)"
         elif "full" in said or no_room(path.parent):

@@ -26,11 +26,15 @@ class RunCell:
 
 @dataclass(frozen=True)
 class RunBlock:
-    """Steps of a test cell, all hidden or all visible; doubles as in `split.Block`."""
+    """Steps of a test cell, all hidden or all visible; doubles as in `split.Block`.
+
+    cell: which test cell, for blocks that share one: where it runs out of time, all of them end.
+    """
 
     hidden: bool
     steps: tuple[Step, ...]
     doubles: tuple[tuple[int, Declared], ...] = ()
+    cell: int | None = None
 
 
 Plan = tuple[RunCell | RunBlock, ...]
@@ -51,22 +55,29 @@ class Submission:
 
 @dataclass(frozen=True)
 class Limits:
-    """CPU seconds a cell and a notebook; wall seconds are ten times as many; sizes in bytes.
+    """CPU seconds a cell, a statement of a test, and a notebook; sizes in bytes.
 
-    Memory is what a student's processes may take together beyond a bare Python with numpy;
-    scratch is what they may write, in all and in one file.
+    idle_seconds: real time in which a cell or statement neither computes nor wants to;
+    stuck_seconds: what all that ran out of time may take together. Real time is limited, too, to
+    wall_factor times the CPU time. Memory is what a student's processes may take together beyond a
+    bare Python with numpy; scratch is what they may write, in all and in one file; values is the
+    plain data of all replies.
     """
 
-    cell_seconds: float = 60.0
-    notebook_seconds: float = 300.0
+    cell_seconds: float = 15.0
+    notebook_seconds: float = 90.0
     memory: int = 4 * 1024 * MB
     wall_factor: float = 10.0
+    statement_seconds: float = 5.0
+    idle_seconds: float = 5.0
+    stuck_seconds: float = 25.0
     processes: int = 256
     scratch: int = 256 * MB
     scratch_files: int = 20_000
     file: int = 128 * MB
     cell_output: int = 2 * MB
     notebook_output: int = 16 * MB
+    notebook_values: int = 64 * MB
 
 
 @dataclass(frozen=True)
@@ -91,13 +102,15 @@ class Result:
     """The replies to a plan, one list an item, and how the process ended.
 
     status: "finished", "timed out", "out of memory", "process died" or "tampered". `hit_wall`: it
-    ran out of real time, not of CPU time, so the machine may be to blame.
+    ran out of real time, not of CPU time, so the machine may be to blame. `again`: its process had
+    to be killed in a cell that another turn is to leave out.
     """
 
     status: str = "finished"
     sentence: str = ""
     replies: list[list[Reply]] = field(default_factory=list)
     hit_wall: bool = False
+    again: bool = False
 
 
 class Runner(Protocol):

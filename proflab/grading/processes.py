@@ -63,6 +63,9 @@ class Body(Protocol):
     def death(self, name: int) -> str:
         """How the process that calls itself `name` ended; empty while it lives, or if unknown."""
 
+    def resting(self) -> bool:
+        """Whether, when last looked at, none of them computed or wanted to."""
+
     def starved(self) -> bool:
         """Whether the system ended one of them for want of memory."""
 
@@ -79,12 +82,19 @@ class Family:
     def __init__(self, *roots: int) -> None:
         self.roots = list(roots)
         self.spent = 0.0
+        self._resting = False
 
     def usage(self, enough: int) -> tuple[float, int]:
         """See Body: CPU of the living and of those whose parents waited for them; never falls."""
         members = self.members()
-        self.spent = max(self.spent, sum(members.values()))
+        spent = max(self.spent, sum(members.values()))
+        self._resting = spent == self.spent and not any(map(wants_to_run, members))
+        self.spent = spent
         return self.spent, self.memory(members, enough)
+
+    def resting(self) -> bool:
+        """See Body. Who waits for a core on a busy machine does not rest."""
+        return self._resting
 
     def members(self) -> dict[int, float]:
         """The roots and all their descendants that are alive, each with its CPU seconds."""
@@ -133,9 +143,9 @@ def read_process(pid: int) -> tuple[int, float] | None:
         try:
             with open(f"/proc/{pid}/stat", "rb", 0) as file:
                 fields = file.read(4096).rpartition(b")")[2].split()
-        except OSError:
+            return int(fields[1]), sum(map(int, fields[11:15])) / TICKS
+        except (OSError, ValueError, IndexError):
             return None
-        return int(fields[1]), sum(map(int, fields[11:15])) / TICKS
     try:
         process = psutil.Process(pid)
         return process.ppid(), sum(process.cpu_times()[:4])
@@ -143,22 +153,44 @@ def read_process(pid: int) -> tuple[int, float] | None:
         return None
 
 
+def wants_to_run(pid: int) -> bool:
+    """Whether a thread of the process computes, waits for a core, or waits for a disk."""
+    if not LINUX:
+        try:
+            return psutil.Process(pid).status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)
+        except psutil.Error:
+            return False
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/stat", "rb", 0) as file:
+                if file.read(4096).rpartition(b")")[2].strip()[:1] in (b"R", b"D"):
+                    return True
+    except OSError:
+        pass
+    return False
+
+
+# As bytes: the name that a process gives itself stands there, too, and need not be text.
+_PRIVATE = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+)", re.M)
+_PROPORTIONAL = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+)", re.M)
+
+
 def private_memory(pid: int) -> int:
     """Bytes of a process that no file backs: fast, and too much where a fork shares them."""
     try:
-        text = Path(f"/proc/{pid}/status").read_text()
+        status = Path(f"/proc/{pid}/status").read_bytes()
     except OSError:
         return 0
-    return 1024 * sum(int(n) for n in re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+)", text, re.M))
+    return 1024 * sum(map(int, _PRIVATE.findall(status)))
 
 
 def proportional_memory(pid: int) -> int:
     """Bytes of a process that no file backs, a page that n processes share counted as 1/n."""
     try:
-        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_bytes()
     except OSError:
         return private_memory(pid)
-    return 1024 * sum(int(n) for n in re.findall(r"^Pss_(?:Anon|Shmem):\s+(\d+)", text, re.M))
+    return 1024 * sum(map(int, _PROPORTIONAL.findall(rollup)))
 
 
 def socket_memory(pid: int) -> int:

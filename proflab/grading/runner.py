@@ -7,6 +7,7 @@ subprocess and confines nothing but time and memory; `sandbox.SandboxRunner` iso
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from proflab.grading.allowance import Allowance, run_through
 from proflab.grading.conversation import new_channel
 from proflab.grading.files import gather_files, write_files
 from proflab.grading.plan import (
@@ -97,16 +99,24 @@ class PlainRunner:
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self._turnstile = Turnstile()
+        self._processes: set[subprocess.Popen] = set()
 
     def run(self, submission: Submission, plan: Plan) -> Result:
         """See Runner."""
         files = gather_files(submission)
-        return run_fairly(self._turnstile, lambda: self._turn(files, plan))
+
+        def turn() -> Result:
+            return run_through(lambda allowance: self._turn(files, plan, allowance), self.limits)
+
+        return run_fairly(self._turnstile, turn)
 
     def close(self) -> None:
-        """Nothing is kept between turns."""
+        """End the turns that are still going on; nothing else is kept."""
+        for process in list(self._processes):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
-    def _turn(self, files: dict[str, bytes], plan: Plan) -> Result:
+    def _turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
         with tempfile.TemporaryDirectory(prefix="proflab-", ignore_cleanup_errors=True) as name:
             place = Path(name) / "work"
             place.mkdir()
@@ -115,9 +125,12 @@ class PlainRunner:
             with ours:
                 with theirs:
                     process = self._start(place, theirs.fileno())
+                self._processes.add(process)
                 try:
-                    return Turn(ours, PlainBody(process), self.limits).carry_out(plan)
+                    body = PlainBody(process)
+                    return Turn(ours, body, self.limits, allowance).carry_out(plan)
                 finally:
+                    self._processes.discard(process)
                     end_group(process)
 
     def _start(self, place: Path, channel: int) -> subprocess.Popen:

@@ -13,6 +13,7 @@ import os
 import queue
 import re
 import sys
+import threading
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +21,7 @@ from dataclasses import replace
 from typing import Literal
 
 from proflab.course.layout import CourseError
+from proflab.grading.allowance import Allowance, run_through
 from proflab.grading.bubblewrap import find_bubblewrap
 from proflab.grading.files import gather_files
 from proflab.grading.plan import Limits, Plan, Result, Runner, Submission, statements
@@ -63,6 +65,10 @@ def make_runner(
     return runner
 
 
+class RunnerClosed(Exception):
+    """The runner was closed while somebody waited for it."""
+
+
 _open: weakref.WeakSet[SandboxRunner] = weakref.WeakSet()
 
 
@@ -85,28 +91,51 @@ class SandboxRunner:
         # Zygotes die with the thread that started them, so one thread starts them all.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="proflab-sandbox")
         self._all = [Slot(self, number) for number in range(jobs)]
-        self._slots: queue.LifoQueue[Slot] = queue.LifoQueue()
+        self.closed, self._closing = False, threading.Lock()
+        self._slots: queue.LifoQueue[Slot | None] = queue.LifoQueue()  # None: no more
         for slot in reversed(self._all):
             self._slots.put(slot)
         _open.add(self)
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """See Runner. Raises CourseError when the sandbox itself fails, twice."""
+        """See Runner. Raises CourseError when the sandbox itself fails, for an empty plan, too."""
         files = gather_files(submission)
-        slot = self._slots.get()
+        slot = self._take()
+
+        def turn() -> Result:
+            return run_through(lambda allowance: slot.turn(files, plan, allowance), self.limits)
+
         try:
-            return run_fairly(self._turnstile, lambda: slot.turn(files, plan))
+            return run_fairly(self._turnstile, turn)
         except SandboxError as error:
-            raise CourseError(f"the sandbox failed: {error}; `proflab doctor` says more") from None
+            if not slot.works():
+                problem = f"the sandbox failed: {error}; `proflab doctor` says more"
+                raise CourseError(problem) from None
+            raise  # for this hand-in alone
         finally:
-            self._slots.put(slot)
+            self._give_back(slot)
+
+    def _take(self) -> Slot:
+        """A free slot; waits for one. Raises RunnerClosed when there will be none."""
+        slot = self._slots.get()
+        if slot is None:
+            self._slots.put(None)  # for whoever else waits
+            raise RunnerClosed
+        return slot
+
+    def _give_back(self, slot: Slot) -> None:
+        with self._closing:
+            if not self.closed:
+                self._slots.put(slot)
+                return
+        slot.close()
 
     def warm(self, plots: bool = False) -> dict:
         """Start one zygote now, the other slots' behind the scenes; what it found on this machine.
 
         Raises SandboxError.
         """
-        slot = self._slots.get()
+        slot = self._take()
         try:
             about = slot.zygote(plots).about
             if self.nested:
@@ -114,10 +143,12 @@ class SandboxRunner:
                     other.begin(plots)
             return about
         finally:
-            self._slots.put(slot)
+            self._give_back(slot)
 
     def start(self, number: int, plots: bool) -> Future[Zygote]:
         """A new zygote for a slot."""
+        if self.closed:
+            raise RunnerClosed
         return self._starter.submit(self._start, number, plots)
 
     def _start(self, number: int, plots: bool) -> Zygote:
@@ -137,10 +168,19 @@ class SandboxRunner:
         return self.cores[number :: self.jobs] or [self.cores[number % len(self.cores)]]
 
     def close(self) -> None:
-        """End all zygotes."""
-        for _ in range(self.jobs):
+        """End all zygotes, the turns that they carry out, and the waiting for a slot."""
+        with self._closing:
+            self.closed = True
+            free = []
             with contextlib.suppress(queue.Empty):
-                self._slots.get_nowait().close()
+                while True:
+                    free.append(self._slots.get_nowait())
+            self._slots.put(None)
+        for slot in self._all:
+            if slot in free:
+                slot.close()
+            else:
+                slot.kill()
         self._starter.shutdown()
 
     def __enter__(self) -> SandboxRunner:
@@ -175,19 +215,21 @@ class Slot:
             del self.zygotes[plots]
             raise
 
-    def turn(self, files: dict[str, bytes], plan: Plan) -> Result:
+    def turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
         """One turn; where the sandbox fails before the student's code began, once more."""
         plots = draws(plan)
         try:
-            return self._turn(files, plan, plots)
+            return self._turn(files, plan, allowance, plots)
         except SandboxError:
-            return self._turn(files, plan, plots)
+            return self._turn(files, plan, allowance, plots)
 
-    def _turn(self, files: dict[str, bytes], plan: Plan, plots: bool) -> Result:
+    def _turn(
+        self, files: dict[str, bytes], plan: Plan, allowance: Allowance, plots: bool
+    ) -> Result:
         zygote = self.zygote(plots)
         try:
             with keeping_to(self.cores):
-                result = zygote.turn(files, plan)
+                result = zygote.turn(files, plan, allowance)
         except BaseException:
             self._end(plots)
             raise
@@ -195,9 +237,23 @@ class Slot:
             self._end(plots)
         return result
 
+    def works(self) -> bool:
+        """Whether an empty plan can be carried out here."""
+        try:
+            return self.turn({}, (), Allowance(self.runner.limits)).status == "finished"
+        except SandboxError:
+            return False
+
     def _end(self, plots: bool) -> None:
         with contextlib.suppress(SandboxError):
-            self.zygotes.pop(plots).result().close()
+            if starting := self.zygotes.pop(plots, None):
+                starting.result().close()
+
+    def kill(self) -> None:
+        """End what runs in the slot, from another thread than its own, which notices and closes."""
+        for starting in list(self.zygotes.values()):
+            if starting.done() and not starting.cancelled() and starting.exception() is None:
+                starting.result().process.kill()
 
     def close(self) -> None:
         """End the slot's zygotes."""

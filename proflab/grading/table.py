@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import shutil
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from proflab.grading.key import Key
+from proflab.grading.mishap import NOT_GRADED
 from proflab.grading.work import Work
 
 
@@ -48,20 +51,24 @@ def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
             bar.update()
 
 
-def make_rows(book, key: Key, works: list[Work], fresh: set[str]) -> list[Row]:
-    """The table's rows from what the gradebook holds now."""
+def make_rows(
+    book, key: Key, works: list[Work], fresh: set[str], nowhere: Mapping[str, str]
+) -> list[Row]:
+    """The table's rows from what the gradebook holds now.
+
+    nowhere: students of whom nothing could be written, each with a sentence why; if the gradebook
+    has an earlier result of theirs, it stands there still.
+    """
     outcomes, scores = book.outcomes(key.name), book.auto_scores(key.name)
-    return [
-        Row(
-            w.student,
-            scores.get(w.student, 0.0),
-            key.max_score,
-            outcomes[w.student].status,
-            outcomes[w.student].sentence,
-            w.student in fresh,
-        )
-        for w in works
-    ]
+    rows = []
+    for student in (work.student for work in works):
+        if student in nowhere:
+            score, status, sentence = 0.0, NOT_GRADED, nowhere[student]
+        else:
+            outcome = outcomes[student]
+            score, status, sentence = scores.get(student, 0.0), outcome.status, outcome.sentence
+        rows.append(Row(student, score, key.max_score, status, sentence, student in fresh))
+    return rows
 
 
 def print_table(rows: list[Row]) -> None:
@@ -70,6 +77,8 @@ def print_table(rows: list[Row]) -> None:
         print("Nothing was handed in for this lesson: submitted/STUDENT/LESSON/ is where it goes.")
         return
     width = max(len(row.student) for row in rows)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a folder's name need not be text
     space = max(20, shutil.get_terminal_size((100, 20)).columns - width - 34)
     for row in rows:
         sentence = row.sentence if len(row.sentence) <= space else row.sentence[: space - 1] + "…"

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from proflab.grading.allowance import Allowance
 from proflab.grading.bubblewrap import (
     LIBRARY,
     find_bubblewrap,
@@ -139,7 +140,7 @@ class Zygote:
         }
         self.control.send(order, program)
 
-    def turn(self, files: dict[str, bytes], plan: Plan) -> Result:
+    def turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
         """Carry out a plan in a fork; returns when nothing of it is left running."""
         self.turns += 1
         init, init_theirs = new_channel()
@@ -149,7 +150,7 @@ class Zygote:
                 self._announce(init_theirs, theirs)
             body = Body(init, files, self.group)
             try:
-                return Turn(ours, body, self.limits).carry_out(plan)
+                return Turn(ours, body, self.limits, allowance).carry_out(plan)
             finally:
                 body.close()
                 init.close()

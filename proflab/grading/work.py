@@ -19,7 +19,7 @@ STAMP = "timestamp.txt"
 
 @dataclass(frozen=True)
 class Work:
-    """One submission to be graded."""
+    """One submission to be graded; without a fingerprint where it could not be read."""
 
     student: str
     folder: Path
@@ -42,8 +42,11 @@ def find_work(course: Course, key: Key, students: list[str] | None, full: bool) 
     works = []
     for student in dict.fromkeys(students or found):
         folder = submitted / student / lesson
-        text = "\n".join([*base, handin_fingerprint(folder, f"{lesson}.ipynb")])
-        works.append(Work(student, folder, hashlib.sha256(text.encode()).hexdigest()))
+        try:
+            text = "\n".join([*base, handin_fingerprint(folder, f"{lesson}.ipynb")])
+            works.append(Work(student, folder, hashlib.sha256(text.encode()).hexdigest()))
+        except Exception:  # whatever it is, grading meets it again and gives it a name
+            works.append(Work(student, folder, ""))
     return works
 
 
@@ -99,4 +102,5 @@ def needs_grading(course: Course, key: Key, work: Work, known: dict) -> bool:
     """Whether there is no result for exactly this submission, lesson and harness."""
     outcome = known.get(work.student)
     written = course.root / "autograded" / work.student / key.name / f"{key.name}.ipynb"
-    return outcome is None or outcome.fingerprint != work.fingerprint or not written.exists()
+    changed = outcome is None or not work.fingerprint or outcome.fingerprint != work.fingerprint
+    return changed or not written.exists()
