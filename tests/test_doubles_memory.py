@@ -102,6 +102,28 @@ def test_resident_is_seen_however_psutil_is_asked():
     assert bound().rss not in (100.5 * MB, 3 * MB)
 
 
+def test_resident_is_the_same_process_before_a_fork_and_in_it():
+    """As a hidden block is: a fork of a process that may be gone, with what was made in it."""
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        resident, early = doubles.Resident(), psutil.Process()
+        if os.fork():
+            os._exit(0)
+        found = []
+
+        def ask(_):
+            asked = [early, *map(psutil.Process, (os.getpid(), early.pid, 1))]
+            found.extend(process.memory_info().rss == 9e6 * MB for process in asked)
+
+        resident.each(ask, [("a", 9e6)])
+        os.write(writer, repr(found).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert pipe.read() == "[True, True, True, False]"
+    os.waitpid(child, 0)
+
+
 def test_resident_is_gone_after_an_error():
     real = psutil.Process().memory_info().rss
     with pytest.raises(ZeroDivisionError):
