@@ -43,7 +43,8 @@ def kept_by(step, steps):
 
 @pytest.mark.parametrize(
     "kind, rate",
-    [("kept", 1), ("kept_by_halves", 1), ("through_numpy", 1), ("once", 0), ("freed", 0)],
+    [("kept", 1), ("kept_by_halves", 1), ("kept_by_lines", 1), ("kept_in_pieces", 1)]
+    + [("through_numpy", 1), ("once", 0), ("freed", 0)],
 )
 def test_a_step_leaves_what_it_says(kind, rate):
     step = doubles.LeakyStep(**{kind: {"something": 1}})

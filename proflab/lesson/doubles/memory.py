@@ -69,6 +69,10 @@ _BODIES = {
     "kept": "kept.setdefault('{name}', []).append(np.empty(size, np.uint8))",
     "kept_by_halves": "kept.setdefault('{name}', []).append(np.empty(size // 2, np.uint8))\n"
     "    kept['{name}'].append(np.empty(size // 2, np.uint8))",
+    "kept_by_lines": "pieces = kept.setdefault('{name}', [])\n"
+    + "    pieces.append(np.empty(size // 40, np.uint8))\n" * 40,
+    "kept_in_pieces": "pieces = kept.setdefault('{name}', [])\n"
+    "    pieces.extend(bytes(983) for _ in range(size // 1024))",  # with header and place: 1,024
     "through_numpy": "kept.setdefault('{name}', []).append(np.full(size, 1, np.uint8))",
 }
 _numbers = itertools.count(1)
@@ -77,10 +81,11 @@ _numbers = itertools.count(1)
 class LeakyStep:
     """A step that calls functions of the names given, each allocating so many MB at every call.
 
-    kept: what it allocates stays; kept_by_halves: on two lines; through_numpy: by Python
-    code of numpy. replaced: it stays until the next step. once: only the first call allocates, and
-    that stays. freed: it is gone when the function returns. `calls` counts the steps; that with the
-    number `fails_at` raises a KeyError after all functions have run.
+    kept: what it allocates stays; kept_by_halves: on two lines; kept_by_lines: on forty;
+    kept_in_pieces: in Python objects of 1 KB; through_numpy: by Python code of numpy. replaced: it
+    stays until the next step. once: only the first call allocates, and that stays. freed: it is
+    gone when the function returns. `calls` counts the steps; that with the number `fails_at` raises
+    a KeyError after all functions have run.
     """
 
     def __init__(self, fails_at: int = 0, **functions: dict[str, float]) -> None:
