@@ -43,7 +43,8 @@ def kept_by(step, steps):
 
 @pytest.mark.parametrize(
     "kind, rate",
-    [("kept", 1), ("kept_by_halves", 1), ("through_numpy", 1), ("once", 0), ("freed", 0)],
+    [("kept", 1), ("kept_by_halves", 1), ("kept_by_lines", 1), ("kept_in_pieces", 1)]
+    + [("through_numpy", 1), ("once", 0), ("freed", 0)],
 )
 def test_a_step_leaves_what_it_says(kind, rate):
     step = doubles.LeakyStep(**{kind: {"something": 1}})
@@ -100,6 +101,28 @@ def test_resident_is_seen_however_psutil_is_asked():
     assert found == [100.5 * MB] * 7
     assert later == 3 * MB and virtual != later and parent != later
     assert bound().rss not in (100.5 * MB, 3 * MB)
+
+
+def test_resident_is_the_same_process_before_a_fork_and_in_it():
+    """As a hidden block is: a fork of a process that may be gone, with what was made in it."""
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        resident, early = doubles.Resident(), psutil.Process()
+        if os.fork():
+            os._exit(0)
+        found = []
+
+        def ask(_):
+            asked = [early, *map(psutil.Process, (os.getpid(), early.pid, 1))]
+            found.extend(process.memory_info().rss == 9e6 * MB for process in asked)
+
+        resident.each(ask, [("a", 9e6)])
+        os.write(writer, repr(found).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert pipe.read() == "[True, True, True, False]"
+    os.waitpid(child, 0)
 
 
 def test_resident_is_gone_after_an_error():

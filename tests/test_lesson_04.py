@@ -221,7 +221,7 @@ def test_the_lessons_make_one_file_that_measures():
         ("training_memory", "gradients are missing", "no gradients, or half the state"),
         ("training_memory", "MB of 10⁶ bytes", "10⁶ bytes, where a MB here is 1024² bytes?"),
         ("MemoryProfiler", "over the first snapshot", "over the first snapshot"),
-        ("find_leak", "who allocates the most", "it frees what it allocates"),
+        ("find_leak", "who allocates the most", "it replaces it"),
         ("find_leak", "all steps together", "all steps together"),
     ],
 )

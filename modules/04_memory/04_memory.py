@@ -72,7 +72,7 @@ class MemoryTracker:
 
     peak_mb: the most that was allocated at one time, over what was there at the start.
     current_mb: what is allocated at the end, over what was there at the start; negative where more
-        was freed. Both are floats, in MB of 1024² bytes, and there after `stop`.
+        was freed. Both are floats in MB of 1024² bytes, not rounded, and there after `stop`.
     Trackers may be nested, the inner one ends first: each finds what it would find alone. They may
     be used again. Tracing goes on afterwards if it was on before, and is off if it was off.
     frames: how much of the call stack tracemalloc writes down with each block.
@@ -125,11 +125,25 @@ with MemoryTracker() as tracker:
 expect("the peak", tracker.peak_mb, 8.0, rel=0.01)
 expect("what is left", tracker.current_mb, 3.0, rel=0.01)
 expect("tracing is off again", tracemalloc.is_tracing(), False)
+with tracker:
+    less = np.empty(4700, np.uint8)
+again = [tracker.peak_mb, tracker.current_mb]
+expect("used again, for 4,700 bytes", again, [4700 / 1024**2] * 2, abs=0.0004)
+tracemalloc.start()
+earlier, spike = np.empty(6 * MB, np.uint8), np.empty(7 * MB, np.uint8)
+del spike
+with tracker:
+    more = np.empty(1 * MB, np.uint8)
+    del earlier
+still = tracemalloc.is_tracing()
+tracemalloc.stop()
+expect("over the start", [tracker.peak_mb, tracker.current_mb], [1.0, -5.0], rel=0.01)
+expect("tracing that was on stays on", still, True)
 ### BEGIN HIDDEN TESTS
 tracker.start()
 several = [doubles.block(2.25) for _ in range(6)][:2]
 tracker.stop()
-expect("used again", [tracker.peak_mb, tracker.current_mb], [13.5, 4.5], rel=0.01)
+expect("used for the fourth time", [tracker.peak_mb, tracker.current_mb], [13.5, 4.5], rel=0.01)
 tracemalloc.start()
 earlier, spike = doubles.block(20), doubles.block(30)
 del spike
@@ -137,10 +151,10 @@ with MemoryTracker() as late:
     more = doubles.block(4)
 with MemoryTracker() as freeing:
     del earlier
-still = tracemalloc.is_tracing()
+on = tracemalloc.is_tracing()
 tracemalloc.stop()
-expect("over the start", [late.peak_mb, late.current_mb], [4.0, 4.0], rel=0.01)
-expect("tracing that was on stays on", still, True)
+expect("over a later start", [late.peak_mb, late.current_mb], [4.0, 4.0], rel=0.01)
+expect("tracing stays on after two", on, True)
 expect("more is freed", [freeing.peak_mb, freeing.current_mb], [0.0, -20.0], abs=0.05)
 ### END HIDDEN TESTS
 
@@ -153,6 +167,12 @@ with MemoryTracker() as outer:
 expect("outer peak", outer.peak_mb, 9.0, rel=0.01, mistakes={"the inner one has lowered it": 2.0})
 rest = [inner.peak_mb, inner.current_mb, outer.current_mb]
 expect("the inner one, and what is left", rest, [2.0, 2.0, 2.0], rel=0.01)
+expect("nobody is running", len(MemoryTracker.running), 0)
+expect_raises("errors", lambda: doubles.failing(MemoryTracker(), doubles.block), KeyError)
+expect("and tracing is off", tracemalloc.is_tracing(), False)
+with MemoryTracker(frames=3):
+    frames = tracemalloc.get_traceback_limit()
+expect("frames", frames, 3)
 ### BEGIN HIDDEN TESTS
 with MemoryTracker() as first:
     base = doubles.block(5)
@@ -175,11 +195,11 @@ try:
             raise KeyError("on purpose")
 except KeyError:
     raised = True
-expect("an error goes on", [raised, tracemalloc.is_tracing()], [True, False])
+expect("an error in two of them", [raised, tracemalloc.is_tracing()], [True, False])
 expect("and the peak is known", failing.peak_mb, 7.0, rel=0.01)
 with MemoryTracker(frames=7):
     depth = tracemalloc.get_traceback_limit(), len(MemoryTracker.running) < 2
-expect("frames, and nobody else is running", depth, (7, True))
+expect("more frames, and nobody else is running", depth, (7, True))
 ### END HIDDEN TESTS
 
 
@@ -214,8 +234,8 @@ def measure_memory(model, input_shape):
 
     model: a Module with data; it is called once, as it is. input_shape: batch first, counted in
         full; or whatever else example_input takes. The input is not counted.
-    Returns a dict of floats, in MB of 1024² bytes but for the last:
-        parameter_memory_mb: the model's parameters (lesson 01)
+    Returns a dict of floats, not rounded, in MB of 1024² bytes but for the last:
+        parameter_memory_mb: all of the model's parameters (lesson 01)
         activation_memory_mb: what is allocated after the pass, over what was allocated before it,
             while its output is held, and by it the graph for backward
         peak_memory_mb: the parameters, and the most that was allocated during the pass, over what
@@ -252,6 +272,11 @@ peak = found["peak_memory_mb"]
 expect("the peak", peak, 16.0, rel=0.01, mistakes={"parameters are missing": 12.0})
 expect("efficiency", found["memory_efficiency"], 9 / 16, rel=0.01)
 expect("one pass, of this shape", model.shapes, [(512, 1024)])
+few = doubles.Allocating(parameters_mb=0.125, graph_mb=0.25, output_mb=0.255, scratch_mb=40)
+found = measure_memory(few, (3, 3))
+small = [found[f"{name}_memory_mb"] for name in ("parameter", "activation")]
+expect("exact to a few KB", small, [0.125, 0.505], rel=0.006)
+expect("a small efficiency", found["memory_efficiency"], 0.63 / 40.63, rel=0.01)
 mlp = nn.Sequential(nn.Linear(256, 2048), nn.ReLU(), nn.Linear(2048, 256))
 found = measure_memory(mlp, (256, 256))
 expect("ReLU's result, and the output", found["activation_memory_mb"], 2.25, rel=0.01)
@@ -273,15 +298,24 @@ tracing = tracemalloc.is_tracing()
 tracemalloc.stop()
 expect("not what was before", found["peak_memory_mb"], 14.0, rel=0.01)
 expect("tracing that was on stays on", tracing, True)
+masked = nn.Sequential(nn.Linear(511, 1024), nn.Dropout(0.5))
+masked[0].weight.requires_grad = False
+found = measure_memory(masked, (1024, 511))
+expect("frozen, as large", found["parameter_memory_mb"], 2.0)
+expect("with a mask, in training", found["activation_memory_mb"], 5.0, rel=0.01)
+expect("its mode, and no tracing", [masked.training, tracemalloc.is_tracing()], [True, False])
 expect_raises("no model", lambda: measure_memory((3, 4), (3, 4)), ValueError)
+expect_raises("a batch of 0", lambda: measure_memory(nn.Linear(4, 4), (0, 4)), ValueError)
 ### BEGIN HIDDEN TESTS
+expect("in eval", measure_memory(masked.eval(), (1024, 511))["activation_memory_mb"], 4.0, rel=0.01)
+expect("which it stays in", masked.training, False)
 tokens = nn.Sequential(nn.Embedding(1000, 256), nn.Linear(256, 512))
 tokens.input_dtype, tokens.vocab_size = "int64", 1000
 expect("tokens", measure_memory(tokens, (2, 512))["activation_memory_mb"], 3.0, rel=0.01)
 found = measure_memory(doubles.SumOfTwo(16, 1024), ((256, 16), (256, 1024)))
 expect("two inputs, a dict", found["activation_memory_mb"], 1.0, rel=0.01)
 expect_raises("no shape", lambda: measure_memory(nn.Linear(4, 4), (2.5, 4)), ValueError)
-expect("and tracing is off", tracemalloc.is_tracing(), False)
+expect("tracing is off in the end", tracemalloc.is_tracing(), False)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_measure", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -371,9 +405,18 @@ found = saved_activations(pair, (1, 16))
 expect("one sample", found, 256, mistakes={"the input counts": 320, "parameters count": 2_304})
 expect("nothing", saved_activations(nn.Linear(16, 64), (32, 16)), 0)
 expect("LeNet-5, 8 images", saved_activations(models.LeNet5(), (8, 1, 32, 32)), 271_296)
+found = saved_activations(doubles.Parts(), ((2, 3, 4), (2, 2)))
+expect("parts of a result keep all of it; two inputs, a buffer", found, 384)
+dropout = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Softmax(-1))
+both = [saved_activations(dropout.train(), (4, 8)), saved_activations(dropout.eval(), (4, 8))]
+expect("in training, and in eval", both, [160, 128])
+expect("which it stays in", dropout.training, False)
+pair[2].weight.requires_grad = False
+expect("frozen parameters, too, are no activations", saved_activations(pair, (1, 16)), 256)
+expect("a function", saved_activations(lambda x: pair[0](x).tanh(), (3, 16)), 768)
 ### BEGIN HIDDEN TESTS
 found = saved_activations(doubles.Parts(), ((7, 6, 4), (7, 2)))
-expect("parts keep the whole; a buffer, and two inputs", found, 7 * (288 + 96))
+expect("parts of a larger result; two inputs, a buffer", found, 7 * (288 + 96))
 same = nn.Linear(8, 8)
 thrice = nn.Sequential(same, nn.Tanh(), same, nn.Tanh(), same)
 expect("one layer, three times", saved_activations(thrice, (10, 8)), 640)
@@ -381,10 +424,11 @@ frozen = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), n
 for parameter in frozen[:4].parameters():
     parameter.requires_grad = False
 expect("frozen but for the last", saved_activations(frozen, (10, 8)), 320)
-dropout = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Softmax(-1))
-both = [saved_activations(dropout.train(), (4, 8)), saved_activations(dropout.eval(), (4, 8))]
-expect("in training, and in eval", both, [160, 128])
-expect("a function", saved_activations(lambda x: same(x.exp()).exp(), (3, 8)), 192)
+noisy = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Linear(8, 2), nn.Dropout(0.1))
+both = [saved_activations(noisy.train(), (5, 8)), saved_activations(noisy.eval(), (5, 8))]
+expect("two masks in training, none in eval", both, [210, 160])
+found = saved_activations(lambda x: same(x.exp()).exp(), (3, 8))
+expect("a function with a layer in it", found, 192)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_saved_activations_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -392,18 +436,24 @@ with meta():
     resnet18, small = models.resnet18(), models.gpt2("small")
 expect("ResNet-18, 8 images", saved_activations(resnet18, (8, 3, 224, 224)), 161_420_800)
 expect("GPT-2 small, 8 × 128 tokens", saved_activations(small, (8, 128)), 686_171_136)
+expect("32 × 128, more than 2³¹", saved_activations(small, (32, 128)), 2_744_091_648)
 large = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512))
 needed = doubles.traced_mb(saved_activations, large, (8192, 512))
 expect_between("without data, MB needed to count 16 MB", needed, 0, 2)
+expect("the model stays as it is", [resnet18.training, resnet18.fc.weight.grad], [True, None])
 expect_raises("no model", lambda: saved_activations(3, (1, 4)), ValueError)
+expect_raises("a batch of 0", lambda: saved_activations(nn.Linear(4, 4), (0, 4)), ValueError)
+broken = nn.Sequential(nn.Linear(4, 4), nn.Linear(5, 5))
+expect_raises("layers that do not fit", lambda: saved_activations(broken, (2, 4)), ValueError)
+expect("no hook is left behind", len(autograd.packers), 0)
 ### BEGIN HIDDEN TESTS
 with meta():
     vit = models.vit_tiny16()
 expect("ViT-Ti/16, 8 images", saved_activations(vit, (8, 3, 224, 224)), 279_834_560)
-expect("the model stays as it is", [resnet18.training, resnet18.fc.weight.grad], [True, None])
-broken = nn.Sequential(nn.Linear(4, 4), nn.Linear(5, 5))
-expect_raises("a model that does not fit", lambda: saved_activations(broken, (2, 4)), ValueError)
-expect("nothing is left behind, also after an error", len(autograd.packers), 0)
+expect("a model in training stays in training", vit.training, True)
+broken = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(3, 4))
+expect_raises("sizes that do not fit", lambda: saved_activations(broken, (2, 3)), ValueError)
+expect("no hook is left behind by it", len(autograd.packers), 0)
 expect_raises("no shape", lambda: saved_activations(nn.Linear(4, 4), (-2, 4)), ValueError)
 ### END HIDDEN TESTS
 
@@ -504,17 +554,23 @@ half = nn.Sequential(nn.Linear(511, 1024), nn.Linear(1023, 256))
 half[0].weight.requires_grad = half[0].bias.requires_grad = False
 frozen = optimizer_memory_mb(half, "adam")
 expect("first layer frozen", frozen, 2.0, mistakes={"frozen parameters have a state": 6.0})
+tied = Tensor(np.zeros((7, 11)), True, np.float64)
+twice = doubles.OnlyParameters(tied, tied)
+huge = doubles.OnlyParameters(Tensor.meta((2**28, 3), requires_grad=True))
+expect("more than 2³¹ bytes", optimizer_memory_mb(huge, "momentum"), 3072.0)
+expect("each once, in float64", optimizer_memory_mb(twice, "momentum"), 616 / 1024**2)
+expect_raises("no model", lambda: optimizer_memory_mb(3, "sgd"), ValueError)
 expect_raises("no such optimizer", lambda: optimizer_memory_mb(layer, "adamax"), ValueError)
 ### BEGIN HIDDEN TESTS
 shared = Tensor(np.zeros((256, 1024), np.float32), requires_grad=True)
 mixed = doubles.OnlyParameters(shared, Tensor(np.zeros(2**17), True, np.float64), shared)
-expect("each once, at its dtype", optimizer_memory_mb(mixed, "momentum"), 2.0)
+expect("each parameter once, at its own dtype", optimizer_memory_mb(mixed, "momentum"), 2.0)
 none = [optimizer_memory_mb(nn.ReLU(), "adam"), optimizer_memory_mb(shared, "momentum")]
 expect("a ReLU, and a bare Tensor", none, [0.0, 0.0])
 with meta():
     gpt2 = models.gpt2("medium")
 expect("GPT-2 medium", optimizer_memory_mb(gpt2, "adam"), 2 * 354_823_168 * 4 / 1024**2)
-expect_raises("sgd, of no model", lambda: optimizer_memory_mb(3, "sgd"), ValueError)
+expect_raises("a list is no model", lambda: optimizer_memory_mb([layer], "sgd"), ValueError)
 expect_raises("none", lambda: optimizer_memory_mb(nn.ReLU(), None), ValueError)
 ### END HIDDEN TESTS
 
@@ -588,18 +644,26 @@ layer = nn.Sequential(nn.Linear(511, 1024), nn.ReLU())
 found = training_memory(layer, (64, 511), "adamw", activation_mb=0)
 expect("without activations", found["activation_mb"], 0.0)
 expect("four times the parameters", found["total_mb"], 8.0)
-expect_raises("negative", lambda: training_memory(layer, (64, 511), "adam", -1), ValueError)
+half = nn.Sequential(nn.Linear(511, 1024), nn.Dropout(0.5), nn.Linear(1024, 512, bias=False))
+half[0].weight.requires_grad = half[0].bias.requires_grad = False
+found = training_memory(half, (512, 511), "momentum")
+keys = ["parameter_mb", "gradient_mb", "optimizer_mb", "activation_mb", "total_mb"]
+expect("the last layer is trained", [found[key] for key in keys], [4.0, 2.0, 2.0, 2.0, 10.0])
+expect("no shape is used", training_memory(half, None, "sgd", 0.5)["total_mb"], 6.5)
+expect_raises("negative", lambda: training_memory(layer, (64, 511), "adam", -0.5), ValueError)
+expect_raises("a batch of 0", lambda: training_memory(layer, (0, 511), "adam"), ValueError)
 ### BEGIN HIDDEN TESTS
 tuned = nn.Sequential(nn.Linear(511, 1024), nn.ReLU(), nn.Linear(1024, 256, bias=False))
 tuned[0].weight.requires_grad = tuned[0].bias.requires_grad = False
 found = training_memory(tuned, (1024, 511), "adam")
-keys = ["parameter_mb", "gradient_mb", "optimizer_mb", "activation_mb", "total_mb"]
-expect("only the last is trained", [found[key] for key in keys], [3.0, 1.0, 2.0, 4.0, 10.0])
+found = [found[key] for key in keys]
+expect("only what is trained has gradients", found, [3.0, 1.0, 2.0, 4.0, 10.0])
 noisy = nn.Sequential(nn.Linear(511, 1024), nn.Dropout(0.5))
 expect("a mask", training_memory(noisy, (1024, 511), "sgd")["activation_mb"], 1.0)
-expect("no shape is used", training_memory(tuned, None, "sgd", 0.5)["total_mb"], 4.5)
-expect_raises("a shape that is none", lambda: training_memory(tuned, (0, 511), "sgd"), ValueError)
-expect_raises("a negative half", lambda: training_memory(tuned, (2, 511), "sgd", -0.5), ValueError)
+found = training_memory(tuned, None, "sgd", 0.5)["total_mb"]
+expect("with given activations no shape is used", found, 4.5)
+expect_raises("a shape that is none", lambda: training_memory(tuned, (-1, 511), "sgd"), ValueError)
+expect_raises("less than none", lambda: training_memory(tuned, (2, 511), "sgd", -3), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -674,9 +738,10 @@ class MemoryProfiler:
     def report(self):
         """What was noted: a row for each snapshot, in order.
 
-        Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes), delta_mb (float, over the
-        snapshot before it; 0.0 for the first). Prints a line for each that has the label, and
-        both numbers with one decimal; what else it prints is open. May be asked for again.
+        Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes, not rounded), delta_mb
+        (float, over the snapshot before it; 0.0 for the first). Prints a line for each that has the
+        label, and both numbers with one decimal; what else it prints is open. May be asked for
+        again.
         Raises ValueError where there is no snapshot.
         """
         ### BEGIN SOLUTION
@@ -697,12 +762,16 @@ class MemoryProfiler:
 
 # %% nbgrader={"grade": true, "grade_id": "test_MemoryProfiler", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 profiler, resident = MemoryProfiler(), doubles.Resident()
-script = [("baseline", 110.5), ("after_forward", 150.25), ("after_backward", 130.0)]
+script = [("baseline", 110.5), ("forward", 150.2578125), ("backward", 130.0), ("forward", 130.0)]
 resident.each(profiler.snapshot, script)
 rows = profiler.report()
 expect("the first row", rows[0], {"label": "baseline", "rss_mb": 110.5, "delta_mb": 0.0})
-expect("the second", rows[1], {"label": "after_forward", "rss_mb": 150.25, "delta_mb": 39.75})
-expect("less than before", rows[2]["delta_mb"], -20.25, mistakes={"over the first snapshot": 19.5})
+expect("the second", rows[1], {"label": "forward", "rss_mb": 150.2578125, "delta_mb": 39.7578125})
+fallen = rows[2]["delta_mb"]
+expect("less than before", fallen, -20.2578125, mistakes={"over the first snapshot": 19.5})
+expect("a label twice", rows[3], {"label": "forward", "rss_mb": 130.0, "delta_mb": 0.0})
+expect("asked for again", len(profiler.report()), 4)
+expect_raises("no label", lambda: profiler.snapshot(""), ValueError)
 expect_raises("nothing was noted", lambda: MemoryProfiler().report(), ValueError)
 ### BEGIN HIDDEN TESTS
 other = MemoryProfiler()
@@ -712,9 +781,9 @@ expect("labels twice", [row["label"] for row in rows], ["a", "a", "b", "b"])
 expect("large and small", [row["rss_mb"] for row in rows], [700.0, 2048.5, 2048.5, 30.0])
 expect("up and down", [row["delta_mb"] for row in rows], [0.0, 1348.5, 0.0, -2018.5])
 resident.each(profiler.snapshot, [("later", 99.0)])
-expect("two profilers, and later", [len(other.report()), len(profiler.report())], [4, 4])
-expect("goes on", profiler.report()[3], {"label": "later", "rss_mb": 99.0, "delta_mb": -31.0})
-expect_raises("no label", lambda: profiler.snapshot(""), ValueError)
+expect("two profilers, and later", [len(other.report()), len(profiler.report())], [4, 5])
+expect("goes on", profiler.report()[4], {"label": "later", "rss_mb": 99.0, "delta_mb": -31.0})
+expect_raises("an empty label", lambda: other.snapshot(""), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_MemoryProfiler_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -762,7 +831,7 @@ plot_memory.two_meters(meters.profiler.report(), meters.traced, "A training step
 #
 # ## 6 · What grows
 #
-# A leak, in Python, is a thing that somebody still holds. The classic of training: `losses.append(loss)` holds each loss, and through it the graph, and through that all that was kept for backward. Nothing fails at first. After some hours the process is killed, and its last line of output has nothing to do with it.
+# A leak, in Python, is a thing that somebody still holds. The classic is in validation, where no `backward()` follows: `losses.append(loss)` holds each loss, and through it the graph, and through that all that was kept for backward. Nothing fails at first. After some hours the process is killed, and its last line of output has nothing to do with it.
 #
 # A leak is found by comparing: what is allocated now that was not allocated some steps ago, and which code asked for it? `tracemalloc.take_snapshot()` returns all blocks with the call stacks that allocated them, as deep as `frames` said at the start (25 is deep enough here). `later.compare_to(earlier, "traceback")` yields rows with `size_diff`, a number of bytes, and `traceback`, its frames from the outermost to the innermost. The innermost frame is often in a library; `own_function` finds the one that is yours.
 #
@@ -802,15 +871,25 @@ def find_leak(step, steps):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_find_leak", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
-step = doubles.LeakyStep(freed={"augment": 8}, kept={"log": 0.25, "remember": 1})
+step = doubles.LeakyStep(
+    freed={"augment": 8}, replaced={"prepare": 30}, once={"load": 20}, kept={"log": 0.25},
+    through_numpy={"remember": 1},
+)  # fmt: skip
 found = find_leak(step, 5)
-expect("who", found["function"], "remember", mistakes={"it frees what it allocates": "augment"})
+expect(
+    "who", found["function"], "remember",
+    mistakes={"it frees what it allocates": "augment", "it replaces it": "prepare"},
+)  # fmt: skip
 rate = found["bytes_per_step"] / MB
 expect("MB", rate, 1.25, rel=0.01, mistakes={"all steps together": 6.25, "6 steps in 5": 1.5})
 expect("one step first", step.calls, 6)
 clean = find_leak(doubles.LeakyStep(freed={"augment": 8}, once={"cache": 4}), 5)
 expect("no leak", clean["function"], None)
 expect_between("next to nothing", clean["bytes_per_step"], -4096, 4096)
+lines = doubles.LeakyStep(kept={"single": 0.03}, kept_by_lines={"parse": 0.05})
+expect("on forty lines", find_leak(lines, 4)["function"], "parse")
+slow = [doubles.LeakyStep(kept_in_pieces={"collect": mb}) for mb in (0.01, 0.002)]
+expect("in small pieces", [find_leak(s, 9)["function"] for s in slow], ["collect", None])
 expect_raises("no steps", lambda: find_leak(step, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 busy = doubles.LeakyStep(replaced={"prepare": 30}, once={"warm_up": 20}, kept={"keep_history": 2})
@@ -824,6 +903,12 @@ expect("on two lines, who", find_leak(lines, 3)["function"], "double")
 steps = [{"replaced": {"buffer": 16}}, {"kept": {"trickle": 0.01}}, {"kept": {"drip": 0.0006}}]
 names = [find_leak(doubles.LeakyStep(**step), 20)["function"] for step in steps]
 expect("replaced, small, and smaller", names, [None, "trickle", None])
+pieces = doubles.LeakyStep(kept={"block": 0.5}, kept_in_pieces={"crumbs": 0.75}, freed={"work": 3})
+found = find_leak(pieces, 4)
+expect("many small blocks, who", found["function"], "crumbs")
+expect("many small blocks, how much", found["bytes_per_step"], 1.25 * 1024**2, rel=0.01)
+many = doubles.LeakyStep(kept={"one": 1, "two": 1.1}, kept_by_lines={"all": 1.5})
+expect("on many lines, each of them small, who", find_leak(many, 3)["function"], "all")
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_find_leak_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
@@ -832,12 +917,16 @@ expect("tracing is off", [nothing, tracemalloc.is_tracing()], [None, False])
 failing = doubles.LeakyStep(fails_at=3, kept={"remember": 1})
 expect_raises("a step that raises", lambda: find_leak(failing, 5), KeyError)
 expect("and tracing is off", [failing.calls, tracemalloc.is_tracing()], [3, False])
+expect_raises("negative steps", lambda: find_leak(failing, -2), ValueError)
+with MemoryTracker():
+    find_leak(doubles.LeakyStep(freed={"work": 3}), 1)
+    tracing = tracemalloc.is_tracing()
+expect("tracing that was on stays on", tracing, True)
 ### BEGIN HIDDEN TESTS
 network = doubles.Allocating(graph_mb=2, output_mb=0.25, scratch_mb=4)
 found = find_leak(doubles.holding("evaluate", network, proflab.zeros(2, 2)), 4)
 expect("a graph that is held, who", found["function"], "evaluate")
 expect("what it keeps, and the output", found["bytes_per_step"], 2.25 * 1024**2, rel=0.01)
-expect_raises("negative steps", lambda: find_leak(failing, -2), ValueError)
 with MemoryTracker() as tracker:
     find_leak(doubles.LeakyStep(freed={"work": 6}), 2)
     tracing = tracemalloc.is_tracing()
@@ -910,19 +999,26 @@ with proflab.no_grad():
     recording = proflab.is_grad_enabled()
 expect("of x, and of w", [g.tolist() for g in found], [[6.0, 200.0], [1.0, 40.0]])
 expect("no .grad, no recording", [a.grad, w.grad, recording], [None, None, False])
+c, spare, calls = Tensor([7.0, 8.0]), Tensor([1.0], requires_grad=True), []
+w.grad = Tensor([0.25, 0.5])
+found = recomputed_gradients(lambda x: calls.append(1) or x * w, c, [c, spare, w], c)
+some = [g if g is None else g.tolist() for g in found]
+expect("of what requires one", some, [None, None, None, [49.0, 64.0]])
+expect("run once, a .grad stays", [len(calls), w.grad.tolist()], [1, [0.25, 0.5]])
+expect("nothing to do", recomputed_gradients(lambda x: x + c, c, [c], c), [None, None])
 ### BEGIN HIDDEN TESTS
 data, fixed = Tensor([2.0, 4.0]), Tensor([7.0, 7.0])
 unused = Tensor([1.0], requires_grad=True)
 w.grad = Tensor([0.5, 0.5])
 found = recomputed_gradients(lambda x: (x * w + fixed).sum(), data, [fixed, w, unused], Tensor(3.0))
-some = [g if g is None else g.tolist() for g in found]
-expect("some of them", some, [None, None, [6.0, 12.0], None])
-expect("a .grad stays", w.grad.tolist(), [0.5, 0.5])
-found = recomputed_gradients(lambda x: x + fixed, data, [fixed], data)
-expect("nothing to do", found, [None, None])
+lists = [None if g is None else g.tolist() for g in found]
+expect("some of them", lists, [None, None, [6.0, 12.0], None])
+expect("a .grad that was there stays", w.grad.tolist(), [0.5, 0.5])
+found = recomputed_gradients(lambda x: x * fixed + fixed, data, [fixed, data], data)
+expect("nothing requires a gradient", found, [None, None, None])
 counted = []
 recomputed_gradients(lambda x: counted.append(1) or x * w, a, [w], Tensor([1.0, 1.0]))
-expect("run once", len(counted), 1)
+expect("the piece is run once", len(counted), 1)
 expect("and what it was", [a.requires_grad, proflab.is_grad_enabled()], [True, True])
 ### END HIDDEN TESTS
 
@@ -997,7 +1093,10 @@ both = [nn.Sequential(*layers), Checkpointed(layers, 4)]
 expect("saved", [saved_activations(model, shape) for model in both], [8 * 2**18, 2**18])
 costs = [training_flops(model, shape, input_grad=True) for model in both]
 expect("3 and 4 forward passes", [cost / (8 * 8_192) for cost in costs], [3.0, 4.0])
+found = [saved_activations(Checkpointed(layers, every), shape) for every in (3, 20)]
+expect("saved in threes, and all at once", found, [2 * 2**18, 0])
 expect_raises("no layers", lambda: checkpointed([], 2), ValueError)
+expect_raises("no layers at a time", lambda: checkpointed(layers, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 rows.requires_grad = True
 found = [doubles.furthest(checkpointed(layers, n), layers, rows) for n in (1, 3, 8, 20)]
@@ -1126,15 +1225,21 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
 gpt2 = 124_439_808
 expect("as here", reflect_training_mb(gpt2, 4, 200), 2098.80, abs=0.005)
 expect("as in the report", reflect_training_mb(gpt2, 4, 200, 10**6, 10**6), 2184.0)
+found = reflect_training_mb(124_699_999, 2, 0.5, unit=10**6, rounded_to=10**5)
+expect("SGD, rounded up", found, 998.1)
+expect("not rounded", reflect_training_mb(1, 3, 0, unit=7), 12 / 7)
 expect_raises("no copies", lambda: reflect_training_mb(gpt2, 0, 200), ValueError)
+expect_raises("no parameters", lambda: reflect_training_mb(0, 4, 1), ValueError)
+expect_raises("negative copies", lambda: reflect_training_mb(5, -4, 1), ValueError)
+expect_raises("negative activations", lambda: reflect_training_mb(gpt2, 4, -0.5), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("exact, in 10⁶ bytes", reflect_training_mb(gpt2, 4, 200, unit=10**6), 2191.036928)
 rounded = reflect_training_mb(gpt2, 4, 200, rounded_to=10**6)
 expect("rounded, in 1024² bytes", rounded, 200 + 124 * 16 * 10**6 / 1024**2)
-expect("SGD, rounded up", reflect_training_mb(1_557_611_200, 2, 0, 10**9, 10**8), 12.8)
+expect("SGD, rounded to 10⁸", reflect_training_mb(1_557_611_200, 2, 0, 10**9, 10**8), 12.8)
 expect("one parameter", reflect_training_mb(1, 3, 0.5, 12), 1.5)
-expect_raises("negative activations", lambda: reflect_training_mb(gpt2, 4, -1), ValueError)
-expect_raises("no parameters", lambda: reflect_training_mb(0, 4, 1), ValueError)
+expect_raises("less than no activations", lambda: reflect_training_mb(gpt2, 4, -1), ValueError)
+expect_raises("negative parameters and copies", lambda: reflect_training_mb(-5, -4, 1), ValueError)
 expect_raises("no unit", lambda: reflect_training_mb(5, 4, 1, unit=0), ValueError)
 expect_raises("rounded to nothing", lambda: reflect_training_mb(5, 4, 1, 10, 0), ValueError)
 ### END HIDDEN TESTS

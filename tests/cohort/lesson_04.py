@@ -1,10 +1,12 @@
 """Lesson 04: what students get wrong about memory. The right ones stand in a file beside.
 
 The mutants of counts stand in lesson_04_counts.py, those of snapshots in
-lesson_04_resident.py, of leaks in lesson_04_growth.py, of checkpoints in lesson_04_checkpoints.py.
+lesson_04_resident.py, of leaks in lesson_04_growth.py, of checkpoints in lesson_04_checkpoints.py,
+and slips of every exercise in lesson_04_slips.py.
 """
 
 from cohort import lesson_04_checkpoints, lesson_04_counts, lesson_04_growth, lesson_04_resident
+from cohort import lesson_04_slips as slips
 from cohort.lesson_04_alternates import ALTERNATES  # noqa: F401
 
 HELPERS = (
@@ -49,6 +51,7 @@ right_measure = measure_memory
     + lesson_04_growth.HELPERS
     + lesson_04_resident.HELPERS
     + lesson_04_checkpoints.HELPERS
+    + slips.HELPERS
 )
 
 MUTANTS = {
@@ -374,3 +377,5 @@ MUTANTS = {
 }
 for part in (lesson_04_counts, lesson_04_growth, lesson_04_resident, lesson_04_checkpoints):
     MUTANTS |= part.MUTANTS
+for exercise, codes in slips.MUTANTS.items():
+    MUTANTS[exercise] |= codes

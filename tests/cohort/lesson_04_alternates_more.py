@@ -54,6 +54,44 @@ ALTERNATES = {
                     print("label, MB now, growth over the one before, or after")
                     return super().report()
         """,
+        "a process made in __init__": """
+            class MemoryProfiler(RightProfiler):
+                def __init__(self):
+                    super().__init__()
+                    self.process = psutil.Process()
+
+                def snapshot(self, label):
+                    if not label:
+                        raise ValueError("no label")
+                    self.snapshots.append((label, self.process.memory_info().rss / MB))
+        """,
+        "a process of the class": """
+            class MemoryProfiler(RightProfiler):
+                process = psutil.Process()
+
+                def snapshot(self, label):
+                    if not label:
+                        raise ValueError("no label")
+                    self.snapshots.append((label, self.process.memory_info().rss / MB))
+        """,
+        "a process made above the class": """
+            this_process = psutil.Process()
+
+            class MemoryProfiler(RightProfiler):
+                def snapshot(self, label):
+                    if not label:
+                        raise ValueError("no label")
+                    self.snapshots.append((label, this_process.memory_info().rss / MB))
+        """,
+        "a pid kept above the class": """
+            pid = os.getpid()
+
+            class MemoryProfiler(RightProfiler):
+                def snapshot(self, label):
+                    if not label:
+                        raise ValueError("no label")
+                    self.snapshots.append((label, psutil.Process(pid).memory_info().rss / MB))
+        """,
         "oneshot, and as_dict": """
             class MemoryProfiler(RightProfiler):
                 def snapshot(self, label):

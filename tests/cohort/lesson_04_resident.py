@@ -81,6 +81,12 @@ MUTANTS = {
                     parent = psutil.Process(os.getppid())
                     self.snapshots[-1] = label, parent.memory_info().rss / MB
         """,
+        "the first process's memory": """
+            class MemoryProfiler(RightProfiler):
+                def snapshot(self, label):
+                    super().snapshot(label)
+                    self.snapshots[-1] = label, psutil.Process(1).memory_info().rss / MB
+        """,
         "the highest so far, by the system": """
             class MemoryProfiler(RightProfiler):
                 def snapshot(self, label):

@@ -182,6 +182,20 @@ ALTERNATES = {
                 rows.depth = before
             return add_row(rows, first, start, end, op_facts(call, result)) or result
         """,
+        "from time import perf_counter_ns as now": """
+            from time import perf_counter_ns as now
+
+            def record(call, rows):
+                first, start = len(rows), now()
+                rows.depth += 1
+                try:
+                    result = call()
+                finally:
+                    end = now()
+                    rows.depth -= 1
+                add_row(rows, first, start, end, op_facts(call, result))
+                return result
+        """,
         "from time import perf_counter_ns": """
             from time import perf_counter_ns as clock
 

@@ -142,7 +142,7 @@ def judge(lesson: Solved, exercise: str, code: str) -> list[Case]:
         exec(compile(lesson.helpers + "\n" + code, exercise, "exec"), lesson.scope)
         return [case for cell in lesson.tests[exercise] for case in _run(cell, lesson.scope)]
 
-    return _in_fork(replaced)
+    return _in_fork(replaced, lesson.scope)
 
 
 def judge_all(lesson: Solved, codes: dict[str, str]) -> list[Case]:
@@ -154,7 +154,7 @@ def judge_all(lesson: Solved, codes: dict[str, str]) -> list[Case]:
         cells = [cell for cells in lesson.tests.values() for cell in cells]
         return [case for cell in cells for case in _run(cell, lesson.scope)]
 
-    return _in_fork(replaced)
+    return _in_fork(replaced, lesson.scope)
 
 
 def points(cases: list[Case], lesson: Solved) -> float:
@@ -200,11 +200,19 @@ def _ask(step: Step, answer: Answer, scope: dict[str, Any]):
         return answer.judge_raised(["NotPlain"], str(error))
 
 
-def _in_fork(action: Callable[[], list[Case]]) -> list[Case]:
+class _Notebook:
+    """Stands for `__main__`, as the notebook does where it is graded: its names are the scope."""
+
+    def __init__(self, scope: dict[str, Any]) -> None:
+        self.__dict__ = scope
+
+
+def _in_fork(action: Callable[[], list[Case]], scope: dict[str, Any]) -> list[Case]:
     """What `action` returns in a forked child, so that nothing it does is left here."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
+        sys.modules["__main__"] = _Notebook(scope)  # frozen, so that clocks must find it by name
         gc.freeze()  # as the grader does: a scripted clock looks through what is made from here on
         try:
             rows = [list(vars(case).values()) for case in action()]

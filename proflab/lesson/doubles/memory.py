@@ -69,6 +69,10 @@ _BODIES = {
     "kept": "kept.setdefault('{name}', []).append(np.empty(size, np.uint8))",
     "kept_by_halves": "kept.setdefault('{name}', []).append(np.empty(size // 2, np.uint8))\n"
     "    kept['{name}'].append(np.empty(size // 2, np.uint8))",
+    "kept_by_lines": "pieces = kept.setdefault('{name}', [])\n"
+    + "    pieces.append(np.empty(size // 40, np.uint8))\n" * 40,
+    "kept_in_pieces": "pieces = kept.setdefault('{name}', [])\n"
+    "    pieces.extend(bytes(983) for _ in range(size // 1024))",  # with header and place: 1,024
     "through_numpy": "kept.setdefault('{name}', []).append(np.full(size, 1, np.uint8))",
 }
 _numbers = itertools.count(1)
@@ -77,10 +81,11 @@ _numbers = itertools.count(1)
 class LeakyStep:
     """A step that calls functions of the names given, each allocating so many MB at every call.
 
-    kept: what it allocates stays; kept_by_halves: on two lines; through_numpy: by Python
-    code of numpy. replaced: it stays until the next step. once: only the first call allocates, and
-    that stays. freed: it is gone when the function returns. `calls` counts the steps; that with the
-    number `fails_at` raises a KeyError after all functions have run.
+    kept: what it allocates stays; kept_by_halves: on two lines; kept_by_lines: on forty;
+    kept_in_pieces: in Python objects of 1 KB; through_numpy: by Python code of numpy. replaced: it
+    stays until the next step. once: only the first call allocates, and that stays. freed: it is
+    gone when the function returns. `calls` counts the steps; that with the number `fails_at` raises
+    a KeyError after all functions have run.
     """
 
     def __init__(self, fails_at: int = 0, **functions: dict[str, float]) -> None:
@@ -126,11 +131,13 @@ class Resident:
     """This process, with a resident memory of `mb`, in whatever way psutil is asked for it.
 
     `resident.run(function, …)` calls it so; the function may set `resident.mb` meanwhile. Other
-    figures (vms, uss, …) are others, and other processes are what they are.
+    figures (vms, uss, …) are others, and other processes are what they are. Hidden cases run in a
+    fork of the notebook's process: the process in which this was made is this process, too, so that
+    a psutil.Process may have been made before the fork.
     """
 
     def __init__(self, mb: float = 0.0) -> None:
-        self.mb = mb
+        self.mb, self.made_in = mb, os.getpid()
 
     def each(self, function: Callable, script: Iterable[tuple[str, float]]) -> None:
         """Call function(label) for each (label, mb) of the script, while it has so many MB."""
@@ -143,23 +150,36 @@ class Resident:
 
         # What every psutil.Process asks, also one that was made, or imported by name, before.
         system = type(psutil.Process()._proc)
-        before = {name: getattr(system, name) for name in ("memory_info", "memory_full_info")}
+        scripted = {
+            (system, "memory_info"): self._memory_info,
+            (system, "memory_full_info"): self._memory_info,
+            (psutil.Process, "__init__"): self._init,
+        }
+        before = {(owner, name): getattr(owner, name) for owner, name in scripted}
         try:
-            for name, real in before.items():
-                setattr(system, name, self._scripted(real))
+            for place, stand_in in scripted.items():
+                setattr(*place, stand_in(before[place]))
             return function(*arguments, **options)
         finally:
-            for name, real in before.items():
-                setattr(system, name, real)
+            for place, real in before.items():
+                setattr(*place, real)
 
-    def _scripted(self, real: Callable) -> Callable:
+    def _memory_info(self, real: Callable) -> Callable:
         def memory_info(process: Any) -> Any:
-            if process.pid != os.getpid():
+            if process.pid not in (os.getpid(), self.made_in):
                 return real(process)
             size = int(self.mb * MB)
             return _Info(size, 3 * size, size // 4, MB, 0, 2 * size, 0, size // 2, size // 2, 0)
 
         return memory_info
+
+    def _init(self, real: Callable) -> Callable:
+        """The process of before the fork may be gone, or out of sight: its pid is this one's."""
+
+        def init(process: Any, pid: int | None = None) -> None:
+            real(process, os.getpid() if pid == self.made_in else pid)
+
+        return init
 
 
 def printed(function: Callable, *arguments: Any) -> list[str]:
