@@ -26,6 +26,7 @@ from proflab.nn import functional as F
 ```
 
 Whatever is not in these lists is not there, and asking for it raises one sentence that names it.
+How the engine works is told in [a tour](engine.md).
 Many ops here are in no lesson (`interpolate`, `PixelShuffle`, `topk` …). They stay: that any model
 written in torch's style ports is a promise, so that students can profile a model of their own.
 

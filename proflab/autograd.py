@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from proflab import dispatch, graph
-from proflab.graph import Node, no_grad, packers
+from proflab.graph import Node, enable_grad, no_grad, packers, set_grad_enabled  # noqa: F401
 from proflab.meta import MetaArray
 from proflab.tensor import Tensor, wrap
 

@@ -37,14 +37,13 @@ SHOWN = (
     nn.Module, nn.Linear, nn.Conv2d, nn.Sequential, proflab.matmul, proflab.sum, F.linear, F.conv2d,
     F.cross_entropy, proflab.optim.SGD,
 )  # fmt: skip
-FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL * 0
 
 
 def run_examples(test: doctest.DocTest) -> None:
     """Run examples; fail with doctest's own report."""
     lines: list[str] = []
     proflab.manual_seed(0)
-    failures = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=lines.append).failed
+    failures = doctest.DocTestRunner().run(test, out=lines.append).failed
     assert not failures, "".join(lines)
 
 
