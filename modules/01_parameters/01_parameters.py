@@ -49,6 +49,8 @@ from proflab.lesson.demo import demo_size
 # **Predict.** GPT-2 small widens 768 features to 3,072 in each of its blocks. How many parameters has that one layer? Are a tenth of them biases, a hundredth, a thousandth? *Your prediction:*
 #
 # **Write** `linear_parameters`. Its docstring says what is asked; how you get there is yours. Where it lists an error, raise it with a sentence that would help you at midnight: `raise ValueError("out_features must be at least 1, not 0")`.
+#
+# **How `expect` compares.** Where the answer is a whole number, 8.0 is not 8: divide with `//` instead of `/`. A whole number of numpy's is one, too, and a whole number may stand where a float is expected. A float may differ from the tenth digit on; it must not be rounded. A list, a tuple and a one-dimensional array are the same if their items are. The hidden cases compare in the same way.
 
 
 # %% nbgrader={"grade": false, "grade_id": "linear_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -56,7 +58,7 @@ def linear_parameters(in_features, out_features, bias=True):
     """The number of parameters of a linear layer, torch.nn.Linear in shape and default.
 
     in_features, out_features: ints, at least 1. bias: whether the layer has one.
-    Returns an int. Raises ValueError when a size is below 1; what other types of size do is open.
+    Returns an int. Raises ValueError when a size is below 1. (Sizes of other types are not tested.)
     """
     ### BEGIN SOLUTION
     if min(in_features, out_features) < 1:
@@ -69,14 +71,18 @@ def linear_parameters(in_features, out_features, bias=True):
 expect("3 → 2", linear_parameters(3, 2), 8)
 expect("768 → 3072", linear_parameters(768, 3072), 2_362_368)
 expect("768 → 3072 without bias", linear_parameters(768, 3072, bias=False), 2_359_296)
+expect("more than 2³²", linear_parameters(100_000, 70_000), 7_000_070_000)
 expect_raises("a negative size", lambda: linear_parameters(-1, 2), ValueError)
-### BEGIN HIDDEN TESTS
-expect("3072 → 768", linear_parameters(3072, 768), 2_360_064)
-expect("no bias, by position", linear_parameters(100, 7, False), 700)
-expect("more than 2³²", linear_parameters(100_000, 70_000, bias=True), 7_000_070_000)
 expect_raises("no outputs", lambda: linear_parameters(2, 0), ValueError)
 expect_raises("no inputs, no bias", lambda: linear_parameters(0, 5, bias=False), ValueError)
 expect_raises("two negative sizes", lambda: linear_parameters(-3, -4), ValueError)
+### BEGIN HIDDEN TESTS
+expect("3072 → 768", linear_parameters(3072, 768), 2_360_064)
+expect("no bias, by position", linear_parameters(100, 7, False), 700)
+expect("every digit", linear_parameters(90_001, 80_000, bias=True), 7_200_160_000)
+expect_raises("no inputs", lambda: linear_parameters(0, 3), ValueError)
+expect_raises("fewer outputs than none", lambda: linear_parameters(4, -2), ValueError)
+expect_raises("both below 0", lambda: linear_parameters(-2, -2, False), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_linear", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -110,8 +116,8 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
 
     in_channels, out_channels, groups: ints, at least 1.
     kernel_size: an int for a square kernel, or (height, width), each at least 1.
-    Returns an int: 9408, not 9408.0. Raises ValueError when a size is below 1, when a kernel given
-    as a tuple or list has not two sizes, and when groups does not divide both channel numbers.
+    Returns an int: 9408, not 9408.0. Raises ValueError when one of these is below 1, when a kernel
+    given as a tuple or list has not two sizes, and when groups does not divide both channels.
     """
     ### BEGIN SOLUTION
     pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
@@ -128,8 +134,10 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
 expect("64 → 128, 3 × 3", conv2d_parameters(64, 128, 3), 73_856)
 expect("ResNet's first, no bias", conv2d_parameters(3, 64, 7, bias=False), 9_408)
 expect("3 × 5, not square", conv2d_parameters(8, 16, (3, 5)), 1_936)
+expect("a list", conv2d_parameters(8, 16, [5, 3]), 1_936)
 expect("depthwise", conv2d_parameters(9, 9, 3, False, 9), 81, mistakes={"groups are ignored": 729})
-expect("a whole number", isinstance(conv2d_parameters(6, 4, 3, groups=2), (int, np.integer)), True)
+expect("two groups", conv2d_parameters(6, 4, 3, groups=2), 112)
+expect("more than 2³²", conv2d_parameters(40_000, 30_000, 2, False), 4_800_000_000)
 ### BEGIN HIDDEN TESTS
 expect("1 × 1", conv2d_parameters(256, 512, 1), 131_584)
 expect("1 × 7, as a list", conv2d_parameters(192, 192, [1, 7], bias=False), 258_048)
@@ -141,13 +149,25 @@ expect("fewer outputs, grouped", conv2d_parameters(64, 16, (3, 2), True, 8), 784
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_parameters_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("6 → 9 in 3 groups works", conv2d_parameters(6, 9, 1, groups=3), 27)
 expect_raises("10 channels, 3 groups", lambda: conv2d_parameters(10, 9, 3, groups=3), ValueError)
-expect_raises("a kernel of size 0", lambda: conv2d_parameters(3, 8, 0), ValueError)
-### BEGIN HIDDEN TESTS
-expect_raises("outputs no multiple", lambda: conv2d_parameters(9, 10, 3, groups=3), ValueError)
-expect_raises("no inputs", lambda: conv2d_parameters(0, 8, 3), ValueError)
+expect_raises("10 outputs, 3 groups", lambda: conv2d_parameters(9, 10, 3, groups=3), ValueError)
 expect_raises("no groups", lambda: conv2d_parameters(4, 4, 3, groups=0), ValueError)
-expect_raises("a flat kernel", lambda: conv2d_parameters(3, 8, (3, 0)), ValueError)
+expect_raises("groups below 0", lambda: conv2d_parameters(4, 4, 3, groups=-2), ValueError)
+expect_raises("a kernel of size 0", lambda: conv2d_parameters(3, 8, 0), ValueError)
+expect_raises("a kernel below 0", lambda: conv2d_parameters(3, 8, -3), ValueError)
 expect_raises("three kernel sizes", lambda: conv2d_parameters(3, 8, (3, 3, 3)), ValueError)
+expect_raises("one in a list", lambda: conv2d_parameters(3, 8, [3]), ValueError)
+expect_raises("no inputs", lambda: conv2d_parameters(0, 8, 3), ValueError)
+expect_raises("no outputs", lambda: conv2d_parameters(3, 0, 3), ValueError)
+expect_raises("both below 0", lambda: conv2d_parameters(-3, -8, 3), ValueError)
+### BEGIN HIDDEN TESTS
+expect_raises("inputs no multiple", lambda: conv2d_parameters(7, 8, 3, groups=4), ValueError)
+expect_raises("outputs no multiple", lambda: conv2d_parameters(8, 6, 1, groups=4), ValueError)
+expect_raises("no inputs in 2 groups", lambda: conv2d_parameters(0, 8, 3, groups=2), ValueError)
+expect_raises("no outputs in 2 groups", lambda: conv2d_parameters(8, 0, 3, groups=2), ValueError)
+expect_raises("no groups at all", lambda: conv2d_parameters(6, 6, (1, 3), groups=0), ValueError)
+expect_raises("a flat kernel", lambda: conv2d_parameters(3, 8, (3, 0)), ValueError)
+expect_raises("two sizes below 0", lambda: conv2d_parameters(3, 8, (-1, -3)), ValueError)
+expect_raises("four kernel sizes", lambda: conv2d_parameters(3, 8, [3, 3, 3, 3]), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_conv2d", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -193,7 +213,10 @@ expect(
     mistakes={"the output layer is missing": 1_771_776, "all biases are missing": 2_359_296},
 )
 expect("64 without bias", attention_parameters(64, bias=False), 16_384)
+expect("more than 2³²", attention_parameters(50_000), 10_000_200_000)
 expect_raises("no width", lambda: attention_parameters(0), ValueError)
+expect_raises("a width below 0", lambda: attention_parameters(-4), ValueError)
+expect_raises("no width, no bias", lambda: attention_parameters(0, bias=False), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("GPT-2 XL, 1600", attention_parameters(1600), 10_246_400)
 expect("512 without bias, by position", attention_parameters(512, False), 1_048_576)
@@ -232,7 +255,7 @@ def count_parameters(model, trainable_only=False):
     model: anything with .parameters(), which yields Tensors, perhaps the same object more than
         once. (Different tensors all count, also equal ones.) A bare Tensor has none: 0.
     trainable_only: leave out frozen ones, whose requires_grad is False.
-    Returns an int. Raises ValueError for what is neither a Tensor nor has .parameters().
+    Returns an int. The model stays as it is, and may be another the next time. Raises ValueError for what is neither a Tensor nor has .parameters().
     """
     ### BEGIN SOLUTION
     if isinstance(model, Tensor):
@@ -255,6 +278,11 @@ expect(
     38_598_144,
     mistakes={"tied weights are counted twice": 77_195_520},
 )
+alike = [Tensor([0.0, 0.0]), Tensor([0.0, 0.0]), Tensor(2.5)]
+expect("equal, but not the same", count_parameters(doubles.OnlyParameters(*alike)), 5)
+expect("BatchNorm's averages are no parameters", count_parameters(nn.BatchNorm2d(3)), 6)
+wide = doubles.OnlyParameters(Tensor.meta((70_000, 70_000)))
+expect("more than 2³²", count_parameters(wide), 4_900_000_000)
 ### BEGIN HIDDEN TESTS
 with meta():
     gpt2, mobilenet = models.gpt2("small"), models.mobilenet_v2()
@@ -278,6 +306,9 @@ expect(
     10,
     mistakes={"trainable_only is ignored": 46, "the frozen ones are counted": 36},
 )
+half[0].bias.requires_grad = True
+expect("its bias trained as well", count_parameters(half, trainable_only=True), 14)
+expect("it is in training, as before", half.training, True)
 expect("a ReLU has none", count_parameters(nn.ReLU()), 0)
 expect("nor has a Tensor", count_parameters(Tensor([[1.0, 2.0]])), 0)
 expect_raises("a shape is no model", lambda: count_parameters((10, 5)), ValueError)
@@ -350,11 +381,21 @@ def parameter_memory_mb(model, dtype=None):
 layer = nn.Linear(768, 3072)
 expect("its own", parameter_memory_mb(layer), 9.01171875, mistakes={"None is float64": 18.0234375})
 expect("all in float16", parameter_memory_mb(layer, "float16"), 4.505859375)
+expect("all in float64", parameter_memory_mb(layer, np.float64), 18.0234375)
+layer.weight.requires_grad = False
+frozen = parameter_memory_mb(layer)
+expect("frozen", frozen, 9.01171875, mistakes={"frozen parameters are left out": 3072 / 2**18})
+layer.weight = nn.Parameter(Tensor.meta((1024, 1024)))
+expect("another weight", parameter_memory_mb(layer), 4 + 3072 / 2**18)
 mixed = [Tensor.meta((1024, 1024), kind) for kind in (np.float32, np.float16, np.int8)]
 model = doubles.OnlyParameters(*mixed)
 expect("4, 2, 1 bytes each", parameter_memory_mb(model), 7.0, mistakes={"all float32": 12.0})
+twice = doubles.OnlyParameters(mixed[0], mixed[1], mixed[0])
+expect("tied", parameter_memory_mb(twice), 6.0, mistakes={"tied weights are counted twice": 10.0})
+expect("tied, in int8", parameter_memory_mb(twice, "int8"), 2.0)
 ### BEGIN HIDDEN TESTS
 expect("the same in float64", parameter_memory_mb(model, np.float64), 24.0)
+expect("every digit", parameter_memory_mb(nn.Linear(3, 1)), 16 / 1024**2)
 expect("the same in int8", parameter_memory_mb(model, np.dtype("int8")), 3.0)
 with meta():
     gpt2 = models.gpt2("small")
@@ -367,7 +408,7 @@ expect(
     3.0,
     mistakes={"tied weights are counted twice": 4.0},
 )
-expect("tied, in int8", parameter_memory_mb(tied, "int8"), 0.75)
+expect("tied and mixed, in int8", parameter_memory_mb(tied, "int8"), 0.75)
 frozen = nn.Linear(511, 512)
 frozen.weight.requires_grad = False
 expect(
@@ -381,9 +422,11 @@ expect(
 # %% nbgrader={"grade": true, "grade_id": "test_parameter_memory_mb_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("1024 × 1023 + 1024 in int8", parameter_memory_mb(nn.Linear(1023, 1024), "int8"), 1.0)
 expect("a ReLU", parameter_memory_mb(nn.ReLU()), 0.0)
+expect("a bare Tensor", parameter_memory_mb(Tensor([1.0, 2.0])), 0.0)
+expect_raises("a shape is no model", lambda: parameter_memory_mb((10, 5)), ValueError)
 expect_raises("no such dtype", lambda: parameter_memory_mb(nn.Linear(2, 2), "float17"), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("a bare Tensor", parameter_memory_mb(Tensor([1.0, 2.0])), 0.0)
+expect("another Tensor", parameter_memory_mb(Tensor([[3.0]])), 0.0)
 expect("a bare Tensor at a dtype", parameter_memory_mb(Tensor([1.0, 2.0]), "float64"), 0.0)
 expect_raises("not a dtype", lambda: parameter_memory_mb(nn.Linear(2, 2), "fp-16"), ValueError)
 expect_raises("a number is no model", lambda: parameter_memory_mb(3), ValueError)
@@ -455,6 +498,18 @@ expect(
 two = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 6, bias=False))
 expect("the largest first", [row["name"] for row in parameter_table(two)], ["1.weight", "0.weight"])
 expect("shares", [row["share"] for row in parameter_table(two)], [0.75, 0.25])
+thirds = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(2, 1, bias=False))
+expect("not rounded", [row["share"] for row in parameter_table(thirds)], [2 / 3, 1 / 3])
+alike = doubles.Weights(b=Tensor.meta((2, 3)), c=Tensor.meta((7,)), a=Tensor.meta((6,)))
+expect(
+    "equal counts stay in order", [row["name"] for row in parameter_table(alike)], ["c", "b", "a"]
+)
+two[0].weight.requires_grad = False
+expect("frozen tensors, too", [row["count"] for row in parameter_table(two)], [12, 4])
+two[1] = nn.Linear(2, 3, bias=False)
+expect("another layer", [row["count"] for row in parameter_table(two)], [6, 4])
+twelve = nn.Sequential(*[nn.Linear(1, 1) for _ in range(6)])
+expect("all twelve tensors", len(parameter_table(twelve)), 12)
 ### BEGIN HIDDEN TESTS
 lenet, conv = models.LeNet5(), nn.Conv2d(4, 8, (3, 5), groups=2)
 expect("LeNet-5, ten tensors", len(parameter_table(lenet)), 10)
@@ -470,10 +525,13 @@ expect("equal counts", [row["name"] for row in parameter_table(equal)], ["c", "b
 wte = Tensor.meta((6, 2))
 tied = doubles.Weights(norm=Tensor.meta((4,)), wte=wte, head=wte)
 expect("one row for two names", [row["name"] for row in parameter_table(tied)], ["wte", "norm"])
+expect("their shares", [row["share"] for row in parameter_table(tied)], [0.75, 0.25])
 expect("a ReLU has no rows", parameter_table(nn.ReLU()), [])
 expect_raises("a list is no model", lambda: parameter_table([1, 2]), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("shares of tied weights", [row["share"] for row in parameter_table(tied)], [0.75, 0.25])
+once = Tensor.meta((9, 3))
+both = doubles.Weights(a=once, b=Tensor.meta((5,)), c=once)
+expect("shares of tied weights", [row["share"] for row in parameter_table(both)], [27 / 32, 5 / 32])
 expect("a Tensor has no rows", parameter_table(Tensor([1.0])), [])
 frozen = nn.Linear(4, 2)
 frozen.weight.requires_grad = False
@@ -538,15 +596,20 @@ expect(
 )
 expect("medium", gpt2_parameters(50257, 1024, 1024, 24), 354_823_168)
 expect("the smallest", gpt2_parameters(1, 1, 1, 1), 29)
+expect("more than 2³²", gpt2_parameters(50257, 2048, 4096, 40), 8_269_443_072)
 expect_raises("no blocks", lambda: gpt2_parameters(50257, 1024, 768, 0), ValueError)
+expect_raises("no context", lambda: gpt2_parameters(50257, 0, 768, 12), ValueError)
+expect_raises("a context below 0", lambda: gpt2_parameters(50257, -1, 768, 12), ValueError)
+expect_raises("two sizes below 0", lambda: gpt2_parameters(-9, 8, -4, 2), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("large", gpt2_parameters(50257, 1024, 1280, 36), 774_030_080)
 expect("XL", gpt2_parameters(50257, 1024, 1600, 48), 1_557_611_200)
 expect("sizes of GPT-3", gpt2_parameters(50257, 2048, 12288, 96), 174_604_259_328)
 expect("a tiny one", gpt2_parameters(5, 3, 2, 1), 94)
 expect_raises("no vocabulary", lambda: gpt2_parameters(0, 1024, 768, 12), ValueError)
-expect_raises("a negative context", lambda: gpt2_parameters(50257, -1, 768, 12), ValueError)
+expect_raises("a negative context", lambda: gpt2_parameters(50257, -7, 768, 12), ValueError)
 expect_raises("no width", lambda: gpt2_parameters(50257, 1024, 0, 12), ValueError)
+expect_raises("all below 0", lambda: gpt2_parameters(-5, -5, -5, -5), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -628,17 +691,27 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
 # %% nbgrader={"grade": true, "grade_id": "test_reflect_deployment", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 expect("float32", reflect_deployment(2**30, 4, 3), {"model_mb": 4096.0, "fits": False})
 expect("float16", reflect_deployment(2**30, 2, 3), {"model_mb": 2048.0, "fits": True})
+expect("4 bits", reflect_deployment(5 * 2**30, 0.5, 3), {"model_mb": 2560.0, "fits": True})
+expect("full to the last byte", reflect_deployment(3 * 2**30, 0.5, 1.5)["fits"], True)
+expect("one byte too many", reflect_deployment(3 * 2**30 + 1, 0.5, 1.5)["fits"], False)
+expect("over 10⁹, under 1024³ bytes", reflect_deployment(1_060_000_000, 1, 1)["fits"], True)
+expect("not rounded", reflect_deployment(2**20 + 1, 1, 1 / 64)["model_mb"], 1 + 2**-20)
 expect_raises("no memory", lambda: reflect_deployment(10, 4, 0), ValueError)
+expect_raises("memory below 0", lambda: reflect_deployment(10, 4, -1), ValueError)
+expect_raises("no bytes a parameter", lambda: reflect_deployment(10, 0, 1), ValueError)
+expect_raises("bytes below 0", lambda: reflect_deployment(10, -2, 1), ValueError)
+expect_raises("no parameters", lambda: reflect_deployment(0, 4, 1), ValueError)
+expect_raises("fewer than none", lambda: reflect_deployment(-3, 4, 1), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("4 bits", reflect_deployment(7 * 2**30, 0.5, 3), {"model_mb": 3584.0, "fits": False})
-expect("full to the last byte", reflect_deployment(2**30, 2, memory_gb=2)["fits"], True)
-expect("one byte too many", reflect_deployment(2**30 + 1, 1, memory_gb=1)["fits"], False)
-expect("over 10⁹, under 1024³ bytes", reflect_deployment(1_050_000_000, 1, 1)["fits"], True)
+expect("half bytes", reflect_deployment(7 * 2**30, 0.5, 3), {"model_mb": 3584.0, "fits": False})
+expect("just full", reflect_deployment(2**30, 2, memory_gb=2)["fits"], True)
+expect("a byte more", reflect_deployment(2**30 + 1, 1, memory_gb=1)["fits"], False)
+expect("under 1024³ bytes", reflect_deployment(1_050_000_000, 1, 1)["fits"], True)
 expect("16 MB", reflect_deployment(11_689_512, 1, 1 / 64)["model_mb"], 11_689_512 / 1024**2)
 expect_raises("negative memory", lambda: reflect_deployment(10, 4, -0.5), ValueError)
-expect_raises("no bytes a parameter", lambda: reflect_deployment(10, 0, 1), ValueError)
-expect_raises("negative bytes", lambda: reflect_deployment(10, -2, 1), ValueError)
-expect_raises("no parameters", lambda: reflect_deployment(0, 4, 1), ValueError)
+expect_raises("no bytes", lambda: reflect_deployment(7, 0.0, 2), ValueError)
+expect_raises("negative bytes", lambda: reflect_deployment(10, -0.5, 1), ValueError)
+expect_raises("negative parameters", lambda: reflect_deployment(-8, 1, 1), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]

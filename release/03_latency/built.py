@@ -50,7 +50,7 @@ def linear_parameters(in_features, out_features, bias=True):
     """The number of parameters of a linear layer, torch.nn.Linear in shape and default.
 
     in_features, out_features: ints, at least 1. bias: whether the layer has one.
-    Returns an int. Raises ValueError when a size is below 1; what other types of size do is open.
+    Returns an int. Raises ValueError when a size is below 1. (Sizes of other types are not tested.)
     """
     if min(in_features, out_features) < 1:
         raise ValueError(f"sizes must be at least 1, not {in_features} and {out_features}")
@@ -62,8 +62,8 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
 
     in_channels, out_channels, groups: ints, at least 1.
     kernel_size: an int for a square kernel, or (height, width), each at least 1.
-    Returns an int: 9408, not 9408.0. Raises ValueError when a size is below 1, when a kernel given
-    as a tuple or list has not two sizes, and when groups does not divide both channel numbers.
+    Returns an int: 9408, not 9408.0. Raises ValueError when one of these is below 1, when a kernel
+    given as a tuple or list has not two sizes, and when groups does not divide both channels.
     """
     pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
     if len(pair) != 2 or min(in_channels, out_channels, groups, *pair) < 1:
@@ -89,7 +89,7 @@ def count_parameters(model, trainable_only=False):
     model: anything with .parameters(), which yields Tensors, perhaps the same object more than
         once. (Different tensors all count, also equal ones.) A bare Tensor has none: 0.
     trainable_only: leave out frozen ones, whose requires_grad is False.
-    Returns an int. Raises ValueError for what is neither a Tensor nor has .parameters().
+    Returns an int. The model stays as it is, and may be another the next time. Raises ValueError for what is neither a Tensor nor has .parameters().
     """
     if isinstance(model, Tensor):
         return 0

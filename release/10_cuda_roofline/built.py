@@ -136,7 +136,7 @@ def linear_parameters(in_features, out_features, bias=True):
     """The number of parameters of a linear layer, torch.nn.Linear in shape and default.
 
     in_features, out_features: ints, at least 1. bias: whether the layer has one.
-    Returns an int. Raises ValueError when a size is below 1; what other types of size do is open.
+    Returns an int. Raises ValueError when a size is below 1. (Sizes of other types are not tested.)
     """
     if min(in_features, out_features) < 1:
         raise ValueError(f"sizes must be at least 1, not {in_features} and {out_features}")
@@ -148,8 +148,8 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
 
     in_channels, out_channels, groups: ints, at least 1.
     kernel_size: an int for a square kernel, or (height, width), each at least 1.
-    Returns an int: 9408, not 9408.0. Raises ValueError when a size is below 1, when a kernel given
-    as a tuple or list has not two sizes, and when groups does not divide both channel numbers.
+    Returns an int: 9408, not 9408.0. Raises ValueError when one of these is below 1, when a kernel
+    given as a tuple or list has not two sizes, and when groups does not divide both channels.
     """
     pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
     if len(pair) != 2 or min(in_channels, out_channels, groups, *pair) < 1:
@@ -175,7 +175,7 @@ def count_parameters(model, trainable_only=False):
     model: anything with .parameters(), which yields Tensors, perhaps the same object more than
         once. (Different tensors all count, also equal ones.) A bare Tensor has none: 0.
     trainable_only: leave out frozen ones, whose requires_grad is False.
-    Returns an int. Raises ValueError for what is neither a Tensor nor has .parameters().
+    Returns an int. The model stays as it is, and may be another the next time. Raises ValueError for what is neither a Tensor nor has .parameters().
     """
     if isinstance(model, Tensor):
         return 0
@@ -625,9 +625,9 @@ def calibrate(fn, min_time_ms):
 def measure_latency(model, x, warmup=10, iterations=100):
     """The median time in ms of calls model(x), each timed by itself.
 
-    model: called with x, warmup + iterations times, not once more. warmup: calls that are made
-    first and do not count, 0 or more. iterations: calls that are timed, 1 or more.
-    Returns a float. Raises ValueError when one of the two is below that.
+    model: called with x, warmup + iterations times, not once more, in the mode (train or eval)
+    that it is in and stays in. warmup: calls that are made first and do not count, 0 or more.
+    iterations: calls that are timed, 1 or more. Returns a float, not rounded. Raises ValueError when one of the two is below that.
     """
     if warmup < 0 or iterations < 1:
         raise ValueError(f"a warm-up of {warmup} and {iterations} timed calls cannot be made")
@@ -646,7 +646,8 @@ def latency_statistics(times_ms):
 
     times_ms: times in ms, a list, at least one, in any order; it is left as it is.
     Returns a dict of floats in ms: mean, median, std (over n − 1; 0.0 for a single time), min, max,
-    p50, p95, p99 (interpolated in proportion, as above). Raises ValueError when there is no time.
+    p50, p95, p99 (interpolated in proportion, as above), none of them rounded. Raises ValueError
+    when there is no time.
     """
     if len(times_ms) == 0:
         raise ValueError("there are no times to sum up")
@@ -708,7 +709,8 @@ def measurement_warnings(times_ms, resolution_ms):
     times_ms: times in ms, a list, in the order of measurement. resolution_ms: the clock's step.
     The thirds for `drift` are the first and the last n // 3 of n times; what they differ by is
     compared with the median of the first. Below 3 times there is no drift.
-    Returns a list of str, empty when nothing does. Raises ValueError for no times, or no step.
+    Returns a list of str, empty when nothing does. Raises ValueError for no times, and for a step
+    that is not above 0.
     """
     if not resolution_ms > 0:
         raise ValueError(f"a clock's step is above 0, not {resolution_ms}")

@@ -1,9 +1,11 @@
 """Lesson 01: what students of parameters get wrong. The right ones stand in a file beside.
 
-The mutants of whole models stand in lesson_01_models.py.
+The mutants of whole models stand in lesson_01_models.py, kinds that many share in _kinds.py.
 """
 
 from cohort.lesson_01_alternates import ALTERNATES  # noqa: F401
+from cohort.lesson_01_kinds import HELPERS as KIND_HELPERS
+from cohort.lesson_01_kinds import MUTANTS as KIND_MUTANTS
 from cohort.lesson_01_models import MUTANTS as MODEL_MUTANTS
 
 HELPERS = """
@@ -210,3 +212,6 @@ MUTANTS = {
         """,
     },
 } | MODEL_MUTANTS
+
+HELPERS += KIND_HELPERS
+MUTANTS = {name: entries | KIND_MUTANTS[name] for name, entries in MUTANTS.items()}

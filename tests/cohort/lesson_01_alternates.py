@@ -2,6 +2,11 @@
 
 ALTERNATES = {
     "linear_parameters": {
+        "numpy's whole numbers": """
+            if in_features < 1 or out_features < 1:
+                raise ValueError("sizes")
+            return np.uint64(in_features + bool(bias)) * np.uint64(out_features)
+        """,
         "a loop that adds": """
             for size in (in_features, out_features):
                 if size <= 0:

@@ -69,6 +69,17 @@ ALTERNATES = {
             weight = Tensor.meta((out_channels, input_shape[1], kh, kw))
             return F.conv2d(Tensor.meta(input_shape), weight, None, s, p, d).shape
         """,
+        "an array": """
+            if len(input_shape) != 4:
+                raise ValueError("shape")
+            image = np.array(input_shape[2:])
+            k, s, p, d = (np.array(pair(v)) for v in (kernel_size, stride, padding, dilation))
+            sizes = np.concatenate([input_shape, [out_channels], k, s, d, p + 1])
+            room = image + 2 * p - d * (k - 1) - 1
+            if sizes.min() < 1 or room.min() < 0:
+                raise ValueError("size")
+            return np.array([input_shape[0], out_channels, *(room // s + 1)])
+        """,
         "torch's formula, in floats": """
             k, s, p, d = (pair(v) for v in (kernel_size, stride, padding, dilation))
             n, c, *image = input_shape

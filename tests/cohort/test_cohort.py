@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 from cohort.run import complete, entries, judge, judge_all, lessons, points, solved, stub
+from cohort.visible import GOAL, share
 
 EXERCISES = [(lesson, name) for lesson in lessons() for name in solved(lesson).solutions]
 # What an entry with a slip of the pen raises: it would be "caught" without testing anything.
 SLIPS = ("NameError", "SyntaxError", "UnboundLocalError", "ImportError")
 CONSTANTS = ("0", "1", "1.0", "None", "True", "False", "''", "[]", "{}", "float('nan')", "10**6")
+
+# Lessons whose visible cases do not yet catch GOAL of the mutants of each exercise.
+BELOW_THE_GOAL = ("lesson_04", "lesson_05", "lesson_06")
 
 each_exercise = pytest.mark.parametrize("lesson, exercise", EXERCISES)
 
@@ -41,6 +45,19 @@ def test_alternates_keep_points(lesson, exercise):
         if failed:
             lost[sentence] = failed
     assert lost == {}
+
+
+@pytest.mark.parametrize("lesson, exercise", [e for e in EXERCISES if e[0] not in BELOW_THE_GOAL])
+def test_visible_cases_catch_most_mutants(lesson, exercise):
+    caught = share(lesson, exercise)
+    assert caught.visible >= GOAL, caught.unseen
+
+
+@each_exercise
+def test_no_test_cell_is_without_hidden_cases(lesson, exercise):
+    """Whoever writes the visible answers in gets no points for them."""
+    for cell in solved(lesson).tests[exercise]:
+        assert sum(hidden for hidden, _ in cell.answers) >= 2, cell.name
 
 
 @each_exercise
