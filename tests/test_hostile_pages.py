@@ -80,6 +80,21 @@ def test_the_students_own_words_are_still_there(course, browser):
     assert "application/javascript is left out" in text
 
 
+@pytest.mark.parametrize("page", ["feedback", "report"])
+def test_the_pages_policy_holds_where_the_filter_would_not(
+    course, browser, witness, tmp_path, page
+):
+    path = course.root / "reports" / f"{LESSON}.html"
+    if page == "feedback":
+        path = course.root / "feedback" / "complete" / LESSON / f"{LESSON}.html"
+    tags = [tag for tag in TAGS if "http-equiv" not in tag]
+    unfiltered = path.read_text("utf-8").replace("</body>", f"{tags[0]}{tags[2]}{tags[3]}</body>")
+    (tmp_path / "page.html").write_text(unfiltered, "utf-8")
+    look(browser, tmp_path / "page.html", "b")
+    assert what_ran(browser) == []
+    assert witness.of_students() == []
+
+
 def test_without_the_filter_the_same_markup_runs_and_asks(tmp_path, browser, witness):
     """So the tests above can fail."""
     tags = [tag for tag in TAGS if "http-equiv" not in tag and tag != "<plaintext>"]

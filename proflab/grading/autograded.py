@@ -44,7 +44,7 @@ def write_autograded(course: Course, lesson: str, work: Work, notebook: Notebook
             target = place / path
             target.parent.mkdir(parents=True, exist_ok=True)
             replace_file(target, data)
-        replace_file(place / f"{lesson}.ipynb", notebook_text(notebook).encode())
+        replace_file(place / f"{lesson}.ipynb", file_bytes(notebook))
         sync_folder(place)
     except OSError as error:
         if not is_everyones(error, course):
@@ -53,6 +53,11 @@ def write_autograded(course: Course, lesson: str, work: Work, notebook: Notebook
             f"the graded notebook of {work.student} cannot be written to autograded/: "
             f"{what_is_wrong(error)}, then run it again; nothing is lost"
         ) from None
+
+
+def file_bytes(notebook: NotebookNode) -> bytes:
+    """Return the notebook's file; a character that no file can hold becomes a question mark."""
+    return notebook_text(notebook).encode("utf-8", "replace")
 
 
 def notebook_text(notebook: NotebookNode) -> str:

@@ -25,6 +25,7 @@ from proflab.grading.handin import MAX_CELLS
 from proflab.grading.inert import note, plain_math, readable
 from proflab.grading.markup import Piece
 from proflab.grading.render import CannotRender, Inert, shared_renderer
+from proflab.grading.replies import as_list
 
 # Outputs of a cell, and of a page.
 MOST_OUTPUTS, MOST_PAGE_OUTPUTS = 200, 2_000
@@ -84,7 +85,7 @@ class DisarmMarkup(NbGraderPreprocessor):
         places = []
         for cell in nb.cells:
             places += self.disarm(cell, folder, left)
-            left -= len(cell.get("outputs", ()))
+            left -= len(cell.get("outputs", []))
         due = [place for place in places if not isinstance(place[0][place[1]], Inert)]
         laid_out = shared_renderer().page(piece for _, _, piece in due)
         for (holder, key, _), shown in zip(due, laid_out, strict=True):
@@ -100,13 +101,14 @@ class DisarmMarkup(NbGraderPreprocessor):
         cell.metadata = known_metadata(cell.metadata)
         cell.pop("id", None)
         pasted = cell.pop("attachments", None)
-        kind = {"code": "code", "markdown": "markdown"}.get(cell.cell_type, "text")
         pasted = pasted if isinstance(pasted, dict) else {}
+        outputs = cell.pop("outputs", None)
+        kind = cell.cell_type if cell.cell_type in ("code", "markdown") else "text"
         yield cell, "source", Piece(kind, joined(cell.get("source")), pasted, folder)
         if cell.cell_type == "code":
             count = cell.get("execution_count")
             cell.execution_count = count if type(count) is int else None
-            cell.outputs = first_outputs(cell.get("outputs", []), min(MOST_OUTPUTS, max(0, left)))
+            cell.outputs = first_outputs(as_list(outputs), min(MOST_OUTPUTS, max(0, left)))
             for output in cell.outputs:
                 yield from places_in(output)
 
@@ -131,9 +133,9 @@ def first_outputs(outputs: list, most: int) -> list[NotebookNode]:
     return kept
 
 
-def shown_output(output: dict) -> NotebookNode | None:
+def shown_output(output: Any) -> NotebookNode | None:
     """Return an output with its best form that a page shows, and its text to fall back on."""
-    kind = output.get("output_type")
+    kind = output.get("output_type") if isinstance(output, dict) else None
     if kind == "stream":
         name = "stderr" if output.get("name") == "stderr" else "stdout"
         return new_output("stream", name=name, text=kept_text(output.get("text")))
@@ -141,8 +143,8 @@ def shown_output(output: dict) -> NotebookNode | None:
         lines = output.get("traceback") or [joined(output.get("evalue"))]
         traceback = kept_text(lines, "\n")
         return new_output("error", ename="", evalue="", traceback=[traceback])
-    data = output.get("data")
-    if kind not in ("display_data", "execute_result") or not isinstance(data, dict):
+    data = output.get("data") if kind in ("display_data", "execute_result") else None
+    if not isinstance(data, dict):
         return None
     shown = shown_data(data)
     sizes = picture_sizes(output.get("metadata"), shown)

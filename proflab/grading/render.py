@@ -17,7 +17,8 @@ from collections.abc import Iterable
 from proflab.grading.inert import note
 from proflab.grading.markup import Piece, as_written
 
-PIECE_SECONDS, PAGE_SECONDS = 2.0, 10.0
+# CPU seconds; a process that dies of a piece takes one more to be replaced.
+PIECE_SECONDS, PAGE_SECONDS, START_SECONDS = 1.0, 5.0, 1.0
 MOST_BYTES = 32 * 1024**2
 MOST_TAGS = 50_000
 TOO_SLOW = "This took too long or too much memory to be laid out"
@@ -69,7 +70,7 @@ class Renderer:
             answer = self.ask({"piece": piece.as_dict(), "seconds": seconds})
         except (OSError, ValueError):
             self.close()
-            budget.seconds -= seconds
+            budget.seconds -= seconds + START_SECONDS
             return as_written(piece, TOO_SLOW)
         budget.seconds -= answer["seconds"]
         if answer["html"] is None:
