@@ -1,6 +1,14 @@
 """Hostile submissions, as code: what each does, and what must happen."""
 
-from cohort.attacks import content, exhausting, forging, reading, staying, tampering  # noqa: F401
+from cohort.attacks import (  # noqa: F401
+    burdening,
+    content,
+    exhausting,
+    forging,
+    reading,
+    staying,
+    tampering,
+)
 from cohort.attacks.attack import ATTACKS, HONEST, TRIED, Attack, test_cell
 
 __all__ = ["ATTACKS", "HONEST", "TRIED", "Attack", "test_cell"]
