@@ -26,6 +26,7 @@ from proflab.grading.runner import (
     Runner,
     Submission,
 )
+from proflab.grading.sizes import cut_cases, cut_notebook, cut_text
 from proflab.grading.split import Answer
 from proflab.lesson.expect import failed_text, passed_line
 
@@ -84,7 +85,11 @@ def grade_notebook(
     plan, places = make_plan(aligned, key, full)
     submission = submission or Submission("notebook", None, folder)
     result = (runner or PlainRunner()).run(submission, plan)
-    return conclude(aligned, key, result, places)
+    graded = conclude(aligned, key, result, places)
+    graded.cases = cut_cases(graded.cases)
+    notes = filter(None, (graded.sentence, cut_notebook(graded.notebook)))
+    graded.sentence = cut_text("; ".join(notes))
+    return graded
 
 
 def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:

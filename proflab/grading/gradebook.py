@@ -152,7 +152,7 @@ class Book:
             self._write_grades(notebook, key, graded)
             self._write_penalty(book, submission, notebook)
             row = vars(outcome) | {
-                "cases": json.dumps([vars(case) for case in outcome.cases]),
+                "cases": json.dumps([vars(case) for case in outcome.cases], ensure_ascii=False),
                 "graded_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             }
             here = (OUTCOMES.c.student == outcome.student) & (OUTCOMES.c.assignment == key.name)

@@ -15,9 +15,13 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.grading.replies import text as fit_text
+from proflab.grading.sizes import too_many_parts
+
 MAX_BYTES = 32 * 1024**2
 MAX_CELLS = 2_000
 MAX_SOURCE = 1024**2
+MAX_NAME = 200
 KINDS = ("code", "markdown", "raw")
 
 
@@ -59,6 +63,9 @@ def parse_handin(text: str, name: str) -> HandIn:
     """The notebook in `text`."""
     if not text.strip():
         return HandIn(None, "not a notebook", f"{name} is empty")
+    if too_many_parts(text):
+        sentence = f"{name} has too many parts: clear its outputs, save it and hand it in again"
+        return HandIn(None, "unreadable", sentence)
     try:
         data = json.loads(text)
     except RecursionError:
@@ -132,7 +139,11 @@ def read_attachments(value: Any) -> dict:
     if not isinstance(value, dict):
         return {}
     return {
-        str(name): {str(mime): data for mime, data in bundle.items() if isinstance(data, str)}
+        fit_text(name, MAX_NAME): {
+            fit_text(mime, MAX_NAME): fit_text(data)
+            for mime, data in bundle.items()
+            if isinstance(data, str)
+        }
         for name, bundle in value.items()
         if isinstance(bundle, dict)
     }

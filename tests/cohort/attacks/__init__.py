@@ -1,6 +1,7 @@
 """Hostile submissions, as code: what each does, and what must happen."""
 
 from cohort.attacks import (  # noqa: F401
+    burdening,
     channels,
     content,
     exhausting,

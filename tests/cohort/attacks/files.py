@@ -321,3 +321,38 @@ def _(notebook: dict) -> None:
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code" and not marks(cell).get("locked"):
             cell["source"] = "\x00\x1b[2J\u202e x = 1 \ud800 \U000e0001"
+
+
+@edits("pictures whose names, types and data are half characters", *ANY, honest=True, keeps=True)
+def _(notebook: dict) -> None:
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["attachments"] = {
+                "\ud800.png": {"image/png": "eA=="},
+                "a.png": {"image/\udfff": "eA=="},
+                "b.png": {"image/png": "\ud83d"},
+            }
+
+
+@edits("pictures of 28 MB", *ANY, honest=True, keeps=True)
+def _(notebook: dict) -> None:
+    places = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    for cell in places:
+        name, size = "p" * 1000, 28_000_000 // len(places)
+        cell["attachments"] = {name: {"image/png": "eA==" * (size // 4)}}
+
+
+@edits("two hundred thousand pictures without a name", *ANY, honest=True, keeps=True)
+def _(notebook: dict) -> None:
+    cell = next(c for c in notebook["cells"] if c["cell_type"] == "markdown")
+    cell["attachments"] = {f"{n}": {"": ""} for n in range(200_000)}
+
+
+@edits("1,900 cells, 28 MB of text", *ANY, honest=True, keeps=True)
+def _(notebook: dict) -> None:
+    text = {"cell_type": "markdown", "metadata": {}, "source": "\x01" * 2_400}
+    notebook["cells"] += [text] * 1_900
+
+
+raw("three million lists", b'{"nbformat": 4, "cells": [' + b"[]," * 3_000_000 + b"[]]}", BAD)
+raw("ten million numbers", b'{"nbformat": 4, "cells": [' + b"0," * 10_000_000 + b"0]}", BAD)
