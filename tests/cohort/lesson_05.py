@@ -1,10 +1,11 @@
 """Lesson 05: what students, and known profilers, get wrong in recording and in reading rows.
 
 Here are the helpers of all, and the mutants of the recorder; the others stand in files beside, by
-topic, and so do the right ones.
+topic, slips of every exercise in lesson_05_slips.py, and so do the right ones.
 """
 
 from cohort import lesson_05_ops, lesson_05_passes, lesson_05_rows, lesson_05_training
+from cohort import lesson_05_slips as slips
 from cohort.lesson_05_alternates import ALTERNATES  # noqa: F401
 
 HELPERS = """
@@ -108,6 +109,7 @@ def in_turns(fn, profiled, rounds, sum_up=statistics.median, drop=1, clock=time.
             taken.append(clock() - start)
     return sum_up(times[1][drop:]) / sum_up(times[0][drop:])
 """
+HELPERS += slips.HELPERS
 
 MUTANTS = {
     **lesson_05_ops.MUTANTS,
@@ -341,3 +343,5 @@ MUTANTS = {
     **lesson_05_passes.MUTANTS,
     **lesson_05_training.MUTANTS,
 }
+for exercise, codes in slips.MUTANTS.items():
+    MUTANTS[exercise] |= codes

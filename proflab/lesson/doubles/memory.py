@@ -204,6 +204,19 @@ def told(function: Callable, *labels: str) -> list[tuple[str, list[str]]]:
     return found
 
 
+def held_mb(function: Callable, *arguments: Any) -> float:
+    """The MB that are allocated after a call, over those before, while its result is held."""
+    tracemalloc.stop()
+    tracemalloc.start()
+    try:
+        result = function(*arguments)
+        held = tracemalloc.get_traced_memory()[0] / MB
+        del result
+        return held
+    finally:
+        tracemalloc.stop()
+
+
 def traced_mb(function: Callable, *arguments: Any) -> float:
     """The most MB that a call has allocated at one time, by tracemalloc and nothing else."""
     tracemalloc.stop()
