@@ -6,9 +6,11 @@ import os
 import re
 
 import pytest
-from attack_modes import MODES, ROOT, SAMPLE, got_further
+from attack_modes import MODES, ROOT, SAMPLE, got_further, whole
 from cohort.attacks import ATTACKS
 from sandboxes import needs_sandbox
+
+from proflab.grading.warm import Body
 
 
 @needs_sandbox
@@ -23,6 +25,15 @@ def test_the_sample_gets_no_further_than_the_mode_allows(name):
     found = mode.run([attack.name for attack in ATTACKS if attack.name in wanted])
     assert found.keys() == wanted
     assert sorted(got_further(found)) == sorted(mode.further), got_further(found)
+
+
+@needs_sandbox
+def test_notes_between_hidden_blocks_are_found_where_nothing_is_undone(monkeypatch):
+    """The attacks of this kind are real: it is the tidying that stops them."""
+    monkeypatch.setattr(Body, "tidy", lambda self, waiting: "")
+    found = whole([attack.name for attack in ATTACKS if "SECOND" in "".join(attack.cells)])
+    assert len(found) >= 6
+    assert {*map(tuple, found.values())} == {("it passed 'hidden: two numbers'",)}
 
 
 def table() -> dict[str, tuple[str, ...]]:

@@ -20,7 +20,7 @@ from proflab.grading.sandbox import SandboxRunner
 
 pytestmark = needs_sandbox
 LIMITS = Limits(cell_seconds=10.0, notebook_seconds=60.0, memory=1024 * MB, wall_factor=30.0)
-TAMPERING = [a for a in ATTACKS if a.module.endswith(("tampering", "forging"))]
+TAMPERING = [a for a in ATTACKS if a.module.endswith(("tampering", "forging", "reaching"))]
 HONEST = {"aa_honest": 100.0, "zz_honest": 100.0}
 
 

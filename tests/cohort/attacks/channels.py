@@ -261,6 +261,8 @@ noted(
 def leave():
     global child
     child = subprocess.Popen(["sleep", "77412"], start_new_session=True)
+    while not found():  # its name comes a moment after its start
+        time.sleep(0.01)
 def found():
     lines = []
     for number in filter(str.isdigit, os.listdir("/proc")):
