@@ -15,6 +15,8 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.course.release_stamp import STAMP, read_stamp
+
 MAX_BYTES = 32 * 1024**2
 MAX_CELLS = 2_000
 MAX_SOURCE = 1024**2
@@ -83,7 +85,9 @@ def parse_handin(text: str, name: str) -> HandIn:
     if len(cells) > MAX_CELLS:
         sentence = f"{name} has {len(cells):,} cells, more than {MAX_CELLS:,}"
         return HandIn(None, "unreadable", sentence)
-    return HandIn(notebook_of([c for c in map(rebuilt, cells) if c is not None], {}))
+    stamp = read_stamp(data.get("metadata"))
+    metadata = {STAMP: stamp} if stamp else {}
+    return HandIn(notebook_of([c for c in map(rebuilt, cells) if c is not None], metadata))
 
 
 def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:
@@ -116,7 +120,7 @@ def rebuilt(cell: Any) -> NotebookNode | None:
         new.metadata["nbgrader"] = NotebookNode(
             {
                 key: marks[key]
-                for key in ("grade_id", "grade", "solution", "locked", "points")
+                for key in ("grade_id", "grade", "solution", "locked", "points", "checksum")
                 if isinstance(marks.get(key), (str, bool, int, float))
             }
         )
