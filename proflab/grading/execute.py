@@ -298,9 +298,9 @@ def name_outcome(graded: Graded, aligned: Aligned, result: Result) -> None:
     sentences += aligned.notes
     if result.status != "finished":
         graded.status = result.status
-    elif aligned.changed and aligned.former:
+    elif aligned.former and (aligned.changed or aligned.recovered):
         graded.status = "older release"
-        count = len(set(aligned.changed))
+        count = len({*aligned.changed, *aligned.recovered})
         cells = "1 graded cell differs" if count == 1 else f"{count} graded cells differ"
         what = f"an older release of the lesson, unchanged: {cells}, and today's were graded"
         sentences.append(what)
