@@ -20,7 +20,7 @@ from proflab.grading.execute import CaseResult
 from proflab.grading.key import Key, read_key
 
 BINS = 10
-CLEAN = ("graded", "metadata recovered")
+CLEAN = ("graded", "metadata recovered", "renamed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

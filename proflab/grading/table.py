@@ -14,7 +14,7 @@ from proflab.grading.work import Work
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table that `proflab grade` prints."""
+    """One line of the table that `proflab grade` prints; `penalty` is what lateness takes off."""
 
     student: str
     score: float
@@ -22,6 +22,7 @@ class Row:
     status: str
     sentence: str
     fresh: bool
+    penalty: float = 0.0
 
 
 class HasStatus(Protocol):
@@ -51,6 +52,7 @@ def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
 def make_rows(book, key: Key, works: list[Work], fresh: set[str]) -> list[Row]:
     """The table's rows from what the gradebook holds now."""
     outcomes, scores = book.outcomes(key.name), book.auto_scores(key.name)
+    penalties = book.late_penalties(key.name)
     return [
         Row(
             w.student,
@@ -59,6 +61,7 @@ def make_rows(book, key: Key, works: list[Work], fresh: set[str]) -> list[Row]:
             outcomes[w.student].status,
             outcomes[w.student].sentence,
             w.student in fresh,
+            penalties.get(w.student, 0.0),
         )
         for w in works
     ]
@@ -70,11 +73,18 @@ def print_table(rows: list[Row]) -> None:
         print("Nothing was handed in for this lesson: submitted/STUDENT/LESSON/ is where it goes.")
         return
     width = max(len(row.student) for row in rows)
-    space = max(20, shutil.get_terminal_size((100, 20)).columns - width - 34)
-    for row in rows:
+    points = [written_score(row) for row in rows]
+    wide = max(map(len, points))
+    space = max(20, shutil.get_terminal_size((100, 20)).columns - width - wide - 23)
+    for row, score in zip(rows, points, strict=True):
         sentence = row.sentence if len(row.sentence) <= space else row.sentence[: space - 1] + "…"
-        score = f"{row.score:5g} / {row.max_score:g}"
-        print(f"{row.student:<{width}}  {score}  {row.status:<18}  {sentence}".rstrip())
+        print(f"{row.student:<{width}}  {score:<{wide}}  {row.status:<18}  {sentence}".rstrip())
     old = sum(not row.fresh for row in rows)
     if old:
         print(f"({old} of {len(rows)} were unchanged since they were graded; --regrade forces)")
+
+
+def written_score(row: Row) -> str:
+    """Return the points for code as they were earned, and what lateness takes off."""
+    late = f", late: −{row.penalty:g}" if row.penalty else ""
+    return f"{row.score:5g} / {row.max_score:g}{late}"
