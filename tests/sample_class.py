@@ -305,7 +305,7 @@ def rearranged(notebook: dict) -> dict:
     first, second = (place_of(notebook, name) for name in FIRST_FOUR[:2])
     cells[first]["source"] += "\n\n\n" + cells.pop(second)["source"]
     place = place_of(notebook, "attention_parameters")
-    cells.insert(place, copy.deepcopy(cells[place]) | {"source": "heads = 4  # query, key, …"})
+    cells.insert(place, own_cell("heads = 4  # query, key, value, output"))
     place = place_of(notebook, "gpt2_parameters")
     cells.insert(place, own_cell(cells[place]["source"]))
     cells[place + 1]["source"] = ""

@@ -55,7 +55,7 @@ def merged():
 
 
 def split():
-    """One exercise split in two, each half with the metadata, as JupyterLab does it."""
+    """One exercise split in two, each half with the metadata; nbgrader itself stops at that."""
     notebook = solved(linear_parameters=f"bits = 8\n\n\n{CODE['linear_parameters']}")
     first = cell(notebook, "linear_parameters")
     second = copy.deepcopy(first)
