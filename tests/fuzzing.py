@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from nbformat import NotebookNode
 from test_pages import inert
 
-from proflab.grading.autograded import file_bytes, read_timestamp
+from proflab.grading.autograded import file_bytes
 from proflab.grading.execute import grade_notebook
 from proflab.grading.handin import parse_handin
 from proflab.grading.key import make_key
@@ -30,6 +30,7 @@ from proflab.grading.markup import Piece, to_html
 from proflab.grading.plan import Result, statements
 from proflab.grading.render import Inert
 from proflab.grading.replies import BadReply, cut_outputs, output_size, parse_message, read_reply
+from proflab.grading.timestamp import read_timestamp
 from proflab.grading.work import STAMP
 
 CHUNK = 2_000  # examples between which hypothesis forgets what it has tried

@@ -1,4 +1,4 @@
-"""The sample class in submitted/: eight hand-ins for lesson 01, made from the release notebook.
+"""The sample class in submitted/: sixteen hand-ins for lesson 01, made from the release notebook.
 
 `python -m tests.sample_class` writes them anew after the lesson has changed. EXPECTED says what
 each must get; tests/test_sample_class.py grades them and compares.
@@ -7,8 +7,10 @@ each must get; tests/test_sample_class.py grades them and compares.
 from __future__ import annotations
 
 import copy
+import io
 import json
 import textwrap
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -201,11 +203,32 @@ EXPECTED = {
     "syntax_error": ("graded", ALL - {"parameter_table"}, True),
     "lost_metadata": ("metadata recovered", ALL, True),
     "not_json": ("not a notebook", set(), False),
+    "one_cell": ("graded", ALL, True),
+    "rearranged": ("graded", ALL, True),
+    "browser_copy": ("renamed", ALL, True),
+    "zipped": ("renamed", ALL, True),
+    "no_folder": ("renamed", ALL, True),
+    "older_release": ("older release", ALL, True),
+    "utf16": ("graded", ALL, True),
+    "wrong_date": ("graded", ALL, True),
 }
 
 
+def make_files() -> dict[str, bytes]:
+    """Return all of submitted/: the content of each file, by its path."""
+    texts = make_all()
+    files = {f"{name}/{LESSON}/{LESSON}.ipynb": text.encode() for name, text in texts.items()}
+    complete = texts["complete"]
+    files[f"browser_copy/{LESSON}/{LESSON} (1).ipynb"] = complete.encode()
+    files[f"zipped/{LESSON}/homework.zip"] = packed(f"homework/{LESSON}.ipynb", complete)
+    files[f"no_folder/{LESSON}.ipynb"] = complete.encode()
+    files[f"utf16/{LESSON}/{LESSON}.ipynb"] = ("\ufeff" + complete).encode("utf-16-le")
+    files[f"wrong_date/{LESSON}/timestamp.txt"] = b"03.12.2026\n"
+    return files
+
+
 def make_all() -> dict[str, str]:
-    """The text of each hand-in's file, by its name."""
+    """The text of each notebook that was handed in in its place, by the hand-in's name."""
     release = json.loads((ROOT / "release" / LESSON / f"{LESSON}.ipynb").read_text("utf-8"))
     broken = textwrap.dedent(COMPLETE["parameter_table"]).replace("rows = []", "rows = [")
     broken = broken.replace("seen, rows = [], []", "seen, rows = [], [")
@@ -218,6 +241,10 @@ def make_all() -> dict[str, str]:
         "empty": release,
         "syntax_error": solved(release, COMPLETE | {"parameter_table": broken}, ESSAY),
         "lost_metadata": as_colab_may_save(solved(release, COMPLETE, ESSAY)),
+        "one_cell": in_one_cell(solved(release, {}, ESSAY)),
+        "rearranged": rearranged(solved(release, COMPLETE, ESSAY)),
+        "older_release": solved(earlier(release), COMPLETE, ESSAY),
+        "wrong_date": solved(release, COMPLETE, ESSAY),
     }
     texts = {name: json.dumps(nb, indent=1, ensure_ascii=False) for name, nb in notebooks.items()}
     # An upload that broke off in the middle.
@@ -251,12 +278,80 @@ def as_colab_may_save(notebook: dict) -> dict:
     return notebook
 
 
+def place_of(notebook: dict, grade_id: str) -> int:
+    """Return the position of the cell with this grade_id."""
+    marks = [cell["metadata"].get("nbgrader", {}) for cell in notebook["cells"]]
+    return [found.get("grade_id") for found in marks].index(grade_id)
+
+
+def own_cell(code: str) -> dict:
+    """Return a code cell of a student's own."""
+    empty = {"execution_count": None, "metadata": {}, "outputs": []}
+    return {"cell_type": "code", **empty, "source": code}
+
+
+def in_one_cell(notebook: dict) -> dict:
+    """All functions in one cell above the first exercise, the exercises' own cells deleted."""
+    code = "\n\n\n".join(textwrap.dedent(text).strip() for text in COMPLETE.values())
+    notebook["cells"].insert(place_of(notebook, next(iter(COMPLETE))), own_cell(code))
+    for name in COMPLETE:
+        del notebook["cells"][place_of(notebook, name)]
+    return without_ids(notebook)
+
+
+def rearranged(notebook: dict) -> dict:
+    """Two exercises' cells merged, one split in two, one emptied and written in a cell above."""
+    cells = notebook["cells"]
+    first, second = (place_of(notebook, name) for name in FIRST_FOUR[:2])
+    cells[first]["source"] += "\n\n\n" + cells.pop(second)["source"]
+    place = place_of(notebook, "attention_parameters")
+    cells.insert(place, own_cell("heads = 4  # query, key, value, output"))
+    place = place_of(notebook, "gpt2_parameters")
+    cells.insert(place, own_cell(cells[place]["source"]))
+    cells[place + 1]["source"] = ""
+    return without_ids(notebook)
+
+
+def without_ids(notebook: dict) -> dict:
+    """The notebook in the format before cells had ids."""
+    notebook["nbformat_minor"] = 4
+    for cell in notebook["cells"]:
+        cell.pop("id", None)
+    return notebook
+
+
+def earlier(release: dict) -> dict:
+    """A release of the lesson in which one test had other points, and another one case only."""
+    import nbformat
+    from nbgrader.preprocessors import ComputeChecksums
+
+    from proflab.course.release_stamp import STAMP, make_stamp
+
+    notebook = nbformat.reads(json.dumps(release), as_version=4)
+    points = notebook.cells[place_of(notebook, "test_linear_parameters")]
+    points.metadata.nbgrader.points = 12
+    text = notebook.cells[place_of(notebook, "test_conv2d_parameters")]
+    text.source = 'expect("1 → 1, 1 × 1", conv2d_parameters(1, 1, 1), 2)'
+    notebook.metadata[STAMP] = make_stamp(LESSON, notebook.cells)
+    return json.loads(nbformat.writes(ComputeChecksums().preprocess(notebook, {})[0]))
+
+
+def packed(path: str, text: str) -> bytes:
+    """A zip archive of one file, the same bytes on every machine: not compressed, no date."""
+    member = zipfile.ZipInfo(path, date_time=(2026, 1, 1, 0, 0, 0))
+    member.create_system, member.external_attr = 3, 0o644 << 16
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(member, text.encode())
+    return buffer.getvalue()
+
+
 def main() -> None:
     """Write submitted/."""
-    for name, text in make_all().items():
-        folder = ROOT / "submitted" / name / LESSON
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{LESSON}.ipynb").write_text(text, encoding="utf-8")
+    for path, data in make_files().items():
+        place = ROOT / "submitted" / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
 
 
 if __name__ == "__main__":

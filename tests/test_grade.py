@@ -59,10 +59,22 @@ def test_the_sample_class_gets_what_it_should(whole_class, student):
 
 
 def test_submitted_is_what_sample_class_makes():
-    texts = sample_class.make_all()
-    for name, text in texts.items():
-        path = sample_class.ROOT / "submitted" / name / LESSON / f"{LESSON}.ipynb"
-        assert path.read_text("utf-8") == text, "run: python tests/sample_class.py"
+    made = sample_class.make_files()
+    assert {path.split("/")[0] for path in made} == set(sample_class.EXPECTED)
+    submitted = sample_class.ROOT / "submitted"
+    there = {str(p.relative_to(submitted)) for p in submitted.glob("*/**/*") if p.is_file()}
+    assert there == set(made)
+    for path, data in made.items():
+        assert (submitted / path).read_bytes() == data, "run: python tests/sample_class.py"
+
+
+def test_documents_count_the_sample_class_and_name_each_of_it():
+    words = {8: "eight", 16: "sixteen"}[len(sample_class.EXPECTED)]
+    for page in ("README.md", "submitted/README.md"):
+        assert words in (sample_class.ROOT / page).read_text("utf-8"), page
+    table = (sample_class.ROOT / "submitted/README.md").read_text("utf-8")
+    named = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert sorted(named) == sorted(sample_class.EXPECTED)
 
 
 def test_no_thread_but_the_first_parses(course, monkeypatch):

@@ -24,7 +24,20 @@ NOTEBOOK = {
         (b"[1, 2]", "not a notebook", "x.ipynb holds no notebook"),
         (b'{"cells": 3}', "not a notebook", "x.ipynb has no cells"),
         (b'{"nbformat": 5, "cells": []}', "not a notebook", "notebook format 5"),
-        (b"\xff\xfe\x00\x80", "unreadable", "x.ipynb is not UTF-8"),
+        (b"\xff\xfe\x00\x80", "not a notebook", "x.ipynb is saved as UTF-16, not UTF-8, and"),
+        (b"\xff\xfe\x00", "unreadable", "x.ipynb is damaged: it begins as UTF-16"),
+        (b"\xff\xfe\x00\x00\x01", "unreadable", "x.ipynb is damaged: it begins as UTF-32"),
+        (b"\xe4{}", "unreadable", "x.ipynb is not UTF-8 text: save it in Jupyter"),
+        (b"\0" * 100, "not a notebook", "x.ipynb is saved as UTF-32, not UTF-8, and"),
+        (b"%PDF-1.7\n", "unreadable", "x.ipynb is a PDF: hand in the notebook itself"),
+        (b"Rar!\x1a\x07", "unreadable", "x.ipynb is a RAR archive, which is not opened"),
+        (b"\x1f\x8b\x08", "unreadable", "x.ipynb is a gzip archive"),
+        (b"PK\x03\x04", "not a notebook", "x.ipynb is a zip archive"),
+        (
+            b"\n<!DOCTYPE html>",
+            "not a notebook",
+            "x.ipynb is a web page, not the notebook: download",
+        ),
         (b"[" * 200_000, "not a notebook", "nested too deeply"),
     ],
 )
@@ -67,6 +80,27 @@ def test_a_huge_file_is_not_read(tmp_path, monkeypatch):
 def test_source_may_be_lines_and_a_byte_order_mark_is_fine(tmp_path):
     (tmp_path / "x.ipynb").write_bytes(b"\xef\xbb\xbf" + json.dumps(NOTEBOOK).encode())
     assert read_handin(tmp_path / "x.ipynb").notebook.cells[0].source == "x = 1\ny"
+
+
+@pytest.mark.parametrize(
+    "encoding, called",
+    [
+        ("utf-16", "UTF-16"),
+        ("utf-16-le", "UTF-16"),
+        ("utf-16-be", "UTF-16"),
+        ("utf-32", "UTF-32"),
+        ("utf-32-be", "UTF-32"),
+        ("latin-1", "Latin-1 or Windows text"),
+        ("cp1252", "Latin-1 or Windows text"),
+    ],
+)
+def test_another_encoding_is_read_and_said(tmp_path, encoding, called):
+    text = json.dumps(NOTEBOOK, ensure_ascii=False).replace("x = 1", "x = 'ä'")
+    (tmp_path / "x.ipynb").write_bytes(text.encode(encoding))
+    found = read_handin(tmp_path / "x.ipynb")
+    assert found.notebook.cells[0].source == "x = 'ä'\ny"
+    assert found.outcome == ""
+    assert f"x.ipynb is saved as {called}, not UTF-8; it was read all the same" in found.sentence
 
 
 def test_a_version_3_notebook_is_read():

@@ -28,11 +28,17 @@ def test_the_figures_are_those_of_the_gradebook(course):
     scores = {s.name: s.score for s in summary.students}
     assert scores["complete"] == 100
     assert scores["half_done"] == 50
-    assert sum(summary.bins) == 9
-    assert summary.bins[-1] == 3
-    assert summary.statuses == {"graded": 7, "metadata recovered": 1, "not a notebook": 1}
+    assert sum(summary.bins) == 17
+    assert summary.bins[-1] == 11
+    assert summary.statuses == {
+        "graded": 11,
+        "renamed": 3,
+        "metadata recovered": 1,
+        "not a notebook": 1,
+        "older release": 1,
+    }
     rates = {e.name: (e.passed, e.attempted) for e in summary.exercises}
-    assert rates["linear_parameters"] == (6, 8)
+    assert rates["linear_parameters"] == (14, 16)
     assert sum(e.points for e in summary.exercises) == 100
 
 
@@ -48,7 +54,9 @@ def test_misconceptions_are_counted_over_the_class(course):
 def test_what_needs_a_person_is_listed(course):
     text = text_of(render(read_summary(course, LESSON)))
     assert "not_json : not a notebook , 01_parameters.ipynb is not JSON" in text
-    assert "5 essays wait for a mark: complete, forgets_biases, lost_metadata" in text
+    assert "older_release : older release , an older release of the lesson, unchanged" in text
+    assert "wrong_date : graded , timestamp.txt says '03.12.2026'" in text
+    assert "13 essays wait for a mark: browser_copy, complete, forgets_biases" in text
 
 
 def test_an_exercise_that_is_not_written_is_no_mistake(course):
@@ -65,7 +73,7 @@ def test_the_public_page_has_no_names_and_no_hidden_cases(course):
     for test in make_key(LESSON, source()).tests.values():
         for hidden, answer in test.answers:
             assert not hidden or f"· {answer.label} " not in page
-    assert "submission 9" in page
+    assert "submission 17" in page
 
 
 def test_names_are_escaped_and_the_page_stands_alone(course):

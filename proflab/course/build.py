@@ -31,6 +31,7 @@ from proflab.course.layout import Course, CourseError
 from proflab.course.leaks import leaks
 from proflab.course.notebook import Lesson, notebook_text, read_module, read_notebook
 from proflab.course.release import generate_release
+from proflab.course.release_stamp import STAMP, make_stamp
 from proflab.course.stamp import Address, stamp
 from proflab.course.trial import Trial, execute, keep_outputs
 from proflab.grading.autograded import what_is_wrong
@@ -217,6 +218,7 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     """Make and audit work/source and work/release of a lesson; returns the students' notebook."""
     source = work / "source" / lesson.name
     _copy_support_files(plan, lesson.name, source)
+    _stamp_release(lesson)
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
     folder = work / "release" / lesson.name
@@ -249,6 +251,14 @@ def _try_lessons(
             mistakes += trial.mistakes()
             keep_outputs(trial.lesson.notebook, trial.executed())
     _raise(mistakes)
+
+
+def _stamp_release(lesson: Lesson) -> None:
+    """Name the release in the lesson's metadata, which nbgrader hands on to students."""
+    from proflab.grading.key import released_from
+
+    released = released_from(lesson.notebook)
+    lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells)
 
 
 def _copy_support_files(plan: Plan, name: str, target: Path) -> None:

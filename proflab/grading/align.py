@@ -2,17 +2,23 @@
 
 Cells are matched by `grade_id`. Where a copy has lost its metadata (Colab, an export and import),
 locked cells are recognised by their text, exercises by the name that they define, and the essay by
-its place. The grader's own locked cells always stand in for the student's.
+its place. The grader's own locked cells always stand in for the student's. A deleted exercise is
+put back as it was released, unless another cell of the student's defines its name.
 """
 
 from __future__ import annotations
 
 import copy
-import re
 from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
+from proflab.course.release_stamp import is_former_release, release_digest, squeezed
+from proflab.grading.defined_names import (
+    may_define_unseen,
+    mentions,
+    names_in_each,
+)
 from proflab.grading.key import Key, KeyCell, meta
 
 
@@ -26,12 +32,22 @@ class Slot:
 
 @dataclass
 class Aligned:
-    """The notebook to be graded; `recovered` and `changed` name the grade_ids concerned."""
+    """The notebook to be graded; `recovered` and `changed` name the grade_ids concerned.
+
+    former: it is an earlier release of the lesson, and what it was given out with is unchanged.
+    """
 
     slots: list[Slot]
     recovered: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    former: bool = False
+
+    def note_change(self, grade_id: str, sentence: str) -> None:
+        """Note that a graded cell is not today's; in a former release that is nobody's doing."""
+        self.changed.append(grade_id)
+        if not self.former:
+            self.notes.append(sentence)
 
 
 def align(notebook: NotebookNode, key: Key) -> Aligned:
@@ -39,9 +55,10 @@ def align(notebook: NotebookNode, key: Key) -> Aligned:
     by_id = {c.grade_id: c for c in key.cells if c.grade_id}
     slots = [Slot(cell, by_id.get(meta(cell).get("grade_id", ""))) for cell in notebook.cells]
     aligned = Aligned(slots)
+    aligned.former = is_former_release(notebook, release_digest(c.released for c in key.cells))
     had_metadata = any(slot.key is not None for slot in slots)
     drop_duplicates(aligned)
-    recover(aligned, key)
+    recover(aligned, key, had_metadata)
     note_changes(aligned)
     insert_missing(aligned, key, had_metadata)
     for slot in aligned.slots:
@@ -59,33 +76,39 @@ def drop_duplicates(aligned: Aligned) -> None:
     last = matched(aligned)
     for position, slot in enumerate(aligned.slots):
         if slot.key is not None and last[slot.key.grade_id] != position:
-            if slot.key.kind == "test":
-                aligned.changed.append(slot.key.grade_id)
-            aligned.notes.append(f"cell {slot.key.grade_id} stands there twice; the last counts")
+            name, kind = slot.key.grade_id, slot.key.kind
+            how = "both are executed" if kind == "solution" else "the last counts"
+            if kind == "test" and not has_lessons_text(slot):
+                aligned.changed.append(name)
+            aligned.notes.append(f"cell {name} stands there twice; {how}")
             slot.key = None
 
 
-def recover(aligned: Aligned, key: Key) -> None:
-    """Recognise cells that have lost their metadata."""
+def recover(aligned: Aligned, key: Key, had_metadata: bool) -> None:
+    """Recognise cells that have lost their metadata.
+
+    A function that was moved into a cell of the student's own has lost nothing.
+    """
     missing = {
         c.grade_id: c for c in key.cells if c.grade_id and c.grade_id not in matched(aligned)
     }
+    names = names_in_each([s.cell.source for s in aligned.slots], set(missing))
     texts = {
         squeezed(c.released.source): c for c in missing.values() if c.kind in ("locked", "test")
     }
-    for slot in aligned.slots:
+    for slot, defined in zip(aligned.slots, names, strict=True):
         if slot.key is not None:
             continue
         found = texts.get(squeezed(slot.cell.source))
         if found is None and slot.cell.cell_type == "code":
-            names = defined_names(slot.cell.source)
             found = next(
-                (c for g, c in missing.items() if c.kind == "solution" and g in names), None
+                (c for g, c in missing.items() if c.kind == "solution" and g in defined), None
             )
         if found is not None and found.grade_id in missing:
             del missing[found.grade_id]
             slot.key = found
-            aligned.recovered.append(found.grade_id)
+            if found.kind != "solution" or not had_metadata:
+                aligned.recovered.append(found.grade_id)
     for cell in missing.values():
         if cell.kind == "manual":
             recover_by_place(aligned, key, cell)
@@ -108,6 +131,15 @@ def recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
             return
 
 
+def has_lessons_text(slot: Slot) -> bool:
+    """Return True if a cell's text is the lesson's: as released, or as the grader keeps it.
+
+    The grader's own notebook (source/) holds the hidden cases: it is no edited copy.
+    """
+    ours = (slot.key.released.source, slot.key.master.source)
+    return squeezed(slot.cell.source) in map(squeezed, ours)
+
+
 def note_changes(aligned: Aligned) -> None:
     """Note graded cells whose text, flags or points are no longer the lesson's."""
     for slot in aligned.slots:
@@ -119,29 +151,79 @@ def note_changes(aligned: Aligned) -> None:
             for name in ("grade", "solution", "locked", "points")
             if name in theirs and ours.get(name, theirs[name]) != theirs[name]
         ]
-        same_text = squeezed(slot.cell.source) == squeezed(slot.key.released.source)
-        # The grader's own notebook (source/) holds the hidden cases: it is no edited copy.
-        same_text = same_text or squeezed(slot.cell.source) == squeezed(slot.key.master.source)
-        edited = slot.key.kind == "test" and not same_text
-        if flipped or edited or slot.cell.cell_type != slot.key.master.cell_type:
-            aligned.changed.append(slot.key.grade_id)
+        name, kind = slot.key.grade_id, slot.key.kind
+        turned = slot.cell.cell_type != slot.key.master.cell_type
+        if flipped or (kind == "test" and (turned or not has_lessons_text(slot))):
             what = "'s " + " and ".join(flipped) if flipped else ""
-            aligned.notes.append(f"cell {slot.key.grade_id}{what} was changed; the original counts")
+            aligned.note_change(name, f"cell {name}{what} was changed; the original counts")
+        elif turned:
+            now, once = slot.cell.cell_type, slot.key.master.cell_type
+            aligned.notes.append(f"cell {name} was a {now} cell and is taken as {once}")
 
 
 def insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
-    """Put back cells that were deleted, each after the cell that it follows in the lesson."""
+    """Put back cells that were deleted, but no exercise that the student's other cells define."""
+    exercises = {c.grade_id for c in key.cells if c.kind == "solution"}
+    own = [slot for slot in aligned.slots if is_students(slot)]
+    defined = names_in_each([slot.cell.source for slot in own], exercises)
     for place, wanted in enumerate(key.cells):
-        positions = matched(aligned)
-        if not wanted.grade_id or wanted.grade_id in positions:
+        if not wanted.grade_id or wanted.grade_id in matched(aligned):
             continue
-        before = [positions[c.grade_id] for c in key.cells[:place] if c.grade_id in positions]
-        released = copy.deepcopy(wanted.released)
-        aligned.slots.insert(max(before) + 1 if before else 0, Slot(released, wanted))
-        if wanted.kind != "locked":
-            aligned.notes.append(f"cell {wanted.grade_id} was missing and was put back")
-            if wanted.kind == "test" and had_metadata:
-                aligned.changed.append(wanted.grade_id)
+        if wanted.kind == "solution" and any(wanted.grade_id in names for names in defined):
+            continue
+        where = place_in_lesson(aligned, key, place)
+        if wanted.kind == "solution":
+            where = before_use(aligned, key, place, where)
+        elif wanted.kind == "test":
+            tested = {name for name in exercises if mentions(wanted.master.source, name)}
+            definers = [s for s, names in zip(own, defined, strict=True) if names & tested]
+            where = behind_definitions(aligned, definers, where)
+        aligned.slots.insert(where, Slot(copy.deepcopy(wanted.released), wanted))
+        note_put_back(aligned, wanted, had_metadata)
+
+
+def note_put_back(aligned: Aligned, wanted: KeyCell, had_metadata: bool) -> None:
+    """Note that a cell was missing; a missing test is a change, unless all metadata was lost."""
+    sentence = f"cell {wanted.grade_id} was missing and was put back"
+    if wanted.kind == "test" and had_metadata:
+        aligned.note_change(wanted.grade_id, sentence)
+    elif wanted.kind != "locked":
+        aligned.notes.append(sentence)
+
+
+def is_students(slot: Slot) -> bool:
+    """Return True for a code cell whose text, as executed, is the student's."""
+    if slot.key is None:
+        return slot.cell.cell_type == "code"
+    edited = squeezed(slot.cell.source) != squeezed(slot.key.released.source)
+    return slot.key.kind == "solution" and edited
+
+
+def place_in_lesson(aligned: Aligned, key: Key, place: int) -> int:
+    """Return the position behind those cells that come before in the lesson."""
+    positions = matched(aligned)
+    before = [positions[c.grade_id] for c in key.cells[:place] if c.grade_id in positions]
+    return max(before) + 1 if before else 0
+
+
+def before_use(aligned: Aligned, key: Key, place: int, most: int) -> int:
+    """Return the position before the first cell that uses an exercise, or may define it unseen."""
+    name = key.cells[place].grade_id
+    later = {c.grade_id for c in key.cells[place + 1 :] if c.kind != "solution"}
+    for position, slot in enumerate(aligned.slots[:most]):
+        source = slot.cell.source
+        if is_students(slot) and (mentions(source, name) or may_define_unseen(source)):
+            return position
+        if slot.key is not None and slot.key.grade_id in later and mentions(source, name):
+            return position
+    return most
+
+
+def behind_definitions(aligned: Aligned, definers: list[Slot], least: int) -> int:
+    """Return a position for a test: behind what it tests, should that not come before anyway."""
+    wanted = {id(slot) for slot in definers}
+    positions = [p for p, slot in enumerate(aligned.slots) if id(slot) in wanted]
+    return max(positions) + 1 if positions and min(positions) >= least else least
 
 
 def graded_cell(slot: Slot) -> NotebookNode:
@@ -161,16 +243,3 @@ def graded_cell(slot: Slot) -> NotebookNode:
 def copied(cell: NotebookNode) -> NotebookNode:
     """A copy whose fields, and those of its metadata, can be set; what is below is shared."""
     return NotebookNode(cell, metadata=NotebookNode(cell.metadata))
-
-
-def squeezed(text: str) -> str:
-    """A cell's text without what editors change: trailing blanks and blank lines at the ends."""
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
-
-
-def defined_names(source: str) -> set[str]:
-    """Functions and classes that a cell defines at top level.
-
-    By their text: the parser can be crashed by what it is given, and this is a stranger's.
-    """
-    return set(re.findall(r"^(?:async\s+)?(?:def|class)\s+(\w+)", source, re.MULTILINE))

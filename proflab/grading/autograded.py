@@ -7,7 +7,6 @@ most a hidden `.part` file, which the next one removes.
 from __future__ import annotations
 
 import contextlib
-import datetime
 import errno
 import json
 import os
@@ -21,9 +20,8 @@ from nbformat.v4 import new_markdown_cell
 from proflab.course.layout import Course, CourseError
 from proflab.grading.files import read_start
 from proflab.grading.handin import notebook_of
-from proflab.grading.work import STAMP, Work
-
-STAMP_BYTES = 200
+from proflab.grading.timestamp import STAMP, STAMP_BYTES
+from proflab.grading.work import Work
 
 
 def placeholder(lesson: str, status: str, sentence: str) -> NotebookNode:
@@ -100,7 +98,7 @@ def support_files(source: Path, work: Work) -> dict[str, bytes]:
         for path in sorted(source.rglob("*"))
         if path.is_file() and path.suffix != ".ipynb"
     }
-    stamp = read_start(work.folder / STAMP, STAMP_BYTES)
+    stamp = read_start(work.stamp_folder / STAMP, STAMP_BYTES)
     return files if stamp is None else files | {STAMP: stamp}
 
 
@@ -148,16 +146,3 @@ def sync_folder(place: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def read_timestamp(folder: Path) -> datetime.datetime | None:
-    """When it was handed in: nbgrader's timestamp.txt, if there is a usable one."""
-    from dateutil import parser
-    from nbgrader.utils import parse_utc
-
-    text = (read_start(folder / STAMP, STAMP_BYTES) or b"").decode(errors="replace").strip()
-    try:
-        parser.parse(text)
-        return parse_utc(text)
-    except (ValueError, ArithmeticError):  # decimal's are among these
-        return None

@@ -306,11 +306,18 @@ def name_outcome(graded: Graded, aligned: Aligned, result: Result) -> None:
     sentences += aligned.notes
     if result.status != "finished":
         graded.status = result.status
+    elif aligned.former and (aligned.changed or aligned.recovered):
+        graded.status = "older release"
+        count = len({*aligned.changed, *aligned.recovered})
+        cells = "1 graded cell differs" if count == 1 else f"{count} graded cells differ"
+        what = f"an older release of the lesson, unchanged: {cells}, and today's were graded"
+        sentences.append(what)
     elif aligned.changed:
         graded.status = "tampered"
     elif aligned.recovered:
         graded.status = "metadata recovered"
         count = len(aligned.recovered)
-        how = "by text, name and place"
-        sentences.append(f"{count} cells had lost their grading metadata and were recognised {how}")
+        cells = "1 cell had lost its" if count == 1 else f"{count} cells had lost their"
+        how = f"{'was' if count == 1 else 'were'} recognised by text, name and place"
+        sentences.append(f"{cells} grading metadata and {how}")
     graded.sentence = "; ".join(sentences)

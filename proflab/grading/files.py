@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from proflab.grading.plan import MB, Submission
@@ -29,16 +29,22 @@ def gather_files(submission: Submission) -> dict[str, bytes]:
     """
     if submission.files is not None:
         return dict(submission.files)
-    given, own = submission.support, submission.folder
-    files = read_folder(given) if given is not None and given.is_dir() else {}
-    if own is None or not own.is_dir():
-        return files
-    # A student's folder of a support file's name gives way, and the reverse; and so does what
-    # Python would import in a support module's place.
+    own = submission.folder
+    mine = read_folder(own) if own is not None and own.is_dir() else {}
+    return beside_support(submission.support, mine)
+
+
+def beside_support(support: Path | None, own: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the lesson's support files and those of the student's own that are not in their way.
+
+    A student's folder of a support file's name gives way, and the reverse; and so does what Python
+    would import in a support module's place.
+    """
+    files = read_folder(support) if support is not None and support.is_dir() else {}
     modules = _modules(files)
     mine = {
         path: data
-        for path, data in read_folder(own).items()
+        for path, data in own.items()
         if not _in_the_way(path, files) and not _shadows(path, modules)
     }
     return files | {path: data for path, data in mine.items() if path not in files}
@@ -50,10 +56,12 @@ def read_start(path: Path, most: int) -> bytes | None:
         descriptor = os.open(path, _FLAGS)
     except OSError:
         return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
     with open(descriptor, "rb") as file:
-        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
         try:
-            return file.read(most) if regular else None
+            return file.read(most)
         except OSError:
             return None
 
@@ -90,7 +98,7 @@ def read_folder(folder: Path) -> dict[str, bytes]:
     """The regular files below `folder`, notebooks left out, as far as they fit into the limits."""
     files: dict[str, bytes] = {}
     left = MAX_BYTES
-    for path, descriptor in _regular_files(folder):
+    for path, descriptor in regular_files(folder, lambda name: not name.endswith(".ipynb")):
         with open(descriptor, "rb") as file:
             size = os.fstat(descriptor).st_size
             if size > left or len(files) >= MAX_FILES:
@@ -101,10 +109,17 @@ def read_folder(folder: Path) -> dict[str, bytes]:
     return files
 
 
-def _regular_files(folder: Path) -> Iterator[tuple[str, int]]:
-    """(relative path, open descriptor) of each; the caller closes it."""
+def regular_files(
+    folder: Path, wanted: Callable[[str], bool], left_out: Collection[str] = ()
+) -> Iterator[tuple[str, int]]:
+    """(relative path, open descriptor) of each whose name is wanted; the caller closes it.
+
+    left_out: names of folders right below `folder` that are not entered.
+    """
     owner = folder.stat().st_uid
-    for parent, name, parent_fd in _entries(folder):
+    for parent, name, parent_fd in _entries(folder, left_out):
+        if not wanted(name):
+            continue
         try:
             descriptor = os.open(name, _FLAGS, dir_fd=parent_fd)
         except OSError:
@@ -118,12 +133,14 @@ def _regular_files(folder: Path) -> Iterator[tuple[str, int]]:
             os.close(descriptor)
 
 
-def _entries(folder: Path) -> Iterator[tuple[str, str, int]]:
+def _entries(folder: Path, left_out: Collection[str]) -> Iterator[tuple[str, str, int]]:
     """(folder, name, the folder's descriptor) of what may be a file, up to a number and a depth."""
     seen = 0
     try:
         for parent, folders, names, parent_fd in os.fwalk(folder, follow_symlinks=False):
             folders[:] = sorted(filter(_is_text, folders))
+            if parent == str(folder):
+                folders[:] = [name for name in folders if name not in left_out]
             seen += len(folders)
             if parent.count(os.sep) - str(folder).count(os.sep) >= MAX_DEPTH:
                 folders.clear()
@@ -131,8 +148,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, str, int]]:
                 seen += 1
                 if seen > MAX_ENTRIES:
                     return
-                if not name.endswith(".ipynb"):
-                    yield parent, name, parent_fd
+                yield parent, name, parent_fd
     except OSError:
         return  # a folder that vanished or cannot be entered
 

@@ -21,18 +21,21 @@ from proflab.course.layout import Course, CourseError
 from proflab.grading import effort
 from proflab.grading.autograded import (
     placeholder,
-    read_timestamp,
     remove_parts,
     write_autograded,
 )
 from proflab.grading.execute import Graded, grade_notebook
-from proflab.grading.handin import read_handin
+from proflab.grading.files import beside_support
+from proflab.grading.find_notebook import find_handin
+from proflab.grading.handin import HandIn
 from proflab.grading.key import Key, read_key
 from proflab.grading.lock import only_grading
 from proflab.grading.mishap import NOT_GRADED, log_path, note, sentence_of
 from proflab.grading.plan import Runner, Submission
 from proflab.grading.sandbox import make_runner
 from proflab.grading.table import Row, make_rows, print_table, progress_bar
+from proflab.grading.timestamp import Handed, read_timestamp
+from proflab.grading.which_lesson import Lessons
 from proflab.grading.work import Work, find_work, needs_grading
 
 __all__ = ["Row", "grade_class"]
@@ -163,7 +166,10 @@ def grade_class(
         nowhere: dict[str, str] = {}
         for done in progress_bar(graded, len(due), progress):
             nowhere |= record(course, key, book, done)
-        return make_rows(book, key, works, {w.student for w in due}, nowhere)
+        fresh = {w.student for w in due}
+        unchanged = [w.student for w in works if w.student not in fresh]
+        book.update_penalties(key, unchanged)
+        return make_rows(book, key, works, fresh, nowhere)
 
 
 def graded_works(
@@ -206,12 +212,26 @@ def failure(work: Work, error: BaseException) -> Done:
 
 def read_and_grade(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
     """Read and grade one submission."""
-    handin = read_handin(work.notebook(key.name))
+    handin = find_handin(work.folder, Lessons(key, support.parent))
     if handin.notebook is None:
         return Done(work, handin.outcome, handin.sentence, None)
-    submission = Submission(work.student, work.folder, support)
+    submission = submission_of(work, handin, support)
     graded = grade_notebook(handin.notebook, key, support, full, runner, submission)
-    return Done(work, graded.status, graded.sentence, graded)
+    unusual = graded.status not in ("graded", "metadata recovered")
+    status = graded.status if unusual or not handin.outcome else handin.outcome
+    return Done(work, status, joined(handin.sentence, graded.sentence), graded)
+
+
+def submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
+    """Return what a student's process may see: what lay beside the notebook, wherever that was."""
+    if handin.files is not None:
+        return Submission(work.student, files=beside_support(support, handin.files))
+    return Submission(work.student, handin.folder or work.folder, support)
+
+
+def joined(*sentences: str) -> str:
+    """Return the sentences that there are, as one."""
+    return "; ".join(filter(None, sentences))
 
 
 def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
@@ -239,13 +259,14 @@ def write(course: Course, key: Key, book, done: Done) -> None:
 
     work, graded = done.work, done.graded
     notebook = graded.notebook if graded else placeholder(key.name, done.status, done.sentence)
-    handed_in = None
+    handed = Handed()
     try:
         write_autograded(course, key.name, work, notebook)
-        handed_in = read_timestamp(work.folder)
+        handed = read_timestamp(work.stamp_folder)
     except Exception as error:
         if done.error is None or isinstance(error, CourseError):
             raise
     cases = graded.cases if graded else []
-    outcome = Outcome(work.student, key.name, done.status, done.sentence, work.fingerprint, cases)
-    book.write(key, outcome, graded, handed_in)
+    sentence = joined(done.sentence, handed.problem)
+    outcome = Outcome(work.student, key.name, done.status, sentence, work.fingerprint, cases)
+    book.write(key, outcome, graded, handed)

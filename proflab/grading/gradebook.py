@@ -39,6 +39,7 @@ from traitlets.config import Config
 from proflab.course.layout import CourseError
 from proflab.grading.execute import CaseResult, Graded
 from proflab.grading.key import Key
+from proflab.grading.timestamp import UNKNOWN, Handed
 
 BUSY_SECONDS = 60
 LEAST_ROOM = 64 * 1024
@@ -141,12 +142,13 @@ class Book:
         key: Key,
         outcome: Outcome,
         graded: Graded | None,
-        timestamp: datetime.datetime | None = None,
+        handed: Handed = UNKNOWN,
     ) -> None:
         """Write one submission's grades, comments, penalty and outcome in one transaction."""
         with self.transaction() as book:
             book.update_or_create_student(outcome.student)
-            late = {"timestamp": timestamp} if timestamp else {}
+            # A time that was known once, and is no longer, is not the time.
+            late = {"timestamp": handed.at} if handed.at or handed.problem else {}
             submission = book.update_or_create_submission(key.name, outcome.student, **late)
             notebook = next(n for n in submission.notebooks if n.name == key.name)
             self._write_grades(notebook, key, graded)
@@ -185,6 +187,47 @@ class Book:
             if penalty is not None:
                 penalty = self.penalties._check_late_penalty(notebook, penalty)
                 notebook.late_submission_penalty = penalty
+
+    def update_penalties(self, key: Key, students: list[str]) -> None:
+        """Compute the penalties of hand-ins that are not graded anew: due dates may have moved.
+
+        So may marks given by hand, extensions, and the configuration.
+        """
+        wanted = self._late_or_penalised(key.name) & set(students)
+        if not wanted:
+            return
+        with self.transaction() as book:
+            for student in sorted(wanted):
+                submission = book.find_submission(key.name, student)
+                notebook = next(n for n in submission.notebooks if n.name == key.name)
+                self._write_penalty(book, submission, notebook)
+
+    def _late_or_penalised(self, assignment: str) -> set[str]:
+        """The students whose penalty is not sure to be none."""
+        timed = Assignment.duedate.is_not(None) & SubmittedAssignment.timestamp.is_not(None)
+        penalised = SubmittedNotebook.late_submission_penalty.is_not(None)
+        rows = (
+            select(SubmittedAssignment.student_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .where(Assignment.name == assignment, timed | penalised)
+        )
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            return set(connection.execute(rows).scalars())
+
+    def late_penalties(self, assignment: str) -> dict[str, float]:
+        """What is taken off for lateness, for each student of whom it is."""
+        rows = (
+            select(
+                SubmittedAssignment.student_id, func.sum(SubmittedNotebook.late_submission_penalty)
+            )
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .where(Assignment.name == assignment)
+            .group_by(SubmittedAssignment.student_id)
+        )
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            return {student: float(off) for student, off in connection.execute(rows) if off}
 
     def students(self) -> list[str]:
         """The ids of all students that the gradebook knows."""

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.course.release_stamp import STAMP, read_stamp
+from proflab.grading.files import read_start
 from proflab.grading.replies import text as fit_text
 from proflab.grading.sizes import too_many_parts
+from proflab.grading.text import ZIP, read_text
 
 MAX_BYTES = 32 * 1024**2
 MAX_CELLS = 2_000
@@ -27,15 +30,27 @@ KINDS = ("code", "markdown", "raw")
 
 @dataclass(frozen=True)
 class HandIn:
-    """A notebook, or the outcome ("missing", "unreadable", "not a notebook") and its sentence."""
+    """A notebook, or the outcome ("missing", "unreadable", "not a notebook") and its sentence.
+
+    With a notebook, too, there may be a sentence on how it was found or read. `folder` and `files`:
+    what lay beside it, where that is not the submission's own folder.
+    """
 
     notebook: NotebookNode | None
     outcome: str = ""
     sentence: str = ""
+    folder: Path | None = None
+    files: dict[str, bytes] | None = None
 
 
 def read_handin(path: Path) -> HandIn:
     """What lies at `path`."""
+    data = read_bytes(path)
+    return data if isinstance(data, HandIn) else parse_bytes(data, path.name)
+
+
+def read_bytes(path: Path) -> bytes | HandIn:
+    """Return a hand-in's bytes, or why there are none to be had."""
     try:
         state = path.lstat()
     except FileNotFoundError:
@@ -50,13 +65,24 @@ def read_handin(path: Path) -> HandIn:
         size = f"{state.st_size / 1024**2:.0f} MB, more than {MAX_BYTES // 1024**2} MB"
         sentence = f"{path.name} is {size}: clear its outputs, save it and hand it in again"
         return HandIn(None, "unreadable", sentence)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        return HandIn(None, "unreadable", f"{path.name} is not UTF-8 text")
-    except OSError as error:
-        return HandIn(None, "unreadable", f"{path.name} cannot be read: {error.strerror}")
-    return parse_handin(text, path.name)
+    data = read_start(path, MAX_BYTES)
+    if data is None:
+        return HandIn(None, "unreadable", f"{path.name} cannot be read")
+    return data
+
+
+def parse_bytes(data: bytes, name: str) -> HandIn:
+    """The notebook in `data`, in whatever encoding it was saved."""
+    if data.startswith(ZIP):
+        return HandIn(None, "not a notebook", f"{name} is a zip archive")
+    decoded = read_text(data, name)
+    if decoded.text is None:
+        return HandIn(None, "unreadable", decoded.note)
+    found = parse_handin(decoded.text, name)
+    if found.notebook is None and decoded.note:
+        encoding = decoded.note.partition(";")[0]
+        return HandIn(None, found.outcome, f"{encoding}, and {found.sentence}")
+    return replace(found, sentence=decoded.note) if found.notebook is not None else found
 
 
 def parse_handin(text: str, name: str) -> HandIn:
@@ -66,6 +92,9 @@ def parse_handin(text: str, name: str) -> HandIn:
     if too_many_parts(text):
         sentence = f"{name} has too many parts: clear its outputs, save it and hand it in again"
         return HandIn(None, "unreadable", sentence)
+    if text.lstrip()[:1] == "<":
+        sentence = f"{name} is a web page, not the notebook: download the file itself"
+        return HandIn(None, "not a notebook", sentence)
     try:
         data = json.loads(text)
     except RecursionError:
@@ -90,7 +119,9 @@ def parse_handin(text: str, name: str) -> HandIn:
     if len(cells) > MAX_CELLS:
         sentence = f"{name} has {len(cells):,} cells, more than {MAX_CELLS:,}"
         return HandIn(None, "unreadable", sentence)
-    return HandIn(notebook_of([c for c in map(rebuilt, cells) if c is not None], {}))
+    stamp = read_stamp(data.get("metadata"))
+    metadata = {STAMP: stamp} if stamp else {}
+    return HandIn(notebook_of([c for c in map(rebuilt, cells) if c is not None], metadata))
 
 
 def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:
@@ -123,7 +154,7 @@ def rebuilt(cell: Any) -> NotebookNode | None:
         new.metadata["nbgrader"] = NotebookNode(
             {
                 key: marks[key]
-                for key in ("grade_id", "grade", "solution", "locked", "points")
+                for key in ("grade_id", "grade", "solution", "locked", "points", "checksum")
                 if isinstance(marks.get(key), (str, bool, int, float))
             }
         )

@@ -96,6 +96,12 @@ def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
     return Key(name, cells, tests, fingerprint, dict(source.metadata))
 
 
+def released_from(source: NotebookNode) -> NotebookNode:
+    """Return what students get of an instructor's notebook, as `nbgrader generate_assignment`."""
+    cleared = "LockCells ClearSolutions ClearOutput ComputeChecksums"
+    return converted(source, f"{cleared} ClearHiddenTests ClearMarkScheme ComputeChecksums")
+
+
 def converted(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
     """A copy of `notebook` after nbgrader's preprocessors of these names."""
     import nbgrader.preprocessors as available

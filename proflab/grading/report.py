@@ -23,7 +23,7 @@ from proflab.grading.key import Key, read_key
 
 BINS = 10
 MOST_TEXT = 2_000
-CLEAN = ("graded", "metadata recovered")
+CLEAN = ("graded", "metadata recovered", "renamed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,6 +79,14 @@ class Student:
     marks: dict[str, bool | None]
     failed: list[CaseResult]
 
+    @property
+    def is_unusual(self) -> bool:
+        """Return True if a person should know of the outcome, or of a sentence that goes with it.
+
+        Clean outcomes other than "graded" always have a sentence, which tells what they are.
+        """
+        return self.status not in CLEAN or (self.status == "graded" and bool(self.sentence))
+
 
 @dataclass
 class Misconception:
@@ -107,8 +115,8 @@ class Summary:
 
     @property
     def unusual(self) -> list[Student]:
-        """Submissions whose outcome a person should know of."""
-        return [s for s in self.students if s.status not in CLEAN]
+        """Submissions whose outcome a person should know of, or something that was said of it."""
+        return [s for s in self.students if s.is_unusual]
 
     @property
     def unmarked(self) -> list[Student]:
@@ -118,7 +126,7 @@ class Summary:
     @property
     def to_look_at(self) -> list[Student]:
         """Submissions that need a person."""
-        return [s for s in self.students if s.status not in CLEAN or s.needs_manual]
+        return [s for s in self.students if s.is_unusual or s.needs_manual]
 
 
 def read_summary(course: Course, lesson: str, public: bool = False) -> Summary:

@@ -17,7 +17,7 @@ from proflab.grading.work import Work
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table that `proflab grade` prints."""
+    """One line of the table that `proflab grade` prints; `penalty` is what lateness takes off."""
 
     student: str
     score: float
@@ -25,6 +25,7 @@ class Row:
     status: str
     sentence: str
     fresh: bool
+    penalty: float = 0.0
 
 
 class HasStatus(Protocol):
@@ -60,6 +61,7 @@ def make_rows(
     has an earlier result of theirs, it stands there still.
     """
     outcomes, scores = book.outcomes(key.name), book.auto_scores(key.name)
+    penalties = book.late_penalties(key.name)
     rows = []
     for student in (work.student for work in works):
         if student in nowhere:
@@ -67,7 +69,8 @@ def make_rows(
         else:
             outcome = outcomes[student]
             score, status, sentence = scores.get(student, 0.0), outcome.status, outcome.sentence
-        rows.append(Row(student, score, key.max_score, status, sentence, student in fresh))
+        late = penalties.get(student, 0.0)
+        rows.append(Row(student, score, key.max_score, status, sentence, student in fresh, late))
     return rows
 
 
@@ -79,11 +82,18 @@ def print_table(rows: list[Row]) -> None:
     width = max(len(row.student) for row in rows)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a folder's name need not be text
-    space = max(20, shutil.get_terminal_size((100, 20)).columns - width - 34)
-    for row in rows:
+    points = [written_score(row) for row in rows]
+    wide = max(map(len, points))
+    space = max(20, shutil.get_terminal_size((100, 20)).columns - width - wide - 23)
+    for row, score in zip(rows, points, strict=True):
         sentence = row.sentence if len(row.sentence) <= space else row.sentence[: space - 1] + "…"
-        score = f"{row.score:5g} / {row.max_score:g}"
-        print(f"{row.student:<{width}}  {score}  {row.status:<18}  {sentence}".rstrip())
+        print(f"{row.student:<{width}}  {score:<{wide}}  {row.status:<18}  {sentence}".rstrip())
     old = sum(not row.fresh for row in rows)
     if old:
         print(f"({old} of {len(rows)} were unchanged since they were graded; --regrade forces)")
+
+
+def written_score(row: Row) -> str:
+    """Return the points for code as they were earned, and what lateness takes off."""
+    late = f", late: −{row.penalty:g}" if row.penalty else ""
+    return f"{row.score:5g} / {row.max_score:g}{late}"

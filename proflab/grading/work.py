@@ -11,10 +11,11 @@ from pathlib import Path
 import proflab
 from proflab.course.layout import Course, CourseError
 from proflab.grading.files import read_folder, read_start
+from proflab.grading.find_notebook import has_strays, search_fingerprint
 from proflab.grading.handin import MAX_BYTES
 from proflab.grading.key import Key
-
-STAMP = "timestamp.txt"
+from proflab.grading.timestamp import STAMP
+from proflab.grading.which_lesson import Lessons
 
 
 @dataclass(frozen=True)
@@ -25,15 +26,17 @@ class Work:
     folder: Path
     fingerprint: str
 
-    def notebook(self, lesson: str) -> Path:
-        """The path where the notebook should be."""
-        return self.folder / f"{lesson}.ipynb"
+    @property
+    def stamp_folder(self) -> Path:
+        """Where timestamp.txt lies: for what was handed in without the lesson's folder, above."""
+        return self.folder if self.folder.is_dir() else self.folder.parent
 
 
 def find_work(course: Course, key: Key, students: list[str] | None, full: bool) -> list[Work]:
     """The submissions of a lesson: every student's folder that holds one, or those named."""
     submitted, lesson = course.root / "submitted", key.name
-    found = sorted(p.parent.name for p in submitted.glob(f"*/{lesson}") if p.is_dir())
+    lessons = Lessons(key, course.root / "source")
+    found = find_students(submitted, lessons)
     for name in students or []:
         if not (submitted / name).is_dir() or name in (".", "..") or "/" in name:
             raise CourseError(f"there is no folder submitted/{name}; there are {', '.join(found)}")
@@ -43,18 +46,27 @@ def find_work(course: Course, key: Key, students: list[str] | None, full: bool) 
     for student in dict.fromkeys(students or found):
         folder = submitted / student / lesson
         try:
-            text = "\n".join([*base, handin_fingerprint(folder, f"{lesson}.ipynb")])
+            text = "\n".join([*base, handin_fingerprint(folder, lessons)])
             works.append(Work(student, folder, hashlib.sha256(text.encode()).hexdigest()))
         except Exception:  # whatever it is, grading meets it again and gives it a name
             works.append(Work(student, folder, ""))
     return works
 
 
-def handin_fingerprint(folder: Path, notebook: str) -> str:
+def find_students(submitted: Path, lessons: Lessons) -> list[str]:
+    """The students with a folder for the lesson, or with its notebook elsewhere in their own."""
+    lesson = lessons.key.name
+    folders = [path for path in submitted.glob("*") if path.is_dir()]
+    return sorted(p.name for p in folders if (p / lesson).is_dir() or has_strays(p, lessons))
+
+
+def handin_fingerprint(folder: Path, lessons: Lessons) -> str:
     """A hash of what grading reads of a hand-in, which is little, whatever lies in its folder."""
     digest = hashlib.sha256()
-    for name in (notebook, STAMP):
-        digest.update(f"{state_of(folder / name)}\n".encode())
+    notebook = f"{lessons.key.name}.ipynb"
+    for path in (folder / notebook, folder / STAMP, folder.parent / STAMP):
+        digest.update(f"{state_of(path)}\n".encode())
+    digest.update(search_fingerprint(folder, notebook, lessons.folders()).encode())
     files = read_folder(folder) if folder.is_dir() else {}
     for path, data in files.items():
         digest.update(f"{path}\0{hashlib.sha256(data).hexdigest()}\n".encode())

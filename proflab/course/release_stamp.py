@@ -1,0 +1,96 @@
+"""Says in a notebook which release of a lesson it comes from, and whether it is still as released.
+
+The build writes into the notebook's metadata `proflab: {lesson, release}`, where `release` is a
+digest of what students may not change: the locked cells' text, and every graded cell's name, flags
+and points. A copy whose cells still have the digest that it carries is a release, of whatever day.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from nbformat import NotebookNode
+
+STAMP = "proflab"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_LESSON = re.compile(r"\w{1,64}", re.ASCII)
+
+
+def make_stamp(lesson: str, cells: Iterable[NotebookNode]) -> NotebookNode:
+    """Return the metadata that names this release."""
+    return NotebookNode(lesson=lesson, release=release_digest(cells))
+
+
+def read_stamp(metadata: Any) -> dict[str, str]:
+    """Return a notebook's stamp, as far as it is one: its `lesson` and `release`, or nothing."""
+    stamp = metadata.get(STAMP) if isinstance(metadata, Mapping) else None
+    if not isinstance(stamp, Mapping):
+        return {}
+    lesson, release = stamp.get("lesson"), stamp.get("release")
+    valid = isinstance(lesson, str) and isinstance(release, str)
+    if not valid or not _LESSON.fullmatch(lesson) or not _DIGEST.fullmatch(release):
+        return {}
+    return {"lesson": lesson, "release": release}
+
+
+def release_digest(cells: Iterable[NotebookNode]) -> str:
+    """Return a digest of the cells that students may not change, in whatever order they stand."""
+    entries = sorted({entry for cell in cells if (entry := _entry(cell))})
+    return hashlib.sha256("\n".join(entries).encode("utf-8", "replace")).hexdigest()
+
+
+def is_former_release(notebook: NotebookNode, today: str) -> bool:
+    """Return True if the notebook is of another release than `today`'s and unchanged since.
+
+    A tool may have dropped the stamp; then nbgrader's own checksums of the test cells count.
+    """
+    stamp = read_stamp(notebook.metadata)
+    digest = release_digest(notebook.cells)
+    if stamp:
+        return stamp["release"] == digest != today
+    tests = [cell for cell in notebook.cells if _is_test(cell)]
+    return digest != today and bool(tests) and all(map(_has_its_checksum, tests))
+
+
+def squeezed(text: str) -> str:
+    """Return a cell's text without trailing blanks and blank ends, which editors change."""
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def _marks(cell: NotebookNode) -> dict:
+    found = cell.metadata.get("nbgrader", {})
+    return found if isinstance(found, dict) and isinstance(found.get("grade_id"), str) else {}
+
+
+def _is_test(cell: NotebookNode) -> bool:
+    return bool(_marks(cell).get("grade")) and not _marks(cell).get("solution")
+
+
+def _entry(cell: NotebookNode) -> str:
+    """Return what counts of one cell; empty for a student's own."""
+    marks = _marks(cell)
+    if not marks:
+        return ""
+    flags = [bool(marks.get(name)) for name in ("grade", "solution", "locked")]
+    points = str(marks.get("points", 0)) if flags[0] else ""
+    try:
+        points = str(float(points)) if points else ""
+    except ValueError:
+        pass
+    fixed = (flags[0] or flags[2]) and not flags[1]
+    text = squeezed(cell.source) if fixed else ""
+    return json.dumps([marks["grade_id"], *flags, points, cell.cell_type, text])
+
+
+def _has_its_checksum(cell: NotebookNode) -> bool:
+    """Return True if nbgrader's checksum, written at the release, is still the cell's."""
+    from nbgrader.utils import compute_checksum
+
+    try:
+        return compute_checksum(cell) == _marks(cell).get("checksum")
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
