@@ -2,9 +2,9 @@
 
 A function of ops/ says above its `def` what it becomes, so that an op stands in one file:
 
-    @operator("__add__", "__radd__", in_place="__iadd__")  # x + y, 2 + x, x += y
-    @in_place                                              # x.add_(y) writes the result into x
-    @method                                                # x.add(y)
+    @operator("__add__", "__radd__", augmented="__iadd__")  # x + y, 2 + x, x += y
+    @in_place                                               # x.add_(y) writes the result into x
+    @method                                                 # x.add(y)
     def add(input, other): ...
 
 tensor.pyi, from which an editor knows them, is generated: `make api`.
@@ -30,8 +30,13 @@ def method(function: _F, name: str | None = None) -> _F:
     """Make a function a method of Tensor: its first argument is the tensor. A decorator.
 
     name: what the method is called; the function's own name if left out
+
+    ValueError if Tensor has a method of that name.
     """
-    setattr(Tensor, name or function.__name__, function)
+    name = name or function.__name__
+    if name in vars(Tensor):
+        raise ValueError(f"Tensor has a method {name!r} already")
+    setattr(Tensor, name, function)
     return function
 
 
@@ -56,14 +61,17 @@ def in_place(function: _F) -> _F:
     return function
 
 
-def operator(*names: str, in_place: str = "") -> Callable[[_F], _F]:
-    """Make a function the operators of these names, and the one that writes: "__iadd__"."""
+def operator(*names: str, augmented: str = "") -> Callable[[_F], _F]:
+    """Make a function the operators of these names. A decorator.
+
+    augmented: "__iadd__" and the like, which writes the function's result into the tensor
+    """
 
     def mark(function: _F) -> _F:
         for name in names:
             setattr(Tensor, name, function)
-        if in_place:
-            setattr(Tensor, in_place, _augmented(function, in_place))
+        if augmented:
+            setattr(Tensor, augmented, _augmented(function, augmented))
         return function
 
     return mark

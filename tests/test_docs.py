@@ -17,7 +17,7 @@ from proflab.course.layout import Course
 from proflab.course.stamp import Address
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/students.md", "docs/instructors.md")
+PAGES = ("README.md", "docs/students.md", "docs/instructors.md", "docs/engine.md", "docs/torch.md")
 STUDENTS = ("complete", "not_json")  # of the sample class, to be quick
 LESSON, _, *LATER = Course(ROOT).lessons()  # the later ones only cost time here
 # After ```sh: nothing (run here), by-sandbox (run here where there is one), by-hand (not run:

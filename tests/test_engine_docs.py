@@ -111,6 +111,13 @@ def test_every_backward_rule_says_which_shapes_come_and_go(name, owner):
     assert re.search(r"^ +# grad[^\n]*(\n +#[^\n]*)?→ ", source, re.MULTILINE), source
 
 
+@pytest.mark.parametrize("name", ENGINE)
+def test_every_public_class_says_what_it_is(name):
+    for node in ast.parse(modules("proflab")[name].read_text()).body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{name}.{node.name}"
+
+
 def functions(name: str) -> list[tuple[str, ast.FunctionDef]]:
     """Every function and method that a module shows, but for rules and forwards."""
     rule = ("shape", "forward", "keep", "backward", "extra_repr", "update", "reset_parameters")

@@ -9,6 +9,7 @@ import pytest
 
 import proflab
 from proflab import Tensor
+from proflab.tensor_methods import method
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLIC = sorted(
@@ -62,3 +63,13 @@ def test_an_operator_and_its_methods_are_one_function():
     y = x
     x += 1
     assert x is y and x.add_(1) is y and y.tolist() == [3.0, 4.0]
+
+
+def test_no_function_takes_another_ones_name():
+    def sum(input):
+        """Return nothing that anyone asked for."""
+
+    before = Tensor.sum
+    with pytest.raises(ValueError, match="'sum' already"):
+        method(sum)
+    assert Tensor.sum is before

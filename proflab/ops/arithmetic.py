@@ -230,7 +230,7 @@ def _first_a_tensor(input, other) -> Tensor:
     return input if isinstance(input, Tensor) else as_tensor(input, dtype=other.dtype)
 
 
-@operator("__add__", "__radd__", in_place="__iadd__")
+@operator("__add__", "__radd__", augmented="__iadd__")
 @in_place
 @method
 def add(input: Tensor, other, *, alpha=1) -> Tensor:
@@ -238,7 +238,7 @@ def add(input: Tensor, other, *, alpha=1) -> Tensor:
     return _binary(_Add, _first_a_tensor(input, other), other if alpha == 1 else other * alpha)
 
 
-@operator("__sub__", in_place="__isub__")
+@operator("__sub__", augmented="__isub__")
 @in_place
 @method
 def sub(input: Tensor, other, *, alpha=1) -> Tensor:
@@ -255,7 +255,7 @@ def rsub(input: Tensor, other) -> Tensor:
     return _binary(_Rsub, input, other)
 
 
-@operator("__mul__", "__rmul__", in_place="__imul__")
+@operator("__mul__", "__rmul__", augmented="__imul__")
 @in_place
 @method
 def mul(input: Tensor, other) -> Tensor:
@@ -263,7 +263,7 @@ def mul(input: Tensor, other) -> Tensor:
     return _binary(_Mul, _first_a_tensor(input, other), other)
 
 
-@operator("__truediv__", in_place="__itruediv__")
+@operator("__truediv__", augmented="__itruediv__")
 @in_place
 @method
 def div(input: Tensor, other, *, rounding_mode: str | None = None) -> Tensor:
@@ -287,7 +287,7 @@ def _rdiv(input: Tensor, other) -> Tensor:
     return _binary(_Rdiv, input, other, float_result=True)
 
 
-@operator("__pow__", in_place="__ipow__")
+@operator("__pow__", augmented="__ipow__")
 @in_place
 @method
 def pow(input, exponent) -> Tensor:
@@ -302,14 +302,14 @@ def _rpow(input: Tensor, base) -> Tensor:
     return pow(base, input)
 
 
-@operator("__floordiv__", in_place="__ifloordiv__")
+@operator("__floordiv__", augmented="__ifloordiv__")
 @method
 def floor_divide(input: Tensor, other) -> Tensor:
     """Return input // other, rounded towards minus infinity; no gradient flows through it."""
     return _binary(_FloorDivide, input, other)
 
 
-@operator("__mod__", in_place="__imod__")
+@operator("__mod__", augmented="__imod__")
 @method
 def remainder(input: Tensor, other) -> Tensor:
     """Return input % other, of the sign of other."""
