@@ -255,8 +255,8 @@ def check_stamp(data: bytes) -> None:
     """Read a time stamp: a usable time or none."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / STAMP).write_bytes(data)
-        when = read_timestamp(Path(folder))
-    assert when is None or when.tzinfo is None and str(when)
+        handed = read_timestamp(Path(folder))
+    assert handed.at is None or handed.at.tzinfo is None and str(handed.at)
 
 
 def check_markup(drawn: tuple[str, str]) -> None:

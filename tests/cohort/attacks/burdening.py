@@ -97,10 +97,9 @@ attack(
 )
 attack(
     "control characters, each of six bytes in a file",
+    "print('tried')",
     *["print('\\x00' * 1_900_000)"] * 6,
     ZERO,
-    "print('tried')",
-    tried=False,
 )
 attack(
     "answers as large as they may be, one after the other",
