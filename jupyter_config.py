@@ -12,9 +12,9 @@ from nbgrader.preprocessors import (
     SaveAutoGrades,
 )
 
-from proflab.grading.feedback import HideHidden
-from proflab.grading.pages import FILTERS, DisarmMarkup, FeedbackPage
-from proflab.grading.preprocessor import SandboxedExecute
+from proflab_course.grading.pages.feedback import HideHidden
+from proflab_course.grading.pages.notebook_pages import FILTERS, DisarmMarkup, FeedbackPage
+from proflab_course.grading.records.nbgrader_plugin import SandboxedExecute
 
 c = get_config()  # noqa: F821 (traitlets provides it)
 

@@ -42,7 +42,7 @@ FACTORS = {"macs_as_flops": 2, "macs": 2, "mult_adds": 2, "flops": 1}
 def assembled(folder: str) -> Path:
     """The lessons' solutions as one file, made anew."""
     path = Path(folder) / "profiler.py"
-    command = [sys.executable, "-m", "proflab.cli", "assemble", str(ROOT / "modules"), "-o"]
+    command = [sys.executable, "-m", "proflab_course.cli", "assemble", str(ROOT / "modules"), "-o"]
     subprocess.run([*command, str(path), "--through", "2"], check=True, stdout=subprocess.PIPE)
     return path
 

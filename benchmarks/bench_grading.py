@@ -32,7 +32,7 @@ from statistics import median
 import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
 import sample_class  # noqa: E402
 from grading_course import copy_course  # noqa: E402

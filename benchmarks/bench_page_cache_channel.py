@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from proflab.grading import bubblewrap
-from proflab.grading.plan import Limits, RunCell, Submission
-from proflab.grading.sandbox import SandboxRunner
+from proflab_course.grading.plan import Limits, RunCell, Submission
+from proflab_course.grading.run import bubblewrap
+from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
 ROOT = Path(__file__).resolve().parents[1]
 BITS, STRIDE, NAMES, TRIALS = 512, 256 * 1024, 48, 5

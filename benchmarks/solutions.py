@@ -14,7 +14,7 @@ def assembled(through: int) -> dict:
     """The names of the file that `proflab assemble --through` makes of the lessons' solutions."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "profiler.py"
-        command = [sys.executable, "-m", "proflab.cli", "assemble", str(ROOT / "modules")]
+        command = [sys.executable, "-m", "proflab_course.cli", "assemble", str(ROOT / "modules")]
         command += ["-o", str(path), "--through", str(through)]
         subprocess.run(command, check=True, stdout=subprocess.PIPE)
         names: dict = {"__name__": "profiler"}

@@ -21,7 +21,7 @@ The engine keeps torch's names, argument order and defaults. A model ports by ch
 
 ```python
 import proflab as torch            # import torch
-from proflab import nn             # from torch import nn
+from proflab import nn  # from torch import nn
 from proflab.nn import functional as F
 ```
 

@@ -6,9 +6,9 @@ import sys
 import types
 from pathlib import Path
 
-from proflab.course.assemble import read_folder, render
-from proflab.course.collect import collect
-from proflab.course.notebook import Cell, read_module
+from proflab_course.assemble.collect import collect
+from proflab_course.assemble.command import read_folder, render
+from proflab_course.course.notebook import Cell, read_module
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSON = "10_cuda_roofline"

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import jupytext
 
-from proflab.course.assemble import read_folder, render
-from proflab.course.collect import collect
 from proflab.lesson import plot
+from proflab_course.assemble.collect import collect
+from proflab_course.assemble.command import read_folder, render
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 MODULES = Path(__file__).parents[2] / "modules"

@@ -23,7 +23,7 @@ RECORD = Path(__file__).with_suffix(".json")
 
 def measure() -> None:
     """Run the lesson's cells and keep what they measured."""
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path.insert(0, str(ROOT / "tests" / "helpers"))
     from cohort.run import solved
 
     names = solved("lesson_06").scope

@@ -1,5 +1,5 @@
 """What a lesson's cells import: the three test calls, doubles, a description of hardware, plots."""
 
-from proflab.lesson.expect import expect, expect_between, expect_raises
+from proflab.checks.expect import expect, expect_between, expect_raises
 
 __all__ = ["expect", "expect_between", "expect_raises"]

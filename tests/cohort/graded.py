@@ -14,10 +14,10 @@ from functools import cache
 import nbformat
 
 from cohort.run import ROOT, complete, entries, judge, solved
-from proflab.course.layout import Course
-from proflab.grading.execute import grade_notebook
-from proflab.grading.key import Key, read_key
-from proflab.grading.plan import Runner
+from proflab_course.course.layout import Course
+from proflab_course.grading.answer_key import Key, read_key
+from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.plan import Runner
 
 PARTS = 10
 

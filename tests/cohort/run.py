@@ -29,14 +29,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from proflab.course.assemble import render
-from proflab.course.collect import collect
-from proflab.course.layout import Course
-from proflab.course.notebook import Cell, read_module
-from proflab.grading.held import Declared
-from proflab.grading.split import Answer, Step, TestCell, split
+from proflab.checks.values import NotPlain, dumps, loads, plain
 from proflab.lesson.doubles import HELD
-from proflab.plain import NotPlain, dumps, loads, plain
+from proflab_course.assemble.collect import collect
+from proflab_course.assemble.command import render
+from proflab_course.course.hidden_doubles import Declared
+from proflab_course.course.layout import Course
+from proflab_course.course.notebook import Cell, read_module
+from proflab_course.course.test_cells import Answer, Step, TestCell, split
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ from cohort.graded import (
     part_of_today,
 )
 from cohort.run import lessons
-from proflab.grading.sandbox import SandboxRunner
+from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
 pytestmark = needs_sandbox
 # Of the wrong solutions, which are many, each day another one in so many is graded, too.

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent / "helpers"))
 
 from engine_cases import CASES, Maker  # noqa: E402
 from expression_cases import EXPRESSIONS, names  # noqa: E402

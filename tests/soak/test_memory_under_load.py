@@ -8,9 +8,9 @@ import pytest
 from busy import busy_cores
 from sandboxes import needs_sandbox
 
-from proflab.course.notebook import read_module
-from proflab.grading.execute import grade_notebook
-from proflab.grading.sandbox import SandboxRunner
+from proflab_course.course.notebook import read_module
+from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
 pytestmark = [pytest.mark.soak, needs_sandbox]
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,9 +11,9 @@ from grading_course import LESSON, ROOT, copy_course, solved
 from sandboxes import needs_sandbox
 from test_same_scores import grade_with, make_course
 
-from proflab.course.layout import Course
-from proflab.grading.grade import grade_class
-from proflab.grading.sandbox import SandboxRunner
+from proflab_course.course.layout import Course
+from proflab_course.grading.command import grade_class
+from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
 pytestmark = [pytest.mark.soak, needs_sandbox]
 GRADINGS = int(os.environ.get("PROFLAB_SOAK_GRADINGS", "200"))

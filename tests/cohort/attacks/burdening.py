@@ -1,7 +1,7 @@
 """Attacks on the grader's own time and memory: what it has to read, decode, compare, show, write.
 
-Some replace parts of `proflab.plain` in the student's process, whose limits count for honest code
-only: the grader must not rely on them.
+Some replace parts of `proflab.checks.values` in the student's process, whose limits count for
+honest code only: the grader must not rely on them.
 """
 
 from cohort.attacks.attack import attack
@@ -9,18 +9,18 @@ from cohort.attacks.attack import attack
 ZERO = "def square_sum(values):\n    return 0"
 NAMED = "import ctypes\nctypes.CDLL(None).prctl(15, {name}, 0, 0, 0)\n"
 FORGED = """
-import proflab.plain
+import proflab.checks.values
 class Forger:
     @staticmethod
     def dumps(*arguments, **options):
         return {text}
-proflab.plain.json = Forger
+proflab.checks.values.json = Forger
 print("tried")
 """
 UNLIMITED = """
 import numpy as np
-import proflab.plain
-proflab.plain._spend = lambda *_: None
+import proflab.checks.values
+proflab.checks.values._spend = lambda *_: None
 print("tried")
 """
 

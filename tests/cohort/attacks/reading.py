@@ -146,7 +146,7 @@ attack(
     """
 import subprocess, sys
 code = "import os, sys; print(dict(os.environ), sys.argv, os.listdir('/'), os.listdir('.'))"
-code += "; import proflab.grading"
+code += "; import proflab_course.grading"
 print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True))
 print("tried")
 """,
@@ -156,7 +156,8 @@ attack(
     "the grader's own modules",
     """
 import importlib
-for name in ("proflab.grading", "proflab.grading.split", "proflab.course", "proflab.cli"):
+for name in ("proflab_course", "proflab_course.grading", "proflab_course.course.test_cells",
+             "proflab_course.cli"):
     try:
         importlib.import_module(name)
         print("found", name)

@@ -205,8 +205,8 @@ for folder in ("/tmp", "/dev/shm", ".", "/proflab/student", "/proflab/student/tm
             file.write("a note for the next")
     except OSError:
         pass
-import proflab.plain, numpy, json
-proflab.plain.note = numpy.note = json.note = "a note for the next"
+import proflab.checks.values, numpy, json
+proflab.checks.values.note = numpy.note = json.note = "a note for the next"
 print("tried")
 """,
 )

@@ -147,11 +147,11 @@ attack(
 attack(
     "expect rebound and patched",
     """
-import proflab.lesson, proflab.lesson.expect as module, proflab.compare
+import proflab.lesson, proflab.checks.expect as module, proflab.checks.compare
 expect = expect_between = expect_raises = lambda *a, **k: None
 for place in (proflab.lesson, module):
     place.expect = place.expect_between = place.expect_raises = expect
-proflab.compare.compare = lambda *a, **k: proflab.compare.Verdict(True)
+proflab.checks.compare.compare = lambda *a, **k: proflab.checks.compare.Verdict(True)
 print("tried")
 """,
     ZERO,
@@ -162,7 +162,7 @@ attack(
 import sys, types
 class Everything(types.ModuleType):
     def __getattr__(self, name): return lambda *a, **k: True
-for name in ("proflab.compare", "proflab.plain", "numpy", "math"):
+for name in ("proflab.checks.compare", "proflab.checks.values", "numpy", "math"):
     sys.modules[name] = Everything(name)
 print("tried")
 """,

@@ -1,0 +1,330 @@
+"""One comparison of what a case yielded with what was expected, for `expect` and for the grader.
+
+Both sides are plain data (see `plain.py`). Rules that a test author can rely on:
+
+- an expected int or str is met exactly, and an int by whole numbers alone (int, numpy's ints): 4.0
+  is none; an expected float within a relative 1e-9 (or `rel`, `abs`), and by whole numbers, too;
+- NaN meets nothing, not even NaN; a bool is no number; numpy scalars equal the same numbers;
+- a list, a tuple and a one-dimensional array of the same items are the same sequence;
+- a dict must have exactly the expected keys, in any order.
+
+A failed comparison says in one sentence where and, when the two differ in a telling way, why.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from proflab.checks.values import NotPlain, plain
+
+DEFAULT_REL = 1e-9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a case passed; if not, why (`reason`), and the misconception that it points to."""
+
+    passed: bool
+    reason: str = ""
+    diagnosis: str = ""
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """How far a number may be off, and whether a float can stand for a whole number."""
+
+    rel: float | None = None
+    abs: float | None = None
+    floats_are_ints: bool = False
+
+    def meets(self, actual: complex, expected: complex) -> bool:
+        exact = self.rel is None and self.abs is None
+        if exact and isinstance(expected, int):
+            return actual == expected and (isinstance(actual, int) or self.floats_are_ints)
+        if actual == expected:
+            return True
+        rel = DEFAULT_REL if exact else self.rel or 0.0
+        try:
+            gap = abs(actual - expected)
+            bound = max(rel * abs(expected), self.abs or 0.0)
+        except OverflowError:
+            return False
+        # An infinite bound (expected infinity, say) would accept everything.
+        return math.isfinite(bound) and gap <= bound
+
+
+def compare(
+    actual: Any,
+    expected: Any,
+    rel: float | None = None,
+    abs: float | None = None,
+    mistakes: dict[str, Any] | None = None,
+) -> Verdict:
+    """Compare `actual` with `expected`; `mistakes` maps a misconception to the value it yields."""
+    try:
+        actual = plain(actual)
+    except NotPlain as error:
+        return Verdict(False, f"expected {show(expected)}, but {error}")
+    difference = _difference(actual, plain(expected), _Rule(rel, abs), "")
+    if difference is None:
+        return Verdict(True)
+    where, got, wanted, note = difference
+    place = f" at {where}" if where else ""
+    if note:
+        return Verdict(False, note + place)
+    diagnosis, amount = diagnose(got, wanted)
+    for sentence, value in (mistakes or {}).items():
+        if _difference(actual, plain(value), _Rule(rel, abs, floats_are_ints=True), "") is None:
+            diagnosis = sentence
+    shown = "got {}, expected {}".format(*show_two(got, wanted))
+    return Verdict(False, shown + (f" ({amount})" if amount else "") + place, diagnosis)
+
+
+def compare_between(actual: Any, low: float, high: float) -> Verdict:
+    """Whether the number `actual` lies in [low, high]."""
+    try:
+        actual = plain(actual)
+    except NotPlain as error:
+        return Verdict(False, f"expected a number from {show(low)} to {show(high)}, but {error}")
+    if not _is_real(actual):
+        return Verdict(False, f"got {show(actual)}, which is not a number")
+    if low <= actual <= high:
+        return Verdict(True)
+    bound = low if actual < low else high
+    diagnosis, amount = diagnose(actual, bound)
+    reason = f"got {show(actual)}, expected a number from {show(low)} to {show(high)}"
+    return Verdict(False, reason + (f" ({amount})" if amount else ""), diagnosis)
+
+
+def compare_raised(raised: list[str], message: str, exception: str) -> Verdict:
+    """Whether an exception with the class names `raised` (itself first) is an `exception`."""
+    if exception in raised:
+        return Verdict(True)
+    if not raised:
+        return Verdict(False, f"expected {exception}, but nothing was raised (got {message})")
+    said = f": {message}" if message else ""
+    return Verdict(False, f"expected {exception}, but {raised[0]} was raised{said}")
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_finite(value: float) -> bool:
+    return isinstance(value, int) or math.isfinite(value)  # isfinite overflows on a huge int
+
+
+def _is_nearly(actual: float, expected: int) -> bool:
+    if actual == expected or not math.isfinite(actual):
+        return actual == expected
+    return 10**9 * abs(Fraction(actual) - expected) <= abs(expected)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
+
+
+def _difference(
+    actual: Any, expected: Any, rule: _Rule, where: str
+) -> tuple[str, Any, Any, str] | None:
+    """None, or the first difference: where it is, what was got, what expected, a note instead."""
+    if _is_number(expected):
+        same = _is_number(actual) and rule.meets(actual, expected)
+        return None if same else (where, actual, expected, "")
+    if expected is None or isinstance(expected, (bool, str)):
+        same = type(actual) is type(expected) and actual == expected
+        return None if same else (where, actual, expected, "")
+    if isinstance(expected, dict):
+        return _dict_difference(actual, expected, rule, where)
+    if isinstance(expected, np.ndarray) and expected.ndim > 1:
+        if not isinstance(actual, np.ndarray):
+            return (where, actual, expected, f"got {show(actual)}, expected an array")
+        if actual.shape != expected.shape:
+            note = f"got an array of shape {actual.shape}, expected {expected.shape}"
+            return (where, actual, expected, note)
+    return _sequence_difference(actual, expected, rule, where)
+
+
+def _sequence_difference(actual, expected, rule, where):
+    if not isinstance(actual, (list, tuple, np.ndarray)):
+        return (where, actual, expected, "")
+    if len(actual) != len(expected):
+        note = f"got {len(actual)} items, expected {len(expected)}"
+        return (where, actual, expected, f"{note} ({show(actual)} against {show(expected)})")
+    if isinstance(actual, np.ndarray):
+        actual = actual.tolist()
+    if isinstance(expected, np.ndarray):
+        expected = expected.tolist()
+    for index, (got, wanted) in enumerate(zip(actual, expected, strict=True)):
+        found = _difference(got, wanted, rule, f"{where}[{index}]")
+        if found:
+            return found
+    return None
+
+
+def _dict_difference(actual, expected, rule, where):
+    if not isinstance(actual, dict):
+        return (where, actual, expected, "")
+    missing = [key for key in expected if key not in actual]
+    extra = [key for key in actual if key not in expected]
+    if missing or extra:
+        parts = [f"key {show(key)} is missing" for key in missing[:3]]
+        parts += [f"key {show(key)} was not asked for" for key in extra[:3]]
+        return (where, actual, expected, " and ".join(parts))
+    for key, wanted in expected.items():
+        found = _difference(actual[key], wanted, rule, f"{where}[{key!r}]")
+        if found:
+            return found
+    return None
+
+
+# ── diagnosis: what a wrong number looks like ────────────────────────────────────────────────
+
+_UNITS = (
+    (1024**2 / 10**6, "", "10⁶ bytes, where a MB here is 1024² bytes?"),
+    (10**6 / 1024**2, "", "1024² bytes, where 10⁶ were asked for?"),
+    (1024**3 / 10**9, "", "10⁹ bytes, where a GB here is 1024³ bytes?"),
+    (10**9 / 1024**3, "", "1024³ bytes, where 10⁹ were asked for?"),
+    (1000.0, "1000 times too much", "milliseconds or thousands, where the unit is larger?"),
+    (0.001, "1000 times too little", "seconds, where milliseconds are asked for?"),
+    (1e6, "a million times too much", "a smaller unit than the one that is asked for?"),
+    (1e-6, "a million times too little", "a larger unit than the one that is asked for?"),
+    (1024.0, "1024 times too much", "KB, where MB are asked for?"),
+    (1024.0**2, "1024² times too much", "bytes, where MB are asked for?"),
+    (1 / 1024.0, "1024 times too little", "GB, where MB are asked for?"),
+    (1 / 1024.0**2, "1024² times too little", "MB, where bytes are asked for?"),
+)
+
+
+def diagnose(actual: Any, expected: Any) -> tuple[str, str]:
+    """What the wrong value `actual` looks like, as a question, and by how much it is off.
+
+    The question holds no number of the case, so that a class's answers can be counted by it; both
+    are empty when nothing stands out.
+    """
+    if actual is None:
+        return "is a `return` missing?", ""
+    if isinstance(actual, bool) != isinstance(expected, bool):
+        return "a truth value and a number are two things", ""
+    if not (_is_real(actual) and _is_real(expected)):
+        return "", ""
+    if isinstance(expected, int) and isinstance(actual, float) and _is_nearly(actual, expected):
+        return "a float where a whole number is asked: use // instead of /", ""
+    if not (_is_finite(actual) and _is_finite(expected)) or actual == 0 or expected == 0:
+        return "", ""
+    if actual == -expected:
+        return "is the sign the wrong way round?", ""
+    try:
+        ratio = float(Fraction(actual) / Fraction(expected))
+    except OverflowError:
+        return "", ""
+    for factor, amount, sentence in _UNITS:
+        if math.isclose(ratio, factor, rel_tol=2e-5):
+            return sentence, amount
+    return _diagnose_ratio(ratio) or _diagnose_bias(actual, expected)
+
+
+def _diagnose_ratio(ratio: float) -> tuple[str, str] | None:
+    if math.isclose(ratio, 0.5, rel_tol=1e-9):
+        return "multiply-adds, where each counts as two?", "half"
+    if math.isclose(ratio, 2.0, rel_tol=1e-9):
+        return "is something counted two times?", "twice"
+    if 3 <= ratio <= 65536 and math.isclose(ratio, round(ratio), rel_tol=1e-9):
+        amount = f"{round(ratio):,} times too many"
+        return "is the batch counted, or something in a loop?", amount
+    if ratio > 0 and 3 <= 1 / ratio <= 65536 and math.isclose(1 / ratio, round(1 / ratio)):
+        return "is a dimension left out?", f"one part in {round(1 / ratio):,}"
+    return None
+
+
+def _diagnose_bias(actual: float, expected: float) -> tuple[str, str]:
+    """A layer's weights are a multiple of its biases, so their absence leaves a mark."""
+    if not (isinstance(actual, int) and isinstance(expected, int)):
+        return "", ""
+    gap = expected - actual
+    if abs(gap) == 1:
+        return "is it off by one?", ""
+    if gap > 0 and actual % gap == 0:
+        return "is a bias left out?", f"{gap:,} too few"
+    if gap < 0 and expected % -gap == 0:
+        return "is a bias counted that is not there?", f"{-gap:,} too many"
+    return "", ""
+
+
+# ── how a value is shown ─────────────────────────────────────────────────────────────────────
+
+
+def show(value: Any) -> str:
+    """`value` as a person reads it: 2,362,368; 9.01172; long ones shortened."""
+    if isinstance(value, (bool, np.bool_)) or value is None:
+        return str(value)
+    if isinstance(value, (int, np.integer)):
+        return f"{value:,}" if abs(value) < 10**30 else _show_huge(int(value))
+    if isinstance(value, (float, np.floating)):
+        magnitude = abs(value)
+        return f"{value:,.6g}" if magnitude < 1e6 else f"{value:,.1f}"
+    try:
+        text = repr(_start(value, [_SHOWN_PARTS]))
+    except Exception:  # a huge int inside, or an object whose repr raises
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 200 else text[:160] + " … " + text[-30:]
+
+
+_SHOWN_PARTS, _SHOWN_TEXT, _SHOWN_CELLS = 400, 400, 1000
+
+
+class _Left:
+    """Stands for the parts of a value that nobody would see."""
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+def _start(value: Any, parts: list[int]) -> Any:
+    """What of `value` can be seen where it is shortened: repr takes long for large values."""
+    parts[0] -= 1
+    if isinstance(value, str):
+        long = len(value) > 2 * _SHOWN_TEXT
+        return value[:_SHOWN_TEXT] + value[-_SHOWN_TEXT:] if long else value
+    if isinstance(value, np.ndarray):
+        parts[0] -= 20
+        # numpy leaves out the middle of each dimension; of many that leaves too much.
+        return value if value.size <= _SHOWN_CELLS or value.ndim <= 2 else _Shaped(value.shape)
+    if type(value) not in (list, tuple, dict):
+        return value
+    kept = []
+    for item in value.items() if type(value) is dict else value:
+        if parts[0] <= 0:
+            break
+        kept.append(_start(item, parts))
+    left_out = len(kept) < len(value)
+    if type(value) is dict:
+        return dict(kept) | ({_Left(): _Left()} if left_out else {})
+    return type(value)([*kept, _Left()] if left_out else kept)
+
+
+class _Shaped:
+    """Stands for an array of many dimensions."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+
+    def __repr__(self) -> str:
+        return f"an array of shape {self.shape}"
+
+
+def _show_huge(value: int) -> str:
+    return f"{value:.6e}" if abs(value) < 10**300 else f"an integer of {value.bit_length():,} bits"
+
+
+def show_two(got: Any, wanted: Any) -> tuple[str, str]:
+    """Both values; with all their digits when they would otherwise look the same."""
+    texts = show(got), show(wanted)
+    if texts[0] != texts[1]:
+        return texts
+    return (repr(got), repr(wanted)) if _is_number(wanted) else texts

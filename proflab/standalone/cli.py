@@ -1,0 +1,119 @@
+"""The command line of a profiler in one file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from proflab.lesson.blas import blas_threads
+from proflab.standalone.measure import NEEDED, Report, Request, measure
+from proflab.standalone.page import HEAD, figures, operations, page
+from proflab.standalone.zoo import CHOICES
+
+SHOWN = 10
+
+
+def main(
+    names: dict[str, Any], unwritten: dict[str, str], arguments: Sequence[str] | None = None
+) -> int:
+    """Profile the model that the command line names; 0 when the report was written, else 2.
+
+    names: all that the student's file defines. unwritten: its exercises that are still to be
+    written, each with its lesson.
+    """
+    file = Path(names.get("__file__", "my_profiler.py")).name
+    parser = _parser(file)
+    given = parser.parse_args(arguments)
+    lacking = {name: unwritten.get(name, lesson) for name, lesson in NEEDED.items()
+               if name in unwritten or name not in names}  # fmt: skip
+    if lacking:
+        return _refuse(file, lacking)
+    request = _request(given, parser)
+    try:
+        report = measure(names, request, lambda line: print(f"· {line} …", flush=True))
+    except NotImplementedError as error:
+        return _not_written(file, unwritten, error)
+    except MemoryError:
+        print(f"{file}: {request.title} does not fit into this machine's memory", file=sys.stderr)
+        return 2
+    print_report(report)
+    when = datetime.now().strftime("%Y-%m-%d %H:%M")
+    given.output.write_text(page(report, when), encoding="utf-8")
+    print(f"\nwritten: {given.output}")
+    return 0
+
+
+def _parser(file: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=file, description="Profile a model with the functions that you wrote in the lessons."
+    )
+    parser.add_argument("model", choices=sorted(CHOICES), help="what to profile")
+    parser.add_argument("--batch", type=_positive, default=1, metavar="N", help="inputs at a time")
+    parser.add_argument("--tokens", type=_positive, metavar="N", help="length of a text (128)")
+    parser.add_argument("--image", type=_positive, metavar="N", help="side of an image (224)")
+    parser.add_argument("--train", action="store_true", help="forward and backward pass")
+    parser.add_argument("--passes", type=_positive, default=5, metavar="N", help="how often (5)")
+    parser.add_argument(
+        "--threads", type=_positive, metavar="N", help="of matrix products (as numpy has it)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("report.html"), help="the page to write"
+    )
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
+    return number
+
+
+def _request(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Request:
+    choice = CHOICES[given.model]
+    sizes = {"tokens": given.tokens, "image": given.image}
+    for kind, size in sizes.items():
+        if size is not None and kind != choice.kind:
+            parser.error(f"{given.model} takes no --{kind}")
+    size = sizes.get(choice.kind) or choice.size
+    if given.output.is_dir() or not given.output.parent.is_dir():
+        parser.error(f"{given.output} cannot be written: give -o a file in a folder that exists")
+    threads = given.threads or blas_threads() or 1
+    return Request(choice, given.batch, size, given.train, given.passes, threads)
+
+
+def _refuse(file: str, lacking: dict[str, str]) -> int:
+    """One sentence for what the student's folder lacks."""
+    listed = ", ".join(f"{name} ({lesson})" for name, lesson in lacking.items())
+    print(f"{file} still lacks {listed}: write it, and assemble the file again", file=sys.stderr)
+    return 2
+
+
+def _not_written(file: str, unwritten: dict[str, str], error: NotImplementedError) -> int:
+    """The same for an exercise that another one turned out to need."""
+    if str(error):
+        print(f"{file}: {error}", file=sys.stderr)
+        return 2
+    frame, name = error.__traceback__, ""
+    while frame is not None:
+        name, frame = frame.tb_frame.f_code.co_qualname.partition(".")[0], frame.tb_next
+    return _refuse(file, {name: unwritten.get(name, "not yet written")})
+
+
+def print_report(report: Report) -> None:
+    """The table: single numbers, and the operations of most time."""
+    print(f"\n{report.title}, on {report.threads}\n{report.machine}\n")
+    for name, value in figures(report):
+        print(f"{name:<28}{value:>30}")
+    rows = [HEAD, *operations(report, SHOWN)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
+    print()
+    for row in rows:
+        first, *others = (cell for cell in row)
+        print(first.ljust(widths[0]) + "".join(
+            f"  {cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True)
+        ).rstrip())  # fmt: skip

@@ -1,0 +1,228 @@
+"""Runs a model under the student's own functions and gathers what they say.
+
+`names` is everywhere the student's file: each count, time and verdict is a call into it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from proflab import Tensor, enable_grad, example_input, manual_seed, no_grad
+from proflab.lesson.hardware import Hardware, this_machine
+from proflab.lesson.measuring import beyond_caches, called, copy_on, on_threads
+from proflab.standalone.zoo import Choice
+
+# What is called here, and the lesson in which it is written.
+NEEDED = {
+    "count_parameters": "01_parameters",
+    "parameter_memory_mb": "01_parameters",
+    "count_flops": "02_flops",
+    "training_flops": "02_flops",
+    "measure_latency": "03_latency",
+    "measure_memory": "04_memory",
+    "training_memory": "04_memory",
+    "OpRecorder": "05_profiler",
+    "top_operations": "05_profiler",
+    "measure_peak_flops": "06_roofline",
+    "measure_bandwidth": "06_roofline",
+    "arithmetic_intensity": "06_roofline",
+    "roofline_points": "06_roofline",
+    "ridge_point": "06_roofline",
+    "classify": "06_roofline",
+    "mfu": "06_roofline",
+}
+COUNTS = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be profiled, and how: all of the command line's answers."""
+
+    choice: Choice
+    batch: int
+    size: int
+    train: bool = False
+    passes: int = 5
+    threads: int = 1
+
+    @property
+    def title(self) -> str:
+        """What is run, in a line."""
+        sized = {"tokens": f", {self.size} tokens", "image": f", {self.size} × {self.size}"}
+        what = "a training step" if self.train else "a forward pass"
+        return f"{self.choice.title}, batch {self.batch}{sized.get(self.choice.kind, '')}: {what}"
+
+
+@dataclass
+class Report:
+    """What was found, in plain data: rows, parts and figures, for the table and for the page."""
+
+    title: str
+    machine: str
+    threads: str
+    roof: Hardware
+    roof_rounds: list[tuple[float, float]]
+    ridge: float
+    parameters: int
+    flops: int
+    latency_ms: float
+    passes_ms: list[float]
+    mfu: float
+    memory: dict[str, float]
+    training: dict[str, float]
+    rows: list[dict]
+    top: list[dict] = field(default_factory=list)
+    points: list[dict] = field(default_factory=list)
+
+
+def measure(names: dict[str, Any], request: Request, say: Callable[[str], None]) -> Report:
+    """Profile what is asked for; `say` gets a line before each step.
+
+    Raises what the student's functions raise, NotImplementedError for one still to be written.
+    """
+    shape = request.choice.input_shape(request.batch, request.size)
+    say(f"{request.title}: building the model")
+    manual_seed(0)
+    model = request.choice.make(request.size)
+    model.train() if request.train else model.eval()
+    x = example_input(model, shape)
+    count = names["training_flops"] if request.train else names["count_flops"]
+    parameters = names["count_parameters"](model)
+    flops = count(model, shape, per_sample=False)
+    with on_threads(request.threads):
+        machine = this_machine().sentences()
+        say("measuring the roofs")
+        roof, rounds = measure_roofs(names, request.threads)
+        say("timing the pass")
+        work = step(model, request.train)
+        latency = names["measure_latency"](work, x, warmup=1, iterations=request.passes)
+        say("recording its operations")
+        rows, passes = record(names, lambda: work(x), request.passes)
+        say("measuring its memory")
+        memory = memory_parts(names, model, shape)
+    report = Report(
+        title=request.title,
+        machine=machine,
+        threads=called(request.threads),
+        roof=roof,
+        roof_rounds=rounds,
+        ridge=names["ridge_point"](roof.peak_flops, roof.bandwidth),
+        parameters=parameters,
+        flops=flops,
+        latency_ms=latency,
+        passes_ms=passes,
+        mfu=names["mfu"](flops, latency / 1000, roof.peak_flops),
+        memory=memory,
+        training=names["training_memory"](model, shape, "adam"),
+        rows=rows,
+    )
+    report.top = top(names, rows, roof)
+    report.points = points(names, rows, roof)
+    return report
+
+
+def step(model: Any, train: bool) -> Callable[[Tensor], Any]:
+    """A function of the input that runs a forward pass, or that and the backward pass."""
+
+    def forward(x: Tensor) -> Tensor:
+        with no_grad():
+            return model(x)
+
+    def both(x: Tensor) -> None:
+        with enable_grad():
+            model(x).sum().backward()
+        model.zero_grad()
+
+    return both if train else forward
+
+
+def measure_roofs(
+    names: dict[str, Any], threads: int
+) -> tuple[Hardware, list[tuple[float, float]]]:
+    """The two roofs, the best of three rounds, and what each round found."""
+    size = beyond_caches(this_machine().caches, 2**29)
+    copy = copy_on(threads)
+    rounds = [
+        (names["measure_peak_flops"](), names["measure_bandwidth"](size, copy))
+        for _ in range(ROUNDS)
+    ]
+    peak, bandwidth = (max(values) for values in zip(*rounds, strict=True))
+    return Hardware(peak, bandwidth, called(threads), "measured here"), rounds
+
+
+def record(
+    names: dict[str, Any], work: Callable[[], Any], passes: int
+) -> tuple[list[dict], list[float]]:
+    """The rows of one pass, each with the median of its times, and what each pass took in ms."""
+    recordings = []
+    for _ in range(passes):
+        with names["OpRecorder"]() as recorder:
+            work()
+        recordings.append(list(recorder.rows))
+    times = [sum(row["self_ms"] for row in rows) for rows in recordings]
+    middle = recordings[times.index(sorted(times)[len(times) // 2])]
+    if len({len(rows) for rows in recordings}) > 1:
+        return middle, times
+    return [
+        row | {"self_ms": median(rows[i]["self_ms"] for rows in recordings)}
+        for i, row in enumerate(middle)
+    ], times
+
+
+def memory_parts(names: dict[str, Any], model: Any, shape: tuple[int, ...]) -> dict[str, float]:
+    """A forward pass's memory in MB: its parameters, and what came on top at its peak."""
+    with no_grad():
+        found = names["measure_memory"](model, shape)
+    parameters = names["parameter_memory_mb"](model)
+    return {"parameters": parameters, "activations": found["peak_memory_mb"] - parameters}
+
+
+# ── by operation ─────────────────────────────────────────────────────────────────────────────
+
+
+def top(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
+    """Each kind of operation, the one of most time first, with its counts and its wall."""
+    found = []
+    for entry in names["top_operations"](rows, len(rows)):
+        own = [row for row in rows if entry["name"] in (row["op"], row["module"])]
+        own = [row for row in own if row["op"] == entry["name"]] or own
+        sums = {key: sum(row[key] for row in own) for key in COUNTS}
+        flops = sums["matmul_flops"] + sums["elementwise_flops"]
+        moved = sums["bytes_read"] + sums["bytes_written"]
+        seconds, wall = entry["ms"] / 1000, ""
+        if seconds > 0:
+            wall = names["classify"](flops, moved, seconds, roof.peak_flops, roof.bandwidth)
+        intensity = names["arithmetic_intensity"](flops, moved) if moved else 0.0
+        speed = flops / seconds if seconds > 0 else 0.0
+        counts = {"calls": len(own), "flops": flops, "bytes": moved}
+        found.append({**entry, **counts, "intensity": intensity, "speed": speed, "wall": wall})
+    return found
+
+
+def points(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
+    """The places under the roof of operations that are alike, each with its share of the time."""
+    total = sum(row["self_ms"] for row in rows) or 1.0
+    found = []
+    for row in alike(rows):
+        for point in names["roofline_points"]([row], roof):
+            found.append(point | {"op": row["op"], "share": row["self_ms"] / total})
+    return found
+
+
+def alike(rows: list[dict]) -> Iterator[dict]:
+    """Rows of the same op, phase, shapes, and module but for its numbers, added up."""
+    groups: dict[tuple, dict] = {}
+    for row in rows:
+        module = re.sub(r"\d+", "*", row["module"])
+        key = (row["op"], row["phase"], module, str(row["input_shapes"]))
+        if key not in groups:
+            groups[key] = row | {"module": module}
+            continue
+        for count in (*COUNTS, "self_ms"):
+            groups[key][count] += row[count]
+    yield from groups.values()

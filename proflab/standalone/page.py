@@ -1,0 +1,147 @@
+"""The page that a profiler writes: one HTML file, which loads nothing from anywhere."""
+
+from __future__ import annotations
+
+from html import escape
+
+from proflab.standalone import svg
+from proflab.standalone.measure import Report
+from proflab.standalone.svg import rate, short
+
+STYLE = """
+:root { color-scheme: only light; }
+body { margin: 0 auto; padding: 1rem; max-width: 46rem; background: #fff; color: #222;
+  font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.35rem; line-height: 1.3; margin: 0.5rem 0; }
+h2 { font-size: 1.1rem; margin: 2rem 0 0.5rem; }
+p, li { margin: 0.4rem 0; }
+.quiet { color: #555; font-size: 0.875rem; white-space: pre-line; }
+figure { margin: 0.5rem 0; break-inside: avoid; }
+figure svg { display: block; width: 100%; max-width: 38rem; height: auto; }
+figcaption { color: #555; font-size: 0.875rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.25rem 0.6rem 0.25rem 0; text-align: right; white-space: nowrap;
+  border-bottom: 1px solid #ddd; }
+th { font-weight: 600; }
+th:first-child, td:first-child { text-align: left; }
+.figures td { white-space: normal; }
+tr { break-inside: avoid; }
+@media print { body { max-width: none; font-size: 11pt; } h2 { break-after: avoid; } }
+"""
+
+
+def page(report: Report, when: str) -> str:
+    """The whole page; `when` says when it was measured."""
+    sections = [
+        f"<h1>{escape(report.title)}</h1>",
+        f'<p class="quiet">{escape(f"{when}, on {report.threads}")}\n{escape(report.machine)}</p>',
+        f'<div class="figures">{_table(("", ""), figures(report))}</div>',
+        "<h2>Roofline</h2>",
+        _figure(
+            svg.roofline(report.points, report.roof, report.ridge),
+            "Each mark is an operation, or several that are alike; its area is their share of the "
+            f"time. The roof was measured on {report.threads}, float32, the best of "
+            f"{len(report.roof_rounds)} rounds: {rounds(report)}. A mark above the slope got its "
+            "data from a cache. Elementwise operations run on one thread, whatever the roof.",
+        ),
+        "<h2>Timeline</h2>",
+        _figure(
+            svg.timeline(report.rows),
+            "One pass: parts of the model above, operations below, each as long as it took.",
+        ),
+        "<h2>Memory</h2>",
+        _figure(svg.bars(report.memory, "MB", "Memory of a forward pass"), MEMORY_SAID),
+        _figure(
+            svg.bars(training(report), "MB", "Memory of training with Adam"),
+            "Training with Adam: what a step needs at least, counted.",
+        ),
+        "<h2>Top operations</h2>",
+        f'<div class="wide">{_table(HEAD, operations(report, 15))}</div>',
+        '<p class="quiet">Times are medians of the recorded passes, without what ran inside. FLOPs '
+        "are those of products and of elementwise work. The wall is where the two roofs explain at "
+        "least a quarter of the time; “overhead” is where they do not.</p>",
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(report.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        + "\n".join(sections)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def figures(report: Report) -> list[tuple[str, str]]:
+    """What there is to know in single numbers: (name, value)."""
+    passes = f"{short(min(report.passes_ms))} to {short(max(report.passes_ms))} ms"
+    return [
+        ("parameters", f"{report.parameters:,}"),
+        ("FLOPs of its products", f"{report.flops:,}"),
+        ("time, median", f"{report.latency_ms:,.2f} ms"),
+        ("in operations, recorded", passes),
+        ("speed", rate(report.mfu * report.roof.peak_flops, "FLOP/s")),
+        ("share of the peak", f"{report.mfu:.1%}"),
+        ("peak, measured", rate(report.roof.peak_flops, "FLOP/s")),
+        ("bandwidth, measured", rate(report.roof.bandwidth, "B/s")),
+        ("ridge", f"{report.ridge:.3g} FLOPs a byte"),
+        ("memory of a forward pass", f"{sum(report.memory.values()):,.1f} MB"),
+        ("memory of training, Adam", f"{report.training['total_mb']:,.1f} MB"),
+    ]
+
+
+MEMORY_SAID = (
+    "A forward pass: its parameters, and what was allocated on top at the peak, measured. "
+    "MB of 1024² bytes."
+)
+HEAD = ("operation", "calls", "ms", "share", "FLOP/s", "FLOPs/byte", "wall")
+
+
+def operations(report: Report, most: int) -> list[tuple[str, ...]]:
+    """The operations of most time as rows of text, and a last row for the others."""
+    rows = []
+    for entry in report.top[:most]:
+        speed = rate(entry["speed"], "") if entry["speed"] else "–"
+        intensity = f"{entry['intensity']:.2f}" if entry["intensity"] else "–"
+        rows.append(
+            (entry["name"], str(entry["calls"]), f"{entry['ms']:,.2f}", f"{entry['share']:.1%}",
+             speed.strip(), intensity, entry["wall"])
+        )  # fmt: skip
+    rest = report.top[most:]
+    if rest:
+        ms, share = sum(e["ms"] for e in rest), sum(e["share"] for e in rest)
+        calls = sum(e["calls"] for e in rest)
+        rows.append((f"{len(rest)} others", str(calls), f"{ms:,.2f}", f"{share:.1%}", "", "", ""))
+    return rows
+
+
+def rounds(report: Report) -> str:
+    """What the rounds found for the two roofs, from the lowest to the highest."""
+    peaks, widths = zip(*report.roof_rounds, strict=True)
+    return (
+        f"{rate(min(peaks), 'FLOP/s')} to {rate(max(peaks), 'FLOP/s')}, "
+        f"{rate(min(widths), 'B/s')} to {rate(max(widths), 'B/s')}"
+    )
+
+
+def training(report: Report) -> dict[str, float]:
+    """The parts of training's memory under names for people."""
+    names = {
+        "parameters": "parameter_mb",
+        "gradients": "gradient_mb",
+        "optimizer (Adam)": "optimizer_mb",
+        "activations kept for backward": "activation_mb",
+    }
+    return {name: report.training[key] for name, key in names.items()}
+
+
+def _figure(drawing: str, caption: str) -> str:
+    return f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table>{top}<tbody>{body}</tbody></table>"

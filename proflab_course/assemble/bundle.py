@@ -1,0 +1,156 @@
+"""Puts the engine into an assembled file, so that it runs with numpy alone.
+
+The package's sources travel inside the file as compressed text, and an importer finds them there.
+The other way, one flat text of all modules, would need every import rewritten and every name of
+every module to be different; this way `from proflab import nn` and the engine's own imports mean
+what they mean in the course, and a traceback in Jupyter still shows the engine's lines. The
+importer stands first, so that a ProfLab installed in another version is not used by accident.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+import sys
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import proflab
+
+PACKAGE = "proflab"
+# What makes and grades notebooks is no part of a profiler.
+
+_IMPORTER = '''\
+def _carry_engine(packed):
+    """Make the package proflab importable from the sources that this file carries."""
+    import base64
+    import importlib.abc
+    import importlib.util
+    import json
+    import sys
+    import zlib
+
+    sources = json.loads(zlib.decompress(base64.b85decode("".join(packed.split()))))
+
+    class Engine(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+        def find_spec(self, name, path=None, target=None):
+            if name in sources:
+                spec = importlib.util.spec_from_loader(name, self, origin=self.place(name))
+                spec.has_location = True  # so that the module has a __file__, as others have
+                return spec
+
+        def place(self, name):
+            end = "/__init__.py" if sources[name][0] else ".py"
+            return "carried:" + name.replace(".", "/") + end
+
+        def is_package(self, name):
+            return sources[name][0]
+
+        def get_source(self, name):
+            return sources[name][1]
+
+        def get_code(self, name):
+            return compile(sources[name][1], self.place(name), "exec")
+
+    if "proflab" not in sys.modules:
+        sys.meta_path.insert(0, Engine())
+
+
+_carry_engine(
+    """
+@PACKED@
+"""
+)
+'''
+
+
+_ABSENT = '''\
+class _Absent:
+    """Stands for a package that is not installed here, and says so when it is used."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, attribute):
+        raise ImportError(f"{self._name} is not installed here: pip install {self._name}")
+
+    __call__ = __getattr__
+
+'''
+_RUN = """\
+
+
+if __name__ == "__main__":
+    from proflab.standalone import main
+
+    raise SystemExit(main(globals(), @UNWRITTEN@))
+"""
+
+
+def with_engine(text: str, unwritten: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The assembled file `text` with the engine inside, to be imported or run.
+
+    unwritten: the exercises that are still to be written, each with its lesson; the file says so
+    when it is run and needs them.
+    """
+    text = _without_needing_others(text) + _RUN.replace("@UNWRITTEN@", repr(dict(unwritten)))
+    tree = ast.parse(text)
+    head = [node for node in tree.body if _must_stay_first(node)]
+    lines = text.splitlines()
+    last = max((node.end_lineno for node in head), default=0)
+    packed = base64.b85encode(zlib.compress(json.dumps(engine_sources()).encode(), 9)).decode()
+    rows = [packed[start : start + 100] for start in range(0, len(packed), 100)]
+    importer = _IMPORTER.replace("@PACKED@", "\n".join(rows))  # base 85 has no quote, no backslash
+    return "\n".join([*lines[:last], "", importer.rstrip("\n"), *lines[last:]]) + "\n"
+
+
+def _without_needing_others(text: str) -> str:
+    """The text with imports that may fail where numpy alone is installed: of all other packages."""
+    lines, found = text.splitlines(), False
+    for node in reversed(ast.parse(text).body):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and _is_foreign(node):
+            found = True
+            own = [f"    {line}" for line in lines[node.lineno - 1 : node.end_lineno]]
+            names = [(a.asname or a.name.partition(".")[0], _package(node, a)) for a in node.names]
+            stands = [f"    {name} = _Absent({package!r})" for name, package in names]
+            lines[node.lineno - 1 : node.end_lineno] = [
+                "try:",
+                *own,
+                "except ImportError:",
+                *stands,
+            ]
+    if not found:
+        return text
+    last = max((n.end_lineno for n in ast.parse(text).body if _must_stay_first(n)), default=0)
+    return "\n".join([*lines[:last], "", _ABSENT, *lines[last:]]) + "\n"
+
+
+def _package(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    return (alias.name if isinstance(node, ast.Import) else node.module).partition(".")[0]
+
+
+def _is_foreign(node: ast.Import | ast.ImportFrom) -> bool:
+    if isinstance(node, ast.ImportFrom) and (node.level or node.names[0].name == "*"):
+        return False
+    known = sys.stdlib_module_names | {PACKAGE, "numpy"}
+    return any(_package(node, alias) not in known for alias in node.names)
+
+
+def _must_stay_first(node: ast.stmt) -> bool:
+    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
+
+
+def engine_sources() -> dict[str, tuple[bool, str]]:
+    """Module name → (whether it is a package, its source), in a fixed order."""
+    root = Path(proflab.__file__).parent
+    sources = {}
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).parts
+        package = path.name == "__init__.py"
+        names = (PACKAGE, *parts[:-1], *(() if package else (path.stem,)))
+        sources[".".join(names)] = (package, path.read_text(encoding="utf-8"))
+    return sources

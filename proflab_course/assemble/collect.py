@@ -1,0 +1,245 @@
+"""Picks, out of lessons' notebooks, the statements that make up a student's own profiler.
+
+Kept are the definitions in exercises' cells and in given (locked) cells, and of all else only what
+these need: imports, constants, helpers. Never taken: test cells, demo cells, what merely prints.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from proflab_course.course.layout import CourseError
+from proflab_course.course.names import bound_names, used_names
+from proflab_course.course.notebook import SOLUTION, Cell, Lesson
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_LEFT_OUT = (
+    ast.Expr, ast.Assert, ast.Delete, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith,
+)  # fmt: skip
+_EXPECT = {"expect", "expect_between", "expect_raises"}
+_KNOWN = set(dir(builtins)) | {"__name__", "__file__", "get_ipython", "display"}
+BUILT = "built"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A top-level statement that may go into the file. `where` names its cell in messages."""
+
+    lesson: str
+    where: str
+    node: ast.stmt
+    text: str
+    required: bool
+
+    @cached_property
+    def binds(self) -> set[str]:
+        """The names that it defines."""
+        return bound_names([self.node])
+
+    @cached_property
+    def uses(self) -> set[str]:
+        """The names that it needs from elsewhere."""
+        return used_names([self.node]) - _KNOWN
+
+    @property
+    def is_import(self) -> bool:
+        """Whether it belongs at the file's top."""
+        return isinstance(self.node, _IMPORTS)
+
+
+@dataclass
+class Collection:
+    """What was collected: statements in course order, and what to tell the user."""
+
+    statements: list[Statement] = field(default_factory=list)
+    exercises: dict[str, str] = field(default_factory=dict)
+    unwritten: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def unwritten_lessons(self) -> dict[str, str]:
+        """The exercises that are still to be written, each with its lesson."""
+        return {name: self.exercises[name] for name in self.unwritten}
+
+    @property
+    def names(self) -> list[str]:
+        """What the file offers, imports apart, in order."""
+        found = [n for s in self.statements if not s.is_import for n in sorted(s.binds)]
+        return [name for name in dict.fromkeys(found) if not name.startswith("_")]
+
+
+def collect(lessons: Iterable[Lesson], known: Mapping[str, list[str]] | None = None) -> Collection:
+    """Collect from lessons in course order.
+
+    known: each lesson's exercises, for notebooks that have lost their metadata.
+    """
+    result = Collection()
+    for lesson in lessons:
+        _collect_lesson(lesson, (known or {}).get(lesson.name, []), result)
+    _note_clashes(result)
+    return result
+
+
+def _collect_lesson(lesson: Lesson, known: list[str], result: Collection) -> None:
+    candidates: list[Statement] = []
+    exercises = [cell.name for cell in lesson.named("exercise")]
+    exercises += [name for name in known if name not in exercises]
+    for cell in lesson.cells:
+        candidates += _cell_statements(cell, lesson.name, not exercises, result)
+    if not exercises:
+        required = [s for s in candidates if s.required and isinstance(s.node, _DEFINITIONS)]
+        exercises = [s.node.name for s in required]
+    _require_exercises(candidates, exercises)
+    candidates = _needed(candidates, result)
+    for name in exercises:
+        result.exercises[name] = lesson.name
+        _note_unwritten(name, lesson.name, candidates, result)
+    result.statements += candidates
+
+
+def _cell_statements(
+    cell: Cell, lesson: str, metadata_lost: bool, result: Collection
+) -> list[Statement]:
+    if cell.role not in ("exercise", "given", "free"):
+        return []
+    try:
+        nodes = cell.statements()
+    except CourseError as error:
+        if cell.role != "exercise":
+            return []
+        result.notes.append(str(error))
+        text = f"# The cell {cell.name} is no Python that can be read.\n"
+        text += f"def {cell.name}(*args, **kwargs):\n    raise NotImplementedError()"
+        return [Statement(lesson, cell.where, ast.parse(text).body[0], text, True)]
+    wanted = cell.role != "free" or (metadata_lost and not _EXPECT & used_names(nodes))
+    return [
+        Statement(lesson, cell.where, node, text, wanted and _is_definition(node))
+        for node, text in _written(cell.code.splitlines(), nodes)
+    ]
+
+
+def _written(lines: list[str], nodes: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
+    """Each statement that defines something, with its text; imports one name at a time."""
+    for previous, node in zip([None, *nodes], nodes, strict=False):
+        if isinstance(node, ast.ImportFrom) and node.module == BUILT:
+            # The names are there already, but for a second name given here.
+            aliases = [f"{a.asname} = {a.name}" for a in node.names if a.asname]
+            yield from ((ast.parse(text).body[0], text) for text in aliases)
+        elif isinstance(node, _IMPORTS):
+            yield from ((single, ast.unparse(single)) for single in _single_imports(node))
+        elif not isinstance(node, _LEFT_OUT):
+            yield node, _text(lines, node, previous)
+
+
+def _single_imports(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
+    for alias in node.names:
+        if isinstance(node, ast.Import):
+            yield ast.Import([alias])
+        else:
+            yield ast.ImportFrom(node.module, [alias], node.level)
+
+
+def _is_definition(node: ast.stmt) -> bool:
+    """A function, a class, a method put into a class, or an import that names no names."""
+    if isinstance(node, ast.Assign):
+        return any(isinstance(target, ast.Attribute) for target in node.targets)
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "__future__" or node.names[0].name == "*"
+    return isinstance(node, _DEFINITIONS)
+
+
+def _text(lines: list[str], node: ast.stmt, previous: ast.stmt | None) -> str:
+    """The statement as it was written, with the comment right above it."""
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+    if previous is not None and previous.end_lineno >= first:
+        return ast.unparse(node)
+    while first > 1 and lines[first - 2].startswith("#"):
+        first -= 1
+    kept = [line for line in lines[first - 1 : node.end_lineno] if line.strip() not in SOLUTION]
+    if lines[node.end_lineno - 1][node.end_col_offset :].lstrip().startswith(";"):
+        return ast.unparse(node)
+    return "\n".join(kept).strip("\n")
+
+
+def _require_exercises(candidates: list[Statement], exercises: list[str]) -> None:
+    """Where an exercise's own cell lacks it or still holds the stub, take it from another cell."""
+    for name in exercises:
+        places = [i for i, s in enumerate(candidates) if _defines(s.node, name)]
+        own = [i for i in places if candidates[i].required and not _is_stub(candidates[i].node)]
+        written = [i for i in places if not _is_stub(candidates[i].node)]
+        if own or not places:
+            continue
+        chosen = (written or places)[-1]
+        for index in places:
+            candidates[index] = replace(candidates[index], required=index == chosen)
+
+
+def _defines(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, _DEFINITIONS) and node.name == name
+
+
+def _needed(candidates: list[Statement], result: Collection) -> list[Statement]:
+    """The required statements and all that they need, in order."""
+    chosen = {index for index, s in enumerate(candidates) if s.required}
+    settled = {name for index in chosen for name in candidates[index].binds}
+    wanted = {name for index in chosen for name in candidates[index].uses}
+    settled |= {name for s in result.statements for name in s.binds} - _bound_in(candidates)
+    while missing := wanted - settled:
+        name = min(missing)
+        settled.add(name)
+        providers = [index for index, s in enumerate(candidates) if name in s.binds]
+        if providers:
+            chosen.add(providers[-1])
+            settled |= candidates[providers[-1]].binds
+            wanted |= candidates[providers[-1]].uses
+        elif not any("*" in s.binds for s in (*result.statements, *candidates)):
+            user = next(i for i in sorted(chosen) if name in candidates[i].uses)
+            result.notes.append(f"{candidates[user].where}: {name} is used and defined nowhere")
+    return [s for index, s in enumerate(candidates) if index in chosen]
+
+
+def _bound_in(statements: Iterable[Statement]) -> set[str]:
+    return {name for s in statements for name in s.binds}
+
+
+def _note_unwritten(
+    name: str, lesson: str, statements: list[Statement], result: Collection
+) -> None:
+    nodes = [s.node for s in statements if name in s.binds]
+    class_name = next((n for n in sorted(_bound_in(statements)) if name.startswith(f"{n}_")), "")
+    if not nodes and not class_name:
+        result.unwritten[name] = f"{lesson}: not defined"
+    elif any(_is_stub(node) for node in nodes):
+        result.unwritten[name] = lesson
+
+
+def _is_stub(node: ast.stmt) -> bool:
+    """Whether a function, or a method of a class, still raises the stub's NotImplementedError."""
+    if isinstance(node, ast.ClassDef):
+        return any(_is_stub(inner) for inner in node.body)
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    for statement in node.body:
+        if isinstance(statement, ast.Return):
+            return False
+        if isinstance(statement, ast.Raise) and statement.exc is not None:
+            raised = ast.unparse(statement.exc)
+            # With a message, a solution may raise it: an operation that it has no rule for.
+            if raised in ("NotImplementedError", "NotImplementedError()"):
+                return True
+    return False
+
+
+def _note_clashes(result: Collection) -> None:
+    """Say where two lessons give one name two meanings: the file can hold the last one only."""
+    firsts: dict[str, Statement] = {}
+    for statement in result.statements:
+        for name in sorted(statement.binds - {"*", "annotations"}):
+            first = firsts.setdefault(name, statement)
+            if first.text != statement.text:
+                place = f"in {first.where}; the last one counts"
+                result.notes.append(f"{statement.where}: {name} has another meaning {place}")

@@ -1,0 +1,196 @@
+"""Turn solved notebooks into one importable file: a student's own profiler.
+
+From a folder of lessons (release, source, submitted/NAME or modules) it takes each exercise's
+code in course order, with what it needs; built.py of every lesson is made in the same way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+from proflab_course.assemble.collect import Collection, Statement, collect
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import Lesson, read_module, read_notebook
+
+MADE_BY = "Made by `proflab assemble`"
+_LESSON_IN_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `proflab assemble`."""
+    parser.add_argument("folder", type=Path, help="holds the lessons: release, submitted/NAME, …")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the file to write")
+    parser.add_argument(
+        "--standalone", action="store_true", help="put the engine inside: numpy alone is needed"
+    )
+    parser.add_argument("--through", metavar="N", help="take lessons up to N only")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the file and say what is in it and what is not yet written."""
+    _refuse_foreign(arguments.output)
+    lessons = read_folder(arguments.folder, arguments.through)
+    collection = collect(lessons, known_exercises(lessons))
+    names = ", ".join(lesson.name for lesson in lessons)
+    text = render(collection, f"A profiler built in {names}.\n\n{MADE_BY}: edit the notebooks.")
+    if arguments.standalone:
+        from proflab_course.assemble.bundle import with_engine
+
+        text = with_engine(text, collection.unwritten_lessons())
+    _write(arguments.output, text)
+    print(summary(collection, arguments.output))
+    return 0
+
+
+def _refuse_foreign(output: Path) -> None:
+    """Nothing is overwritten but what an earlier run wrote."""
+    if output.is_dir():
+        raise CourseError(f"{output} is a folder: give -o the file to write")
+    if not output.parent.is_dir():
+        raise CourseError(f"the folder {output.parent} for -o does not exist: make it first")
+    if output.exists() and MADE_BY not in output.read_text(encoding="utf-8", errors="replace"):
+        raise CourseError(f"{output} was not made by `proflab assemble`: give -o another name")
+
+
+def _write(output: Path, text: str) -> None:
+    """Write the file whole or not at all."""
+    from proflab_course.grading.records.write_notebook import replace_file, what_is_wrong
+
+    try:
+        replace_file(output, text.encode())
+    except OSError as error:
+        problem = what_is_wrong(error)
+        raise CourseError(f"{output} cannot be written: {problem}, then run it again") from None
+
+
+def summary(collection: Collection, output: Path) -> str:
+    """What the file holds, and what is still to be written."""
+    total = len(collection.exercises)
+    lines = [f"{output}: {total - len(collection.unwritten)} of {total} exercises"]
+    lines += [f"  not yet written: {name} ({why})" for name, why in collection.unwritten.items()]
+    lines += [f"  note: {note}" for note in collection.notes]
+    return "\n".join(lines)
+
+
+# ── finding the lessons ──────────────────────────────────────────────────────────────────────
+
+
+def read_folder(folder: Path, through: str | None = None) -> list[Lesson]:
+    """The lessons in a folder, in course order."""
+    if not folder.is_dir():
+        raise CourseError(f"{folder} is not a folder: give the one that holds your lessons")
+    files = find_lessons(folder)
+    if not files:
+        raise CourseError(f"{folder} holds no lesson (such as 01_parameters/01_parameters.ipynb)")
+    kept = {name: path for name, path in files.items() if not through or is_upto(name, through)}
+    if not kept:
+        raise CourseError(f"{folder} holds no lesson up to {through}")
+    readers = {".py": read_module, ".ipynb": read_notebook}
+    return [readers[path.suffix](path, name) for name, path in kept.items()]
+
+
+def is_upto(lesson: str, through: str) -> bool:
+    """Whether a lesson is not later than N, which is a number (1, 01) or a lesson's name."""
+    number = re.match(r"\d+", through)
+    if not number:
+        raise CourseError(f"--through takes a lesson's number, not {through!r}")
+    return int(lesson[:2]) <= int(number[0])
+
+
+def find_lessons(folder: Path) -> dict[str, Path]:
+    """Lesson → its file; folders of lessons and loose notebooks alike, in course order."""
+    found: dict[str, Path] = {}
+    for pattern in ("*/*.ipynb", "*/*.py", "*.ipynb"):
+        for path in sorted(folder.glob(pattern)):
+            match = _LESSON_IN_NAME.search(path.stem)
+            if not match or (path.suffix == ".py" and path.stem != path.parent.name):
+                continue
+            if path.parent != folder and not _LESSON_IN_NAME.fullmatch(path.parent.name):
+                continue
+            name = match[0] if path.parent == folder else path.parent.name
+            found[name] = _preferred(found.get(name), path, name)
+    return dict(sorted(found.items()))
+
+
+def _preferred(first: Path | None, second: Path, name: str) -> Path:
+    """Of two files of one lesson, the one that has exactly its name."""
+    if first is None or first.stem == name:
+        return first or second
+    if second.stem == name:
+        return second
+    raise CourseError(f"{first} and {second} are both lesson {name}: keep one of them")
+
+
+def known_exercises(lessons: Iterable[Lesson]) -> dict[str, list[str]]:
+    """The names of each lesson's exercises by the course around the working directory, if any."""
+    try:
+        course = Course.find()
+    except CourseError:
+        return {}
+    known = {}
+    for lesson in lessons:
+        paths = (course.source(lesson.name), course.release(lesson.name))
+        for path in (path for path in paths if path.exists()):
+            known[lesson.name] = [c.name for c in read_notebook(path, "").named("exercise")]
+            break
+    return known
+
+
+# ── writing the file ─────────────────────────────────────────────────────────────────────────
+
+
+def render(collection: Collection, docstring: str) -> str:
+    """The file's text: docstring, imports, then each lesson's code."""
+    imports = [s.node for s in collection.statements if s.is_import]
+    blocks = [f'"""{docstring}\n"""', _render_imports(imports)]
+    lesson, written = "", set()
+    for statement in collection.statements:
+        if statement.is_import or statement.text in written:
+            continue
+        written.add(statement.text)
+        if statement.lesson != lesson:
+            lesson = statement.lesson
+            blocks.append(f"\n# ── {lesson} " + "─" * (90 - len(lesson)))
+        gap = "\n" if _stands_apart(statement) else ""
+        blocks.append(gap + statement.text)
+    blocks.insert(2, _render_all(collection.names))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _render_all(names: list[str]) -> str:
+    lines = "".join(f'    "{name}",\n' for name in names)
+    return f"__all__ = [\n{lines}]" if names else "__all__ = []"
+
+
+def _stands_apart(statement: Statement) -> bool:
+    return isinstance(statement.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+
+
+def _render_imports(nodes: Iterable[ast.stmt]) -> str:
+    plain: set[str] = set()
+    members: dict[str, set[str]] = {}
+    for node in nodes:
+        alias = node.names[0]
+        text = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+        if isinstance(node, ast.Import):
+            plain.add(f"import {text}")
+        else:
+            members.setdefault("." * node.level + (node.module or ""), set()).add(text)
+    future = members.pop("__future__", None)
+    lines = [_render_from("__future__", future)] if future else []
+    lines += sorted(plain)
+    lines += [_render_from(module, members[module]) for module in sorted(members)]
+    return "\n".join(lines)
+
+
+def _render_from(module: str, names: set[str]) -> str:
+    line = f"from {module} import {', '.join(sorted(names))}"
+    if len(line) <= 100:
+        return line
+    wrapped = textwrap.fill(", ".join(sorted(names)), 96)
+    return f"from {module} import (\n{textwrap.indent(wrapped, '    ')},\n)"

@@ -1,0 +1,251 @@
+"""What a lesson must be before it is released; each mistake is one sentence with file and cell.
+
+Checked here is what can be read off a lesson's cells. That a release shows no secret is looked
+for in `leaks`; that notebooks run and score as they should is tried in `trial`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from proflab_course.assemble.collect import BUILT
+from proflab_course.course.layout import CourseError
+from proflab_course.course.names import bound_names, used_names
+from proflab_course.course.notebook import (
+    HIDDEN,
+    MARK_SCHEME,
+    SOLUTION,
+    Cell,
+    Lesson,
+    Role,
+    regions,
+)
+from proflab_course.course.test_cells import GrammarError, split
+
+POINTS = {"test": 100, "manual": 10}
+_PLACES: dict[tuple[str, str], tuple[Role, ...]] = {
+    SOLUTION: ("exercise", "manual"),
+    HIDDEN: ("test",),
+    MARK_SCHEME: ("manual",),
+}
+_PICTURE = re.compile(r"!\[[^]]*\]\(\s*<?([^)\s>]+)|<img[^>]*?\ssrc=[\"']([^\"']+)")
+
+
+def lesson_mistakes(lesson: Lesson, folder: Path, built: Iterable[str] = ()) -> list[str]:
+    """The mistakes in one lesson; `folder` holds its pictures, `built` is what built.py offers."""
+    mistakes = [*_metadata(lesson), *delimiter_mistakes(lesson)]
+    if mistakes:  # what follows reads cells that these rules hold for
+        return mistakes
+    mistakes += [*_python(lesson), *_grammar(lesson), *_exercise_names(lesson)]
+    mistakes += [*_test_names(lesson), *_points(lesson), *_demos(lesson)]
+    mistakes += _pictures(lesson, folder)
+    if not any(_python(lesson)):
+        mistakes += [*_borrowed_names(lesson), *_built_imports(lesson, set(built))]
+    return mistakes
+
+
+def course_mistakes(lessons: Iterable[Lesson]) -> list[str]:
+    """Names that two cells of the course share; within one lesson, Colab's cell included."""
+    first: dict[str, Cell] = {}
+    mistakes = []
+    for lesson in lessons:
+        own: dict[str, Cell] = {}
+        for cell in (cell for cell in lesson.cells if cell.name):
+            other = own.get(cell.name)
+            if not other and cell.role in ("exercise", "test", "manual"):
+                other = first.get(cell.name)
+            if other:
+                problem = f"the grade_id {cell.name} is taken by another cell"
+                mistakes.append(f"{cell.where}: {problem} ({other.where.split(',')[0]})")
+            own[cell.name] = cell
+        first |= own
+    return mistakes
+
+
+def release_mistakes(lesson: Lesson, release: Lesson) -> list[str]:
+    """What the release of a lesson lacks: cells, and names that its stubs leave undefined."""
+    released = {cell.name: cell for cell in release.cells if cell.name}
+    mistakes = []
+    for cell in lesson.named("exercise", "test", "manual", "given"):
+        if cell.name not in released:
+            mistakes.append(f"{cell.where} is missing from the release")
+        elif cell.role == "exercise":
+            mistakes += _lost_names(cell, released[cell.name])
+    return mistakes
+
+
+def _lost_names(cell: Cell, stub: Cell) -> Iterator[str]:
+    try:
+        left = _offered(stub.statements())
+    except CourseError as error:
+        reason = str(error).rsplit(": ", 1)[-1]
+        yield f"{cell.where}: the stub that is left without the solution is no Python ({reason})"
+        return
+    for name in sorted(_offered(cell.statements()) - left):
+        yield f"{cell.where}: the stub leaves {name} undefined; put the solution inside it"
+
+
+def _offered(nodes: list[ast.stmt]) -> set[str]:
+    """Top-level names, and Class.method for what a class defines."""
+    methods = {
+        f"{node.name}.{inner.name}"
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+        for inner in node.body
+        if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
+    return bound_names(nodes) | methods
+
+
+# ── one rule each ────────────────────────────────────────────────────────────────────────────
+
+
+def _metadata(lesson: Lesson) -> Iterator[str]:
+    from nbgrader.nbgraderformat import MetadataValidator
+
+    validator = MetadataValidator()
+    for cell in lesson.cells:
+        if not cell.nbgrader:
+            continue
+        try:
+            validator.validate_cell(cell.node)
+        except Exception as error:
+            reason = getattr(error, "message", None) or str(error)
+            yield f"{cell.where}: nbgrader's metadata is not valid: {reason.splitlines()[0]}"
+            continue
+        locked = cell.nbgrader.get("locked", False)
+        if cell.role == "test" and not locked:
+            yield f"{cell.where}: a test cell must be locked"
+        if cell.role in ("exercise", "manual") and locked and not cell.nbgrader.get("task"):
+            yield f"{cell.where}: a cell that the student fills in must not be locked"
+
+
+def delimiter_mistakes(lesson: Lesson) -> Iterator[str]:
+    """Solution, hidden and mark-scheme regions that do not end, or stand in the wrong cell."""
+    for cell in lesson.cells:
+        try:
+            found = {pair: regions(cell.source, pair) for pair in _PLACES}
+        except ValueError as error:
+            yield f"{cell.where}: {error}"
+            continue
+        for pair, roles in _PLACES.items():
+            if found[pair] and cell.role not in roles:
+                yield f"{cell.where}: {pair[0]} has no place in a cell that is not {_kind(roles)}"
+        if cell.role == "exercise" and not any("\n".join(r).strip() for r in found[SOLUTION]):
+            yield f"{cell.where}: a solution cell needs {SOLUTION[0]}, the solution, {SOLUTION[1]}"
+        if cell.role == "manual" and found[SOLUTION] and found[MARK_SCHEME]:
+            yield f"{cell.where}: leave out {SOLUTION[0]}, for nbgrader clears the whole cell"
+
+
+def _kind(roles: tuple[Role, ...]) -> str:
+    words = {"exercise": "a solution cell", "test": "a test cell", "manual": "graded by hand"}
+    return words[roles[0]]
+
+
+def _python(lesson: Lesson) -> Iterator[str]:
+    for cell in lesson.cells:
+        try:
+            cell.statements()
+        except CourseError as error:
+            yield str(error)
+
+
+def _grammar(lesson: Lesson) -> Iterator[str]:
+    for cell in lesson.named("test"):
+        try:
+            split(cell.source, cell.name, cell.points)
+        except GrammarError as error:
+            yield f"{lesson.place}, {error}"
+
+
+def _exercise_names(lesson: Lesson) -> Iterator[str]:
+    tested = {_tested(cell.name) for cell in lesson.named("test")}
+    for cell in lesson.named("exercise"):
+        try:
+            offered = _offered(cell.statements())
+        except CourseError:
+            continue
+        # Timer_start may stand in a cell that defines the class Timer with its method start.
+        if cell.name not in {name.replace(".", "_") for name in offered}:
+            found = ", ".join(sorted(n for n in offered if "." not in n)) or "nothing"
+            yield f"{cell.where}: the cell defines {found}, but its grade_id is {cell.name}"
+        if cell.name not in tested:
+            yield f"{cell.where}: no test cell test_{cell.name} checks this exercise"
+
+
+def _tested(name: str) -> str:
+    return re.sub(r"_\d+$", "", name).removeprefix("test_")
+
+
+def _test_names(lesson: Lesson) -> Iterator[str]:
+    written: set[str] = set()
+    expected: dict[str, int] = {}
+    for cell in lesson.cells:
+        if cell.role == "exercise":
+            written.add(cell.name)
+        if cell.role != "test":
+            continue
+        exercise = cell.name.removeprefix("test_")
+        exercise = exercise if exercise in written else _tested(cell.name)
+        if not cell.name.startswith("test_") or exercise not in written:
+            yield f"{cell.where}: a test cell is named test_ and the exercise above that it checks"
+            continue
+        number = expected.get(exercise, 0) + 1
+        expected[exercise] = number
+        name = f"test_{exercise}" if number == 1 else f"test_{exercise}_{number}"
+        if cell.name != name:
+            yield f"{cell.where}: this is test cell {number} of {exercise}, so name it {name}"
+
+
+def _points(lesson: Lesson) -> Iterator[str]:
+    for role, wanted in POINTS.items():
+        total = sum(cell.points for cell in lesson.named(role))
+        if abs(total - wanted) > 1e-9:
+            kind = {"test": "autograded", "manual": "hand-graded"}[role]
+            yield f"{lesson.place}: the {kind} points sum to {total:g}, not to {wanted}"
+
+
+def _demos(lesson: Lesson) -> Iterator[str]:
+    for cell in lesson.named("demo"):
+        if not cell.nbgrader.get("locked") or not cell.name:
+            yield f"{cell.where}: a demo cell must be locked and have a grade_id"
+
+
+def _borrowed_names(lesson: Lesson) -> Iterator[str]:
+    """Cells that use what a test or demo cell defines, which the grader may not have run."""
+    lent: dict[str, Cell] = {}
+    for cell in lesson.cells:
+        nodes = cell.statements()
+        own = bound_names(nodes)
+        for name in sorted((used_names(nodes) - own) & lent.keys()):
+            problem = f"a {lent[name].role} cell, may define nothing for a later cell"
+            yield f"{cell.where}: {name} comes from {lent[name].name}, which, as {problem}"
+        if cell.role in ("test", "demo"):
+            lent |= dict.fromkeys(own, cell)
+        else:
+            lent = {name: lender for name, lender in lent.items() if name not in own}
+
+
+def _built_imports(lesson: Lesson, built: set[str]) -> Iterator[str]:
+    for cell in lesson.cells:
+        for node in (n for s in cell.statements() for n in ast.walk(s)):
+            if isinstance(node, ast.Import) and any(a.name == BUILT for a in node.names):
+                yield f"{cell.where}: write `from {BUILT} import …`, not `import {BUILT}`"
+            if isinstance(node, ast.ImportFrom) and node.module == BUILT:
+                for name in sorted({alias.name for alias in node.names} - built):
+                    yield f"{cell.where}: no earlier lesson builds {name}, so {BUILT} lacks it"
+
+
+def _pictures(lesson: Lesson, folder: Path) -> Iterator[str]:
+    for cell in lesson.cells:
+        if cell.node.cell_type != "markdown":
+            continue
+        for match in _PICTURE.finditer(cell.source):
+            target = match[1] or match[2]
+            outside = re.match(r"[a-z]+:", target)
+            if not outside and not (folder / unquote(target)).is_file():
+                yield f"{cell.where}: the picture {target} is not in {folder.name}/"

@@ -1,0 +1,119 @@
+"""Looks for secrets in what was written for students: the files themselves are searched.
+
+Secret in folder N are every lesson's hidden blocks and mark schemes, and the solutions of lesson N
+and later. A line that the lesson also shows openly is no secret.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from proflab_course.course.notebook import HIDDEN, MARK_SCHEME, SOLUTION, Cell, Lesson, regions
+
+LEAST_LENGTH = 16
+_COMMONPLACE = re.compile(r"(import|from|raise|return \w+$|for|if|elif|else|with|try|except|def)\b")
+
+
+@dataclass(frozen=True)
+class Secret:
+    """The telling lines of one region that students must not see."""
+
+    cell: Cell
+    kind: str
+    lines: tuple[str, ...]
+
+
+def leaks(folder: Path, lesson: Lesson, lessons: Iterable[Lesson], place: str) -> list[str]:
+    """The secrets of the course that the release of one lesson, in `folder`, gives away."""
+    secrets = [s for other in lessons for s in _secrets(other, lesson.name)]
+    disclosed = {
+        line
+        for other in lessons
+        if other.name < lesson.name
+        for cell in other.named("exercise")
+        for region in regions(cell.source, SOLUTION)
+        for line in _telling(region)
+    }
+    found = []
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = f"{place}/{path.relative_to(folder)}"
+        text = _normal(_text(path))
+        found += [_sentence(name, secret, text, disclosed) for secret in secrets]
+    return [sentence for sentence in found if sentence]
+
+
+def _sentence(name: str, secret: Secret, text: str, disclosed: set[str]) -> str:
+    lines = [line for line in secret.lines if line not in disclosed]
+    shown = [line for line in lines if line in text]
+    # One line of a longer solution may occur elsewhere by chance; of the rest none may.
+    if not shown or (secret.kind == "solution" and 2 * len(shown) < len(lines)):
+        return ""
+    return f"{name} shows students the {secret.kind} of {secret.cell.where}: `{shown[0]}`"
+
+
+def _secrets(lesson: Lesson, folder: str) -> Iterator[Secret]:
+    open_text = _normal("\n".join(_open_lines(lesson)))
+    for cell in lesson.cells:
+        for kind, lines in _secret_lines(cell).items():
+            if kind == "solution" and lesson.name < folder:
+                continue
+            told = [line for line in _telling(lines) if kind == "solution" or line not in open_text]
+            if told:
+                yield Secret(cell, kind, tuple(told))
+
+
+def _secret_lines(cell: Cell) -> dict[str, list[str]]:
+    """What no student may see of a cell. Of one graded by hand that is all, for it is cleared."""
+    hidden, solution, scheme = (
+        [line for region in regions(cell.source, pair) for line in region]
+        for pair in (HIDDEN, SOLUTION, MARK_SCHEME)
+    )
+    if cell.role == "manual":
+        return {"mark scheme": solution or scheme or cell.source.splitlines()}
+    return {"hidden block": hidden, "solution": solution, "mark scheme": scheme}
+
+
+def _telling(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that give something away, in their normal form."""
+    for line in map(_normal, lines):
+        if len(line) >= LEAST_LENGTH and not _COMMONPLACE.match(line):
+            yield line
+
+
+def _open_lines(lesson: Lesson) -> Iterator[str]:
+    """What the lesson shows, its regions and the cells graded by hand left out."""
+    for cell in lesson.cells:
+        hidden = {line for lines in _secret_lines(cell).values() for line in lines}
+        if cell.role != "manual":
+            yield from (line for line in cell.source.splitlines() if line not in hidden)
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _text(path: Path) -> str:
+    raw = path.read_bytes().decode("utf-8", errors="ignore")
+    if path.suffix != ".ipynb":
+        return raw
+    return "\n".join(_strings(json.loads(raw)))
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every string in a JSON document; a cell's source, a list of lines, as one."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        if all(isinstance(inner, str) for inner in value):
+            yield "".join(value)
+        else:
+            for inner in value:
+                yield from _strings(inner)

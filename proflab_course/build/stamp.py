@@ -1,0 +1,104 @@
+"""What the build stamps into a lesson: badges under its title, and the cell that sets up Colab.
+
+The course's address stands in pyproject.toml, under [project.urls], and nowhere else.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+import nbformat
+from nbformat import NotebookNode
+
+from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import COLAB_SETUP, Lesson, set_cell_ids
+
+COLAB_CELL = Template("""\
+# @title Set-up on Google Colab (does nothing elsewhere)
+import os
+import sys
+
+if "google.colab" in sys.modules and os.path.basename(os.getcwd()) != "$lesson":
+    import io
+    import urllib.request
+    import zipfile
+
+    address = "$archive"
+    try:
+        with urllib.request.urlopen(address, timeout=60) as reply:
+            archive = zipfile.ZipFile(io.BytesIO(reply.read()))
+        top = archive.namelist()[0].split("/")[0]
+        wanted = (f"{top}/proflab/", f"{top}/release/$lesson/")
+        archive.extractall(members=[n for n in archive.namelist() if n.startswith(wanted)])
+        os.chdir(f"{top}/release/$lesson")
+    except Exception as error:
+        problem = f"The lesson's files could not be fetched from {address} ({error})"
+        raise SystemExit(f"{problem}: check the network and run this cell again.") from None
+    sys.path.insert(0, os.path.abspath("../.."))
+    sys.path.append(os.getcwd())
+""")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the course is published: its repository, and the tag that the notebooks belong to."""
+
+    repository: str
+    tag: str
+
+    @classmethod
+    def read(cls, root: Path) -> Address:
+        """The address in the pyproject.toml of the course's root."""
+        try:
+            project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))[
+                "project"
+            ]
+            repository, version = project["urls"]["Repository"], project["version"]
+        except (OSError, KeyError, tomllib.TOMLDecodeError):
+            problem = "pyproject.toml must give [project] version and, under [project.urls],"
+            raise CourseError(f'{problem} Repository = "https://github.com/OWNER/NAME"') from None
+        return cls(repository.rstrip("/"), f"v{version}")
+
+    @property
+    def owner_and_name(self) -> str:
+        """OWNER/NAME, as GitHub, Binder and Colab name the repository."""
+        return "/".join(self.repository.split("/")[-2:])
+
+    @property
+    def archive(self) -> str:
+        """The packed files of the tag."""
+        return f"{self.repository}/archive/refs/tags/{self.tag}.zip"
+
+    def badges(self, lesson: str) -> str:
+        """Markdown: one badge that opens the lesson on Binder, one for Colab."""
+        notebook = f"release/{lesson}/{lesson}.ipynb"
+        binder = f"https://mybinder.org/v2/gh/{self.owner_and_name}/{self.tag}"
+        colab = "https://colab.research.google.com"
+        return (
+            f"[![Open on Binder](https://mybinder.org/badge_logo.svg)]"
+            f"({binder}?urlpath=lab/tree/{notebook}) "
+            f"[![Open in Colab]({colab}/assets/colab-badge.svg)]"
+            f"({colab}/github/{self.owner_and_name}/blob/{self.tag}/{notebook})"
+        )
+
+
+def stamp(lesson: Lesson, address: Address) -> None:
+    """Put the badges under the lesson's title, and Colab's cell after the title's cell."""
+    cells = lesson.notebook.cells
+    if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
+        raise CourseError(f"{lesson.place} must begin with a markdown cell: `# ` and the title")
+    title, _, rest = cells[0].source.partition("\n")
+    cells[0].source = f"{title}\n\n{address.badges(lesson.name)}\n\n{rest.strip()}".rstrip()
+    cells.insert(1, _colab_cell(lesson.name, address))
+    set_cell_ids(lesson.notebook)
+
+
+def _colab_cell(lesson: str, address: Address) -> NotebookNode:
+    source = COLAB_CELL.substitute(lesson=lesson, archive=address.archive).rstrip("\n")
+    nbgrader = {"grade": False, "grade_id": COLAB_SETUP, "locked": True}
+    nbgrader |= {"schema_version": 3, "solution": False, "task": False}
+    metadata = {"cellView": "form", "jupyter": {"source_hidden": True}, "tags": ["setup"]}
+    return nbformat.v4.new_code_cell(source, metadata={**metadata, "nbgrader": nbgrader})

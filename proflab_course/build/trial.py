@@ -1,0 +1,181 @@
+"""Runs a lesson as a class would and sees that the score is what it should be.
+
+Three notebooks are executed: the graded one with all solutions must earn all points without an
+error; the release with the solutions filled in, all else as students get it, must run to its end;
+the empty release must earn nothing and raise nothing but the NotImplementedError of what is still
+to be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from proflab_course.course.notebook import Lesson, set_cell_ids
+from proflab_course.grading.answer_key import Key, make_key
+from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
+from proflab_course.grading.match_cells import Aligned, Slot, align, copied
+from proflab_course.grading.plan import Result, Runner, Submission
+from proflab_course.grading.run.subprocess_runner import PlainRunner
+
+SHOWN_TAG = "nbval-check-output"
+
+
+class Run:
+    """One notebook of a lesson: prepared, then executed, then judged.
+
+    Only `execute` may be called in a thread, for it parses no Python: where two threads do at once,
+    some releases of Python 3.11 raise a SystemError.
+    """
+
+    def __init__(self, aligned: Aligned, key: Key, folder: Path, full: bool) -> None:
+        self.aligned, self.key, self.folder = aligned, key, folder
+        self.plan, self.places = make_plan(aligned, key, full)
+        self.outcome: Result | Exception | None = None
+
+    def execute(self, runner: Runner) -> None:
+        """Execute the notebook; what fails is kept for `conclude`."""
+        try:
+            self.outcome = runner.run(Submission("notebook", None, self.folder), self.plan)
+        except Exception as error:
+            self.outcome = error
+
+    def conclude(self) -> Graded:
+        """Scores, errors and outputs; raises what executing it raised."""
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return conclude(self.aligned, self.key, self.outcome, self.places)
+
+
+class Trial:
+    """A lesson's runs, and what they bring to light.
+
+    lesson: as written; release: the student's notebook; folder: the files that students get.
+    """
+
+    def __init__(self, lesson: Lesson, release: NotebookNode, folder: Path) -> None:
+        key = make_key(lesson.name, lesson.notebook)
+        filled = Aligned([Slot(cell) for cell in _filled_in(lesson, release)])
+        self.lesson = lesson
+        self.graded = Run(align(lesson.notebook, key), key, folder, full=False)
+        self.released = Run(filled, key, folder, full=True)
+        self.empty = Run(align(release, key), key, folder, full=True)
+
+    @property
+    def runs(self) -> list[Run]:
+        """All runs, those that take longest first."""
+        return [self.released, self.empty, self.graded]
+
+    def mistakes(self) -> list[str]:
+        """One sentence for each cell that does not run or score as it should."""
+        solved = self.graded.conclude()
+        found = [*_solved_mistakes(self.lesson, solved), *self._released_mistakes(solved)]
+        return found + list(_empty_mistakes(self.lesson, self.empty.conclude()))
+
+    def executed(self) -> NotebookNode:
+        """The solved release with the outputs of its run."""
+        notebook = self.released.conclude().notebook
+        set_cell_ids(notebook)
+        return notebook
+
+    def _released_mistakes(self, solved: Graded) -> Iterator[str]:
+        """Errors that a student with right solutions would meet and the grader does not."""
+        known = {_where(self.lesson, solved.notebook, index) for index, _, _ in solved.errors}
+        released = self.released.conclude()
+        for index, kind, message in _first_errors(released):
+            where = _where(self.lesson, released.notebook, index)
+            if where not in known:
+                how = "in the solved release, run as students run it"
+                yield f"{where}: {how}, it raises {kind}: {message}"
+
+
+def execute(runs: Iterable[Run], jobs: int) -> Iterator[Run]:
+    """Execute runs, `jobs` at a time; yields each, in order, once it is done."""
+    runner = PlainRunner()
+
+    def executed(run: Run) -> Run:
+        run.execute(runner)
+        return run
+
+    with ThreadPoolExecutor(jobs) as pool:  # each waits for its notebook's process
+        yield from pool.map(executed, runs)
+
+
+def _filled_in(lesson: Lesson, release: NotebookNode) -> Iterator[NotebookNode]:
+    """The release's cells, with the lesson's solutions in those that students fill in."""
+    solutions = {cell.name: cell.source for cell in lesson.named("exercise", "manual")}
+    for cell in release.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        yield NotebookNode(copied(cell), source=solutions.get(name, cell.source))
+
+
+def _solved_mistakes(lesson: Lesson, solved) -> Iterator[str]:
+    for index, kind, message in _first_errors(solved):
+        where = _where(lesson, solved.notebook, index)
+        yield f"{where}: in the solved notebook it raises {kind}: {message}"
+    if solved.errors:
+        return
+    for cell in lesson.named("test"):
+        score = solved.scores.get(cell.name, 0.0)
+        if score != cell.points:
+            yield f"{cell.where}: the solution earns {score:g} of {cell.points:g} points"
+
+
+def _empty_mistakes(lesson: Lesson, empty) -> Iterator[str]:
+    for cell in lesson.named("test"):
+        score = empty.scores.get(cell.name, 0.0)
+        if score:
+            yield f"{cell.where}: an empty notebook earns {score:g} points"
+    for index, kind, message in _first_errors(empty):
+        if kind != "NotImplementedError":
+            where = _where(lesson, empty.notebook, index)
+            yield f"{where}: in an empty notebook it raises {kind}: {message}"
+
+
+def _first_errors(graded) -> Iterator[tuple[int, str, str]]:
+    """The error at which each cell would stop in Jupyter; the grader goes on to its other cases."""
+    seen = set()
+    for index, kind, message in graded.errors:
+        if index not in seen:
+            seen.add(index)
+            yield index, kind, message
+
+
+def _where(lesson: Lesson, notebook: NotebookNode, index: int) -> str:
+    """The lesson's cell that an executed notebook's cell comes from."""
+    wanted = notebook.cells[index].metadata.get("nbgrader", {}).get("grade_id")
+    named = {cell.name: cell.where for cell in lesson.cells if cell.name}
+    return named.get(wanted) or Lesson("", lesson.place, notebook).cells[index].where
+
+
+def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
+    """Give the cells whose output nbval compares the text that they gave when last executed.
+
+    A cell that has changed since, in `executed`, gets none.
+    """
+    outputs = {cell.get("id"): cell for cell in executed.cells if cell.cell_type == "code"}
+    number = 0
+    for cell in notebook.cells:
+        ran = outputs.get(cell["id"])
+        if SHOWN_TAG in cell.metadata.get("tags", []) and ran and ran.source == cell.source:
+            number += 1
+            kept = [_text_only(output, number) for output in ran.outputs]
+            cell.outputs = [output for output in kept if output]
+            # nbval refuses a cell that has outputs and was never run.
+            cell.execution_count = number if cell.outputs else None
+
+
+def _text_only(output: NotebookNode, number: int) -> NotebookNode | None:
+    if output.output_type == "stream":
+        return output if output.name == "stdout" else None
+    text = output.get("data", {}).get("text/plain")
+    if text is None:
+        return None
+    kept = {"output_type": output.output_type, "metadata": {}}
+    if output.output_type == "execute_result":
+        kept["execution_count"] = number
+    return nbformat.from_dict({**kept, "data": {"text/plain": "".join(text)}})

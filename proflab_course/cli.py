@@ -1,0 +1,61 @@
+"""The `proflab` command. Each subcommand's module is imported only when it is called.
+
+A subcommand's module has a docstring (its first line is its help), `add_arguments(parser)` and
+`run(arguments) -> int`, the exit status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+COMMANDS = {
+    "build": ("proflab_course.build.command", "make source/ and release/ from modules/"),
+    "assemble": ("proflab_course.assemble.command", "turn solved notebooks into one profiler file"),
+    "grade": ("proflab_course.grading.command", "grade what was handed in for a lesson"),
+    "report": ("proflab_course.grading.pages.report", "write a page of results for a lesson"),
+    "doctor": ("proflab_course.grading.run.doctor", "say which layers of isolation work here"),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one subcommand; returns the exit status (2: bad arguments or bad input)."""
+    argv = sys.argv[1:] if argv is None else argv
+    name = argv[0] if argv else "--help"
+    if name not in COMMANDS:
+        return _overview(name)
+    module = importlib.import_module(COMMANDS[name][0])
+    parser = argparse.ArgumentParser(f"proflab {name}", description=COMMANDS[name][1])
+    module.add_arguments(parser)
+    arguments = parser.parse_args(argv[1:])
+    from proflab_course.course.layout import CourseError
+
+    try:
+        return module.run(arguments)
+    except CourseError as error:
+        print(f"proflab {name}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"proflab {name}: stopped; run it again to go on", file=sys.stderr)
+        return 130
+
+
+def _overview(name: str) -> int:
+    if name == "--version":
+        from proflab import __version__
+
+        print(__version__)
+        return 0
+    asked = name in ("-h", "--help")
+    out = sys.stdout if asked else sys.stderr
+    if not asked:
+        print(f"proflab: there is no command {name!r}; these are the commands:", file=out)
+    for command, (_, summary) in COMMANDS.items():
+        print(f"  proflab {command:<9} {summary}", file=out)
+    print("  proflab COMMAND --help says more", file=out)
+    return 0 if asked else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""Doubles that a hidden test declares, `NAME = doubles.KIND(…)`: their scripts stay out here.
+
+The splitter reads the declaration, the student's process gets a stub, and whoever converses with
+that process keeps a `World`: the scripts, in the state that the stubs' calls have brought them to.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from proflab.checks.values import plain
+from proflab.lesson.doubles import HELD
+
+
+class NotDeclared(ValueError):
+    """A use of doubles that is no declaration; the sentence says what is wrong."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One double: its name and kind, its script's arguments, and those that are other doubles."""
+
+    name: str
+    kind: str
+    given: dict[str, Any] = field(default_factory=dict)
+    of: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def stub(self) -> str:
+        """The statement that stands for the declaration in a student's process."""
+        return f"{self.name} = doubles.{self.kind}.held({self.name!r})"
+
+
+def is_declaration(node: ast.stmt) -> bool:
+    """Whether the statement is `NAME = doubles.KIND(…)`, the kind one whose script can be held."""
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and _kind(node.value.func) is not None
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+    )
+
+
+def declaration(
+    node: ast.stmt, earlier: dict[str, Declared], literal: Callable[[ast.expr], Any]
+) -> Declared:
+    """The double that the statement declares; raises NotDeclared.
+
+    earlier: the block's doubles so far, by name; literal: the value of an argument.
+    """
+    name, call = node.targets[0].id, node.value
+    kind = HELD[_kind(call.func)]
+    if name in earlier:
+        raise NotDeclared(f"there is a double called {name} already: give this one another name")
+    if any(isinstance(a, ast.Starred) for a in call.args) or None in [k.arg for k in call.keywords]:
+        raise NotDeclared("a double's arguments are written out")
+
+    def value(argument: ast.expr) -> Any:
+        if isinstance(argument, ast.Name) and argument.id in earlier:
+            return earlier[argument.id]
+        return plain(literal(argument))
+
+    options = {keyword.arg: value(keyword.value) for keyword in call.keywords}
+    try:
+        bound = inspect.signature(kind.Script).bind(*map(value, call.args), **options).arguments
+        of = {key: double.name for key, double in bound.items() if isinstance(double, Declared)}
+        given = {key: item for key, item in bound.items() if key not in of}
+        declared = Declared(name, kind.__name__, given, of)
+        world = World()
+        for double in (*earlier.values(), declared):
+            world.declare(double)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise NotDeclared(f"no double can be made so: {error}") from None
+    return declared
+
+
+def seen(node: ast.expr, earlier: dict[str, Declared]) -> bool:
+    """Whether the expression is what the grader knows itself, such as `model.calls`.
+
+    Raises NotDeclared where such a look-up, or a kind whose script is held, is a part of it.
+    """
+    look_ups = [inner for inner in ast.walk(node) if _is_look_up(inner, earlier)]
+    if node in look_ups:
+        return True
+    if look_ups:
+        raise NotDeclared(f"`{ast.unparse(look_ups[0])}` must be a case's whole actual value")
+    made = [inner for inner in ast.walk(node) if _kind(inner) is not None]
+    if made:
+        problem = f"`{ast.unparse(made[0])}` would tell the student its script"
+        raise NotDeclared(f"{problem}: declare it, `NAME = {ast.unparse(made[0])}(…)`")
+    return False
+
+
+def _kind(node: ast.AST) -> str | None:
+    fine = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    return node.attr if fine and node.value.id == "doubles" and node.attr in HELD else None
+
+
+def _is_look_up(node: ast.AST, earlier: dict[str, Declared]) -> bool:
+    if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+        return False
+    double = earlier.get(node.value.id)
+    return double is not None and node.attr in HELD[double.kind].Script.SEEN
+
+
+class World:
+    """The scripts of one execution of a block, by name."""
+
+    def __init__(self) -> None:
+        self._scripts: dict[str, Any] = {}
+
+    def declare(self, double: Declared) -> None:
+        """Make its script; before that nobody can ask for it."""
+        others = {key: self._scripts[name] for key, name in double.of.items()}
+        self._scripts[double.name] = HELD[double.kind].Script(**double.given, **others)
+
+    def get(self, name: str) -> Callable[..., Any] | None:
+        """What a stub calls as `NAME.METHOD`, or None."""
+        double, _, method = name.partition(".")
+        script = self._scripts.get(double)
+        return getattr(script, method) if script and method in script.ASKED else None
+
+    def see(self, code: str) -> Any:
+        """What a test looks up as `NAME.ATTRIBUTE`."""
+        double, _, attribute = code.partition(".")
+        return plain(getattr(self._scripts[double], attribute))

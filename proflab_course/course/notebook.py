@@ -1,0 +1,211 @@
+"""Lessons as cells: reading a lesson's text or notebook, what each cell is for, stable writing.
+
+Nothing in here judges (that is audit) or writes folders (that is build).
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import nbformat
+from nbformat import NotebookNode
+
+from proflab_course.course.layout import CourseError
+
+Role = Literal["exercise", "test", "manual", "demo", "setup", "given", "free", "text"]
+
+SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
+HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
+MARK_SCHEME = ("=== BEGIN MARK SCHEME ===", "=== END MARK SCHEME ===")
+
+COLAB_SETUP = "colab_setup"
+_NOTEBOOK_METADATA = ("kernelspec", "accelerator", "colab")
+# jupytext's notes on blank lines in the text.
+_LAYOUT_OF_TEXT = ("lines_to_next_cell", "lines_to_end_of_cell_marker")
+_FORBIDDEN_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a lesson. `where` names it in messages: file and cell."""
+
+    node: NotebookNode
+    where: str
+
+    @property
+    def source(self) -> str:
+        """The cell's text."""
+        return self.node.source
+
+    @property
+    def nbgrader(self) -> dict:
+        """nbgrader's metadata; empty where there is none."""
+        return self.node.metadata.get("nbgrader", {})
+
+    @property
+    def name(self) -> str:
+        """The grade_id; empty where there is none."""
+        return str(self.nbgrader.get("grade_id", ""))
+
+    @property
+    def tags(self) -> list[str]:
+        """The cell's tags."""
+        return list(self.node.metadata.get("tags", []))
+
+    @property
+    def points(self) -> float:
+        """The points of a graded cell, 0 for another."""
+        return float(self.nbgrader.get("points", 0))
+
+    @property
+    def role(self) -> Role:
+        """What the cell is for; "given" is locked code, "free" code that a student may change."""
+        flags = {key for key in ("grade", "solution", "task") if self.nbgrader.get(key)}
+        if flags >= {"grade", "solution"} or "task" in flags:
+            return "manual"
+        if self.node.cell_type != "code":
+            return "text"
+        if flags:
+            return "test" if "grade" in flags else "exercise"
+        for tag in ("demo", "setup"):
+            if tag in self.tags:
+                return tag
+        return "given" if self.nbgrader.get("locked") else "free"
+
+    @property
+    def code(self) -> str:
+        """A code cell's Python, with IPython's magics turned into calls; empty for text."""
+        if self.node.cell_type != "code":
+            return ""
+        if re.search(r"^\s*[%!?]|\?\s*$|=\s*[%!]", self.source, re.MULTILINE):
+            from IPython.core.inputtransformer2 import TransformerManager
+
+            return TransformerManager().transform_cell(self.source)
+        return self.source
+
+    def statements(self) -> list[ast.stmt]:
+        """The top-level statements of a code cell; CourseError where it is no Python."""
+        try:
+            return ast.parse(self.code).body
+        except SyntaxError as error:
+            raise CourseError(f"{self.where}, line {error.lineno}: {error.msg}") from None
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson's cells. `place` is the file as messages name it."""
+
+    name: str
+    place: str
+    notebook: NotebookNode
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells in order, each knowing where it stands."""
+        return [
+            Cell(node, f"{self.place}, {_cell_title(node, number)}")
+            for number, node in enumerate(self.notebook.cells, start=1)
+        ]
+
+    def named(self, *roles: Role) -> list[Cell]:
+        """The cells of these roles, in order."""
+        return [cell for cell in self.cells if cell.role in roles]
+
+
+def _cell_title(node: NotebookNode, number: int) -> str:
+    name = node.metadata.get("nbgrader", {}).get("grade_id")
+    if name:
+        return f"cell {name}"
+    first = next((line.strip() for line in node.source.splitlines() if line.strip()), "empty")
+    return f"cell {number} ({first[:40]!r})"
+
+
+def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
+    """A lesson's text (jupytext percent format, with its header) as cells with stable ids."""
+    import jupytext
+
+    place = place or str(path)
+    text = path.read_text(encoding="utf-8")
+    if not re.match(r"# ---\n(#.*\n)*?# jupyter:", text):
+        raise CourseError(f"{place} does not begin with a jupytext header: its metadata is lost")
+    notebook = jupytext.reads(text, fmt="py:percent")
+    kept = {key: notebook.metadata[key] for key in _NOTEBOOK_METADATA if key in notebook.metadata}
+    if "kernelspec" not in kept:
+        raise CourseError(f"{place} names no kernelspec in its header, so Jupyter cannot run it")
+    kept["kernelspec"].setdefault("language", "python")
+    notebook.metadata = nbformat.from_dict({**kept, "language_info": {"name": "python"}})
+    for cell in notebook.cells:
+        for key in _LAYOUT_OF_TEXT:
+            cell.metadata.pop(key, None)
+    set_cell_ids(notebook)
+    return Lesson(lesson, place, notebook)
+
+
+def read_notebook(path: Path, lesson: str, place: str = "") -> Lesson:
+    """A notebook file as cells; CourseError where it is no notebook."""
+    place = place or str(path)
+    try:
+        notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    except OSError as error:
+        raise CourseError(f"{place} cannot be read: {error.strerror}") from None
+    except Exception:
+        raise CourseError(f"{place} is not a notebook: open it in Jupyter and save it") from None
+    return Lesson(lesson, place, notebook)
+
+
+def notebook_text(notebook: NotebookNode) -> str:
+    """The notebook's file, the same bytes for the same cells."""
+    return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
+
+
+def set_cell_ids(notebook: NotebookNode) -> None:
+    """Give every cell an id that a rebuild gives again: its grade_id, else one from its text.
+
+    Equal texts are told apart by their order, so that a new cell changes no other cell's id.
+    """
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    seen: Counter[str] = Counter()
+    for cell in notebook.cells:
+        wanted = _wanted_id(cell)
+        seen[wanted] += 1
+        cell["id"] = wanted if seen[wanted] == 1 else f"{wanted}-{seen[wanted]}"
+
+
+def _wanted_id(cell: NotebookNode) -> str:
+    name = str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
+    valid = _FORBIDDEN_IN_ID.sub("-", name)
+    if valid and valid == name and len(name) <= 58:  # room for "-2", should a name come twice
+        return name
+    digest = hashlib.sha256(f"{cell.cell_type}\n{name or cell.source}".encode()).hexdigest()
+    return f"{valid[:40]}-{digest[:8]}" if valid else f"{cell.cell_type}-{digest[:12]}"
+
+
+def regions(source: str, delimiters: tuple[str, str]) -> list[list[str]]:
+    """The lines of each region between two delimiters; ValueError, one sentence, if unbalanced."""
+    begin, end = delimiters
+    found: list[list[str]] = []
+    inside = False
+    for number, line in enumerate(source.splitlines(), start=1):
+        marks = [mark for mark in delimiters if mark.strip("#= ") in line]
+        if marks and line.strip() not in delimiters:
+            raise ValueError(f"line {number} must be `{marks[0]}` and nothing else")
+        if line.strip() == begin:
+            if inside:
+                raise ValueError(f"line {number}: {begin} inside another")
+            found.append([])
+            inside = True
+        elif line.strip() == end:
+            if not inside:
+                raise ValueError(f"line {number}: {end} without {begin}")
+            inside = False
+        elif inside:
+            found[-1].append(line)
+    if inside:
+        raise ValueError(f"{begin} without {end}")
+    return found

@@ -1,0 +1,313 @@
+"""Splits a graded cell into what may enter a student's process and what stays with the grader.
+
+The grammar: top-level statements, each either set-up (any Python without an expect) or one of
+`expect(label, actual, expected)`, `expect_between(label, actual, low, high)` and
+`expect_raises(label, lambda: …, ValueError)`. A `Step` holds code only, without comments; an
+`Answer` holds label, expected value and tolerance. Blocks between `### BEGIN HIDDEN TESTS` and
+`### END HIDDEN TESTS` are hidden, their set-up included, and doubles that they declare are held by
+the grader (`held.py`).
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+import re
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Literal
+
+import numpy as np
+
+from proflab.checks.compare import Verdict, compare, compare_between, compare_raised, show
+from proflab.checks.values import NotPlain, plain
+from proflab_course.course.asserts import assertion
+from proflab_course.course.hidden_doubles import (
+    Declared,
+    NotDeclared,
+    declaration,
+    is_declaration,
+    seen,
+)
+
+BEGIN_HIDDEN = "### BEGIN HIDDEN TESTS"
+END_HIDDEN = "### END HIDDEN TESTS"
+CALLS = ("expect", "expect_between", "expect_raises")
+
+
+class GrammarError(ValueError):
+    """A graded cell that does not follow the grammar; the sentence names the cell and the line."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement to be executed in the student's process: nothing but code.
+
+    kind: "setup" is executed, "value" is evaluated and its value returned, "raises" is evaluated
+    for the exception that it raises; "seen" never enters, since it asks a double of the grader's.
+    """
+
+    kind: Literal["setup", "value", "raises", "seen"]
+    code: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the grader keeps of one case: how its reply is judged."""
+
+    label: str
+    call: str
+    expected: Any = None
+    rel: float | None = None
+    abs: float | None = None
+    mistakes: dict[str, Any] = field(default_factory=dict)
+    low: float = 0.0
+    high: float = 0.0
+    exception: str = ""
+
+    def judge_value(self, value: Any) -> Verdict:
+        """The verdict on the plain data that the case yielded."""
+        if self.call == "expect_between":
+            return compare_between(value, self.low, self.high)
+        if self.call == "expect_raises":
+            return compare_raised([], show(value), self.exception)
+        return compare(value, self.expected, self.rel, self.abs, self.mistakes)
+
+    def judge_raised(self, raised: list[str], message: str) -> Verdict:
+        """The verdict on an exception of the classes `raised`, its own first."""
+        if self.call == "expect_raises":
+            return compare_raised(raised, message, self.exception)
+        return Verdict(False, f"{raised[0]}: {message}" if message else raised[0])
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive steps that are all hidden or all visible; set-up has no answer.
+
+    doubles: those that the grader holds, each with the position of the step that is its stub.
+    """
+
+    hidden: bool
+    steps: tuple[Step, ...]
+    answers: tuple[Answer | None, ...]
+    doubles: tuple[tuple[int, Declared], ...] = ()
+
+
+@dataclass(frozen=True)
+class TestCell:
+    """A graded cell, split. `name` is its grade_id."""
+
+    __test__ = False
+
+    name: str
+    points: float
+    blocks: tuple[Block, ...]
+
+    @property
+    def answers(self) -> list[tuple[bool, Answer]]:
+        """(hidden, answer) of every case, in order."""
+        return [
+            (block.hidden, answer)
+            for block in self.blocks
+            for answer in block.answers
+            if answer is not None
+        ]
+
+
+def split(source: str, name: str, points: float = 0.0) -> TestCell:
+    """Split a graded cell's source; raises GrammarError with the cell's name and the line."""
+    hidden_lines = _hidden_lines(source, name)
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        raise GrammarError(f"cell {name}, line {error.lineno}: {error.msg}") from None
+    for node in tree.body:
+        if hidden_lines.get(node.lineno) != hidden_lines.get(node.end_lineno):
+            raise GrammarError(_at(name, node, "a statement crosses a hidden block's border"))
+    regions = groupby(tree.body, key=lambda node: hidden_lines.get(node.lineno))
+    blocks = [_block(list(nodes), region is not None, name) for region, nodes in regions]
+    cell = TestCell(name, points, tuple(blocks))
+    _check_labels(cell)
+    return cell
+
+
+def _block(nodes: list[ast.stmt], hidden: bool, name: str) -> Block:
+    steps: list[Step] = []
+    answers: list[Answer | None] = []
+    doubles: dict[str, Declared] = {}
+    places: list[int] = []
+    for node in nodes:
+        step, answer = _statement(node, name)
+        if hidden:
+            try:
+                step = _held(node, step, doubles, name)
+            except NotDeclared as error:
+                raise GrammarError(_at(name, node, str(error))) from None
+            if len(doubles) > len(places):
+                places.append(len(steps))
+        steps.append(step)
+        answers.append(answer)
+    held = tuple(zip(places, doubles.values(), strict=True))
+    return Block(hidden, tuple(steps), tuple(answers), held)
+
+
+def _held(node: ast.stmt, step: Step, doubles: dict[str, Declared], name: str) -> Step:
+    """The step of a hidden block without what the grader holds; adds to `doubles`."""
+    if is_declaration(node):
+        double = declaration(node, doubles, lambda argument: _literal(argument, name))
+        doubles[double.name] = double
+        return Step("setup", double.stub)
+    part = node.value.args[1] if step.kind == "value" else node
+    if not seen(part, doubles):
+        return step
+    return Step("seen", step.code)
+
+
+def hidden_source_removed(source: str) -> str:
+    """The cell's source without its hidden blocks, as nbgrader's ClearHiddenTests leaves it."""
+    pattern = rf"^[ \t]*{re.escape(BEGIN_HIDDEN)}.*?^[ \t]*{re.escape(END_HIDDEN)}[^\n]*\n?"
+    return re.sub(pattern, "", source, flags=re.DOTALL | re.MULTILINE).rstrip("\n")
+
+
+def _hidden_lines(source: str, name: str) -> dict[int, int]:
+    """Line number → number of the hidden block that it lies in."""
+    lines, inside, block = {}, False, 0
+    for number, line in enumerate(source.splitlines(), start=1):
+        text = line.strip()
+        if text == BEGIN_HIDDEN:
+            if inside:
+                raise GrammarError(f"cell {name}, line {number}: a hidden block inside another")
+            inside, block = True, block + 1
+        elif text == END_HIDDEN:
+            if not inside:
+                raise GrammarError(f"cell {name}, line {number}: {END_HIDDEN} without its BEGIN")
+            inside = False
+        elif inside:
+            lines[number] = block
+    if inside:
+        raise GrammarError(f"cell {name}: {BEGIN_HIDDEN} without {END_HIDDEN}")
+    return lines
+
+
+def _at(name: str, node: ast.AST, problem: str) -> str:
+    return f"cell {name}, line {node.lineno}: {problem}"
+
+
+def _statement(node: ast.stmt, name: str) -> tuple[Step, Answer | None]:
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in CALLS:
+        for part in (*call.args, *call.keywords):
+            _refuse_nested_expect(part, name)
+        return _case(call, name)
+    _refuse_nested_expect(node, name)
+    if found := assertion(node, lambda side: _is_literal(side, name)):
+        raise GrammarError(_at(name, *found))
+    return Step("setup", ast.unparse(node)), None
+
+
+def _refuse_nested_expect(node: ast.AST, name: str) -> None:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and inner.id in CALLS:
+            problem = f"{inner.id} stands inside another statement; it must be a statement alone"
+            raise GrammarError(_at(name, inner, f"{problem} (collect a list, compare it once)"))
+        if isinstance(inner, ast.alias) and (inner.asname or inner.name) in CALLS:
+            raise GrammarError(f"cell {name}: import {inner.name} in the lesson's first cell")
+
+
+def _case(call: ast.Call, name: str) -> tuple[Step, Answer]:
+    kind = call.func.id
+    counts = {"expect": 3, "expect_between": 4, "expect_raises": 3}
+    if len(call.args) != counts[kind] or any(isinstance(a, ast.Starred) for a in call.args):
+        raise GrammarError(_at(name, call, f"{kind} takes {counts[kind]} positional arguments"))
+    allowed = {"expect": {"rel", "abs", "mistakes"}}.get(kind, set())
+    unknown = [k.arg or "**" for k in call.keywords if k.arg not in allowed]
+    if unknown:
+        raise GrammarError(_at(name, call, f"{kind} takes no argument {unknown[0]}"))
+    label_node, actual = call.args[:2]
+    if not (isinstance(label_node, ast.Constant) and isinstance(label_node.value, str)):
+        raise GrammarError(_at(name, call, "the label must be a literal string"))
+    label = label_node.value
+    if kind == "expect_raises":
+        return _raises_case(label, actual, call.args[2], name)
+    options = {k.arg: _literal(k.value, name) for k in call.keywords}
+    for option in ("rel", "abs"):
+        if not isinstance(options.get(option, 0.0), (int, float, type(None))):
+            raise GrammarError(_at(name, call, f"{option} must be a number"))
+    mistakes = options.get("mistakes", {})
+    if not (isinstance(mistakes, dict) and all(isinstance(text, str) for text in mistakes)):
+        raise GrammarError(_at(name, call, "mistakes must be a dict of sentences"))
+    step = Step("value", ast.unparse(actual))
+    if kind == "expect_between":
+        low, high = (_literal(node, name) for node in call.args[2:])
+        if not all(isinstance(bound, (int, float)) for bound in (low, high)):
+            raise GrammarError(_at(name, call, "the bounds must be numbers"))
+        if not low <= high:
+            raise GrammarError(_at(name, call, "the lower bound is above the upper bound"))
+        return step, Answer(label, kind, low=low, high=high)
+    expected = _literal(call.args[2], name)
+    return step, Answer(label, kind, expected=expected, **options)
+
+
+def _raises_case(
+    label: str, action: ast.expr, exception: ast.expr, name: str
+) -> tuple[Step, Answer]:
+    arguments = action.args if isinstance(action, ast.Lambda) else None
+    if arguments is None or any(
+        (
+            arguments.args,
+            arguments.posonlyargs,
+            arguments.kwonlyargs,
+            arguments.vararg,
+            arguments.kwarg,
+        )
+    ):
+        raise GrammarError(_at(name, action, "expect_raises takes `lambda: …` without arguments"))
+    known = getattr(builtins, exception.id, None) if isinstance(exception, ast.Name) else None
+    if not (isinstance(known, type) and issubclass(known, Exception)):
+        raise GrammarError(_at(name, exception, "expect_raises takes a built-in exception's name"))
+    answer = Answer(label, "expect_raises", exception=exception.id)
+    return Step("raises", ast.unparse(action.body)), answer
+
+
+_LITERAL_NODES = (
+    ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.UnaryOp, ast.BinOp, ast.Load,
+    ast.operator, ast.unaryop, ast.Attribute, ast.Call, ast.Name, ast.keyword,
+)  # fmt: skip
+
+
+def _literal(node: ast.expr, name: str) -> Any:
+    """The value of an expression of literals, arithmetic, `math` and `np` only, as plain data."""
+    for inner in ast.walk(node):
+        fine = isinstance(inner, _LITERAL_NODES)
+        if isinstance(inner, ast.Name):
+            fine = inner.id in ("math", "np")
+        if isinstance(inner, ast.Call):
+            fine = isinstance(inner.func, ast.Attribute)
+        if not fine:
+            problem = "expected values use literals, arithmetic, math and np only"
+            raise GrammarError(_at(name, node, f"{problem}, not `{ast.unparse(inner)}`"))
+    scope = {"math": math, "np": np, "__builtins__": {}}
+    try:
+        return plain(eval(compile(ast.Expression(node), name, "eval"), scope))
+    except NotPlain as error:
+        raise GrammarError(_at(name, node, f"the expected value cannot be used: {error}")) from None
+    except Exception as error:
+        raise GrammarError(_at(name, node, f"`{ast.unparse(node)}` raises {error!r}")) from None
+
+
+def _is_literal(node: ast.expr, name: str) -> bool:
+    try:
+        _literal(node, name)
+    except GrammarError:
+        return False
+    return True
+
+
+def _check_labels(cell: TestCell) -> None:
+    labels = [answer.label for _, answer in cell.answers]
+    if not labels:
+        raise GrammarError(f"cell {cell.name}: a graded cell needs at least one expect")
+    for label in labels:
+        if labels.count(label) > 1:
+            raise GrammarError(f"cell {cell.name}: two cases have the label {label!r}")

@@ -1,0 +1,18 @@
+"""`proflab grade`: find, match, plan, run, judge, write. The map, in the order of the steps:
+
+    command.py          the command: the class, in parallel, and nothing lost
+    submissions/        find: which hand-ins there are, and what each of them is
+    answer_key.py       the lesson: its cells as released, its test cells, split
+    match_cells.py      match: which cell is which, and what was changed
+    plan.py             plan: the words that grader and runners share
+    run/                run: a plan goes in, replies come out
+    inside/             what runs in the student's process
+    grade_notebook.py   judge: verdicts and points from the replies
+    records/            write: gradebook and graded notebook
+    pages/              show: feedback, report
+    table.py            the table in the terminal
+
+What stops at one hand-in: work_limit.py and size_limits.py bound the grader's own work for it,
+grader_errors.py names what went wrong. defined_names.py reads a cell's names without parsing it;
+lock.py lets one grading run at a time; lean.py spares a command a second.
+"""

@@ -1,0 +1,131 @@
+"""What the grader knows of a lesson: its cells as released, and its test cells, split.
+
+Made from the grader's own source notebook, never from a submission.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import nbformat
+from nbformat import NotebookNode
+
+from proflab_course.course.layout import CourseError
+from proflab_course.course.test_cells import GrammarError, TestCell, split
+
+Kind = Literal["test", "solution", "manual", "locked", "free"]
+
+
+@dataclass(frozen=True)
+class KeyCell:
+    """One cell of the lesson: `master` as the grader keeps it, `released` as students get it."""
+
+    kind: Kind
+    grade_id: str
+    master: NotebookNode
+    released: NotebookNode
+
+    @property
+    def points(self) -> float:
+        """Points that the cell can earn; 0 for a cell that is not graded."""
+        return float(self.master.metadata.get("nbgrader", {}).get("points", 0) or 0)
+
+    @property
+    def demo(self) -> bool:
+        """Whether the cell only shows something."""
+        return "demo" in self.master.metadata.get("tags", [])
+
+
+@dataclass(frozen=True)
+class Key:
+    """A lesson's cells in order, its split test cells by grade_id, and its fingerprint."""
+
+    name: str
+    cells: tuple[KeyCell, ...]
+    tests: dict[str, TestCell]
+    fingerprint: str
+    metadata: dict = field(default_factory=dict)
+
+    def cell(self, grade_id: str) -> KeyCell:
+        """The cell with this grade_id."""
+        return next(c for c in self.cells if c.grade_id == grade_id)
+
+    @property
+    def max_score(self) -> float:
+        """Autograded points of the lesson."""
+        return sum(c.points for c in self.cells if c.kind == "test")
+
+
+def read_key(path: Path) -> Key:
+    """The key of the source notebook at `path`; CourseError where it cannot be used."""
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except FileNotFoundError:
+        raise CourseError(f"{path} does not exist: run `proflab build` first") from None
+    except Exception as error:
+        raise CourseError(f"{path} is not a notebook ({error}): run `proflab build`") from None
+    return make_key(path.stem, notebook, str(path))
+
+
+def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
+    """The key of the lesson `name` from its source notebook."""
+    master = converted(source, "LockCells ClearSolutions ClearOutput ComputeChecksums")
+    released = converted(master, "ClearHiddenTests ClearMarkScheme ComputeChecksums")
+    cells = tuple(
+        KeyCell(kind_of(kept), meta(kept).get("grade_id", ""), kept, given)
+        for kept, given in zip(master.cells, released.cells, strict=True)
+    )
+    try:
+        tests = {
+            c.grade_id: split(c.master.source, c.grade_id, c.points)
+            for c in cells
+            if c.kind == "test"
+        }
+    except GrammarError as error:
+        raise CourseError(f"{where or name}: {error}") from None
+    bare = dict(
+        source, cells=[{k: v for k, v in c.items() if k != "outputs"} for c in source.cells]
+    )
+    text = json.dumps(bare, sort_keys=True)
+    fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    return Key(name, cells, tests, fingerprint, dict(source.metadata))
+
+
+def released_from(source: NotebookNode) -> NotebookNode:
+    """Return what students get of an instructor's notebook, as `nbgrader generate_assignment`."""
+    cleared = "LockCells ClearSolutions ClearOutput ComputeChecksums"
+    return converted(source, f"{cleared} ClearHiddenTests ClearMarkScheme ComputeChecksums")
+
+
+def converted(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
+    """A copy of `notebook` after nbgrader's preprocessors of these names."""
+    import nbgrader.preprocessors as available
+
+    notebook, resources = copy.deepcopy(notebook), {}
+    for name in preprocessors.split():
+        notebook, resources = getattr(available, name)().preprocess(notebook, resources)
+    return notebook
+
+
+def meta(cell: NotebookNode) -> dict:
+    """A cell's nbgrader metadata; empty where it has none."""
+    found = cell.metadata.get("nbgrader", {})
+    return found if isinstance(found, dict) else {}
+
+
+def kind_of(cell: NotebookNode) -> Kind:
+    """What a lesson's cell is for, by its nbgrader metadata."""
+    found = meta(cell)
+    match found.get("grade", False), found.get("solution", False):
+        case True, True:
+            return "manual"
+        case True, False:
+            return "test" if cell.cell_type == "code" else "locked"
+        case False, True:
+            return "solution"
+    return "locked" if found.get("locked") else "free"

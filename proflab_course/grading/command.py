@@ -1,0 +1,272 @@
+"""`proflab grade LESSON`: grades what was handed in, in parallel, and loses nothing.
+
+A drop-in for `nbgrader autograde`: reads submitted/STUDENT/LESSON/, writes autograded/ and
+nbgrader's gradebook. Students' code runs where the runner puts it; verdicts are reached, and files
+and rows written, by this process alone. A submission is graded again only if it, the lesson or the
+harness has changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import proflab_course.grading.lean  # noqa: F401  (first)
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.grading import work_limit as effort
+from proflab_course.grading.answer_key import Key, read_key
+from proflab_course.grading.grade_notebook import Graded, grade_notebook
+from proflab_course.grading.grader_errors import NOT_GRADED, log_path, note, sentence_of
+from proflab_course.grading.lock import only_grading
+from proflab_course.grading.plan import Runner, Submission
+from proflab_course.grading.records.write_notebook import (
+    placeholder,
+    remove_parts,
+    write_autograded,
+)
+from proflab_course.grading.run.sandbox_runner import make_runner
+from proflab_course.grading.run.student_files import beside_support
+from proflab_course.grading.submissions.find import Work, find_work, needs_grading
+from proflab_course.grading.submissions.find_notebook import find_handin
+from proflab_course.grading.submissions.read_notebook import HandIn
+from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
+from proflab_course.grading.submissions.which_lesson import Lessons
+from proflab_course.grading.table import Row, make_rows, print_table, progress_bar
+
+__all__ = ["Row", "grade_class"]
+
+# Hand-ins read ahead for each job: enough to keep it busy, few enough to keep memory flat.
+AHEAD = 2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `proflab grade`."""
+    parser.add_argument("lesson", help="the lesson: 01_parameters, 01 or 1")
+    parser.add_argument("--student", action="append", metavar="S", help="only this student (again)")
+    parser.add_argument(
+        "--jobs", type=positive, metavar="N", help="submissions at a time (default: one a core)"
+    )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="execute on this Dask cluster: tcp://HOST:PORT"
+    )
+    parser.add_argument("--regrade", action="store_true", help="grade also what has not changed")
+    parser.add_argument("--full", action="store_true", help="execute demo cells, too")
+    parser.add_argument(
+        "--no-sandbox",
+        action="store_true",
+        help="run students' code with your own rights: only for your own notebooks",
+    )
+
+
+def positive(text: str) -> int:
+    """A whole number from 1, for argparse."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number
+
+
+def default_jobs() -> int:
+    """One job a core."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Grade the class, print a table of scores; 0 unless the input cannot be used."""
+    course = Course.find()
+    arguments.lesson = course.lesson(arguments.lesson, "source")
+    with ThreadPoolExecutor(1) as beside:
+        starting = beside.submit(choose_runner, arguments, count_handins(course, arguments))
+        import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
+    runner, jobs = starting.result()
+    with closing(runner):
+        rows = grade_class(
+            course,
+            arguments.lesson,
+            runner,
+            students=arguments.student,
+            jobs=jobs,
+            regrade=arguments.regrade,
+            full=arguments.full,
+        )
+    print_table(rows)
+    if failed := sum(row.status == NOT_GRADED for row in rows):
+        print(f"({failed} not graded, since the grader failed: {log_path(course)} says how)")
+    print(f"Next: proflab report {arguments.lesson}")
+    return 0
+
+
+def count_handins(course: Course, arguments: argparse.Namespace) -> int:
+    """How many submissions there are at most to grade."""
+    named = arguments.student or course.root.glob(f"submitted/*/{arguments.lesson}")
+    return len(list(named))
+
+
+def choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, int]:
+    """Where students' code is executed, and how many submissions at a time."""
+    isolation = "none" if arguments.no_sandbox else "auto"
+    if arguments.scheduler is None:
+        jobs = max(1, min(handins, arguments.jobs or default_jobs()))
+        return make_runner(isolation, jobs, plots=arguments.full), jobs
+    from proflab_course.grading.run.cluster import ClusterRunner
+
+    runner = ClusterRunner(arguments.scheduler, isolation)
+    return runner, arguments.jobs or runner.jobs
+
+
+@dataclass(frozen=True)
+class Done:
+    """A graded submission: `graded` is None where there was no notebook to grade.
+
+    error: what was raised where the grader failed at it.
+    """
+
+    work: Work
+    status: str
+    sentence: str
+    graded: Graded | None
+    error: BaseException | None = None
+
+
+def grade_class(
+    course: Course,
+    lesson: str,
+    runner: Runner,
+    students: list[str] | None = None,
+    jobs: int = 1,
+    regrade: bool = False,
+    full: bool = False,
+    progress: bool = True,
+) -> list[Row]:
+    """Grade the submissions of `lesson`; returns a row for each student, in order of their names.
+
+    Raises CourseError when the lesson, a student or the gradebook cannot be used, or when another
+    grading is at work in the course.
+    """
+    from traitlets.config.loader import PyFileConfigLoader
+
+    from proflab_course.grading.records.gradebook import Book
+
+    lesson = course.lesson(lesson, "source")
+    key = read_key(course.source(lesson))
+    works = find_work(course, key, students, full)
+    config = PyFileConfigLoader("jupyter_config.py", path=str(course.root)).load_config()
+    with only_grading(course, lesson), Book(course.gradebook, config) as book:
+        for work in works:
+            remove_parts(course, lesson, work)
+        book.register(key)
+        known = book.outcomes(lesson)
+        due = [w for w in works if regrade or needs_grading(course, key, w, known)]
+        graded = graded_works(course, key, due, runner, jobs, full)
+        nowhere: dict[str, str] = {}
+        for done in progress_bar(graded, len(due), progress):
+            nowhere |= record(course, key, book, done)
+        fresh = {w.student for w in due}
+        unchanged = [w.student for w in works if w.student not in fresh]
+        book.update_penalties(key, unchanged)
+        return make_rows(book, key, works, fresh, nowhere)
+
+
+def graded_works(
+    course: Course, key: Key, works: list[Work], runner: Runner, jobs: int, full: bool
+) -> Iterator[Done]:
+    """Yield a Done for each work as it is finished; holds few at a time, however many there are."""
+    support = course.source(key.name).parent
+    left, running = iter(works), set[Future[Done]]()
+    pool = ThreadPoolExecutor(jobs, thread_name_prefix="proflab-grade")
+    try:
+        while True:
+            for work in left:
+                running.add(pool.submit(grade_one, key, support, work, runner, full))
+                if len(running) >= AHEAD * jobs:
+                    break
+            if not running:
+                return
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            while finished:
+                yield finished.pop().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def grade_one(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
+    """Read and grade one submission; raises CourseError alone, and never for what it contains."""
+    try:
+        with effort.limited():
+            return read_and_grade(key, support, work, runner, full)
+    except (CourseError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # some libraries' panics are no Exception
+        return failure(work, error)
+
+
+def failure(work: Work, error: BaseException) -> Done:
+    """The outcome of a submission at which the grader failed; it will be graded anew."""
+    return Done(replace(work, fingerprint=""), NOT_GRADED, sentence_of(error), None, error)
+
+
+def read_and_grade(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
+    """Read and grade one submission."""
+    handin = find_handin(work.folder, Lessons(key, support.parent))
+    if handin.notebook is None:
+        return Done(work, handin.outcome, handin.sentence, None)
+    submission = submission_of(work, handin, support)
+    graded = grade_notebook(handin.notebook, key, support, full, runner, submission)
+    unusual = graded.status not in ("graded", "metadata recovered")
+    status = graded.status if unusual or not handin.outcome else handin.outcome
+    return Done(work, status, joined(handin.sentence, graded.sentence), graded)
+
+
+def submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
+    """Return what a student's process may see: what lay beside the notebook, wherever that was."""
+    if handin.files is not None:
+        return Submission(work.student, files=beside_support(support, handin.files))
+    return Submission(work.student, handin.folder or work.folder, support)
+
+
+def joined(*sentences: str) -> str:
+    """Return the sentences that there are, as one."""
+    return "; ".join(filter(None, sentences))
+
+
+def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
+    """Write what a submission got, or that it got nothing; who has no row, and a sentence why.
+
+    Raises CourseError where nobody's could be written.
+    """
+    for _ in range(2):
+        if done.error is not None:
+            note(course, key.name, done.work.student, done.error)
+        try:
+            write(course, key, book, done)
+            return {}
+        except CourseError:
+            raise
+        except Exception as error:
+            done = failure(done.work, error)
+    note(course, key.name, done.work.student, done.error)
+    return {done.work.student: done.sentence}
+
+
+def write(course: Course, key: Key, book, done: Done) -> None:
+    """Write the notebook, then the rows: what is in the gradebook is always on disk, too."""
+    from proflab_course.grading.records.gradebook import Outcome
+
+    work, graded = done.work, done.graded
+    notebook = graded.notebook if graded else placeholder(key.name, done.status, done.sentence)
+    handed = Handed()
+    try:
+        write_autograded(course, key.name, work, notebook)
+        handed = read_timestamp(work.stamp_folder)
+    except Exception as error:
+        if done.error is None or isinstance(error, CourseError):
+            raise
+    cases = graded.cases if graded else []
+    sentence = joined(done.sentence, handed.problem)
+    outcome = Outcome(work.student, key.name, done.status, sentence, work.fingerprint, cases)
+    book.write(key, outcome, graded, handed)

@@ -1,0 +1,323 @@
+"""Grades one notebook: aligns it with the lesson, has it executed, and reaches the verdicts here.
+
+The runner is given code only; labels, expected values and tolerances stay in the key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from proflab.checks.compare import Verdict, show
+from proflab.checks.expect import failed_text, passed_line
+from proflab_course.course.test_cells import Answer
+from proflab_course.grading import work_limit as effort
+from proflab_course.grading.answer_key import Key, make_key
+from proflab_course.grading.match_cells import Aligned, Slot, align
+from proflab_course.grading.run.subprocess_runner import (
+    PlainRunner,
+    Plan,
+    Reply,
+    Result,
+    RunBlock,
+    RunCell,
+    Runner,
+    Submission,
+)
+from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
+from proflab_course.grading.submissions.read_notebook import notebook_of
+
+HIDDEN = "hidden"
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One case's verdict. `reason` and `diagnosis` of a hidden case are for instructors only."""
+
+    cell: str
+    label: str
+    hidden: bool
+    passed: bool
+    reason: str = ""
+    diagnosis: str = ""
+
+
+@dataclass
+class Graded:
+    """What grading one notebook yields.
+
+    `scores`: points of each autograded test cell by grade_id; `errors`: (cell index, exception's
+    name, message) of everything that was raised; `unanswered`: manual cells left as released.
+    """
+
+    status: str
+    sentence: str
+    scores: dict[str, float]
+    cases: list[CaseResult]
+    notebook: NotebookNode
+    errors: list[tuple[int, str, str]] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)
+
+    @property
+    def score(self) -> float:
+        """Autograded points."""
+        return sum(self.scores.values())
+
+
+def grade_notebook(
+    notebook: NotebookNode,
+    source: NotebookNode | Key,
+    folder: Path | None = None,
+    full: bool = True,
+    runner: Runner | None = None,
+    submission: Submission | None = None,
+) -> Graded:
+    """Grade `notebook` by the lesson's `source` notebook (or its key).
+
+    folder: the lesson's support files; full: execute demo cells too; submission: the student's own
+    folder, where there is one.
+    """
+    key = source if isinstance(source, Key) else make_key("lesson", source)
+    aligned = align(notebook, key)
+    plan, places = make_plan(aligned, key, full)
+    submission = submission or Submission("notebook", None, folder)
+    result = (runner or PlainRunner()).run(submission, plan)
+    graded = conclude(aligned, key, result, places)
+    graded.cases = cut_cases(graded.cases)
+    notes = filter(None, (graded.sentence, cut_notebook(graded.notebook)))
+    graded.sentence = cut_text("; ".join(notes))
+    return graded
+
+
+def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
+    """What is executed, and for each item the position of its cell."""
+    plan: list[RunCell | RunBlock] = []
+    places: list[int] = []
+    for position, slot in enumerate(aligned.slots):
+        if slot.cell.cell_type != "code" or not slot.cell.source.strip():
+            continue
+        if slot.key is not None and slot.key.demo and not full:
+            continue
+        if slot.key is not None and slot.key.kind == "test":
+            blocks = key.tests[slot.key.grade_id].blocks
+            items = [RunBlock(b.hidden, b.steps, b.doubles, cell=position) for b in blocks]
+        else:
+            items = [RunCell(slot.cell.source)]
+        plan += items
+        places += [position] * len(items)
+    return tuple(plan), places
+
+
+def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Graded:
+    """Scores, verdicts and the executed notebook from the replies."""
+    by_place: dict[int, list[list[Reply]]] = {}
+    for place, replies in zip(places, result.replies, strict=True):
+        by_place.setdefault(place, []).append(replies)
+    graded = Graded("graded", "", {}, [], executed_notebook(aligned, key))
+    count = 0
+    for position, slot in enumerate(aligned.slots):
+        replies = by_place.get(position)
+        if slot.key is not None and slot.key.kind == "test":
+            conclude_test(graded, position, slot, key, replies or [])
+        elif replies:
+            slot.cell.outputs = outputs = [nbformat.from_dict(o) for o in replies[0][0].outputs]
+            if replies[0][0].state == "lost":
+                slot.cell.outputs.append(lost_output(replies[0][0].message))
+            graded.errors += [
+                (position, o["ename"], o["evalue"]) for o in outputs if o["output_type"] == "error"
+            ]
+        if replies:
+            count += 1
+            number_cell(slot.cell, count)
+    graded.unanswered = unanswered(aligned, key)
+    name_outcome(graded, aligned, result)
+    return graded
+
+
+def conclude_test(
+    graded: Graded, position: int, slot: Slot, key: Key, replies: list[list[Reply]]
+) -> None:
+    """Judge a test cell's cases and give it its outputs and its points: all or nothing."""
+    test = key.tests[slot.key.grade_id]
+    writer = OutputWriter()
+    passed = bool(replies)
+    for block, block_replies in zip(test.blocks, replies, strict=False):
+        for step, answer, reply in zip(block.steps, block.answers, block_replies, strict=True):
+            if not block.hidden:
+                writer.add(reply.outputs)
+            if answer is None:
+                if reply.state in ("raised", "lost"):
+                    passed = False
+                    graded.errors.append((position, error_name(reply), reply.message))
+                    writer.setup_failed(step.code, reply, block.hidden)
+                continue
+            verdict = judge(answer, reply)
+            passed = passed and verdict.passed
+            if not verdict.passed:
+                graded.errors.append((position, error_name(reply), answer.label))
+            graded.cases.append(
+                CaseResult(
+                    test.name,
+                    answer.label,
+                    block.hidden,
+                    verdict.passed,
+                    verdict.reason,
+                    verdict.diagnosis,
+                )
+            )
+            writer.case(answer, reply, verdict, block.hidden)
+    slot.cell.outputs = writer.finish()
+    graded.scores[test.name] = test.points if passed else 0.0
+
+
+def error_name(reply: Reply) -> str:
+    """The exception that a notebook would show for a statement that failed so."""
+    return reply.raised[0] if reply.raised else "AssertionError"
+
+
+def judge(answer: Answer, reply: Reply) -> Verdict:
+    """The verdict on one case."""
+    effort.check()
+    if reply.state == "value":
+        return answer.judge_value(reply.value)
+    if reply.state == "raised":
+        return answer.judge_raised(reply.raised, reply.message)
+    return Verdict(False, reply.message or "nothing came back")
+
+
+class OutputWriter:
+    """The outputs that a test cell has in the graded notebook."""
+
+    def __init__(self) -> None:
+        self.outputs: list[dict] = []
+        self.failures: list[str] = []
+        self.tracebacks: list[str] = []
+        self.hidden_failures = 0
+
+    def add(self, outputs: list[dict]) -> None:
+        """What the student's code printed or displayed.
+
+        nbgrader reads points from a test cell's outputs: a line on stderr is none, a value is a
+        score. So neither is passed on as such.
+        """
+        for output in outputs:
+            if output["output_type"] == "stream":
+                self._text(output["text"])
+            elif output["output_type"] != "error":
+                data = {"output_type": "display_data", "data": output["data"], "metadata": {}}
+                self.outputs.append(data)
+
+    def case(self, answer: Answer, reply: Reply, verdict: Verdict, hidden: bool) -> None:
+        """A case's line; a hidden one is marked, so that feedback can shorten it."""
+        if hidden:
+            mark = "✅" if verdict.passed else "❌"
+            why = f": {verdict.reason} {verdict.diagnosis}".rstrip() if verdict.reason else ""
+            self._hidden(f"{mark} {answer.label} (hidden){why}", answer.label, verdict.passed)
+            self.hidden_failures += not verdict.passed
+        elif verdict.passed:
+            shown = answer.exception if answer.call == "expect_raises" else show(reply.value)
+            self._text(passed_line(answer.label, shown) + "\n")
+        else:
+            self.failures.append(failed_text(answer.label, verdict))
+            if reply.state == "raised":
+                self.tracebacks += ["".join(reply.traceback).rstrip()]
+
+    def setup_failed(self, code: str, reply: Reply, hidden: bool) -> None:
+        """A statement of the set-up raised, which costs the cell its points."""
+        what = f"{reply.raised[0]}: {reply.message}" if reply.raised else reply.message
+        text = f"❌ set-up: `{code.splitlines()[0]}` ended with {what}"
+        if hidden:
+            self._hidden(f"{text} (hidden)", "set-up", False)
+            self.hidden_failures += 1
+        else:
+            self.failures.append(text)
+
+    def finish(self) -> list[NotebookNode]:
+        """All outputs; failures come as one error, as an assertion in a notebook would."""
+        if self.hidden_failures:
+            cases = "case" if self.hidden_failures == 1 else "cases"
+            self.failures.append(f"❌ {self.hidden_failures} {cases} on other input failed")
+        if self.failures:
+            self.outputs.append(
+                {
+                    "output_type": "error",
+                    "ename": "AssertionError",
+                    "evalue": self.failures[0],
+                    "traceback": [*dict.fromkeys(self.tracebacks), *self.failures],
+                }
+            )
+        return [nbformat.from_dict(output) for output in self.outputs]
+
+    def _text(self, text: str) -> None:
+        last = self.outputs[-1] if self.outputs else {}
+        if last.get("output_type") == "stream":
+            last["text"] += text
+        else:
+            self.outputs.append({"output_type": "stream", "name": "stdout", "text": text})
+
+    def _hidden(self, text: str, label: str, passed: bool) -> None:
+        mark = {HIDDEN: {"label": label, "passed": passed}}
+        data = {"text/plain": text}
+        self.outputs.append(
+            {"output_type": "display_data", "data": data, "metadata": {"proflab": mark}}
+        )
+
+
+def lost_output(message: str) -> NotebookNode:
+    """The output of a cell from which nothing came back."""
+    text = f"This cell was not executed to its end: {message}."
+    return nbformat.from_dict(
+        {"output_type": "error", "ename": "NotExecuted", "evalue": message, "traceback": [text]}
+    )
+
+
+def number_cell(cell: NotebookNode, count: int) -> None:
+    """Give a cell and its value the execution count of a run from top to bottom."""
+    cell.execution_count = count
+    for output in cell.outputs:
+        if output["output_type"] == "execute_result":
+            output["execution_count"] = count
+
+
+def executed_notebook(aligned: Aligned, key: Key) -> NotebookNode:
+    """The graded notebook; its cells are the slots', which are filled in afterwards."""
+    names = ("kernelspec", "language_info")
+    metadata = {name: key.metadata[name] for name in names if name in key.metadata}
+    return notebook_of([slot.cell for slot in aligned.slots], metadata)
+
+
+def unanswered(aligned: Aligned, key: Key) -> list[str]:
+    """Manual cells that are still as they were released."""
+    return [
+        slot.key.grade_id
+        for slot in aligned.slots
+        if slot.key is not None
+        and slot.key.kind == "manual"
+        and slot.cell.source.strip() == slot.key.released.source.strip()
+    ]
+
+
+def name_outcome(graded: Graded, aligned: Aligned, result: Result) -> None:
+    """The submission's status, and the sentence for the student."""
+    sentences = [result.sentence] if result.sentence else []
+    sentences += aligned.notes
+    if result.status != "finished":
+        graded.status = result.status
+    elif aligned.former and (aligned.changed or aligned.recovered):
+        graded.status = "older release"
+        count = len({*aligned.changed, *aligned.recovered})
+        cells = "1 graded cell differs" if count == 1 else f"{count} graded cells differ"
+        what = f"an older release of the lesson, unchanged: {cells}, and today's were graded"
+        sentences.append(what)
+    elif aligned.changed:
+        graded.status = "tampered"
+    elif aligned.recovered:
+        graded.status = "metadata recovered"
+        count = len(aligned.recovered)
+        cells = "1 cell had lost its" if count == 1 else f"{count} cells had lost their"
+        how = f"{'was' if count == 1 else 'were'} recognised by text, name and place"
+        sentences.append(f"{cells} grading metadata and {how}")
+    graded.sentence = "; ".join(sentences)

@@ -1,0 +1,49 @@
+"""What becomes of a hand-in at which the grader itself fails: an outcome, and a note in a log.
+
+Nothing that one student hands in may end the grading of the others. Whatever is raised while one
+hand-in is read, executed, judged or written gets the outcome "not graded", with a sentence for the
+student; the traceback goes into grading.log in the course's folder, for the instructor. Such a
+hand-in is graded anew by the next `proflab grade`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import traceback
+from pathlib import Path
+
+from proflab_course.course.layout import Course
+from proflab_course.grading.work_limit import TooMuchWork
+
+NOT_GRADED = "not graded"
+LOG = "grading.log"
+# The end of a traceback, where the cause stands: a student must not fill the disk with it either.
+MOST_TEXT = 20_000
+
+
+def sentence_of(error: BaseException) -> str:
+    """The sentence for the student whose hand-in met this error."""
+    if isinstance(error, TooMuchWork):
+        return str(error)
+    return f"the grader failed at it ({type(error).__name__}); for your instructor, {LOG} says more"
+
+
+def note(course: Course, lesson: str, student: str, error: BaseException) -> None:
+    """Add the error to the course's log; nothing is raised where that cannot be written."""
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    try:
+        said = "".join(traceback.format_exception(error))[-MOST_TEXT:]
+    except Exception:  # its own text may be what cannot be made
+        said = f"{type(error).__name__}\n"
+    text = f"{now} {lesson} {student!r}\n{said}\n"
+    with (
+        contextlib.suppress(OSError),
+        log_path(course).open("a", encoding="utf-8", errors="backslashreplace") as log,
+    ):
+        log.write(text)
+
+
+def log_path(course: Course) -> Path:
+    """Where the tracebacks of a course's gradings are kept."""
+    return course.root / LOG

@@ -1,0 +1,310 @@
+"""The student's side of grading: executes what it is sent, one request at a time.
+
+Runs in the student's process and therefore holds nothing that a student may not see: no labels,
+no expected values, no later statements. It imports nothing of the grading package but the two files
+beside it, by their bare names: where it runs, the rest is out of reach. Cells behave as in
+ipykernel (magics, rich display, inline figures, top-level await); test statements are compiled as
+they are, so that a student's transformers do not touch them.
+
+A message is two lengths of four bytes, that much JSON, and that much plain data. Each request
+carries a nonce, which its reply repeats: a reply that was written before the request was known does
+not fit. While a request is carried out, `proflab_grader.call(name, *arguments)` asks the grader for
+what a double of that name returns: its script and its log stay there.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+import traceback
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from channel import Channel
+from outputs import Recorder, Stream, as_json, error_output, finished, safe_str
+
+# What a cell has that is not plain Python, or that a transformer might take for that.
+SPECIAL = re.compile(r"[%!?]|>>>|\.\.\.|In \[|^[ \t]+$|^\s*[,;/]", re.MULTILINE)
+REHEARSAL = (
+    "import math\ndef area(radius):\n    return math.pi * radius**2\narea(2)",
+    "%pwd",
+    "raise ValueError('rehearsal')",
+)
+
+
+def make_shell(recorder: Recorder) -> Any:
+    """An IPython shell whose outputs go to `recorder`."""
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    from IPython.core.displayhook import DisplayHook
+    from IPython.core.displaypub import DisplayPublisher
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets import Type
+    from traitlets.config import Config
+
+    class RecordingHook(DisplayHook):
+        def write_output_prompt(self) -> None: ...
+
+        def write_format_data(self, format_dict: dict, md_dict: dict | None = None) -> None:
+            recorder.rich(
+                {
+                    "output_type": "execute_result",
+                    "execution_count": self.prompt_count,
+                    "data": as_json(format_dict),
+                    "metadata": as_json(md_dict or {}),
+                }
+            )
+
+        def finish_displayhook(self) -> None:
+            self._is_active = False
+
+    class RecordingPublisher(DisplayPublisher):
+        def publish(self, data: dict, metadata: dict | None = None, **options: Any) -> None:
+            recorder.rich(
+                {
+                    "output_type": "display_data",
+                    "data": as_json(data),
+                    "metadata": as_json(metadata or {}),
+                }
+            )
+
+        def clear_output(self, wait: bool = False) -> None:
+            recorder.clear_next = True
+            if not wait:
+                recorder._before()
+
+    class RecordingShell(InteractiveShell):
+        displayhook_class = Type(RecordingHook)
+        display_pub_class = Type(RecordingPublisher)
+
+        def enable_gui(self, gui: str | None = None) -> None: ...
+
+        def should_run_async(self, raw_cell: str, **about: Any) -> bool:
+            words = about.get("transformed_cell") or raw_cell
+            if "await" not in words and "async" not in words:
+                return False
+            return super().should_run_async(raw_cell, **about)
+
+        def ask_exit(self) -> None:
+            print("exit has no effect here: the cells below are executed all the same")
+
+        def _showtraceback(self, etype: type, evalue: BaseException, stb: list[str]) -> None:
+            recorder.rich(error_output(etype, evalue, stb))
+
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.HistoryAccessor.enabled = False
+    shell = RecordingShell.instance(config=config)
+    shell.input_transformer_manager = make_transformer()
+    shell.system = lambda command: run_command(shell, command)
+    return shell
+
+
+def make_transformer() -> Any:
+    """IPython's transformer of cells, which leaves plain Python alone without taking it apart."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    class QuickTransformer(TransformerManager):
+        def __init__(self) -> None:
+            super().__init__()
+            self._own = self._all()
+
+        def _all(self) -> list:
+            return [*self.cleanup_transforms, *self.line_transforms, *self.token_transformers]
+
+        def transform_cell(self, cell: str) -> str:
+            if is_plain_python(cell) and self._all() == self._own:
+                return cell if cell.endswith("\n") else f"{cell}\n"
+            return super().transform_cell(cell)
+
+    return QuickTransformer()
+
+
+def is_plain_python(code: str) -> bool:
+    """Whether IPython's transformers surely leave a cell as it is: no magics, prompts, indents."""
+    return bool(code) and not code[0].isspace() and SPECIAL.search(code) is None
+
+
+def run_command(shell: Any, command: str) -> None:
+    """`!command`, without the terminal that IPython would open for it."""
+    import subprocess
+
+    process = subprocess.Popen(
+        shell.var_expand(command, depth=1),
+        shell=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    with process:
+        for line in process.stdout:
+            sys.stdout.write(line.decode("utf-8", "replace"))
+    shell.user_ns["_exit_code"] = process.returncode
+
+
+class Worker:
+    """Executes requests in one namespace, the notebook's."""
+
+    def __init__(self, dumps: Callable[[Any], bytes], loads: Callable[[bytes], Any]) -> None:
+        self.channel: Channel | None = None
+        self.dumps, self.loads = dumps, loads
+        self.recorder = Recorder()
+        self.shell = make_shell(self.recorder)
+        self.nonce, self.hidden = "", False
+        self.calling = threading.Lock()
+        self.doers = {
+            "cell": self.cell,
+            "setup": self.setup,
+            "value": self.value,
+            "raises": self.value,
+        }
+        # Taken now, so that a student's later patches of these names change nothing.
+        self.compile, self.exec, self.eval = builtins.compile, builtins.exec, builtins.eval
+
+    def rehearse(self) -> None:
+        """Do once, before there is a student, what takes longer the first time; leaves no trace."""
+        for code in REHEARSAL:
+            self.shell.run_cell(code)
+        self.value("1 + 1")
+        try:
+            self.setup("raise ValueError('rehearsal')")
+        except ValueError as error:
+            self.raised(error)
+        finished(self.recorder.take())
+        self.shell.reset()
+
+    def serve(self, channel: Channel) -> None:
+        """Answer requests until the other side closes the channel."""
+        self.channel = channel
+        self.offer_calls()
+        sys.stdout = Stream("stdout", self.recorder)
+        sys.stderr = Stream("stderr", self.recorder)
+        streams = sys.stdout, sys.stderr
+        self.channel.send({"pid": os.getpid()})
+        while True:
+            try:
+                request, _ = self.channel.receive()
+            except EOFError:
+                os._exit(0)
+            if request["do"] == "snapshot":
+                self.snapshot(request, self.channel.receive_socket())
+                continue
+            self.nonce = request["nonce"] if request.get("calls") else ""
+            try:
+                reply, blob = self.doers[request["do"]](request["code"])
+            except BaseException as error:  # an interrupt that came late, say
+                reply, blob = self.raised(error), b""
+            with self.calling:
+                self.nonce = ""
+            sys.stdout, sys.stderr = streams
+            reply |= {"nonce": request["nonce"], "outputs": finished(self.recorder.take())}
+            self.channel.send(reply, blob)
+
+    def snapshot(self, request: dict, sock: socket.socket) -> None:
+        """Fork: the copy waits on `sock` with the notebook's state of now, for a hidden block."""
+        with quiet():  # 3.12 warns of BLAS's threads, which take care
+            pid = os.fork()
+        if pid == 0:
+            self.channel.sock.close()
+            self.channel, self.hidden = Channel(sock), True
+            self.channel.send({"pid": os.getpid()})
+            return
+        sock.close()
+        self.channel.send({"nonce": request["nonce"]})
+
+    def offer_calls(self) -> None:
+        """Make `proflab_grader`, the module through which stubs ask the grader."""
+        module = types.ModuleType("proflab_grader", "Asks the grader for what a double returns.")
+        module.call = self.call
+        sys.modules[module.__name__] = module
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """What the grader's double `name` returns for plain `arguments`; RuntimeError if nothing.
+
+        Works only while a statement of a test with doubles is executed.
+        """
+        blob = self.dumps(arguments)
+        with self.calling:
+            if not self.nonce:
+                raise RuntimeError("the grader answers only in a test that has doubles")
+            self.channel.send({"nonce": self.nonce, "call": name}, blob)
+            answer, blob = self.channel.receive()
+        if "refused" in answer:
+            raise RuntimeError(answer["refused"])
+        return self.loads(blob)
+
+    def cell(self, code: str) -> tuple[dict, bytes]:
+        """Execute a notebook's cell as Jupyter would."""
+        self.shell.run_cell(code, store_history=True)
+        return {}, b""
+
+    def setup(self, code: str) -> tuple[dict, bytes]:
+        """Execute one statement of a test's set-up."""
+        self.exec(self.compile(code, "<test>", "exec"), self.shell.user_ns)
+        return {}, b""
+
+    def value(self, code: str) -> tuple[dict, bytes]:
+        """Evaluate an expression; its plain data, or the sentence that says why it is none."""
+        value = self.eval(self.compile(code, "<test>", "eval"), self.shell.user_ns)
+        try:
+            return {}, self.dumps(value)
+        except ValueError as error:
+            return {"refused": safe_str(error)}, b""
+
+    def raised(self, error: BaseException) -> dict:
+        """The reply for an exception: its classes' names, its message, its traceback.
+
+        Not that of a hidden block, which nobody is shown.
+        """
+        names = [kind.__name__ for kind in type(error).__mro__][:20]
+        lines = [] if self.hidden else shown_lines(error)
+        return {"raised": names, "message": safe_str(error), "traceback": lines}
+
+
+def shown_lines(error: BaseException) -> list[str]:
+    """A traceback's last lines, without the worker's own frames: the student knows none of them."""
+    lines = traceback.format_exception(error)[-30:]
+    start = next((i for i, line in enumerate(lines) if 'File "<test>"' in line), 1)
+    return [line[:2000] for line in [lines[0], *lines[start:]]]
+
+
+def quiet() -> contextlib.AbstractContextManager:
+    """Without warnings, where os.fork gives any."""
+    if sys.version_info < (3, 12):
+        return contextlib.nullcontext()
+    return warnings.catch_warnings(action="ignore")
+
+
+def refuse_input(*_: Any) -> str:
+    """Stands in for input(): nobody sits at this keyboard."""
+    raise EOFError("input() cannot be answered while a notebook is graded")
+
+
+def hide_programs() -> None:
+    """Forget these modules' names: a student may have a worker.py."""
+    for name in ("worker", "channel", "outputs", "confine", "scratch"):
+        sys.modules.pop(name, None)
+
+
+def prepare(folder: str) -> None:
+    """Give the process what a notebook's kernel has: its folder last on the path, no keyboard."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.path = [p for p in sys.path if p and p != os.path.dirname(os.path.abspath(__file__))]
+    sys.path.append(folder)
+    builtins.input = refuse_input
+
+
+def limit(pairs: list[str]) -> None:
+    """Set resource limits: a list of (resource, limit, resource, limit, …)."""
+    import resource
+
+    for kind, most in zip(pairs[::2], pairs[1::2], strict=True):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(int(kind), (int(most), int(most)))

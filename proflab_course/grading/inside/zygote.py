@@ -1,0 +1,343 @@
+"""The warm process inside bubblewrap: holds Python, numpy, IPython, the course; forks students.
+
+It holds no answers and runs no student code. For each turn it forks a child that moves into
+namespaces of its own; in these an init with its own /proc and scratch space starts the worker and
+reaps what the worker leaves. When the grader lets go of init, init ends, and the kernel ends all
+that is in its namespaces. It imports nothing of the grading package but its neighbours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import sys
+from pathlib import Path
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCRATCH = "/proflab/student"
+HOME = f"{SCRATCH}/work"
+TEMPORARY = f"{SCRATCH}/tmp"
+DEVICES = ["/dev/null", "/dev/zero", "/dev/full"]
+
+
+def main() -> None:
+    """Serve turns on the control socket whose descriptor is the first argument."""
+    sys.path.insert(0, HERE)
+    import confine
+    import scratch
+    import worker as student_side
+
+    sys.path.remove(HERE)
+    student_side.hide_programs()
+    confine.prctl(confine.PR_SET_DUMPABLE, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    control = student_side.Channel(socket.socket(fileno=int(sys.argv[1])))
+    zygote = Zygote(control, confine, student_side, scratch)
+    try:
+        zygote.prepare()
+        zygote.serve()
+    except (EOFError, OSError):
+        os._exit(0)  # the grader is gone
+
+
+class Zygote:
+    """Prepares once, then carries out one turn after the other."""
+
+    def __init__(self, control, confine, student_side, scratch) -> None:
+        self.control, self.confine, self.student_side = control, confine, student_side
+        self.scratch = scratch
+
+    def prepare(self) -> None:
+        """Import what students import, and say what this machine lets us do."""
+        order, program = self.control.receive()
+        self.limits, self.nested, self.program = order["limits"], order["nested"], program
+        self.writable = order["writable"]
+        sys.path += [p for p in order["site"] if p not in sys.path]
+        sys.path.insert(0, order["library"])
+        from proflab.checks.values import dumps, loads
+
+        os.makedirs(HOME, exist_ok=True)
+        self.worker = self.student_side.Worker(dumps, loads)
+        warm_up(order["plots"])
+        self.worker.rehearse()
+        nested = self.nested and self.try_nesting()
+        gc.collect()
+        gc.freeze()  # so that the collector does not copy what all students share
+        self.wake = wake_on_children()
+        self.control.send(
+            {"ready": True, "nested": nested, "landlock": self.confine.landlock_abi()}
+        )
+
+    def try_nesting(self) -> bool:
+        """Whether a child can have namespaces and a /proc of its own here."""
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self.enter_namespaces()
+                inner = os.fork()
+                if inner == 0:
+                    self.mount_scratch()
+                    os._exit(0)
+                os._exit(os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1]))
+            except BaseException:
+                os._exit(1)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+    def serve(self) -> None:
+        """One turn at a time, each announced with two sockets: init's and the worker's."""
+        while True:
+            order, fds = self.receive_turn()
+            with socket.socket(fileno=fds[0]) as init, socket.socket(fileno=fds[1]) as channel:
+                if os.fork() == 0:
+                    self.begin(init, channel)
+            self.wait_for_children()
+            self.control.send({"ended": order["turn"]})
+
+    def receive_turn(self) -> tuple[dict, list[int]]:
+        """The next order and the descriptors that came with it."""
+        data, fds, _, _ = socket.recv_fds(self.control.sock, 4096, 2)
+        if not data:
+            raise EOFError
+        return json.loads(data), fds
+
+    def wait_for_children(self) -> None:
+        """Reap until nothing is left of the turn; raises EOFError when the grader is gone."""
+        while True:
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            except ChildProcessError:
+                return
+            ready, _, _ = select.select([self.control.sock, self.wake], [], [], 5.0)
+            if self.control.sock in ready:
+                raise EOFError  # it sends nothing during a turn
+            if self.wake in ready:
+                os.read(self.wake, 4096)
+
+    def begin(self, init: socket.socket, channel: socket.socket) -> None:
+        """In the turn's first child: enter namespaces and become, or make, their init."""
+        try:
+            signal.set_wakeup_fd(-1)
+            os.close(self.control.sock.detach())
+            if self.nested:
+                self.enter_namespaces()
+                if os.fork():
+                    os._exit(0)
+                self.mount_scratch()
+            Init(self, self.student_side.Channel(init), channel).run()
+        except BaseException as error:
+            report = {"failed": f"{type(error).__name__}: {error}"[:500]}
+            self.student_side.Channel(init).send(report)
+        os._exit(1)
+
+    def enter_namespaces(self) -> None:
+        """Unshare; the next fork is pid 1 of the new namespaces."""
+        self.confine.new_namespaces()
+
+    def mount_scratch(self) -> None:
+        """A /proc of one's own, and one small file system for all that may be written."""
+        mount, c = self.confine.mount, self.confine
+        safe = c.MS_NOSUID | c.MS_NODEV
+        size = f"size={self.limits['scratch']},nr_inodes={self.limits['scratch_files']},mode=700"
+        mount("none", "/", flags=c.MS_REC | c.MS_PRIVATE)
+        mount("proc", "/proc", "proc", safe | c.MS_NOEXEC)
+        mount("scratch", SCRATCH, "tmpfs", safe, size)
+        os.mkdir(TEMPORARY)
+        for place in self.writable:
+            mount(TEMPORARY, place, flags=c.MS_BIND)
+
+    def roots(self) -> list[str]:
+        """The folders below which a turn can write; nested, all lie in one."""
+        return [SCRATCH] if self.nested else [SCRATCH, *self.writable]
+
+
+class Init:
+    """Process 1 of a turn: writes the student's files, starts the worker, reaps orphans."""
+
+    def __init__(self, zygote: Zygote, control, channel: socket.socket) -> None:
+        self.zygote, self.control, self.channel = zygote, control, channel
+        self.kept: dict[str, dict] = {}
+
+    def run(self) -> None:
+        """Start the worker, then reap until the grader lets go."""
+        shutil.rmtree(HOME, ignore_errors=True)  # where it is the zygote's own
+        for folder in (HOME, TEMPORARY):
+            os.makedirs(folder, exist_ok=True)
+        self.write_files()
+        self.zygote.confine.drop_capabilities()
+        pid = os.fork()
+        if pid == 0:
+            self.become_student()
+        self.channel.close()
+        wake = wake_on_children()
+        self.control.send({"started": pid})
+        self.reap()
+        while True:
+            ready, _, _ = select.select([self.control.sock, wake], [], [], 5.0)
+            if wake in ready:
+                os.read(wake, 4096)
+            if self.control.sock in ready:
+                self.obey()
+            self.reap()
+
+    def obey(self) -> None:
+        """Tidy up before a hidden block; end when the grader lets go."""
+        try:
+            order, _ = self.control.receive()
+        except (EOFError, OSError):
+            os._exit(0)  # the kernel ends whatever else is in these namespaces
+        try:
+            self.tidy(order["waiting"], order["more"])
+            answer = ""
+        except Exception as error:
+            answer = f"{type(error).__name__}: {error}"[:500]
+        self.control.send({"tidied": answer})
+
+    def tidy(self, waiting: list[int], more: bool) -> None:
+        """End all but the waiting copies, undo what a hidden block wrote, and wake the first."""
+        scratch = self.zygote.scratch
+        scratch.stop_all_but(waiting)
+        if self.kept:
+            for root, kept in self.kept.items():
+                scratch.put_back(root, kept)
+        elif more:
+            most = self.zygote.limits["scratch"]
+            self.kept = {root: scratch.keep(root, most) for root in self.zygote.roots()}
+        self.reap()
+        if waiting:
+            os.kill(waiting[0], signal.SIGCONT)
+
+    def reap(self) -> None:
+        """Tell the grader of every process that ended."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            try:
+                self.control.send({"died": pid, "code": os.waitstatus_to_exitcode(status)})
+            except OSError:
+                os._exit(0)
+
+    def write_files(self) -> None:
+        """Receive the copy of the student's folder and write it into the scratch space."""
+        order, data = self.control.receive()
+        start = 0
+        for path, size in order["files"]:
+            target = Path(HOME, path)
+            with contextlib.suppress(OSError):  # a name or a size that does not fit
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data[start : start + size])
+            start += size
+
+    def become_student(self) -> None:
+        """In the worker: take the limits, keep the channel and nothing else, serve."""
+        zygote = self.zygote
+        try:
+            os.setsid()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            zygote.confine.be_first_to_go()
+            os.chdir(HOME)
+            self.take_limits()
+            zygote.confine.landlock([SCRATCH, *zygote.writable], DEVICES)
+            zygote.confine.seccomp(zygote.program)
+            sys.modules["numpy"].random.seed()
+            zygote.student_side.prepare(HOME)
+        except BaseException as error:
+            self.control.send({"failed": f"{type(error).__name__}: {error}"[:500]})
+            os._exit(1)
+        try:
+            self.control.sock.detach()
+            channel = keep_only(self.channel.detach())
+            zygote.worker.serve(zygote.student_side.Channel(channel))
+        finally:
+            os._exit(1)
+
+    def take_limits(self) -> None:
+        """Resource limits; memory counts from what the zygote has already."""
+        limits = self.zygote.limits
+        for kind, most in (
+            (resource.RLIMIT_DATA, data_bytes() + limits["memory"]),
+            (resource.RLIMIT_CPU, limits["cpu"]),
+            (resource.RLIMIT_NPROC, limits["processes"]),
+            (resource.RLIMIT_FSIZE, limits["file"]),
+            (resource.RLIMIT_NOFILE, limits["descriptors"]),
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_MSGQUEUE, 0),
+            (resource.RLIMIT_MEMLOCK, 0),
+        ):
+            resource.setrlimit(kind, (most, most))
+
+
+def wake_on_children() -> int:
+    """A descriptor that can be read from whenever a child may have ended."""
+    wake, wake_write = os.pipe()
+    os.set_blocking(wake_write, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    return wake
+
+
+def data_bytes() -> int:
+    """What RLIMIT_DATA counts already."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmData:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def keep_only(descriptor: int) -> socket.socket:
+    """Close every descriptor but one, which becomes number 3; 0 to 2 lead nowhere."""
+    nowhere = os.open("/dev/null", os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    if descriptor != 3:
+        os.dup2(descriptor, 3, inheritable=False)
+    os.closerange(4, 1 << 20)
+    return socket.socket(fileno=3)
+
+
+def warm_up(plots: bool) -> None:
+    """Import and once use what takes long the first time; pyplot only for those who draw.
+
+    What is in memory costs every fork some time, and pyplot is half of all.
+    """
+    import importlib
+    import pkgutil
+
+    import numpy as np
+
+    import proflab.lesson
+    import proflab.models  # noqa: F401
+
+    for module in pkgutil.iter_modules(proflab.lesson.__path__, "proflab.lesson."):
+        importlib.import_module(module.name)
+    np.ones((64, 64), np.float32) @ np.ones((64, 64), np.float32)
+    if plots:
+        draw()
+
+
+def draw() -> None:
+    """Import pyplot and draw a figure."""
+    import io
+
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots()
+    axes.plot([0, 1], label="x")
+    axes.legend()
+    figure.savefig(io.BytesIO(), format="png")
+    plt.close("all")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,245 @@
+"""Lays a submission's cells beside the lesson's: which cell is which, and what was changed.
+
+Cells are matched by `grade_id`. Where a copy has lost its metadata (Colab, an export and import),
+locked cells are recognised by their text, exercises by the name that they define, and the essay by
+its place. The grader's own locked cells always stand in for the student's. A deleted exercise is
+put back as it was released, unless another cell of the student's defines its name.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+
+from nbformat import NotebookNode
+
+from proflab_course.course.release_stamp import is_former_release, release_digest, squeezed
+from proflab_course.grading.answer_key import Key, KeyCell, meta
+from proflab_course.grading.defined_names import (
+    may_define_unseen,
+    mentions,
+    names_in_each,
+)
+
+
+@dataclass
+class Slot:
+    """One cell of the notebook to be graded, and the lesson's cell that it stands for, if any."""
+
+    cell: NotebookNode
+    key: KeyCell | None = None
+
+
+@dataclass
+class Aligned:
+    """The notebook to be graded; `recovered` and `changed` name the grade_ids concerned.
+
+    former: it is an earlier release of the lesson, and what it was given out with is unchanged.
+    """
+
+    slots: list[Slot]
+    recovered: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    former: bool = False
+
+    def note_change(self, grade_id: str, sentence: str) -> None:
+        """Note that a graded cell is not today's; in a former release that is nobody's doing."""
+        self.changed.append(grade_id)
+        if not self.former:
+            self.notes.append(sentence)
+
+
+def align(notebook: NotebookNode, key: Key) -> Aligned:
+    """The student's cells, in their order, with the grader's cells where they belong."""
+    by_id = {c.grade_id: c for c in key.cells if c.grade_id}
+    slots = [Slot(cell, by_id.get(meta(cell).get("grade_id", ""))) for cell in notebook.cells]
+    aligned = Aligned(slots)
+    aligned.former = is_former_release(notebook, release_digest(c.released for c in key.cells))
+    had_metadata = any(slot.key is not None for slot in slots)
+    drop_duplicates(aligned)
+    recover(aligned, key, had_metadata)
+    note_changes(aligned)
+    insert_missing(aligned, key, had_metadata)
+    for slot in aligned.slots:
+        slot.cell = graded_cell(slot)
+    return aligned
+
+
+def matched(aligned: Aligned) -> dict[str, int]:
+    """grade_id → position of its slot."""
+    return {s.key.grade_id: i for i, s in enumerate(aligned.slots) if s.key is not None}
+
+
+def drop_duplicates(aligned: Aligned) -> None:
+    """Of cells with the same grade_id the last counts, as in nbgrader; the others are plain."""
+    last = matched(aligned)
+    for position, slot in enumerate(aligned.slots):
+        if slot.key is not None and last[slot.key.grade_id] != position:
+            name, kind = slot.key.grade_id, slot.key.kind
+            how = "both are executed" if kind == "solution" else "the last counts"
+            if kind == "test" and not has_lessons_text(slot):
+                aligned.changed.append(name)
+            aligned.notes.append(f"cell {name} stands there twice; {how}")
+            slot.key = None
+
+
+def recover(aligned: Aligned, key: Key, had_metadata: bool) -> None:
+    """Recognise cells that have lost their metadata.
+
+    A function that was moved into a cell of the student's own has lost nothing.
+    """
+    missing = {
+        c.grade_id: c for c in key.cells if c.grade_id and c.grade_id not in matched(aligned)
+    }
+    names = names_in_each([s.cell.source for s in aligned.slots], set(missing))
+    texts = {
+        squeezed(c.released.source): c for c in missing.values() if c.kind in ("locked", "test")
+    }
+    for slot, defined in zip(aligned.slots, names, strict=True):
+        if slot.key is not None:
+            continue
+        found = texts.get(squeezed(slot.cell.source))
+        if found is None and slot.cell.cell_type == "code":
+            found = next(
+                (c for g, c in missing.items() if c.kind == "solution" and g in defined), None
+            )
+        if found is not None and found.grade_id in missing:
+            del missing[found.grade_id]
+            slot.key = found
+            if found.kind != "solution" or not had_metadata:
+                aligned.recovered.append(found.grade_id)
+    for cell in missing.values():
+        if cell.kind == "manual":
+            recover_by_place(aligned, key, cell)
+
+
+def recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
+    """The essay is the first free cell of its type between its neighbours in the lesson."""
+    place = key.cells.index(wanted)
+    positions = matched(aligned)
+    before = [positions[c.grade_id] for c in key.cells[:place] if c.grade_id in positions]
+    after = [positions[c.grade_id] for c in key.cells[place + 1 :] if c.grade_id in positions]
+    start = max(before) + 1 if before else 0
+    end = min((p for p in after if p >= start), default=len(aligned.slots))
+    prompts = {squeezed(c.released.source) for c in key.cells if c is not wanted}
+    for slot in aligned.slots[start:end]:
+        same_type = slot.cell.cell_type == wanted.released.cell_type
+        if slot.key is None and same_type and squeezed(slot.cell.source) not in prompts:
+            slot.key = wanted
+            aligned.recovered.append(wanted.grade_id)
+            return
+
+
+def has_lessons_text(slot: Slot) -> bool:
+    """Return True if a cell's text is the lesson's: as released, or as the grader keeps it.
+
+    The grader's own notebook (source/) holds the hidden cases: it is no edited copy.
+    """
+    ours = (slot.key.released.source, slot.key.master.source)
+    return squeezed(slot.cell.source) in map(squeezed, ours)
+
+
+def note_changes(aligned: Aligned) -> None:
+    """Note graded cells whose text, flags or points are no longer the lesson's."""
+    for slot in aligned.slots:
+        if slot.key is None or slot.key.grade_id in aligned.recovered:
+            continue
+        theirs, ours = meta(slot.cell), meta(slot.key.released)
+        flipped = [
+            name
+            for name in ("grade", "solution", "locked", "points")
+            if name in theirs and ours.get(name, theirs[name]) != theirs[name]
+        ]
+        name, kind = slot.key.grade_id, slot.key.kind
+        turned = slot.cell.cell_type != slot.key.master.cell_type
+        if flipped or (kind == "test" and (turned or not has_lessons_text(slot))):
+            what = "'s " + " and ".join(flipped) if flipped else ""
+            aligned.note_change(name, f"cell {name}{what} was changed; the original counts")
+        elif turned:
+            now, once = slot.cell.cell_type, slot.key.master.cell_type
+            aligned.notes.append(f"cell {name} was a {now} cell and is taken as {once}")
+
+
+def insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
+    """Put back cells that were deleted, but no exercise that the student's other cells define."""
+    exercises = {c.grade_id for c in key.cells if c.kind == "solution"}
+    own = [slot for slot in aligned.slots if is_students(slot)]
+    defined = names_in_each([slot.cell.source for slot in own], exercises)
+    for place, wanted in enumerate(key.cells):
+        if not wanted.grade_id or wanted.grade_id in matched(aligned):
+            continue
+        if wanted.kind == "solution" and any(wanted.grade_id in names for names in defined):
+            continue
+        where = place_in_lesson(aligned, key, place)
+        if wanted.kind == "solution":
+            where = before_use(aligned, key, place, where)
+        elif wanted.kind == "test":
+            tested = {name for name in exercises if mentions(wanted.master.source, name)}
+            definers = [s for s, names in zip(own, defined, strict=True) if names & tested]
+            where = behind_definitions(aligned, definers, where)
+        aligned.slots.insert(where, Slot(copy.deepcopy(wanted.released), wanted))
+        note_put_back(aligned, wanted, had_metadata)
+
+
+def note_put_back(aligned: Aligned, wanted: KeyCell, had_metadata: bool) -> None:
+    """Note that a cell was missing; a missing test is a change, unless all metadata was lost."""
+    sentence = f"cell {wanted.grade_id} was missing and was put back"
+    if wanted.kind == "test" and had_metadata:
+        aligned.note_change(wanted.grade_id, sentence)
+    elif wanted.kind != "locked":
+        aligned.notes.append(sentence)
+
+
+def is_students(slot: Slot) -> bool:
+    """Return True for a code cell whose text, as executed, is the student's."""
+    if slot.key is None:
+        return slot.cell.cell_type == "code"
+    edited = squeezed(slot.cell.source) != squeezed(slot.key.released.source)
+    return slot.key.kind == "solution" and edited
+
+
+def place_in_lesson(aligned: Aligned, key: Key, place: int) -> int:
+    """Return the position behind those cells that come before in the lesson."""
+    positions = matched(aligned)
+    before = [positions[c.grade_id] for c in key.cells[:place] if c.grade_id in positions]
+    return max(before) + 1 if before else 0
+
+
+def before_use(aligned: Aligned, key: Key, place: int, most: int) -> int:
+    """Return the position before the first cell that uses an exercise, or may define it unseen."""
+    name = key.cells[place].grade_id
+    later = {c.grade_id for c in key.cells[place + 1 :] if c.kind != "solution"}
+    for position, slot in enumerate(aligned.slots[:most]):
+        source = slot.cell.source
+        if is_students(slot) and (mentions(source, name) or may_define_unseen(source)):
+            return position
+        if slot.key is not None and slot.key.grade_id in later and mentions(source, name):
+            return position
+    return most
+
+
+def behind_definitions(aligned: Aligned, definers: list[Slot], least: int) -> int:
+    """Return a position for a test: behind what it tests, should that not come before anyway."""
+    wanted = {id(slot) for slot in definers}
+    positions = [p for p, slot in enumerate(aligned.slots) if id(slot) in wanted]
+    return max(positions) + 1 if positions and min(positions) >= least else least
+
+
+def graded_cell(slot: Slot) -> NotebookNode:
+    """The cell as it is graded: the grader's own if it is locked, else the student's text."""
+    if slot.key is None:
+        cell = copied(slot.cell)
+        cell.metadata.pop("nbgrader", None)
+        return cell
+    cell = copied(slot.key.master)
+    if slot.key.kind in ("solution", "manual"):
+        cell.source = slot.cell.source
+        if "attachments" in slot.cell:
+            cell["attachments"] = slot.cell["attachments"]
+    return cell
+
+
+def copied(cell: NotebookNode) -> NotebookNode:
+    """A copy whose fields, and those of its metadata, can be set; what is below is shared."""
+    return NotebookNode(cell, metadata=NotebookNode(cell.metadata))

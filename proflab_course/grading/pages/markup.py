@@ -1,0 +1,174 @@
+"""Lays out a part of a page as HTML: markdown, code, what a program printed, HTML.
+
+All that leaves this module has been through the filter of inert.py.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote
+
+from nbconvert.filters.ansi import ansi2html
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+from proflab_course.grading.pages.inert import (
+    FORBIDDEN_TAG,
+    PICTURE,
+    cut,
+    filtered,
+    note,
+    readable,
+    too_deep,
+)
+from proflab_course.grading.run.student_files import read_start
+
+# Characters of one piece: what is longer is cut, and the page says so.
+MOST = {"markdown": 100_000, "code": 100_000, "text": 100_000, "html": 4_000_000}
+TOO_DEEP = "This is nested too deeply to be laid out"
+MOST_AS_WRITTEN = 10_000
+MOST_COLOURS = 2_000
+MOST_ADDRESS = 300
+MOST_PICTURES = 8 * 1024**2
+MOST_PICTURE = 2 * 1024**2
+
+FILES = {b"\x89PNG\r\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+ELSEWHERE = "<em>[a picture from elsewhere is not shown]</em>"
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,8}[@-~])?")
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,40}m")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a page: a cell's source or an output's data; its pictures lie in `folder`."""
+
+    kind: Literal["markdown", "code", "text", "html"]
+    text: str
+    attachments: dict[str, Any] = field(default_factory=dict)
+    folder: str = ""
+
+    def as_dict(self) -> dict:
+        """Return the piece as plain data."""
+        return asdict(self)
+
+
+def to_html(piece: Piece) -> str:
+    """Return the piece as HTML that a browser only shows; cut where it is too long."""
+    text, left_out = cut(readable(piece.text), MOST[piece.kind])
+    if piece.kind == "text":
+        return terminal(text) + left_out
+    if piece.kind == "code":
+        return coloured(text) + left_out
+    shown = filtered(markdown(text, piece) if piece.kind == "markdown" else text)
+    return (as_written(piece, TOO_DEEP) if too_deep(shown) else shown) + left_out
+
+
+def as_written(piece: Piece, why: str) -> str:
+    """Return what stands in for a piece that could not be laid out: its text, and why."""
+    if piece.kind == "html":
+        return note(f"{why} and is left out")
+    text, left_out = cut(_ESCAPE.sub("", readable(piece.text)), MOST_AS_WRITTEN)
+    shown = f"<pre>{html.escape(text)}</pre>{left_out}"
+    return note(f"{why} and stands here as it was written") + shown
+
+
+def markdown(text: str, piece: Piece) -> str:
+    """Return markdown as HTML, not yet filtered."""
+    return MarkdownWithMath(renderer=Renderer(piece)).render(text)
+
+
+def coloured(code: str) -> str:
+    """Return code as HTML with its syntax in colours."""
+    return filtered(
+        highlight(code or " ", get_lexer_by_name("ipython3"), HtmlFormatter()), math=False
+    )
+
+
+def terminal(text: str) -> str:
+    """Return what a program printed as HTML, in its colours if these are not too many."""
+    keep = len(_COLOUR.findall(text)) <= MOST_COLOURS
+    text = _ESCAPE.sub(lambda found: found[0] if keep and _COLOUR.fullmatch(found[0]) else "", text)
+    left_out = "" if keep else note("colours are left out: there are too many")
+    return filtered(ansi2html(text), math=False) + left_out
+
+
+class Renderer(IPythonRenderer):
+    """Lays out markdown: forbidden tags as text, pictures embedded, foreign addresses as text."""
+
+    def __init__(self, piece: Piece) -> None:
+        super().__init__(escape=False, exclude_anchor_links=True)
+        self.pasted, self.folder = piece.attachments, piece.folder
+        self.left = MOST_PICTURES
+
+    def inline_html(self, html: str) -> str:
+        """Return a tag that is allowed, or its text."""
+        return FORBIDDEN_TAG.sub("&lt;", html)
+
+    def block_html(self, html: str) -> str:
+        """Return a block with its forbidden tags as text."""
+        return FORBIDDEN_TAG.sub("&lt;", html) + "\n"
+
+    def heading(self, text: str, level: int, **attrs: Any) -> str:
+        """Return a heading one level lower, for the page has its own at the top."""
+        return super().heading(text, min(level + 1, 6), **attrs)
+
+    def task_list_item(self, text: str, checked: bool = False) -> str:
+        """Return an item of a list of tasks; its box is a character, for pages have no fields."""
+        box = "☑ " if checked else "☐ "
+        inner = text.replace("<p>", f"<p>{box}", 1) if text.startswith("<p>") else box + text
+        return f"<li>{inner}</li>\n"
+
+    def link(self, text: str, url: str, title: str | None = None) -> str:
+        """Return a link's text and its address, on which nobody clicks by mistake."""
+        address = html.escape(html.unescape(url)[:MOST_ADDRESS])
+        text = text.removesuffix(f" {ELSEWHERE}")
+        return text if text == address else f"{text} ({address})"
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        """Return a picture that is in the page, or its description."""
+        description = html.escape(html.unescape(re.sub(r"<[^<>]*>", "", text)))
+        data, why = self.picture(html.unescape(url))
+        if data:
+            return f'<img src="{data}" alt="{description or "a picture without a description"}">'
+        return f"{description} {why}" if description else why
+
+    def picture(self, url: str) -> tuple[str, str]:
+        """Return the picture's data URL, or an empty string and, as HTML, why there is none."""
+        name = unquote(url.removeprefix("attachment:"))[:MOST_ADDRESS]
+        if url.startswith("data:"):
+            data, why = url, "a picture of a kind that is not shown"
+        elif url.startswith("attachment:"):
+            data, why = self.attached(url, name), f"the pasted picture {name} is missing"
+        elif re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]", url):
+            return "", ELSEWHERE
+        else:
+            data, why = self.beside(name), f"the picture {name} is missing"
+        self.left -= len(data)
+        if PICTURE.fullmatch(data) and self.left >= 0:
+            return data, ""
+        return "", f"<em>[{html.escape(why if self.left >= 0 else 'one picture too many')}]</em>"
+
+    def attached(self, url: str, name: str) -> str:
+        """Return an attachment's data URL, empty where there is none."""
+        bundle = self.pasted.get(url.removeprefix("attachment:")) or self.pasted.get(name)
+        for mime in ("image/png", "image/jpeg", "image/gif", "image/webp"):
+            if isinstance(bundle, dict) and isinstance(bundle.get(mime), str):
+                return f"data:{mime};base64,{bundle[mime]}"
+        return ""
+
+    def beside(self, name: str) -> str:
+        """Return the data URL of a picture file beside the notebook, empty where there is none."""
+        if not self.folder or not re.fullmatch(r"(?:[\w-][\w .-]*/)*[\w-][\w .-]*", name):
+            return ""
+        data = read_start(Path(self.folder) / name, MOST_PICTURE + 1) or b""
+        kind = next((mime for start, mime in FILES.items() if data.startswith(start)), "")
+        if not kind or len(data) > MOST_PICTURE:
+            return ""
+        return f"data:{kind};base64,{base64.b64encode(data).decode()}"

@@ -1,0 +1,265 @@
+"""The pages that show a graded notebook: feedback, and formgrader's view of a submission.
+
+`DisarmMarkup` replaces all that a student wrote or displayed by HTML that a browser only shows (see
+inert.py), laid out within limits (see render.py); `FILTERS` are the template's own filters, which
+then leave it alone. Both stand in jupyter_config.py, because formgrader's exporter is nbconvert's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from nbconvert.exporters import HTMLExporter
+from nbconvert.filters.strings import strip_files_prefix
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+from nbgrader.api import MissingEntry
+from nbgrader.preprocessors import NbGraderPreprocessor
+from sqlalchemy.exc import SQLAlchemyError
+from traitlets.config import Config
+
+from proflab_course.grading.pages.inert import note, plain_math, readable
+from proflab_course.grading.pages.markup import Piece
+from proflab_course.grading.pages.render import CannotRender, Inert, shared_renderer
+from proflab_course.grading.run.replies import as_list
+from proflab_course.grading.submissions.read_notebook import MAX_CELLS
+
+# Outputs of a cell, and of a page.
+MOST_OUTPUTS, MOST_PAGE_OUTPUTS = 200, 2_000
+MOST_LATEX = 10_000
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
+_MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,100}")
+_NAME = re.compile(r"[\w.:-]{1,200}")
+_SHOWN = ("text/html", "text/markdown", "image/png", "image/jpeg", "text/latex", "text/plain")
+_KINDS = {"text/html": "html", "text/markdown": "markdown", "text/plain": "text"}
+
+Place = tuple[Any, str, Piece]
+
+
+class FeedbackPage(HTMLExporter):
+    """Writes the page that a student is sent, by the template proflab_feedback.
+
+    Where a student's page cannot be made, it is one that says so, and the class goes on.
+    """
+
+    @property
+    def default_config(self) -> Config:
+        """Its own template, whatever is set for HTML pages in general."""
+        config = super().default_config
+        config.FeedbackPage.template_name = "proflab_feedback"
+        config.FeedbackPage.extra_template_basedirs = [str(Path(__file__).parent / "templates")]
+        # Hidden cases go before anything is laid out: nbgrader's list for feedback says the order.
+        config.FeedbackPage.preprocessors = []
+        config.FeedbackPage.filters = FILTERS
+        return config
+
+    def from_filename(
+        self, filename: str, resources: dict | None = None, **options: Any
+    ) -> tuple[str, dict]:
+        """Return the page of the notebook in `filename`; a failure of its own becomes a page."""
+        resources = self._init_resources(resources)
+        try:
+            page, resources = super().from_filename(filename, resources=resources, **options)
+        except (SQLAlchemyError, MissingEntry, CannotRender):
+            raise
+        except Exception as error:
+            self.log.exception("The page of %s only says that it could not be made", filename)
+            page = page_of_failure(resources, type(error).__name__)
+        return page.encode("utf-8", "replace").decode(), resources
+
+
+class DisarmMarkup(NbGraderPreprocessor):
+    """Replaces what a student wrote or displayed by HTML that a browser only shows."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        """Lay out all cells and outputs within the limits of one page."""
+        nb.metadata = NotebookNode(
+            language_info=NotebookNode(name="python", pygments_lexer="ipython3")
+        )
+        folder = str(resources.get("metadata", {}).get("path", ""))
+        nb.cells = nb.cells[:MAX_CELLS]
+        left = MOST_PAGE_OUTPUTS
+        places = []
+        for cell in nb.cells:
+            places += self.disarm(cell, folder, left)
+            left -= len(cell.get("outputs", []))
+        due = [place for place in places if not isinstance(place[0][place[1]], Inert)]
+        laid_out = shared_renderer().page(piece for _, _, piece in due)
+        for (holder, key, _), shown in zip(due, laid_out, strict=True):
+            holder[key] = [shown] if key == "traceback" else shown
+        for cell in nb.cells:
+            for output in cell.get("outputs", []):
+                if "data" in output:
+                    say_what_is_missing(output)
+        return nb, resources
+
+    def disarm(self, cell: NotebookNode, folder: str, left: int) -> Iterator[Place]:
+        """Rebuild a cell from what the page shows; yield what of it must be laid out."""
+        cell.metadata = known_metadata(cell.metadata)
+        cell.pop("id", None)
+        pasted = cell.pop("attachments", None)
+        pasted = pasted if isinstance(pasted, dict) else {}
+        outputs = cell.pop("outputs", None)
+        kind = cell.cell_type if cell.cell_type in ("code", "markdown") else "text"
+        yield cell, "source", Piece(kind, joined(cell.get("source")), pasted, folder)
+        if cell.cell_type == "code":
+            count = cell.get("execution_count")
+            cell.execution_count = count if type(count) is int else None
+            cell.outputs = first_outputs(as_list(outputs), min(MOST_OUTPUTS, max(0, left)))
+            for output in cell.outputs:
+                yield from places_in(output)
+
+
+def known_metadata(metadata: dict) -> NotebookNode:
+    """Return of a cell's metadata what the templates read, if it is well-formed."""
+    known = NotebookNode()
+    marks, tags = metadata.get("nbgrader"), metadata.get("tags")
+    if isinstance(marks, dict) and _NAME.fullmatch(str(marks.get("grade_id", ""))):
+        known["nbgrader"] = marks
+    if isinstance(tags, list):
+        known["tags"] = [tag for tag in tags if isinstance(tag, str) and _NAME.fullmatch(tag)]
+    return known
+
+
+def first_outputs(outputs: list, most: int) -> list[NotebookNode]:
+    """Return a cell's outputs, so many at most, rebuilt from the fields that a page shows."""
+    kept = [rebuilt for rebuilt in map(shown_output, outputs[:most]) if rebuilt]
+    if len(outputs) > most:
+        text = f"… {len(outputs) - most:,} more outputs are left out here\n"
+        kept.append(new_output("stream", name="stdout", text=text))
+    return kept
+
+
+def shown_output(output: Any) -> NotebookNode | None:
+    """Return an output with its best form that a page shows, and its text to fall back on."""
+    kind = output.get("output_type") if isinstance(output, dict) else None
+    if kind == "stream":
+        name = "stderr" if output.get("name") == "stderr" else "stdout"
+        return new_output("stream", name=name, text=kept_text(output.get("text")))
+    if kind == "error":
+        lines = output.get("traceback") or [joined(output.get("evalue"))]
+        traceback = kept_text(lines, "\n")
+        return new_output("error", ename="", evalue="", traceback=[traceback])
+    data = output.get("data") if kind in ("display_data", "execute_result") else None
+    if not isinstance(data, dict):
+        return None
+    shown = shown_data(data)
+    sizes = picture_sizes(output.get("metadata"), shown)
+    if kind == "execute_result":
+        count = output.get("execution_count")
+        count = count if type(count) is int else None
+        return new_output(kind, shown, execution_count=count, metadata=sizes)
+    return new_output(kind, shown, metadata=sizes)
+
+
+def shown_data(data: dict) -> NotebookNode:
+    """Return the best form of a display that a page shows, and its text to fall back on."""
+    forms = [mime for mime in _SHOWN if mime in data and usable(mime, data[mime])]
+    kept = NotebookNode({mime: kept_text(data[mime]) for mime in forms[:1]})
+    if "text/plain" in forms:
+        kept["text/plain"] = kept_text(data["text/plain"])
+    if "text/latex" in kept:
+        kept["text/latex"] = plain_math(readable(kept["text/latex"])[:MOST_LATEX])
+    if not kept:
+        kinds = ", ".join(sorted(name for name in map(str, data) if _MIME.fullmatch(name))[:5])
+        what = f"an output of the kind {kinds}" if kinds else "an empty output"
+        kept["text/plain"] = Inert(note(f"{what} is left out: pages show text and pictures"))
+    return kept
+
+
+def usable(mime: str, value: Any) -> bool:
+    """Tell whether a value is what its kind says, as far as that matters."""
+    if mime.startswith("image/"):
+        return bool(_BASE64.fullmatch(joined(value)))
+    return isinstance(value, str | list)
+
+
+def picture_sizes(metadata: Any, data: dict) -> dict:
+    """Return the width and height of the pictures, where these are numbers."""
+    sizes = {}
+    for mime in data:
+        given = metadata.get(mime) if isinstance(metadata, dict) else None
+        if mime.startswith("image/") and isinstance(given, dict):
+            sizes[mime] = {k: given[k] for k in ("width", "height") if type(given.get(k)) is int}
+    return sizes
+
+
+def places_in(output: NotebookNode) -> Iterator[Place]:
+    """Yield what of an output must be laid out."""
+    if output.output_type == "stream":
+        yield output, "text", Piece("text", output.text)
+    elif output.output_type == "error":
+        yield output, "traceback", Piece("text", output.traceback[0])
+    else:
+        for mime in output.data:
+            if mime in _KINDS:
+                yield output.data, mime, Piece(_KINDS[mime], output.data[mime])
+
+
+def say_what_is_missing(output: NotebookNode) -> None:
+    """Fall back on an output's text where the filter left nothing of its HTML to be seen."""
+    for mime in ("text/html", "text/markdown"):
+        shown = output.data.get(mime, " <img")
+        if "<img" not in shown and not re.sub(r"<[^<>]*>", "", shown).strip():
+            del output.data[mime]
+            output.data.setdefault(
+                "text/plain", Inert(note("what a script would have drawn is left out"))
+            )
+
+
+def joined(value: Any, between: str = "") -> str:
+    """Return a text that a notebook may hold as a list of lines; empty for anything else."""
+    if isinstance(value, list):
+        return between.join(part for part in value if isinstance(part, str))
+    return value if isinstance(value, str) else ""
+
+
+def kept_text(value: Any, between: str = "") -> str:
+    """Return a text as `joined` does, but leave alone what has been through the filter."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value if isinstance(value, Inert) else joined(value, between)
+
+
+def page_of_failure(resources: dict, error: str) -> str:
+    """Return the page of a student whose page could not be made."""
+    marks = resources.get("nbgrader", {})
+    lesson = note(f"{marks.get('notebook', 'This lesson')}: this page could not be made ({error})")
+    score = marks.get("score")
+    points = f"<p>{score:g} of {marks['max_score']:g} points.</p>" if score is not None else ""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Feedback</title>'
+        f"</head><body><h1>Feedback</h1>{lesson}{points}<p>Your points are safe. Please tell your "
+        "instructor, whose log says more.</p></body></html>\n"
+    )
+
+
+# ── filters of the templates ────────────────────────────────────────────────────────────────
+
+
+def laying_out(kind: str) -> Callable[..., Inert]:
+    """Return a template's filter that lays out what has not been through the filter yet."""
+
+    def lay_out(text: Any, *_: Any, **__: Any) -> Inert:
+        if isinstance(text, Inert):
+            return text
+        return shared_renderer().page([Piece(kind, str(text))])[0]
+
+    return lay_out
+
+
+def strip_prefix(text: str) -> str:
+    """Leave alone what has been through the filter, which has no such addresses."""
+    return text if isinstance(text, Inert) else strip_files_prefix(text)
+
+
+FILTERS = {
+    "markdown2html": laying_out("markdown"),
+    "highlight_code": laying_out("code"),
+    "ansi2html": laying_out("text"),
+    "clean_html": laying_out("html"),
+    "strip_files_prefix": strip_prefix,
+}

@@ -1,0 +1,129 @@
+"""Has the pieces of a page laid out in a process of its own, with limits for a piece and a page.
+
+Whatever a student wrote, a page takes so much time at most, and where a piece could not be laid
+out, the page says so and shows its text as it was written.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+
+from proflab_course.grading.pages.inert import note
+from proflab_course.grading.pages.markup import Piece, as_written
+
+# CPU seconds; a process that dies of a piece takes one more to be replaced.
+PIECE_SECONDS, PAGE_SECONDS, START_SECONDS = 1.0, 5.0, 1.0
+MOST_BYTES = 32 * 1024**2
+MOST_TAGS = 50_000
+TOO_SLOW = "This took too long or too much memory to be laid out"
+PAGE_SLOW = "The page took too long: from here on it is not laid out"
+PAGE_FULL = "The page would be too large with this: it is not laid out"
+_COMMAND = "from proflab_course.grading.pages.render_process import main; main()"
+
+
+class CannotRender(RuntimeError):
+    """The process that lays out pages does not start."""
+
+
+class Inert(str):
+    """HTML that has been through the filter."""
+
+    __slots__ = ()
+
+
+class Renderer:
+    """A process that lays out pieces, started when it is first needed and after each death."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen | None = None
+        self.lock = threading.Lock()
+
+    def page(self, pieces: Iterable[Piece]) -> list[Inert]:
+        """Return the pieces of one page as HTML; never raises for what they contain."""
+        with self.lock:
+            budget = Budget()
+            return [self.one(piece, budget) for piece in pieces]
+
+    def one(self, piece: Piece, budget: Budget) -> Inert:
+        """Return one piece as HTML if the page's budget lasts, else its text or a note."""
+        if budget.seconds > 0:
+            shown = self.laid_out(piece, budget)
+        else:
+            shown = as_written(piece, PAGE_SLOW)
+        for instead in (as_written(piece, PAGE_FULL), note(PAGE_FULL)):
+            if budget.holds(shown):
+                break
+            shown = instead
+        budget.take(shown)
+        return Inert(shown)
+
+    def laid_out(self, piece: Piece, budget: Budget) -> str:
+        """Return what the process answers, or the text as written where it fails."""
+        seconds = min(PIECE_SECONDS, budget.seconds)
+        try:
+            answer = self.ask({"piece": piece.as_dict(), "seconds": seconds})
+        except (OSError, ValueError):
+            self.close()
+            budget.seconds -= seconds + START_SECONDS
+            return as_written(piece, TOO_SLOW)
+        budget.seconds -= answer["seconds"]
+        if answer["html"] is None:
+            return as_written(piece, f"This could not be laid out ({answer['error']})")
+        return answer["html"]
+
+    def ask(self, request: dict) -> dict:
+        """Return the answer to a request; ValueError where the process died of it."""
+        if self.process is None:
+            self.start()
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def start(self) -> None:
+        """Start the process; OSError where it does not come up."""
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _COMMAND],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        if self.process.stdout.readline() != b"ready\n":
+            self.close()
+            raise CannotRender("the process that lays out pages does not start: `proflab doctor`")
+
+    def close(self) -> None:
+        """End the process."""
+        process, self.process = self.process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+
+class Budget:
+    """What a page may still take: CPU seconds, bytes, and tags, which cost the reader's browser."""
+
+    def __init__(self) -> None:
+        self.seconds, self.size, self.tags = PAGE_SECONDS, MOST_BYTES, MOST_TAGS
+
+    def take(self, shown: str) -> None:
+        """Count what has been laid out."""
+        self.size -= len(shown)
+        self.tags -= shown.count("<")
+
+    def holds(self, shown: str) -> bool:
+        """Tell whether so much more may come."""
+        return len(shown) <= self.size and shown.count("<") <= self.tags
+
+
+@functools.cache
+def shared_renderer() -> Renderer:
+    """Return the one renderer of this process, kept warm between pages."""
+    renderer = Renderer()
+    atexit.register(renderer.close)
+    return renderer

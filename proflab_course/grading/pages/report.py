@@ -1,0 +1,266 @@
+"""`proflab report LESSON`: one self-contained page about a class, from the gradebook.
+
+`summarise` gathers the figures, the template draws them. The page for instructors names students,
+hidden cases and misconceptions; `--public` leaves out names and hidden cases, to be shown in class.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.grading.answer_key import Key, read_key
+from proflab_course.grading.grade_notebook import CaseResult
+from proflab_course.grading.pages.inert import readable
+
+BINS = 10
+MOST_TEXT = 2_000
+CLEAN = ("graded", "metadata recovered", "renamed")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `proflab report`."""
+    parser.add_argument("lesson", help="the lesson: 01_parameters, 01 or 1")
+    parser.add_argument("-o", "--output", type=Path, help="default: reports/LESSON.html")
+    parser.add_argument("--public", action="store_true", help="no names and no hidden cases")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the page and name its file."""
+    course = Course.find()
+    lesson = course.lesson(arguments.lesson, "source")
+    summary = read_summary(course, lesson, arguments.public)
+    name = f"{lesson}{'.public' if arguments.public else ''}.html"
+    output = arguments.output or course.root / "reports" / name
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(render(summary), encoding="utf-8")
+    except OSError as error:
+        raise CourseError(f"{output} cannot be written: {error.strerror}") from None
+    print(f"Report: {output}")
+    return 0
+
+
+@dataclass
+class Exercise:
+    """How the class did in one exercise; points and passes over all of its test cells."""
+
+    name: str
+    points: float = 0.0
+    cells: list[str] = field(default_factory=list)
+    passed: int = 0
+    attempted: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Share of the gradable hand-ins that passed all of its cells."""
+        return self.passed / self.attempted if self.attempted else 0.0
+
+
+@dataclass
+class Student:
+    """One submission's line."""
+
+    name: str
+    score: float
+    manual: float
+    penalty: float
+    status: str
+    sentence: str
+    needs_manual: bool
+    marks: dict[str, bool | None]
+    failed: list[CaseResult]
+
+    @property
+    def is_unusual(self) -> bool:
+        """Return True if a person should know of the outcome, or of a sentence that goes with it.
+
+        Clean outcomes other than "graded" always have a sentence, which tells what they are.
+        """
+        return self.status not in CLEAN or (self.status == "graded" and bool(self.sentence))
+
+
+@dataclass
+class Misconception:
+    """A diagnosed mistake and who shares it."""
+
+    exercise: str
+    sentence: str
+    students: list[str]
+
+
+@dataclass
+class Summary:
+    """All figures of the page."""
+
+    lesson: str
+    public: bool
+    max_score: float
+    students: list[Student]
+    exercises: list[Exercise]
+    misconceptions: list[Misconception]
+    absent: list[str]
+    bins: list[int] = field(default_factory=list)
+    median: float = 0.0
+    mean: float = 0.0
+    statuses: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def unusual(self) -> list[Student]:
+        """Submissions whose outcome a person should know of, or something that was said of it."""
+        return [s for s in self.students if s.is_unusual]
+
+    @property
+    def unmarked(self) -> list[Student]:
+        """Submissions with an answer that waits for a person's mark."""
+        return [s for s in self.students if s.needs_manual]
+
+    @property
+    def to_look_at(self) -> list[Student]:
+        """Submissions that need a person."""
+        return [s for s in self.students if s.is_unusual or s.needs_manual]
+
+
+def read_summary(course: Course, lesson: str, public: bool = False) -> Summary:
+    """The figures of `lesson` from the course's gradebook; CourseError before it was graded."""
+    from proflab_course.grading.records.gradebook import Book
+
+    key = read_key(course.source(lesson))
+    if not course.gradebook.exists():
+        raise CourseError(f"nothing is graded yet: run `proflab grade {lesson}` first")
+    with Book(course.gradebook) as book:
+        outcomes, scores = book.outcomes(lesson), book.scores(lesson)
+        known = book.students()
+    if not outcomes:
+        raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
+    return summarise(key, outcomes, scores, known, public)
+
+
+def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: bool) -> Summary:
+    """Gather the figures."""
+    exercises = make_exercises(key)
+    students = []
+    mistakes: dict[tuple[str, str], list[str]] = defaultdict(list)
+    # In alphabetical order a line without a name would still tell whose it is.
+    order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
+    for number, name in enumerate(order, start=1):
+        outcome = outcomes[name]
+        shown = f"submission {number}" if public else name
+        student = make_student(shown, outcome, scores[name], exercises, public)
+        students.append(student)
+        for exercise, sentence in diagnoses(outcome.cases, exercises, public):
+            mistakes[exercise, sentence].append(shown)
+    points = [s.score for s in students]
+    shared = sorted(mistakes.items(), key=lambda item: (-len(item[1]), item[0]))
+    return Summary(
+        key.name,
+        public,
+        key.max_score,
+        students,
+        exercises,
+        [Misconception(*where, names) for where, names in shared],
+        [] if public else sorted(set(known) - set(outcomes)),
+        histogram(points, key.max_score),
+        statistics.median(points),
+        statistics.mean(points),
+        dict(Counter(s.status for s in students).most_common()),
+    )
+
+
+def make_exercises(key: Key) -> list[Exercise]:
+    """The lesson's exercises in order; test cells `test_x`, `test_x_2` belong to exercise x."""
+    names = [c.grade_id for c in key.cells if c.kind == "solution"]
+    exercises: dict[str, Exercise] = {}
+    for cell in key.cells:
+        if cell.kind == "test":
+            bare = cell.grade_id.removeprefix("test_")
+            name = bare if bare in names else re.sub(r"_\d+$", "", bare)
+            exercise = exercises.setdefault(name, Exercise(name))
+            exercise.points += cell.points
+            exercise.cells.append(cell.grade_id)
+    return list(exercises.values())
+
+
+def make_student(
+    name: str, outcome, score: dict, exercises: list[Exercise], public: bool
+) -> Student:
+    """One submission's line; counts its marks into the exercises."""
+    by_cell: dict[str, list[CaseResult]] = defaultdict(list)
+    for case in outcome.cases:
+        by_cell[case.cell].append(case)
+    marks: dict[str, bool | None] = {}
+    for exercise in exercises:
+        cases = [case for cell in exercise.cells for case in by_cell.get(cell, [])]
+        written = [case for case in cases if not unwritten(case)]
+        marks[exercise.name] = all(case.passed for case in cases) if written else None
+        exercise.attempted += bool(cases)
+        exercise.passed += bool(marks[exercise.name])
+    failed = [
+        case
+        for case in outcome.cases
+        if not case.passed and not unwritten(case) and not (public and case.hidden)
+    ]
+    return Student(
+        name,
+        score["auto"],
+        score["manual"],
+        score["penalty"],
+        outcome.status,
+        "" if public else outcome.sentence,
+        bool(score["needs_manual"]),
+        marks,
+        failed,
+    )
+
+
+def unwritten(case: CaseResult) -> bool:
+    """Whether a case failed because its exercise is still the stub."""
+    return not case.passed and "NotImplementedError" in case.reason
+
+
+def diagnoses(
+    cases: list[CaseResult], exercises: list[Exercise], public: bool
+) -> list[tuple[str, str]]:
+    """The (exercise, misconception) pairs that a submission's failed cases point to, each once."""
+    home = {cell: exercise.name for exercise in exercises for cell in exercise.cells}
+    found = [
+        (home.get(case.cell, case.cell), case.diagnosis)
+        for case in cases
+        if case.diagnosis and not case.passed and not (public and case.hidden)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def histogram(points: list[float], most: float) -> list[int]:
+    """How many scores lie in each of BINS equal parts from 0 to `most`; full marks in the last."""
+    counts = [0] * BINS
+    for value in points:
+        counts[min(BINS - 1, int(value / most * BINS)) if most else 0] += 1
+    return counts
+
+
+def render(summary: Summary) -> str:
+    """The page as HTML that needs no other file."""
+    environment = Environment(
+        loader=PackageLoader("proflab_course.grading.pages"),
+        autoescape=True,
+        trim_blocks=True,
+        finalize=shown,
+    )
+    return environment.get_template("report.html.j2").render(s=summary, clean=CLEAN)
+
+
+def shown(value: object) -> object:
+    """Return what the template is to write, which then escapes it: readable, and not too long."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    text = readable(value)
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]} … (cut)"

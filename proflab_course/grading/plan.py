@@ -1,0 +1,136 @@
+"""What is executed and what comes back: the words that grader and runners share.
+
+A `Plan` holds code only: cells as the student wrote them and the steps of test cells, without
+labels or expected values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from proflab_course.course.hidden_doubles import Declared
+from proflab_course.course.test_cells import Step
+
+MB = 1024**2
+
+
+@dataclass(frozen=True)
+class RunCell:
+    """A cell to execute as Jupyter would."""
+
+    code: str
+
+
+@dataclass(frozen=True)
+class RunBlock:
+    """Steps of a test cell, all hidden or all visible; doubles as in `split.Block`.
+
+    cell: which test cell, for blocks that share one: where it runs out of time, all of them end.
+    """
+
+    hidden: bool
+    steps: tuple[Step, ...]
+    doubles: tuple[tuple[int, Declared], ...] = ()
+    cell: int | None = None
+
+
+Plan = tuple[RunCell | RunBlock, ...]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a student's process may see: its own folder, and support files that replace copies.
+
+    `files`, where given, are these already gathered, on another machine.
+    """
+
+    name: str
+    folder: Path | None = None
+    support: Path | None = None
+    files: Mapping[str, bytes] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """CPU seconds a cell, a statement of a test, and a notebook; sizes in bytes.
+
+    idle_seconds: real time in which a cell or statement neither computes nor wants to;
+    stuck_seconds: what all that ran out of time may take together. Real time is limited, too, to
+    wall_factor times the CPU time. Memory is what a student's processes may take together beyond a
+    bare Python with numpy; scratch is what they may write, in all and in one file; values is the
+    plain data of all replies.
+    """
+
+    cell_seconds: float = 15.0
+    notebook_seconds: float = 90.0
+    memory: int = 4 * 1024 * MB
+    wall_factor: float = 10.0
+    statement_seconds: float = 5.0
+    idle_seconds: float = 5.0
+    stuck_seconds: float = 25.0
+    processes: int = 256
+    scratch: int = 256 * MB
+    scratch_files: int = 20_000
+    file: int = 128 * MB
+    cell_output: int = 2 * MB
+    notebook_output: int = 16 * MB
+    notebook_values: int = 64 * MB
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What one cell or step did. `state` says which of the other fields count.
+
+    "done": executed; "value": `value` is plain data; "refused": `message` says why its value is
+    no plain data; "raised": class names, message and traceback of the exception; "lost": nothing
+    came back, `message` says why.
+    """
+
+    state: Literal["done", "value", "refused", "raised", "lost"]
+    outputs: list[dict] = field(default_factory=list)
+    value: Any = None
+    raised: list[str] = field(default_factory=list)
+    message: str = ""
+    traceback: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Result:
+    """The replies to a plan, one list an item, and how the process ended.
+
+    status: "finished", "timed out", "out of memory", "process died" or "tampered". `hit_wall`: it
+    ran out of real time, not of CPU time, so the machine may be to blame. `again`: its process had
+    to be killed in a cell that another turn is to leave out.
+    """
+
+    status: str = "finished"
+    sentence: str = ""
+    replies: list[list[Reply]] = field(default_factory=list)
+    hit_wall: bool = False
+    again: bool = False
+
+
+class Runner(Protocol):
+    """Executes plans; one implementation a degree of isolation."""
+
+    def run(self, submission: Submission, plan: Plan) -> Result:
+        """Execute `plan` for `submission`; never raises for what the student's code does."""
+        ...
+
+
+def statements(item: RunCell | RunBlock) -> Iterator[tuple[str, str]]:
+    """What is sent for a plan's item: (kind, code) of each request."""
+    if isinstance(item, RunCell):
+        yield "cell", item.code
+    else:
+        for step in item.steps:
+            yield step.kind, step.code
+
+
+def fill_lost(replies: list[Reply], item: RunCell | RunBlock, why: str) -> None:
+    """Add a reply for every statement that got none."""
+    missing = len(list(statements(item))) - len(replies)
+    replies += [Reply("lost", message=why)] * missing

@@ -1,0 +1,325 @@
+"""Writes results into nbgrader's gradebook: one transaction a submission, nothing lost.
+
+The rows are nbgrader's own, so that formgrader, feedback, late penalties and export go on working.
+A table of ours in the same file, written in the same transaction, keeps each submission's status,
+sentence, fingerprint and verdicts; a submission whose fingerprint is there need not be graded anew.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbgrader.api
+import nbgrader.preprocessors
+from nbformat.v4 import new_notebook
+from nbgrader.api import (
+    Assignment,
+    Grade,
+    Gradebook,
+    GradeCell,
+    InvalidEntry,
+    MissingEntry,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from sqlalchemy import Column, MetaData, String, Table, Text, func, select
+from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
+from traitlets.config import Config
+
+from proflab_course.course.layout import CourseError
+from proflab_course.grading.answer_key import Key
+from proflab_course.grading.grade_notebook import CaseResult, Graded
+from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
+
+BUSY_SECONDS = 60
+LEAST_ROOM = 64 * 1024
+
+OUTCOMES = Table(
+    "proflab_outcome",
+    MetaData(),
+    Column("student", String(128), primary_key=True),
+    Column("assignment", String(128), primary_key=True),
+    Column("status", String(32), nullable=False),
+    Column("sentence", Text, nullable=False),
+    Column("fingerprint", String(64), nullable=False),
+    Column("cases", Text, nullable=False),
+    Column("graded_at", String(32), nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One submission's row in our table; `cases` holds a dict for each CaseResult."""
+
+    student: str
+    assignment: str
+    status: str
+    sentence: str
+    fingerprint: str
+    cases: list[CaseResult] = field(default_factory=list)
+    graded_at: str = ""
+
+
+class Book:
+    """The gradebook, open for one grading."""
+
+    def __init__(self, path: Path, config: Config | None = None) -> None:
+        self.path = path
+        # nbgrader calls alembic by name, which an environment that is not activated does not find.
+        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        course_id = (config or Config()).CourseDirectory.get("course_id", "")
+        with clear_errors(path):
+            if not path.exists() or path.stat().st_size == 0:
+                create(path, course_id)
+            self.gradebook = open_gradebook(path, course_id)
+        self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
+        self.penalties.init_plugin()
+
+    def __enter__(self) -> Book:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.gradebook.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Gradebook]:
+        """nbgrader's Gradebook whose commits wait for the end of the block; all or nothing."""
+        session = self.gradebook.db
+        commit = session().commit
+        session.commit = session.flush
+        with clear_errors(self.path):
+            try:
+                # At once: what is read here stays true, and who waits for the lock holds none.
+                session().connection().exec_driver_sql("BEGIN IMMEDIATE")
+                with session().no_autoflush:  # half-built rows are flushed by nbgrader's commits
+                    yield self.gradebook
+                commit()
+            except BaseException:
+                session.rollback()
+                raise
+            finally:
+                del session.commit
+                session.remove()  # the next submission starts with an empty session
+
+    def register(self, key: Key) -> None:
+        """Make the lesson's assignment and cells known, as `nbgrader generate_assignment` does."""
+        with self.transaction() as book:
+            book.update_or_create_assignment(key.name)
+            saver = nbgrader.preprocessors.SaveCells()
+            saver.new_grade_cells, saver.new_solution_cells = {}, {}
+            saver.new_task_cells, saver.new_source_cells = {}, {}
+            saver.gradebook, saver.notebook_id, saver.assignment_id = book, key.name, key.name
+            for index, cell in enumerate(key.cells):
+                saver.preprocess_cell(cell.master, {}, index)
+            try:
+                saver._create_notebook(new_notebook(metadata=key.metadata))
+            except RuntimeError:
+                raise CourseError(
+                    f"lesson {key.name} has gained or lost graded cells since the submissions in "
+                    f"{self.path.name} were graded; keep the old lesson for this class, or remove "
+                    f"the assignment with `nbgrader db assignment remove {key.name} --force`"
+                ) from None
+
+    def outcomes(self, assignment: str) -> dict[str, Outcome]:
+        """The outcome of every student who has one for this assignment."""
+        query = select(OUTCOMES).where(OUTCOMES.c.assignment == assignment)
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            rows = connection.execute(query).mappings().all()
+        return {row["student"]: read_row(dict(row)) for row in rows}
+
+    def write(
+        self,
+        key: Key,
+        outcome: Outcome,
+        graded: Graded | None,
+        handed: Handed = UNKNOWN,
+    ) -> None:
+        """Write one submission's grades, comments, penalty and outcome in one transaction."""
+        with self.transaction() as book:
+            book.update_or_create_student(outcome.student)
+            # A time that was known once, and is no longer, is not the time.
+            late = {"timestamp": handed.at} if handed.at or handed.problem else {}
+            submission = book.update_or_create_submission(key.name, outcome.student, **late)
+            notebook = next(n for n in submission.notebooks if n.name == key.name)
+            self._write_grades(notebook, key, graded)
+            self._write_penalty(book, submission, notebook)
+            row = vars(outcome) | {
+                "cases": json.dumps([vars(case) for case in outcome.cases], ensure_ascii=False),
+                "graded_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            }
+            here = (OUTCOMES.c.student == outcome.student) & (OUTCOMES.c.assignment == key.name)
+            book.db.execute(OUTCOMES.delete().where(here))
+            book.db.execute(OUTCOMES.insert().values(row))
+
+    def _write_grades(self, notebook: Any, key: Key, graded: Graded | None) -> None:
+        scores = graded.scores if graded else {}
+        kinds = {cell.grade_id: cell.kind for cell in key.cells}
+        unanswered = set(graded.unanswered) if graded else set(kinds)
+        for grade in notebook.grades:
+            if kinds.get(grade.name) == "manual" and grade.name not in unanswered:
+                grade.auto_score = None
+            else:
+                grade.auto_score = scores.get(grade.name, 0.0)
+            # As nbgrader does: a person's earlier mark is kept, and shown for another look.
+            grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+        for comment in notebook.comments:
+            empty = kinds.get(comment.name) == "manual" and comment.name in unanswered
+            comment.auto_comment = "No response." if empty else None
+
+    def _write_penalty(self, book: Gradebook, submission: Any, notebook: Any) -> None:
+        notebook.late_submission_penalty = None
+        book.db.flush()
+        late = submission.total_seconds_late
+        if late > 0:
+            book.db.refresh(notebook, ["score"])  # the database adds up what was just written
+            plugin = self.penalties.plugin_inst
+            penalty = plugin.late_submission_penalty(submission.student.id, notebook.score, late)
+            if penalty is not None:
+                penalty = self.penalties._check_late_penalty(notebook, penalty)
+                notebook.late_submission_penalty = penalty
+
+    def update_penalties(self, key: Key, students: list[str]) -> None:
+        """Compute the penalties of hand-ins that are not graded anew: due dates may have moved.
+
+        So may marks given by hand, extensions, and the configuration.
+        """
+        wanted = self._late_or_penalised(key.name) & set(students)
+        if not wanted:
+            return
+        with self.transaction() as book:
+            for student in sorted(wanted):
+                submission = book.find_submission(key.name, student)
+                notebook = next(n for n in submission.notebooks if n.name == key.name)
+                self._write_penalty(book, submission, notebook)
+
+    def _late_or_penalised(self, assignment: str) -> set[str]:
+        """The students whose penalty is not sure to be none."""
+        timed = Assignment.duedate.is_not(None) & SubmittedAssignment.timestamp.is_not(None)
+        penalised = SubmittedNotebook.late_submission_penalty.is_not(None)
+        rows = (
+            select(SubmittedAssignment.student_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .where(Assignment.name == assignment, timed | penalised)
+        )
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            return set(connection.execute(rows).scalars())
+
+    def late_penalties(self, assignment: str) -> dict[str, float]:
+        """What is taken off for lateness, for each student of whom it is."""
+        rows = (
+            select(
+                SubmittedAssignment.student_id, func.sum(SubmittedNotebook.late_submission_penalty)
+            )
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .where(Assignment.name == assignment)
+            .group_by(SubmittedAssignment.student_id)
+        )
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            return {student: float(off) for student, off in connection.execute(rows) if off}
+
+    def students(self) -> list[str]:
+        """The ids of all students that the gradebook knows."""
+        with clear_errors(self.path):
+            return [student.id for student in self.gradebook.students]
+
+    def auto_scores(self, assignment: str) -> dict[str, float]:
+        """Each student's points for code, in one query, however large the class."""
+        rows = (
+            select(SubmittedAssignment.student_id, func.sum(Grade.score))
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+            .join(GradeCell, GradeCell.id == Grade.cell_id)
+            .where(Assignment.name == assignment, GradeCell.cell_type == "code")
+            .group_by(SubmittedAssignment.student_id)
+        )
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            return {student: float(score) for student, score in connection.execute(rows)}
+
+    def scores(self, assignment: str) -> dict[str, dict[str, float]]:
+        """For each student: `auto`, `manual`, `penalty`, `score`, `max_score`, `needs_manual`."""
+        with clear_errors(self.path):
+            try:
+                submissions = self.gradebook.find_assignment(assignment).submissions
+            except MissingEntry:
+                return {}
+            return {s.student.id: submission_scores(s) for s in submissions}
+
+
+def open_gradebook(path: Path, course_id: str) -> Gradebook:
+    """The database at `path`, with our table in it."""
+    gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
+    OUTCOMES.create(gradebook.engine, checkfirst=True)
+    return gradebook
+
+
+def create(path: Path, course_id: str) -> None:
+    """Make an empty gradebook under another name: nbgrader takes several steps, of which none or
+    all must have been taken.
+    """
+    part = path.with_name(path.name + ".part")
+    for left in path.parent.glob(part.name + "*"):
+        left.unlink()
+    open_gradebook(part, course_id).close()
+    os.replace(part, path)
+
+
+def read_row(row: dict) -> Outcome:
+    """An Outcome from a row of our table."""
+    return Outcome(**row | {"cases": [CaseResult(**case) for case in json.loads(row["cases"])]})
+
+
+def submission_scores(submission: Any) -> dict[str, float]:
+    """One submission's points, as nbgrader counts them."""
+    grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+    return {
+        "auto": sum(g.score for g in grades if g.cell_type == "code"),
+        "manual": sum(g.score for g in grades if g.cell_type != "code"),
+        "penalty": submission.late_submission_penalty or 0.0,
+        "score": submission.score,
+        "max_score": submission.max_score,
+        "needs_manual": submission.needs_manual_grade,
+    }
+
+
+@contextmanager
+def clear_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's complaints into one sentence that says what to do."""
+    nbgrader.api.app_log.addFilter(not_twice)
+    try:
+        yield
+    except (DatabaseError, InvalidEntry) as error:  # nbgrader makes the one into the other
+        said = str(getattr(error, "orig", error))
+        if isinstance(error, (IntegrityError, DataError)) or "constraint failed" in said:
+            raise  # what was to be written is to blame, not the file
+        if "locked" in said:
+            what = "is in use by another program: close it (formgrader, another grading)"
+        elif "full" in said or no_room(path.parent):
+            what = "cannot be written, the disk is full: make room"
+        else:
+            what = f"cannot be used ({said})"
+        raise CourseError(f"{path} {what}, then run it again; nothing is lost") from None
+    finally:
+        nbgrader.api.app_log.removeFilter(not_twice)
+
+
+def not_twice(record: logging.LogRecord) -> bool:
+    """Leave out the traceback that nbgrader logs before it raises what becomes our sentence."""
+    return "database error" not in str(record.msg)
+
+
+def no_room(folder: Path) -> bool:
+    """Whether a journal may not even be begun there."""
+    return shutil.disk_usage(folder).free < LEAST_ROOM

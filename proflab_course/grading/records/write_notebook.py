@@ -1,0 +1,148 @@
+"""Writes a graded hand-in into autograded/: each file whole or not at all.
+
+Files are on disk before the row that tells of them is written. A grading that is killed leaves at
+most a hidden `.part` file, which the next one removes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.grading.run.student_files import read_start
+from proflab_course.grading.submissions.find import Work
+from proflab_course.grading.submissions.read_notebook import notebook_of
+from proflab_course.grading.submissions.timestamp import STAMP, STAMP_BYTES
+
+
+def placeholder(lesson: str, status: str, sentence: str) -> NotebookNode:
+    """The graded notebook of a hand-in in which there was nothing to grade."""
+    text = f"# {lesson}: {status}\n\nThis hand-in could not be graded: {sentence}."
+    return notebook_of([new_markdown_cell(text)], {})
+
+
+def write_autograded(course: Course, lesson: str, work: Work, notebook: NotebookNode) -> None:
+    """Put the graded notebook and support files into autograded/.
+
+    Raises CourseError where nobody's can be put there, OSError where this student's cannot.
+    """
+    place = place_of(course, lesson, work)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for path, data in support_files(course.source(lesson).parent, work).items():
+            target = place / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(target, data)
+        replace_file(place / f"{lesson}.ipynb", file_bytes(notebook))
+        sync_folder(place)
+    except OSError as error:
+        if not is_everyones(error, course):
+            raise
+        raise CourseError(
+            f"the graded notebook of {work.student} cannot be written to autograded/: "
+            f"{what_is_wrong(error)}, then run it again; nothing is lost"
+        ) from None
+
+
+def file_bytes(notebook: NotebookNode) -> bytes:
+    """Return the notebook's file; a character that no file can hold becomes a question mark."""
+    return notebook_text(notebook).encode("utf-8", "replace")
+
+
+def notebook_text(notebook: NotebookNode) -> str:
+    """The notebook's file, a line for each cell; nbformat's own writer takes far longer."""
+    cells = ",\n".join(written(cell) for cell in notebook.cells)
+    rest = written({name: value for name, value in notebook.items() if name != "cells"})
+    return f'{{"cells": [\n{cells}\n],\n{rest[1:]}\n'
+
+
+def written(value: Any) -> str:
+    """Plain JSON, with its keys in order."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return text.encode("utf-8", "replace").decode()  # no file holds half a surrogate pair
+
+
+def is_everyones(error: OSError, course: Course) -> bool:
+    """Whether no other graded notebook could be written either."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
+        return True
+    try:
+        with tempfile.NamedTemporaryFile(dir=course.root / "autograded", suffix=".part"):
+            return False
+    except OSError:
+        return True
+
+
+def what_is_wrong(error: OSError) -> str:
+    """Why a file cannot be written, and what to do."""
+    # shutil gathers the errors of a folder's files in one, without a number.
+    full = os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT)
+    if any(reason in str(error) for reason in full):
+        return "the disk is full: make room"
+    return f"{error.strerror or error}: see that {error.filename or 'it'} can be written"
+
+
+def support_files(source: Path, work: Work) -> dict[str, bytes]:
+    """What lies beside the graded notebook: the lesson's files and when it was handed in."""
+    files = {
+        str(path.relative_to(source)): path.read_bytes()
+        for path in sorted(source.rglob("*"))
+        if path.is_file() and path.suffix != ".ipynb"
+    }
+    stamp = read_start(work.stamp_folder / STAMP, STAMP_BYTES)
+    return files if stamp is None else files | {STAMP: stamp}
+
+
+def place_of(course: Course, lesson: str, work: Work) -> Path:
+    """The folder of a graded hand-in."""
+    return course.root / "autograded" / work.student / lesson
+
+
+def remove_parts(course: Course, lesson: str, work: Work) -> None:
+    """Remove what a grading that was killed left unfinished."""
+    with contextlib.suppress(OSError):  # what stands in the way there is met, and named, later
+        for part in place_of(course, lesson, work).rglob(".*.part"):
+            part.unlink(missing_ok=True)
+
+
+def replace_file(target: Path, data: bytes) -> None:
+    """Write `data` beside `target`, sync it and rename it into place."""
+    if is_already(target, data):
+        return
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def is_already(target: Path, data: bytes) -> bool:
+    """Whether the file is there with just this content."""
+    try:
+        return target.stat().st_size == len(data) and target.read_bytes() == data
+    except FileNotFoundError:
+        return False
+
+
+def sync_folder(place: Path) -> None:
+    """Make renames in a folder durable: a row must not outlive, in a power cut, its file."""
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

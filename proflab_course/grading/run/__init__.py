@@ -1,0 +1,13 @@
+"""The grader's side of execution: a plan goes in, replies come out, whatever the code did.
+
+Two runners: `subprocess_runner.py` (one's own notebooks) and `sandbox_runner.py` (strangers').
+
+    session.py        one submission's turn: sends the plan, statement by statement
+    connection.py     the socket to the worker, with limits on time, memory and bytes
+    replies.py        what came back, checked
+    student_files.py  the files that travel with a submission
+    processes.py      the processes of a turn, and how they ended
+    zygote_client.py  client of one zygote; bubblewrap.py, seccomp.py, cgroups.py confine it
+    cluster.py        the same on a Dask cluster; cluster_messages.py is its wire format
+    doctor.py         `proflab doctor`: tries each layer
+"""

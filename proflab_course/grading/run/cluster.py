@@ -1,0 +1,219 @@
+"""Hands the execution of plans to a Dask cluster; verdicts, files and rows stay with the parent.
+
+A worker is trusted as the grader's host is. It gets code, files and limits, isolates as that host
+would, or refuses; a refusal is reported, never graded. What a lost worker had is done again on
+another, or here.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import sys
+import threading
+import time
+import uuid
+from typing import Any
+
+from proflab_course.course.layout import CourseError
+from proflab_course.grading.plan import Limits, Plan, Result, Runner, Submission
+from proflab_course.grading.run.cluster_messages import (
+    BadCrossing,
+    Refusal,
+    Task,
+    pack_refusal,
+    pack_result,
+    pack_task,
+    unpack_answer,
+    unpack_task,
+)
+from proflab_course.grading.run.sandbox_runner import make_runner
+from proflab_course.grading.run.student_files import gather_files
+from proflab_course.grading.submissions.find import harness_fingerprint
+
+CONNECT_SECONDS = 4
+FIRST_WORKER_SECONDS = 15
+NO_WORKER_SECONDS = 30.0
+POLL_SECONDS = 2.0
+HOW_TO_INSTALL = "pip install 'proflab[cluster]'"
+
+
+class Lost(Exception):
+    """The cluster will not bring a result; the sentence says why."""
+
+
+class ClusterRunner:
+    """Runs plans on a cluster, from as many threads at once as the cluster has."""
+
+    def __init__(self, address: str, isolation: str = "auto", limits: Limits | None = None) -> None:
+        self.address, self.isolation = address, isolation
+        self.limits = limits or Limits()
+        self._harness = harness_fingerprint()
+        self._client = connect(address)
+        self._refusals: dict[str, str] = {}
+        self._local: Runner | None = None
+        self._making, self._closed = threading.Lock(), False
+
+    @property
+    def jobs(self) -> int:
+        """How many submissions the cluster executes at a time."""
+        return max(1, sum(self._client.nthreads().values()))
+
+    def run(self, submission: Submission, plan: Plan) -> Result:
+        """See Runner. Raises CourseError when no worker can isolate."""
+        files = gather_files(submission)
+        task = pack_task(Task(plan, files, self.limits, self.isolation, self._harness))
+        try:
+            return self._run_there(task, plan)
+        except Lost as error:
+            return self._run_here(submission, plan, str(error))
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        self._closed = True
+        with quiet():
+            self._client.close(timeout=CONNECT_SECONDS)
+        if self._local is not None:
+            self._local.close()
+
+    def _run_there(self, task: bytes, plan: Plan) -> Result:
+        while True:
+            answer = self._ask(task, self._fit_workers())
+            try:
+                answer = unpack_answer(answer, plan)
+            except BadCrossing as error:
+                raise Lost(str(error)) from None
+            if isinstance(answer, Result):
+                return answer
+            if answer.where not in self._refusals:
+                self._refusals[answer.where] = answer.sentence
+                tell(f"worker {answer.where} gets no more work: {answer.sentence}")
+
+    def _fit_workers(self) -> list[str] | None:
+        """The workers that have not refused; None where all are welcome."""
+        if not self._refusals:
+            return None
+        fit = [worker for worker in self._client.nthreads() if worker not in self._refusals]
+        if not fit:
+            where, why = next(iter(self._refusals.items()))
+            raise CourseError(f"no worker of {self.address} can do the work; {where} says: {why}")
+        return fit
+
+    def _ask(self, task: bytes, workers: list[str] | None) -> Any:
+        key = f"proflab-{uuid.uuid4().hex}"
+        future = self._client.submit(carry_out, task, key=key, pure=False, workers=workers)
+        try:
+            return self._wait(future)
+        finally:
+            future.release()
+
+    def _wait(self, future: Any) -> Any:
+        seen = time.monotonic()
+        while True:
+            try:
+                return future.result(timeout=POLL_SECONDS)
+            except TimeoutError:
+                if self._client.status == "running" and self._client.nthreads():
+                    seen = time.monotonic()
+                elif time.monotonic() - seen > NO_WORKER_SECONDS:
+                    raise Lost("the cluster has no worker left") from None
+            except CourseError:
+                raise
+            except BaseException as error:
+                if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                    raise
+                raise Lost(f"the cluster lost it ({type(error).__name__})") from None
+
+    def _run_here(self, submission: Submission, plan: Plan, why: str) -> Result:
+        if self._closed:
+            raise CourseError("the grading was ended")
+        if why:
+            tell(f"{submission.name} is executed on this machine: {why}")
+        with self._making:
+            if self._local is None:
+                self._local = make_runner(self.isolation, 1, self.limits)
+        return self._local.run(submission, plan)
+
+
+def connect(address: str) -> Any:
+    """A client of the scheduler at `address`, which has workers; CourseError if there is none."""
+    try:
+        import distributed
+    except ImportError:
+        raise CourseError(
+            f"--scheduler needs dask.distributed, which is not installed: {HOW_TO_INSTALL}"
+        ) from None
+    with quiet():
+        try:
+            client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            said = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise CourseError(
+                f"no Dask scheduler answers at {address} ({said[:200]}): start one with "
+                "`dask scheduler`, and workers with `dask worker ADDRESS`"
+            ) from None
+        try:
+            client.wait_for_workers(1, timeout=FIRST_WORKER_SECONDS)
+        except (TimeoutError, OSError):
+            client.close(timeout=CONNECT_SECONDS)
+            raise CourseError(
+                f"the Dask scheduler at {address} has no workers: start some with "
+                f"`dask worker {address}`"
+            ) from None
+    return client
+
+
+class quiet:
+    """Keeps distributed from logging what becomes a sentence of ours."""
+
+    def __enter__(self) -> None:
+        self.log = logging.getLogger("distributed")
+        self.level = self.log.level
+        self.log.setLevel(logging.CRITICAL + 1)
+
+    def __exit__(self, *_: object) -> None:
+        self.log.setLevel(self.level)
+
+
+def tell(sentence: str) -> None:
+    """Say something while a bar may be drawn."""
+    from tqdm import tqdm
+
+    tqdm.write(f"proflab grade: {sentence}", file=sys.stderr)
+
+
+# ── on a worker ─────────────────────────────────────────────────────────────────────────────
+
+
+def carry_out(data: bytes) -> bytes:
+    """A task's result, or why it is refused: this is what the cluster is asked to call."""
+    from distributed import get_worker
+
+    worker, task = get_worker(), unpack_task(data)
+    try:
+        if task.harness != harness_here():
+            raise CourseError("it has another version of ProfLab than the grader")
+        runner = runner_here(task.isolation, task.limits, worker.state.nthreads)
+        submission = Submission("task", files=task.files)
+        return pack_result(runner.run(submission, task.plan))
+    except CourseError as error:
+        return pack_refusal(Refusal(worker.address, str(error)))
+
+
+@functools.cache
+def harness_here() -> str:
+    """The version of the package that this worker has loaded."""
+    return harness_fingerprint()
+
+
+RUNNERS: dict[tuple, Runner] = {}
+MAKING = threading.Lock()
+
+
+def runner_here(isolation: str, limits: Limits, jobs: int) -> Runner:
+    """This worker's runner, made for its first task; it ends with the worker's process."""
+    key = (isolation, limits, jobs)
+    with MAKING:
+        if key not in RUNNERS:
+            RUNNERS[key] = make_runner(isolation, jobs, limits)
+        return RUNNERS[key]

@@ -1,0 +1,156 @@
+"""How a task crosses to another machine and its result back: bytes in a format of ours.
+
+Out go the plan (code, and the scripts of doubles, which stay with that machine's grader and never
+enter the student's process), the hand-in's files and the limits; back come replies as plain data.
+Nothing is pickled on either way, and what comes back is read with the same distrust as what comes
+from a student's process.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from proflab.checks.values import dumps, loads
+from proflab_course.course.hidden_doubles import Declared
+from proflab_course.course.test_cells import Step
+from proflab_course.grading.plan import (
+    Limits,
+    Plan,
+    Reply,
+    Result,
+    RunBlock,
+    RunCell,
+    statements,
+)
+from proflab_course.grading.run.replies import as_list, read_reply, text
+
+STATUSES = ("finished", "timed out", "out of memory", "process died", "tampered")
+
+
+class BadCrossing(ValueError):
+    """Bytes that no machine with this version of ours would have sent."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is sent: `harness` is the version that the sender wants it carried out by."""
+
+    plan: Plan
+    files: dict[str, bytes]
+    limits: Limits
+    isolation: str
+    harness: str
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a machine carries out no task."""
+
+    where: str
+    sentence: str
+
+
+def pack_task(task: Task) -> bytes:
+    """The bytes of a task."""
+    files = {path: base64.b64encode(data).decode() for path, data in task.files.items()}
+    plan = [pack_item(item) for item in task.plan]
+    packed = {"plan": plan, "files": files, "limits": asdict(task.limits)}
+    return json.dumps(packed | {"isolation": task.isolation, "harness": task.harness}).encode()
+
+
+def pack_item(item: RunCell | RunBlock) -> Any:
+    """A plan's item as JSON."""
+    if isinstance(item, RunCell):
+        return item.code
+    steps = [[step.kind, step.code] for step in item.steps]
+    doubles = [
+        [place, double.name, double.kind, dumps(double.given).decode(), double.of]
+        for place, double in item.doubles
+    ]
+    return {"hidden": item.hidden, "steps": steps, "doubles": doubles, "cell": item.cell}
+
+
+def unpack_item(item: Any) -> RunCell | RunBlock:
+    """A plan's item, as a grader sent it."""
+    if isinstance(item, str):
+        return RunCell(item)
+    doubles = (
+        (place, Declared(name, kind, loads(given.encode()), of))
+        for place, name, kind, given, of in item["doubles"]
+    )
+    steps = tuple(Step(*step) for step in item["steps"])
+    return RunBlock(item["hidden"], steps, tuple(doubles), item["cell"])
+
+
+def unpack_task(data: bytes) -> Task:
+    """The task in `data`, which comes from a grader."""
+    packed = json.loads(data)
+    plan = map(unpack_item, packed["plan"])
+    files = {path: base64.b64decode(data) for path, data in packed["files"].items()}
+    limits = Limits(**packed["limits"])
+    return Task(tuple(plan), files, limits, packed["isolation"], packed["harness"])
+
+
+def pack_refusal(refusal: Refusal) -> bytes:
+    """The bytes of a refusal."""
+    return json.dumps({"where": refusal.where, "refused": refusal.sentence}).encode()
+
+
+def pack_result(result: Result) -> bytes:
+    """The bytes of a result."""
+    replies = [[pack_reply(reply) for reply in item] for item in result.replies]
+    packed = {"status": result.status, "sentence": result.sentence, "hit_wall": result.hit_wall}
+    return json.dumps(packed | {"replies": replies}).encode()
+
+
+def pack_reply(reply: Reply) -> dict:
+    """A reply as JSON; only what its state has."""
+    packed: dict[str, Any] = {"outputs": reply.outputs}
+    match reply.state:
+        case "value":
+            packed["value"] = dumps(reply.value).decode()
+        case "raised":
+            packed |= {"raised": reply.raised, "message": reply.message}
+            packed["traceback"] = reply.traceback
+        case "refused" | "lost":
+            packed[reply.state] = reply.message
+    return packed
+
+
+def unpack_answer(data: Any, plan: Plan) -> Result | Refusal:
+    """The result of `plan`, or the refusal, in `data`; raises BadCrossing."""
+    try:
+        packed = json.loads(data)
+        if "refused" in packed:
+            return Refusal(text(packed["where"], 200), text(packed["refused"], 2000))
+        status, replies = packed["status"], packed["replies"]
+        if status not in STATUSES or len(replies) != len(plan):
+            raise BadCrossing("a result of another plan came back")
+        return Result(
+            status,
+            text(packed["sentence"], 2000),
+            [unpack_replies(*pair) for pair in zip(replies, plan, strict=True)],
+            packed["hit_wall"] is True,
+        )
+    except BadCrossing:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise BadCrossing(f"no result came back ({type(error).__name__})") from None
+
+
+def unpack_replies(packed: Any, item: RunCell | RunBlock) -> list[Reply]:
+    """The replies to a plan's item."""
+    kinds = [kind for kind, _ in statements(item)]
+    if len(as_list(packed)) != len(kinds):
+        raise BadCrossing("a result of another plan came back")
+    return [unpack_reply(*pair) for pair in zip(packed, kinds, strict=True)]
+
+
+def unpack_reply(packed: dict, kind: str) -> Reply:
+    """A reply to a statement of `kind`, every field checked."""
+    if "lost" in packed:
+        return Reply("lost", message=text(packed["lost"], 2000))
+    return read_reply(packed, text(packed.get("value")).encode(), kind)

@@ -1,0 +1,330 @@
+"""The grader's side of one channel to a student's process: requests, replies, limits on both.
+
+A message is two lengths of four bytes, that much JSON, and that much plain data (`plain.py`). Each
+request carries a nonce, which its reply repeats: a reply that was written before the request was
+known does not fit. While a request is carried out the other side may send calls, which are
+answered by the block's doubles.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable
+from typing import Any
+
+from proflab.checks.values import NotPlain, dumps
+from proflab_course.course.hidden_doubles import World
+from proflab_course.grading import work_limit as effort
+from proflab_course.grading.inside.channel import HEADER
+from proflab_course.grading.plan import MB, Limits
+from proflab_course.grading.run.processes import Body, Process
+from proflab_course.grading.run.replies import (
+    MAX_JSON,
+    MAX_VALUE,
+    BadReply,
+    parse_message,
+    parse_value,
+)
+from proflab_course.grading.run.time_allowance import Allowance
+
+POLL_SECONDS = 0.1
+READ = 64 * 1024
+GRACE_SECONDS = 2.0
+NAPS = 6  # so many times idle_seconds may a notebook rest in all
+MAX_CALLS = 200_000
+CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
+
+
+class ProcessEnded(Exception):
+    """The student's process can answer no more; `status` and sentence as in Result.
+
+    stuck: one cell or statement is to blame, and without it there may be more to hear.
+    """
+
+    def __init__(
+        self, status: str, sentence: str, hit_wall: bool = False, stuck: bool = False
+    ) -> None:
+        super().__init__(sentence)
+        self.status, self.hit_wall, self.stuck = status, hit_wall, stuck
+
+
+def tampered(sentence: str) -> ProcessEnded:
+    """The process broke the protocol."""
+    return ProcessEnded("tampered", sentence)
+
+
+def out_of_time(sentence: str, **more: bool) -> ProcessEnded:
+    """A limit of time was reached."""
+    return ProcessEnded("timed out", sentence, **more)
+
+
+class Meter:
+    """What one turn has used, and whether that is too much; shared by its conversations."""
+
+    def __init__(self, body: Body, limits: Limits, allowance: Allowance) -> None:
+        self.body, self.limits, self.allowance = body, limits, allowance
+        self.began = self.asked = self.looked = time.monotonic()
+        self.base: float | None = None
+        self.used = self.rested = self.rested_before = 0.0
+        self.most = limits.cell_seconds
+
+    def start(self, kind: str = "") -> None:
+        """A new request begins: a statement of a test, or what may take as long as a cell."""
+        self.asked = self.looked = time.monotonic()
+        self.base, self.rested_before, self.rested = None, self.rested_before + self.rested, 0.0
+        seconds = self.limits.cell_seconds
+        if kind in ("setup", "value", "raises"):
+            seconds = min(seconds, self.limits.statement_seconds)
+        self.most = seconds * self.allowance.share
+
+    def spent(self) -> float:
+        """Seconds that the request has used or let pass, when last looked at."""
+        return self.used - (self.base or 0.0) + self.rested
+
+    def end(self) -> None:
+        """The turn ends: what it used counts for the hand-in's next one, if there is one."""
+        self.allowance.spent += self.used
+
+    def _look(self) -> int:
+        """Note what has been used; the memory that is taken."""
+        now = time.monotonic()
+        self.used, memory = self.body.usage(self.limits.memory)
+        if self.body.resting():  # when the grader itself had to wait, nobody knows for how long
+            self.rested += min(now - self.looked, 2 * POLL_SECONDS)
+        self.looked = now
+        if self.base is None:
+            self.base = self.used  # what it used before the first look is let go
+        return memory
+
+    def excess(self) -> ProcessEnded | None:
+        """The limit that is exceeded, if one is. Called only while one waits: it costs a little."""
+        limits, memory = self.limits, self._look()
+        if memory > limits.memory or self.body.starved():
+            return self.starved()
+        if self.used - self.base > self.most:
+            return out_of_time(f"a cell used more than {self.most:g} CPU seconds", stuck=True)
+        patience = limits.idle_seconds * self.allowance.share
+        if self.rested > patience:
+            sentence = f"a cell did nothing for more than {patience:g} seconds"
+            return out_of_time(f"{sentence} (is it asleep, or waiting?)", stuck=True)
+        if self.used + self.allowance.spent > limits.notebook_seconds:
+            most = limits.notebook_seconds
+            return out_of_time(f"the notebook used more than {most:g} CPU seconds")
+        if self.rested_before + self.rested > NAPS * limits.idle_seconds:
+            most = NAPS * limits.idle_seconds
+            return out_of_time(f"the notebook did nothing for more than {most:g} seconds")
+        for what, since, most in (
+            ("a cell", self.asked, limits.wall_factor * self.most),
+            ("the notebook", self.began, limits.wall_factor * limits.notebook_seconds),
+        ):
+            if self.looked - since > most:
+                sentence = f"{what} did not end within {most:g} seconds"
+                return out_of_time(sentence, hit_wall=True)
+        return None
+
+    def starved(self) -> ProcessEnded:
+        """The end of processes that took too much memory."""
+        sentence = f"it took more than {self.limits.memory / MB:,.0f} MB of memory"
+        return ProcessEnded("out of memory", sentence)
+
+
+def new_channel() -> tuple[socket.socket, socket.socket]:
+    """A grader's and a student's end; messages to the first say which process sent them."""
+    ours, theirs = socket.socketpair()
+    if CREDENTIALS:
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return ours, theirs
+
+
+class Conversation:
+    """One channel: asks, waits within the meter's limits, and remembers what had to be stopped."""
+
+    def __init__(self, sock: socket.socket, meter: Meter) -> None:
+        # The kernel waits, and gives up in time to look at the limits: one call a message.
+        sock.setblocking(True)
+        for way in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            sock.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 0, int(POLL_SECONDS * 1e6)))
+        self.sock, self.meter = sock, meter
+        self.process: Process | None = None
+        self.name = 0
+        self.buffer = bytearray()
+        self.sender = 0
+        self.interrupted: ProcessEnded | None = None
+        self._interrupted_at = 0.0
+
+    def ask(
+        self,
+        request: dict,
+        send: socket.socket | None = None,
+        world: World | None = None,
+    ) -> tuple[dict, bytes]:
+        """Send a request; its reply and the plain data in it, within the limits.
+
+        Raises ProcessEnded. `interrupted` then says which limit it ran into, if any, even where
+        the process obeyed and replied.
+        """
+        nonce = secrets.token_hex(8)
+        self.start(request["do"])
+        self._send(request | {"nonce": nonce})
+        if send is not None:
+            self._send_socket(send)
+        calls = 0
+        while True:
+            message, blob = self._message()
+            effort.check()
+            if message.get("nonce") != nonce:
+                raise tampered("the process answered what it was not asked")
+            if "call" not in message:
+                return message, blob
+            calls += 1
+            if world is None or calls > MAX_CALLS:
+                raise tampered("the process asked for what is not its to ask")
+            answer, data = answer_call(world, message["call"], blob)
+            self._send(answer | {"nonce": nonce}, data)
+
+    def start(self, kind: str = "") -> None:
+        """A new request begins: its limits count from now."""
+        self.interrupted, self._interrupted_at = None, 0.0
+        self.meter.start(kind)
+
+    def hello(self) -> None:
+        """The first message on a new channel: whose it is, as the kernel says."""
+        self.start()
+        message, _ = self._message()
+        self.name = message.get("pid")
+        pid = self.sender if CREDENTIALS else self.name
+        if type(pid) is not int or pid <= 0 or type(self.name) is not int:
+            raise tampered("a process did not say who it is")
+        try:
+            process = Process(pid)
+        except OSError:
+            raise ProcessEnded("process died", "a process ended before it was used") from None
+        if not self.meter.body.adopt(pid):
+            process.close()
+            raise tampered("a process answered that was not asked")
+        self.process = process
+
+    def close(self) -> None:
+        """End the conversation; the process notices."""
+        self.sock.close()
+        if self.process is not None:
+            self.process.close()
+            self.process = None
+
+    def _send(self, message: dict, blob: bytes = b"") -> None:
+        body = json.dumps(message).encode()
+        data = memoryview(HEADER.pack(len(body), len(blob)) + body + blob)
+        looked = time.monotonic()
+        while data:
+            data = data[self._some(self.sock.send, data) :]
+            if data and time.monotonic() - looked >= POLL_SECONDS:
+                self._look()  # whoever reads slowly gains no time
+                looked = time.monotonic()
+
+    def _send_socket(self, sent: socket.socket) -> None:
+        while not self._some(socket.send_fds, self.sock, [b"s"], [sent.fileno()]):
+            self._look()
+
+    def _some(self, send: Callable[..., int], *arguments: Any) -> int:
+        """How many bytes could be sent within POLL_SECONDS."""
+        try:
+            return send(*arguments)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            raise self._ended() from None
+
+    def _message(self) -> tuple[dict, bytes]:
+        self._fill(HEADER.size)
+        json_size, blob_size = HEADER.unpack_from(self.buffer)
+        if json_size > MAX_JSON or blob_size > MAX_VALUE:
+            raise tampered(f"a reply of {json_size + blob_size:,} bytes was announced")
+        middle, end = HEADER.size + json_size, HEADER.size + json_size + blob_size
+        self._fill(end)
+        body, blob = bytes(self.buffer[HEADER.size : middle]), bytes(self.buffer[middle:end])
+        del self.buffer[:end]
+        try:
+            return parse_message(body), blob
+        except BadReply as error:
+            raise tampered(str(error)) from None
+
+    def _fill(self, size: int) -> None:
+        """Wait until `size` bytes are there."""
+        looked = time.monotonic()
+        while (missing := size - len(self.buffer)) > 0:
+            came = self._read(min(max(missing, READ), MB))
+            if not came and self.process is not None and self.process.ended():
+                raise self._ended()
+            if time.monotonic() - looked >= POLL_SECONDS and len(self.buffer) < size:
+                self._look()
+                looked = time.monotonic()
+
+    def _read(self, most: int) -> bool:
+        """Read what comes within POLL_SECONDS; whether something did."""
+        try:
+            if self.process is None:
+                room = socket.CMSG_SPACE(12)  # one ucred, and no room for descriptors
+                part, notes, _, _ = self.sock.recvmsg(most, room)
+            else:
+                part, notes = self.sock.recv(most), []
+        except BlockingIOError:
+            return False
+        except OSError:
+            part, notes = b"", []
+        if not part:
+            raise self._ended()
+        if notes and notes[0][1] == CREDENTIALS:
+            self.sender = struct.unpack("3i", notes[0][2][:12])[0]
+        self.buffer += part
+        return True
+
+    def _ended(self) -> ProcessEnded:
+        """Why nothing more comes: the limit that it ran into, or how the process died."""
+        if self.interrupted is not None:
+            return self.interrupted
+        body, why = self.meter.body, ""
+        for _ in range(20):
+            if why := body.death(self.name):
+                break
+            time.sleep(0.02)
+        if body.starved():
+            return self.meter.starved()
+        return ProcessEnded("process died", why or "the notebook's process ended")
+
+    def _look(self) -> None:
+        """Enforce the limits: first as Jupyter's stop button does, then for good."""
+        excess = self.meter.excess()
+        if excess is not None and excess.status == "out of memory":
+            self.signal(signal.SIGKILL)
+            raise excess
+        if self.interrupted is None:
+            if excess is not None:
+                self.interrupted, self._interrupted_at = excess, time.monotonic()
+                self.signal(signal.SIGINT)
+        elif time.monotonic() - self._interrupted_at > GRACE_SECONDS * self.meter.allowance.share:
+            self.signal(signal.SIGKILL)
+            raise self.interrupted
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process at the other end."""
+        if self.process is not None:
+            self.process.signal(number)
+
+
+def answer_call(world: World, name: Any, blob: bytes) -> tuple[dict, bytes]:
+    """What a stub in the student's process gets for its call: plain data, or a sentence."""
+    double = world.get(name) if isinstance(name, str) else None
+    if double is None:
+        return {"refused": "there is no double of that name"}, b""
+    try:
+        arguments = parse_value(blob)
+        if not isinstance(arguments, tuple):
+            raise NotPlain("a double is called with a tuple of arguments")
+        return {}, dumps(double(*arguments))
+    except Exception as error:  # whatever arguments a student's code passes on
+        return {"refused": f"{type(error).__name__}: {error}"[:500]}, b""

@@ -1,0 +1,161 @@
+"""Reads what a student's process sends, and believes nothing: sizes, depth, types, numbers.
+
+Nothing here may raise, or take more time and memory than its limits say, for any bytes whatever.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from proflab.checks.values import MAX_BYTES, NotPlain, loads
+from proflab_course.grading.plan import MB, Reply
+
+MAX_JSON = 16 * MB
+MAX_VALUE = 4 * MAX_BYTES
+# A parsed `[]` takes twenty times its two bytes: what counts is how many there are.
+MAX_ITEMS = 1_200_000
+MAX_TEXT = 2_000
+MAX_DEPTH = 32
+JSON_MIME = re.compile(r"application/(.*\+)?json")
+CUT_NOTE = "\n… the rest of the output was cut: it was longer than {:,} bytes\n"
+
+
+class BadReply(ValueError):
+    """Bytes that no worker of ours would have sent."""
+
+
+def parse_message(body: bytes) -> dict:
+    """The JSON object in `body`; raises BadReply for anything else."""
+    if _items(body) > MAX_ITEMS:
+        raise BadReply("a reply held too many items")
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError, MemoryError):
+        raise BadReply("a reply was not in the reply format") from None
+    if not isinstance(message, dict):
+        raise BadReply("a reply was not in the reply format")
+    return message
+
+
+def parse_value(blob: bytes) -> Any:
+    """The plain data in `blob`; raises NotPlain for anything that is none or costs too much."""
+    if len(blob) > MAX_VALUE or _items(blob) > MAX_ITEMS:
+        raise NotPlain(f"the value is larger than {MAX_BYTES // MB} MB")
+    return loads(blob)
+
+
+def _items(body: bytes) -> int:
+    return body.count(b"[") + body.count(b"{") + body.count(b",")
+
+
+def read_reply(message: dict, blob: bytes, kind: str) -> Reply:
+    """A worker's reply to a request of `kind`, every field checked."""
+    outputs = [o for o in map(read_output, as_list(message.get("outputs"))) if o]
+    if "raised" in message:
+        names = [text(name, 200) for name in as_list(message["raised"])[:20]] or ["Exception"]
+        lines = [text(line, 4000) for line in as_list(message.get("traceback"))[:40]]
+        said = text(message.get("message", ""), MAX_TEXT)
+        return Reply("raised", outputs, raised=names, message=said, traceback=lines)
+    if kind in ("cell", "setup"):
+        return Reply("done", outputs)
+    if "refused" in message:
+        return Reply("refused", outputs, message=text(message["refused"], MAX_TEXT))
+    try:
+        return Reply("value", outputs, value=parse_value(blob))
+    except NotPlain as error:
+        return Reply("refused", outputs, message=str(error))
+
+
+def as_list(value: Any) -> list:
+    """`value` if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: Any, most: int = MAX_JSON) -> str:
+    """`value` if it is a string, cut at `most` characters and fit to be stored; else empty."""
+    if not isinstance(value, str):
+        return ""
+    return value[:most].encode("utf-8", "replace").decode()
+
+
+def read_output(output: Any) -> dict | None:
+    """One output, rebuilt from the fields that nbformat knows; None for anything else."""
+    if not isinstance(output, dict):
+        return None
+    kind = output.get("output_type")
+    if kind == "stream" and output.get("name") in ("stdout", "stderr"):
+        return {"output_type": kind, "name": output["name"], "text": text(output.get("text"))}
+    if kind == "error":
+        lines = [text(line) for line in as_list(output.get("traceback"))]
+        names = {key: text(output.get(key), MAX_TEXT) for key in ("ename", "evalue")}
+        return {"output_type": kind, **names, "traceback": lines}
+    if kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
+        values = {text(mime, 100): value for mime, value in output["data"].items()}
+        data = {mime: fit(value) for mime, value in values.items() if storable(mime, value)}
+        rebuilt = {"output_type": kind, "data": data, "metadata": {}}
+        if kind == "execute_result":
+            count = output.get("execution_count")
+            fine = type(count) is int and 0 <= count < 2**31
+            rebuilt["execution_count"] = count if fine else None
+        return rebuilt
+    return None
+
+
+def storable(mime: str, value: Any) -> bool:
+    """Whether a mime value is one that nbformat takes: a string, or JSON where that is its type.
+
+    JSON that is too deep to be written again is none.
+    """
+    if not JSON_MIME.fullmatch(mime):
+        return isinstance(value, str)
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below: list = []
+        for node in level:
+            if isinstance(node, dict):
+                below.extend(node.values())
+            elif isinstance(node, list):
+                below.extend(node)
+        if not below:
+            return True
+        level = below
+    return False
+
+
+def fit(value: Any) -> Any:
+    """A mime value without the lone surrogates that no file can hold."""
+    if isinstance(value, str):
+        return text(value)
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def output_size(output: Any) -> int:
+    """The bytes that an output, or a part of one, takes in a notebook's file: keys and all."""
+    return len(json.dumps(output, ensure_ascii=False).encode("utf-8", "replace")) + 2
+
+
+def cut_outputs(outputs: list[dict], most: int) -> list[dict]:
+    """The outputs that fit into `most` bytes, and a note where something was left out."""
+    kept, left = [], most
+    for output in outputs:
+        size = output_size(output)
+        if size > left:
+            note = CUT_NOTE.format(most)
+            if output["output_type"] == "stream":
+                kept.append(output | {"text": start_of(output["text"], left) + note})
+            else:
+                kept.append({"output_type": "stream", "name": "stderr", "text": note})
+            break
+        left -= size
+        kept.append(output)
+    return kept
+
+
+def start_of(string: str, most: int) -> str:
+    """As much of a text's beginning as takes at most `most` bytes in a file."""
+    string = string[: max(0, most)]
+    while (size := output_size(string)) > max(3, most):
+        string = string[: len(string) * most // size]  # shorter each time: most < size
+    return string

@@ -1,0 +1,205 @@
+"""One submission's turn: a plan carried out in conversation with the notebook's process.
+
+A hidden block runs in a copy of the notebook's process, forked where the block stands and executed
+after the notebook has ended: nothing that it learns can reach a later cell, and of what it does
+only the replies are kept. Before each, all other processes of the turn end or are stopped, and
+files become what the notebook left.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+from dataclasses import replace
+
+from proflab_course.course.hidden_doubles import World
+from proflab_course.grading.plan import (
+    MB,
+    Limits,
+    Plan,
+    Reply,
+    Result,
+    RunBlock,
+    RunCell,
+    fill_lost,
+    statements,
+)
+from proflab_course.grading.run.connection import (
+    Conversation,
+    Meter,
+    ProcessEnded,
+    new_channel,
+    out_of_time,
+    tampered,
+)
+from proflab_course.grading.run.processes import Body
+from proflab_course.grading.run.replies import cut_outputs, output_size, read_reply
+from proflab_course.grading.run.time_allowance import NOT_TRIED, Allowance
+
+
+class Turn:
+    """Carries out one plan. `sock` is the grader's end of the channel to the notebook's process.
+
+    allowance: what the hand-in's earlier turns have left it, and want left out.
+    """
+
+    def __init__(
+        self, sock: socket.socket, body: Body, limits: Limits, allowance: Allowance | None = None
+    ) -> None:
+        self.limits = limits
+        self.allowance = allowance or Allowance(limits)
+        self.meter = Meter(body, limits, self.allowance)
+        self.main = Conversation(sock, self.meter)
+        self.result = Result(*self.allowance.first)
+        self.output_left, self.values_left = limits.notebook_output, limits.notebook_values
+
+    def carry_out(self, plan: Plan) -> Result:
+        """Execute the plan: cells and visible blocks in order, then the hidden blocks."""
+        snapshots: list[tuple[int, RunBlock, Conversation]] = []
+        try:
+            ended = self._begin()
+            for index, item in enumerate(plan):
+                replies = list(self.allowance.kept.get(index, ()))
+                self.result.replies.append(replies)
+                if replies:
+                    continue
+                if self.allowance.stopped(item):
+                    fill_lost(replies, item, NOT_TRIED)
+                elif ended is None:
+                    try:
+                        if isinstance(item, RunBlock) and item.hidden:
+                            snapshots.append((index, item, self._snapshot()))
+                            continue
+                        self._carry_out_item(self.main, item, replies)
+                    except ProcessEnded as error:
+                        ended = error
+                        self._note(error)
+                        if self._leave_out(index, item, replies, error):
+                            return self.result
+                if ended is not None:
+                    fill_lost(replies, item, str(ended))
+            self.main.close()
+            self.allowance.renew()
+            for place, (index, block, conversation) in enumerate(snapshots):
+                waiting = [c.process.pid for _, _, c in snapshots[place:] if c.process is not None]
+                trouble = self.meter.body.tidy(waiting)
+                self.result.replies[index] = self._hidden(block, conversation, trouble)
+        finally:
+            self.meter.end()
+            for conversation in (self.main, *(c for _, _, c in snapshots)):
+                conversation.close()
+        return self.result
+
+    def _begin(self) -> ProcessEnded | None:
+        try:
+            self.main.hello()
+        except ProcessEnded as error:
+            self._note(error)
+            return error
+        return None
+
+    def _note(self, error: ProcessEnded) -> None:
+        """The first thing that went wrong is the turn's status."""
+        if self.result.status == "finished":
+            self.result.status, self.result.sentence = error.status, str(error)
+            self.result.hit_wall = error.hit_wall
+            self.allowance.first = (error.status, str(error))
+
+    def _snapshot(self) -> Conversation:
+        ours, theirs = new_channel()
+        conversation = Conversation(ours, self.meter)
+        try:
+            with theirs:
+                self.main.ask({"do": "snapshot"}, send=theirs)
+            conversation.hello()
+        except BaseException:
+            conversation.close()
+            raise
+        return conversation
+
+    def _leave_out(
+        self, index: int, item: RunCell | RunBlock, replies: list[Reply], error: ProcessEnded
+    ) -> bool:
+        """Whether another turn shall do without the item that had to be killed."""
+        if not error.stuck:
+            return False
+        fill_lost(replies, item, str(error))
+        self.allowance.kept[index] = replies
+        self.allowance.stop(item)
+        self.result.again = self.allowance.charge(self.meter.spent())
+        return self.result.again
+
+    def _hidden(self, block: RunBlock, conversation: Conversation, trouble: str) -> list[Reply]:
+        replies: list[Reply] = []
+        try:
+            if trouble:
+                raise tampered(f"what it left could not be tidied up ({trouble})")
+            if self.allowance.left <= 0:
+                raise self._used_up()
+            if not self.allowance.stopped(block):
+                self._carry_out_item(conversation, block, replies)
+            fill_lost(replies, block, NOT_TRIED)
+        except ProcessEnded as error:
+            fill_lost(replies, block, str(error))
+            self._note(error)
+            if error.stuck:
+                self.allowance.stop(block)
+                self.allowance.charge(self.meter.spent())
+        conversation.signal(signal.SIGKILL)
+        conversation.close()
+        return [replace(reply, outputs=[]) for reply in replies]
+
+    def _carry_out_item(
+        self, conversation: Conversation, item: RunCell | RunBlock, replies: list[Reply]
+    ) -> None:
+        doubles = dict(getattr(item, "doubles", ()))
+        world = World() if doubles else None
+        for index, (kind, code) in enumerate(statements(item)):
+            if index in doubles:
+                world.declare(doubles[index])
+            if kind == "seen":
+                replies.append(Reply("value", value=world.see(code)))
+                continue
+            replies.append(self._execute(conversation, kind, code, world))
+            if conversation.interrupted is not None:
+                self._out_of_time(item, replies)
+                return
+
+    def _out_of_time(self, item: RunCell | RunBlock, replies: list[Reply]) -> None:
+        """A statement was interrupted: its test cell has no more time, other cells have."""
+        fill_lost(replies, item, NOT_TRIED)
+        self.allowance.stop(item)
+        if not self.allowance.charge(self.meter.spent()):
+            raise self._used_up()
+
+    def _used_up(self) -> ProcessEnded:
+        most = self.limits.stuck_seconds
+        return out_of_time(f"code that did not end took more than {most:g} seconds in all")
+
+    def _execute(
+        self, conversation: Conversation, kind: str, code: str, world: World | None
+    ) -> Reply:
+        request = {"do": kind, "code": code, "calls": world is not None}
+        message, blob = conversation.ask(request, world=world)
+        self.values_left -= len(blob)
+        if self.values_left < 0 and "raised" not in message:
+            most = self.limits.notebook_values / MB
+            message, blob = message | {"refused": f"all values take more than {most:,.0f} MB"}, b""
+        reply = read_reply(message, blob, kind)
+        if conversation.interrupted is not None:
+            self._note(conversation.interrupted)
+            if kind != "cell":
+                reply = Reply("lost", reply.outputs, message=str(conversation.interrupted))
+        if "MemoryError" in exceptions(reply):
+            sentence = f"a cell asked for more than {self.limits.memory / MB:,.0f} MB of memory"
+            self._note(ProcessEnded("out of memory", sentence))
+        if not reply.outputs:
+            return reply
+        outputs = cut_outputs(reply.outputs, min(self.limits.cell_output, self.output_left))
+        self.output_left = max(0, self.output_left - sum(map(output_size, outputs)))
+        return replace(reply, outputs=outputs)
+
+
+def exceptions(reply: Reply) -> list[str]:
+    """The names of the exceptions that a cell or step ended with."""
+    return [*reply.raised, *(o["ename"] for o in reply.outputs if o["output_type"] == "error")]

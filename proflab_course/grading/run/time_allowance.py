@@ -1,0 +1,61 @@
+"""What a hand-in may spend on code that does not end, over all turns that it takes.
+
+A statement that runs out of time is interrupted, as by Jupyter's stop button, and costs its test
+cell; the next one that does so has half the time, down to a fifth. Code that does not let itself be
+interrupted is killed with its process: the hand-in then gets another turn, in a fresh process,
+which leaves out what had to be killed. So a loop without an end costs its exercise, not the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell
+
+LEAST_SHARE = 0.2
+LEAST_CHARGE = 0.1
+NOT_TRIED = "it was not tried, since an earlier case of the same test ran out of time"
+
+
+class Allowance:
+    """One hand-in's: what is left for code that does not end, and what is left out for it.
+
+    share: the part of its limits that the next statement has; spent: CPU seconds of earlier turns;
+    kept: an item's place in the plan → its replies from an earlier turn; first: the turn's status
+    and sentence that count, those of what first went wrong.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.left, self.share, self.spent = limits.stuck_seconds, 1.0, 0.0
+        self.kept: dict[int, list[Reply]] = {}
+        self.first = ("finished", "")
+        self._stopped: set[int] = set()
+
+    def charge(self, seconds: float) -> bool:
+        """Something ran out of time after `seconds`; whether more of this may happen."""
+        self.left -= max(LEAST_CHARGE, seconds)
+        self.share = max(LEAST_SHARE, self.share / 2)
+        return self.left > 0
+
+    def renew(self) -> None:
+        """Leave hidden blocks something, too, where the notebook has used it up."""
+        self.left = max(self.left, self.limits.stuck_seconds / 2)
+
+    def stop(self, item: RunCell | RunBlock) -> None:
+        """Try no more of the test cell that `item` is a part of."""
+        if isinstance(item, RunBlock) and item.cell is not None:
+            self._stopped.add(item.cell)
+
+    def stopped(self, item: RunCell | RunBlock) -> bool:
+        """Whether the test cell that `item` is a part of has run out of time."""
+        return isinstance(item, RunBlock) and item.cell in self._stopped
+
+
+def run_through(turn: Callable[[Allowance], Result], limits: Limits) -> Result:
+    """Run a plan's turns: one, and another whenever its process had to be killed in a cell."""
+    allowance = Allowance(limits)
+    while True:
+        result = turn(allowance)
+        if not result.again:
+            return result

@@ -1,0 +1,118 @@
+"""Which submissions there are, and which of them have changed since they were graded."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+import proflab
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.grading.answer_key import Key
+from proflab_course.grading.run.student_files import read_folder, read_start
+from proflab_course.grading.submissions.find_notebook import has_strays, search_fingerprint
+from proflab_course.grading.submissions.read_notebook import MAX_BYTES
+from proflab_course.grading.submissions.timestamp import STAMP
+from proflab_course.grading.submissions.which_lesson import Lessons
+
+
+@dataclass(frozen=True)
+class Work:
+    """One submission to be graded; without a fingerprint where it could not be read."""
+
+    student: str
+    folder: Path
+    fingerprint: str
+
+    @property
+    def stamp_folder(self) -> Path:
+        """Where timestamp.txt lies: for what was handed in without the lesson's folder, above."""
+        return self.folder if self.folder.is_dir() else self.folder.parent
+
+
+def find_work(course: Course, key: Key, students: list[str] | None, full: bool) -> list[Work]:
+    """The submissions of a lesson: every student's folder that holds one, or those named."""
+    submitted, lesson = course.root / "submitted", key.name
+    lessons = Lessons(key, course.root / "source")
+    found = find_students(submitted, lessons)
+    for name in students or []:
+        if not (submitted / name).is_dir() or name in (".", "..") or "/" in name:
+            raise CourseError(f"there is no folder submitted/{name}; there are {', '.join(found)}")
+    support = folder_fingerprint(course.source(lesson).parent)
+    base = [key.fingerprint, support, harness_fingerprint(), str(full)]
+    works = []
+    for student in dict.fromkeys(students or found):
+        folder = submitted / student / lesson
+        try:
+            text = "\n".join([*base, handin_fingerprint(folder, lessons)])
+            works.append(Work(student, folder, hashlib.sha256(text.encode()).hexdigest()))
+        except Exception:  # whatever it is, grading meets it again and gives it a name
+            works.append(Work(student, folder, ""))
+    return works
+
+
+def find_students(submitted: Path, lessons: Lessons) -> list[str]:
+    """The students with a folder for the lesson, or with its notebook elsewhere in their own."""
+    lesson = lessons.key.name
+    folders = [path for path in submitted.glob("*") if path.is_dir()]
+    return sorted(p.name for p in folders if (p / lesson).is_dir() or has_strays(p, lessons))
+
+
+def handin_fingerprint(folder: Path, lessons: Lessons) -> str:
+    """A hash of what grading reads of a hand-in, which is little, whatever lies in its folder."""
+    digest = hashlib.sha256()
+    notebook = f"{lessons.key.name}.ipynb"
+    for path in (folder / notebook, folder / STAMP, folder.parent / STAMP):
+        digest.update(f"{state_of(path)}\n".encode())
+    digest.update(search_fingerprint(folder, notebook, lessons.folders()).encode())
+    files = read_folder(folder) if folder.is_dir() else {}
+    for path, data in files.items():
+        digest.update(f"{path}\0{hashlib.sha256(data).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def state_of(path: Path) -> str:
+    """What lies at `path`: what kind of thing, its size, and its content if that may be read."""
+    try:
+        about = path.lstat()
+    except OSError as error:
+        return error.strerror
+    fits = about.st_size <= MAX_BYTES
+    data = read_start(path, MAX_BYTES) if fits and stat.S_ISREG(about.st_mode) else None
+    content = "unread" if data is None else hashlib.sha256(data).hexdigest()
+    return f"{stat.S_IFMT(about.st_mode)} {about.st_size} {content}"
+
+
+def folder_fingerprint(folder: Path) -> str:
+    """A hash of the regular files in a folder of the course's own, and of where its links point."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        digest.update(str(path.relative_to(folder)).encode("utf-8", "surrogateescape") + b"\0")
+        try:
+            if path.is_symlink():
+                digest.update(os.fsencode(os.readlink(path)))
+            elif path.is_file():
+                with path.open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError as error:  # grading gives it a name, too
+            digest.update(str(error.strerror).encode())
+    return digest.hexdigest()
+
+
+def harness_fingerprint() -> str:
+    """A hash of the package: a change in engine or grader makes earlier grades stale."""
+    digest = hashlib.sha256()
+    for root in (Path(proflab.__file__).parent, Path(__file__).parents[2]):
+        for path in sorted(root.rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def needs_grading(course: Course, key: Key, work: Work, known: dict) -> bool:
+    """Whether there is no result for exactly this submission, lesson and harness."""
+    outcome = known.get(work.student)
+    written = course.root / "autograded" / work.student / key.name / f"{key.name}.ipynb"
+    changed = outcome is None or not work.fingerprint or outcome.fingerprint != work.fingerprint
+    return changed or not written.exists()

@@ -1,0 +1,180 @@
+"""Reads what a student handed in, whatever it is, and never trusts it.
+
+The result is a notebook rebuilt from the few fields that grading needs, or the name of an outcome
+and a sentence for the student.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from proflab_course.course.release_stamp import STAMP, read_stamp
+from proflab_course.grading.run.replies import text as fit_text
+from proflab_course.grading.run.student_files import read_start
+from proflab_course.grading.size_limits import too_many_parts
+from proflab_course.grading.submissions.decode_text import ZIP, read_text
+
+MAX_BYTES = 32 * 1024**2
+MAX_CELLS = 2_000
+MAX_SOURCE = 1024**2
+MAX_NAME = 200
+KINDS = ("code", "markdown", "raw")
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """A notebook, or the outcome ("missing", "unreadable", "not a notebook") and its sentence.
+
+    With a notebook, too, there may be a sentence on how it was found or read. `folder` and `files`:
+    what lay beside it, where that is not the submission's own folder.
+    """
+
+    notebook: NotebookNode | None
+    outcome: str = ""
+    sentence: str = ""
+    folder: Path | None = None
+    files: dict[str, bytes] | None = None
+
+
+def read_handin(path: Path) -> HandIn:
+    """What lies at `path`."""
+    data = read_bytes(path)
+    return data if isinstance(data, HandIn) else parse_bytes(data, path.name)
+
+
+def read_bytes(path: Path) -> bytes | HandIn:
+    """Return a hand-in's bytes, or why there are none to be had."""
+    try:
+        state = path.lstat()
+    except FileNotFoundError:
+        return HandIn(None, "missing", f"there is no {path.name} in what was handed in")
+    except OSError as error:
+        return HandIn(None, "unreadable", f"{path.name} cannot be read: {error.strerror}")
+    if stat.S_ISLNK(state.st_mode):
+        return HandIn(None, "unreadable", f"{path.name} is a link; hand in the file itself")
+    if not stat.S_ISREG(state.st_mode):
+        return HandIn(None, "unreadable", f"{path.name} is not a file")
+    if state.st_size > MAX_BYTES:
+        size = f"{state.st_size / 1024**2:.0f} MB, more than {MAX_BYTES // 1024**2} MB"
+        sentence = f"{path.name} is {size}: clear its outputs, save it and hand it in again"
+        return HandIn(None, "unreadable", sentence)
+    data = read_start(path, MAX_BYTES)
+    if data is None:
+        return HandIn(None, "unreadable", f"{path.name} cannot be read")
+    return data
+
+
+def parse_bytes(data: bytes, name: str) -> HandIn:
+    """The notebook in `data`, in whatever encoding it was saved."""
+    if data.startswith(ZIP):
+        return HandIn(None, "not a notebook", f"{name} is a zip archive")
+    decoded = read_text(data, name)
+    if decoded.text is None:
+        return HandIn(None, "unreadable", decoded.note)
+    found = parse_handin(decoded.text, name)
+    if found.notebook is None and decoded.note:
+        encoding = decoded.note.partition(";")[0]
+        return HandIn(None, found.outcome, f"{encoding}, and {found.sentence}")
+    return replace(found, sentence=decoded.note) if found.notebook is not None else found
+
+
+def parse_handin(text: str, name: str) -> HandIn:
+    """The notebook in `text`."""
+    if not text.strip():
+        return HandIn(None, "not a notebook", f"{name} is empty")
+    if too_many_parts(text):
+        sentence = f"{name} has too many parts: clear its outputs, save it and hand it in again"
+        return HandIn(None, "unreadable", sentence)
+    if text.lstrip()[:1] == "<":
+        sentence = f"{name} is a web page, not the notebook: download the file itself"
+        return HandIn(None, "not a notebook", sentence)
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        return HandIn(None, "not a notebook", f"{name} is nested too deeply to be a notebook")
+    except ValueError as error:
+        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        return HandIn(None, "not a notebook", f"{name} is not JSON{where}: open it in Jupyter")
+    if not isinstance(data, dict):
+        return HandIn(None, "not a notebook", f"{name} holds no notebook")
+    version = data.get("nbformat")
+    if isinstance(version, int) and version > 4:
+        sentence = f"{name} has notebook format {version}; save it in format 4 and hand it in again"
+        return HandIn(None, "not a notebook", sentence)
+    if "worksheets" in data:
+        try:
+            data = nbformat.convert(nbformat.from_dict(data), 4)
+        except Exception:
+            return HandIn(None, "not a notebook", f"{name} is an old notebook that cannot be read")
+    cells = data.get("cells")
+    if not isinstance(cells, list):
+        return HandIn(None, "not a notebook", f"{name} has no cells")
+    if len(cells) > MAX_CELLS:
+        sentence = f"{name} has {len(cells):,} cells, more than {MAX_CELLS:,}"
+        return HandIn(None, "unreadable", sentence)
+    stamp = read_stamp(data.get("metadata"))
+    metadata = {STAMP: stamp} if stamp else {}
+    return HandIn(notebook_of([c for c in map(rebuilt, cells) if c is not None], metadata))
+
+
+def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:
+    """A notebook of format 4.4: without cell ids, which a student's copy may have lost."""
+    for cell in cells:
+        cell.pop("id", None)
+    return NotebookNode(
+        cells=cells, metadata=nbformat.from_dict(metadata), nbformat=4, nbformat_minor=4
+    )
+
+
+def rebuilt(cell: Any) -> NotebookNode | None:
+    """A cell from its type, source, grade_id and tags alone; None if it is no cell."""
+    if not isinstance(cell, dict):
+        return None
+    source, kind = cell.get("source", ""), cell.get("cell_type")
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    if kind not in KINDS or not isinstance(source, str):
+        return None
+    source = source.encode("utf-8", "replace").decode()[:MAX_SOURCE]
+    # By hand: nbformat's own makers take a tenth of a millisecond each to check what they made.
+    new = NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source)
+    if kind == "code":
+        new["execution_count"], new["outputs"] = None, []
+    metadata = cell.get("metadata")
+    marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    if isinstance(marks, dict) and isinstance(marks.get("grade_id"), str):
+        # Flags and points are kept only to see whether they were edited.
+        new.metadata["nbgrader"] = NotebookNode(
+            {
+                key: marks[key]
+                for key in ("grade_id", "grade", "solution", "locked", "points", "checksum")
+                if isinstance(marks.get(key), (str, bool, int, float))
+            }
+        )
+    if kind == "markdown":
+        pictures = read_attachments(cell.get("attachments"))
+        if pictures:
+            new["attachments"] = pictures
+    return new
+
+
+def read_attachments(value: Any) -> dict:
+    """The pictures pasted into a markdown cell."""
+    if not isinstance(value, dict):
+        return {}
+    return {
+        fit_text(name, MAX_NAME): {
+            fit_text(mime, MAX_NAME): fit_text(data)
+            for mime, data in bundle.items()
+            if isinstance(data, str)
+        }
+        for name, bundle in value.items()
+        if isinstance(bundle, dict)
+    }

@@ -1,0 +1,99 @@
+"""What `proflab grade` shows: a bar while it grades, and a table of scores and outcomes."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from proflab_course.grading.answer_key import Key
+from proflab_course.grading.grader_errors import NOT_GRADED
+from proflab_course.grading.submissions.find import Work
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table that `proflab grade` prints; `penalty` is what lateness takes off."""
+
+    student: str
+    score: float
+    max_score: float
+    status: str
+    sentence: str
+    fresh: bool
+    penalty: float = 0.0
+
+
+class HasStatus(Protocol):
+    """Whatever ended with a named outcome."""
+
+    @property
+    def status(self) -> str:
+        """The outcome's name."""
+
+
+T = TypeVar("T", bound=HasStatus)
+
+
+def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
+    """`items` with a bar that counts outcomes and tells the time left."""
+    from tqdm import tqdm
+
+    counts: Counter[str] = Counter()
+    with tqdm(total=total, unit="submission", disable=not show or not total) as bar:
+        for item in items:
+            yield item
+            counts[item.status] += 1
+            bar.set_postfix_str(", ".join(f"{n} {status}" for status, n in counts.items()))
+            bar.update()
+
+
+def make_rows(
+    book, key: Key, works: list[Work], fresh: set[str], nowhere: Mapping[str, str]
+) -> list[Row]:
+    """The table's rows from what the gradebook holds now.
+
+    nowhere: students of whom nothing could be written, each with a sentence why; if the gradebook
+    has an earlier result of theirs, it stands there still.
+    """
+    outcomes, scores = book.outcomes(key.name), book.auto_scores(key.name)
+    penalties = book.late_penalties(key.name)
+    rows = []
+    for student in (work.student for work in works):
+        if student in nowhere:
+            score, status, sentence = 0.0, NOT_GRADED, nowhere[student]
+        else:
+            outcome = outcomes[student]
+            score, status, sentence = scores.get(student, 0.0), outcome.status, outcome.sentence
+        late = penalties.get(student, 0.0)
+        rows.append(Row(student, score, key.max_score, status, sentence, student in fresh, late))
+    return rows
+
+
+def print_table(rows: list[Row]) -> None:
+    """Print scores and outcomes, one line a student."""
+    if not rows:
+        print("Nothing was handed in for this lesson: submitted/STUDENT/LESSON/ is where it goes.")
+        return
+    width = max(len(row.student) for row in rows)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a folder's name need not be text
+    points = [written_score(row) for row in rows]
+    wide = max(map(len, points))
+    space = max(20, shutil.get_terminal_size((100, 20)).columns - width - wide - 23)
+    for row, score in zip(rows, points, strict=True):
+        sentence = row.sentence if len(row.sentence) <= space else row.sentence[: space - 1] + "…"
+        print(f"{row.student:<{width}}  {score:<{wide}}  {row.status:<18}  {sentence}".rstrip())
+    old = sum(not row.fresh for row in rows)
+    if old:
+        print(f"({old} of {len(rows)} were unchanged since they were graded; --regrade forces)")
+
+
+def written_score(row: Row) -> str:
+    """Return the points for code as they were earned, and what lateness takes off."""
+    late = f", late: −{row.penalty:g}" if row.penalty else ""
+    return f"{row.score:5g} / {row.max_score:g}{late}"

@@ -1,0 +1,157 @@
+"""The documents: their commands run, their links lead somewhere, their badges are the course's."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from cohort.attacks import ATTACKS
+from cohort.attacks.files import FILE_ATTACKS
+from cohort.run import entries, lessons
+
+from proflab_course.build.stamp import Address
+from proflab_course.course.layout import Course
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("README.md", "docs/students.md", "docs/instructors.md", "docs/engine.md", "docs/torch.md")
+STUDENTS = ("complete", "not_json")  # of the sample class, to be quick
+LESSON, _, *LATER = Course(ROOT).lessons()  # the later ones only cost time here
+# After ```sh: nothing (run here), by-sandbox (run here where there is one), by-hand (not run:
+# the network, a browser, an account, or minutes).
+BLOCK = re.compile(r"^( *)```sh(?: (by-\w+))?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """The shell blocks of a page: kind and text."""
+    return [(m[2] or "", m[3]) for m in BLOCK.finditer((ROOT / page).read_text())]
+
+
+def copy_repository(place: Path) -> Path:
+    """A folder in which commands may write what they like."""
+    hidden = {path.name for path in ROOT.iterdir() if path.name.startswith(".")}
+    generated = {"autograded", "feedback", "reports", "gradebook.db", "build", "exchange"}
+    left_out = shutil.ignore_patterns("__pycache__", "*.egg-info")
+
+    def ignore(folder: str, names: list[str]) -> set[str]:
+        top = hidden | generated if Path(folder) == ROOT else set()
+        return top | left_out(folder, names)
+
+    shutil.copytree(ROOT, place / "course", ignore=ignore)
+    for folder in (place / "course/submitted").iterdir():
+        if folder.is_dir() and folder.name not in STUDENTS:
+            shutil.rmtree(folder)
+    for name in LATER:
+        for room in ("modules", "source", "release"):
+            shutil.rmtree(place / "course" / room / name)
+    return place / "course"
+
+
+def run(block: str, course: Path) -> None:
+    """Run a block as a reader would who has activated the environment."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    answer = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block],
+        cwd=course,
+        env=os.environ | {"PATH": path, "PYTHONPATH": str(course), "PROFLAB_DEMO": "small"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert answer.returncode == 0, f"{block}\n{answer.stdout}"
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory) -> Path:
+    """The copy in which the instructors' page has been followed from top to bottom."""
+    place = copy_repository(tmp_path_factory.mktemp("instructors"))
+    sandbox = os.environ.get("PROFLAB_NO_SANDBOX_TESTS") != "1"
+    for kind, block in blocks("docs/instructors.md"):
+        if not kind or (kind == "by-sandbox" and sandbox):
+            run(block, place)
+    return place
+
+
+def test_the_instructors_page_leads_to_what_it_promises(course):
+    assert sorted(p.name for p in (course.parent / "class-01/release").iterdir()) == [LESSON]
+    assert (course.parent / "class-01/README.md").read_text().startswith("# For students")
+    assert (course / f"autograded/s1234567/{LESSON}/{LESSON}.ipynb").exists()
+    assert (course / f"feedback/s1234567/{LESSON}/{LESSON}.html").exists()
+    for name in (f"{LESSON}.html", f"{LESSON}.public.html"):
+        assert (course / "reports" / name).exists()
+    assert "s1234567" in (course / "grades.csv").read_text()
+
+
+def test_the_penalty_that_the_page_shows_takes_off_late_points(course):
+    [setting] = re.findall(r"```python\n(.*?)```", (ROOT / "docs/instructors.md").read_text(), re.S)
+    late = course / f"submitted/late/{LESSON}"
+    shutil.copytree(course / f"submitted/complete/{LESSON}", late)
+    shutil.copy(course / f"submitted/s1234567/{LESSON}/timestamp.txt", late)
+    with (course / "jupyter_config.py").open("a") as file:
+        file.write(setting)
+    run(f"proflab grade {LESSON} --student late --no-sandbox", course)
+    run("nbgrader export --to late.csv", course)
+    [row] = [s for s in (course / "late.csv").read_text().splitlines() if ",late," in s]
+    assert ",100.0,100.0,0.0," in row  # raw score, penalty, score
+
+
+def test_the_students_page_leads_to_a_profiler(tmp_path):
+    place = copy_repository(tmp_path)
+    for kind, block in blocks("docs/students.md"):
+        if not kind:
+            run(block, place)
+    assert (place / "my_profiler_alone.py").exists()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_make_target_and_file_that_a_page_names_is_there(page):
+    text = (ROOT / page).read_text()
+    targets = set(re.findall(r"`?\bmake (?:[A-Z]+=\S+ )*([a-z]+)\b`", text))
+    targets |= {t for _, b in blocks(page) for t in re.findall(r"^ *make ([a-z]+)", b, re.M)}
+    known = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert targets <= known
+    for name in re.findall(r"\b(?:python|pytest) ((?:benchmarks|docs|tests)/[\w/.]+)", text):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_and_pictures_lead_to_files_of_the_repository(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", (ROOT / page).read_text()):
+        parts = urlsplit(target)
+        if parts.scheme:
+            continue
+        assert page != "docs/students.md", f"{target}: this page is also a class's README"
+        assert ((ROOT / page).parent / parts.path).exists(), target
+
+
+def test_the_readme_has_the_badges_of_the_address_in_pyproject():
+    assert Address.read(ROOT).badges(LESSON) in (ROOT / "README.md").read_text()
+
+
+def test_clone_commands_name_the_address_in_pyproject():
+    repository = Address.read(ROOT).repository
+    for page in PAGES:
+        cloned = re.findall(r"git clone (\S+)", (ROOT / page).read_text())
+        assert set(cloned) <= {repository}
+
+
+def test_the_readme_opens_with_what_it_is_a_picture_and_two_commands():
+    text = (ROOT / "README.md").read_text()
+    first_screen = "\n".join(text.splitlines()[:30])
+    assert "make demo" in first_screen and "make test" in first_screen
+    assert re.search(r"^!\[[^]]{20,}\]\(docs/\S+\.png\)", first_screen, re.MULTILINE)
+
+
+def test_the_readme_counts_the_cohort_and_the_attacks_right():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    found = re.findall(r"[Mm]ore than ([\d,]+) (wrong|unusual right|hostile)", text)
+    said = {kind: int(number.replace(",", "")) for number, kind in found}
+    there = {"hostile": len(ATTACKS) + len(FILE_ATTACKS)}
+    for kind, name in (("wrong", "MUTANTS"), ("unusual right", "ALTERNATES")):
+        there[kind] = sum(len(each) for n in lessons() for each in entries(n, name).values())
+    assert said.keys() == there.keys()
+    assert all(said[kind] < there[kind] < 1.2 * said[kind] for kind in said)

@@ -1,0 +1,152 @@
+"""The engine's own words: examples run, docstrings say what to expect, rules show their shapes."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from imports import ROOT, modules
+
+import proflab
+from proflab import Tensor, dispatch, models, nn
+from proflab.nn import functional as F
+
+TOUR = (ROOT / "docs/engine.md").read_text()
+ENGINE = tuple(
+    name
+    for name in modules("proflab")
+    if name.split(".")[1:2] not in (["course"], ["grading"], ["lesson"], ["alone"])
+    and name not in ("proflab_course.cli", "proflab.checks.compare", "proflab.checks.values")
+)
+# What a reader may use in an example without importing it.
+NAMES = {
+    "proflab": proflab, "Tensor": Tensor, "nn": nn, "F": F, "models": models, "np": np,
+    "dispatch": dispatch,
+}  # fmt: skip
+# What has to have an example.
+SHOWN = (
+    Tensor, Tensor.meta, Tensor.backward, Tensor.storage, proflab.no_grad, proflab.Function,
+    proflab.meta, proflab.einsum, proflab.example_input, proflab.saved_tensors, dispatch.hook,
+    nn.Module, nn.Linear, nn.Conv2d, nn.Sequential, proflab.matmul, proflab.sum, F.linear, F.conv2d,
+    F.cross_entropy, proflab.optim.SGD,
+)  # fmt: skip
+
+
+def run_examples(test: doctest.DocTest) -> None:
+    """Run examples; fail with doctest's own report."""
+    lines: list[str] = []
+    proflab.manual_seed(0)
+    failures = doctest.DocTestRunner().run(test, out=lines.append).failed
+    assert not failures, "".join(lines)
+
+
+@pytest.mark.parametrize("name", ENGINE)
+def test_examples_in_docstrings_are_true(name):
+    module = importlib.import_module(name)
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module, extraglobs=NAMES):
+        if test.examples:
+            run_examples(test)
+
+
+@pytest.mark.parametrize("thing", SHOWN, ids=lambda t: getattr(t, "__qualname__", "storage"))
+def test_what_readers_use_most_shows_an_example(thing):
+    assert ">>> " in (inspect.getdoc(thing) or "")
+
+
+def test_every_value_in_the_tour_is_true():
+    blocks = re.findall(r"^```python\n(.*?)^```$", TOUR, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 10 and all(">>> " in block for block in blocks)
+    parser = doctest.DocTestParser()
+    text = "\n".join(blocks)
+    run_examples(parser.get_doctest(text, {}, "engine.md", str(ROOT / "docs/engine.md"), 0))
+
+
+def test_an_op_is_added_in_one_file_as_the_tour_says(tmp_path):
+    [(place, code)] = re.findall(r"^```python add-to=(\S+)\n(.*?)^```$", TOUR, re.M | re.S)
+    shutil.copytree(
+        ROOT / "proflab", tmp_path / "proflab", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    with (tmp_path / "proflab" / place).open("a") as file:
+        file.write("\n\n" + code)
+    check = """
+        import numpy as np, proflab
+        from proflab import Tensor, dispatch
+        from proflab.nn import functional as F
+
+        x = Tensor([3.0, -1.0], requires_grad=True)
+        y = x.softsign()
+        assert y.tolist() == F.softsign(x).tolist() == [0.75, -0.5]
+        y.sum().backward()
+        assert x.grad.tolist() == [1 / 16, 1 / 4]
+        assert Tensor.meta((2, 3)).softsign().shape == (2, 3)
+        z = Tensor([3.0])
+        assert z.softsign_() is z and z.tolist() == [0.75]
+        assert dispatch.OPS["softsign"].kind == "activation"
+    """
+    command = [sys.executable, "-c", textwrap.dedent(check)]
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+
+
+def rules() -> list[tuple[str, type]]:
+    """Every op that has a backward, and the class in which it stands."""
+    found = []
+    for name, op in dispatch.OPS.items():
+        owner = next(c for c in type(op).__mro__ if "backward" in vars(c))
+        if owner is not dispatch.Op:
+            found.append((name, owner))
+    return found
+
+
+@pytest.mark.parametrize("name, owner", rules(), ids=lambda v: v if isinstance(v, str) else "")
+def test_every_backward_rule_says_which_shapes_come_and_go(name, owner):
+    source = inspect.getsource(owner.backward)
+    assert re.search(r"^ +# grad[^\n]*(\n +#[^\n]*)?→ ", source, re.MULTILINE), source
+
+
+@pytest.mark.parametrize("name", ENGINE)
+def test_every_public_class_says_what_it_is(name):
+    for node in ast.parse(modules("proflab")[name].read_text()).body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{name}.{node.name}"
+
+
+def functions(name: str) -> list[tuple[str, ast.FunctionDef]]:
+    """Every function and method that a module shows, but for rules and forwards."""
+    rule = ("shape", "forward", "keep", "backward", "extra_repr", "update", "reset_parameters")
+    found = []
+    for node in ast.parse(modules("proflab")[name].read_text()).body:
+        inside = node.body if isinstance(node, ast.ClassDef) else [node]
+        for member in inside:
+            if isinstance(member, ast.FunctionDef) and member.name not in rule:
+                properties = ("property", "data.setter")
+                if not any(ast.unparse(d) in properties for d in member.decorator_list):
+                    found.append((f"{getattr(node, 'name', '')}.{member.name}", member))
+    return found
+
+
+# A first word that is no imperative: articles, questions, prepositions, "Returns".
+NOT_IMPERATIVE = re.compile(
+    r"(A|An|The|This|What|Whether|How|Where|Who|Which|Is|Are|Does|Has|As|Of|In|Inside|With|Without|"
+    r"From|For|If|When|Not|No|Same|All|Each|Every|Same|Elementwise|\w+s)\b|[^A-Z]"
+)
+ENDS_WITH_S = ("Pass", "Process", "Express")
+
+
+@pytest.mark.parametrize("name", ENGINE)
+def test_docstrings_begin_with_an_imperative(name):
+    for where, node in functions(name):
+        doc = ast.get_docstring(node)
+        if doc is None:
+            public = not where.split(".")[-1].startswith("_") and not where.startswith("_")
+            assert not public, f"{name}.{where} has no docstring"
+            continue
+        first = doc.split()[0]
+        assert first in ENDS_WITH_S or not NOT_IMPERATIVE.match(doc), f"{name}.{where}: {doc}"

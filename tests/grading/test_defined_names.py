@@ -1,0 +1,59 @@
+"""The names that a cell defines are found in its text, whatever text that is."""
+
+import time
+
+import pytest
+
+from proflab_course.grading.defined_names import defined_names, may_define_unseen, names_in_each
+
+
+@pytest.mark.parametrize(
+    "source, names",
+    [
+        ("def a(x):\n    inner = 1\n    def b(): pass", {"a"}),
+        ("@cache\nasync def a(): pass", {"a"}),
+        ("class A:\n    def method(self): pass\n    attribute = 2", {"A"}),
+        ("if True:\n    def a(): pass\nelse:\n    class B: pass", {"a", "B"}),
+        ("try:\n    from fast import a\nexcept ImportError:\n    a = b = None", {"a", "b"}),
+        ("if x: a = 1; b = 2", {"a", "b"}),
+        ("import numpy as np, os.path, re", {"np", "os", "re"}),
+        ("from math import (\n    sqrt as a,\n    pi,\n)", {"a", "pi"}),
+        ("a = lambda x, y=1: x\n(b, *c), d = z", {"a", "b", "c", "d"}),
+        ("a: int = 3\nb.c = 1\nd[0] = 2\ne == f", {"a"}),
+        ("for a, (b, c) in z: pass\nwith f() as d, g() as e: pass", {"a", "b", "c", "d", "e"}),
+        ("print((a := 3), end='')", {"a"}),
+        ("'''\ndef a(): pass\n'''\n# b = 1", set()),
+        ("%%time\n!ls a=1\ndef a(): pass\na?\n%timeit b = 1", {"a"}),
+        ("def a(b, c:\n    return", {"a"}),  # it cannot be read, but it is meant to be there
+        ("it's no Python\ndef a(): pass", {"a"}),
+        ("", set()),
+    ],
+)
+def test_names_are_those_bound_at_top_level(source, names):
+    assert defined_names(source) == names
+
+
+@pytest.mark.parametrize(
+    "source, unseen",
+    [
+        ("from mine import *", True),
+        ("exec(text)", True),
+        ("globals()['a'] = 1", True),
+        ("%run mine.py", True),
+        ("from mine import a", False),
+        ("evaluate = 10 % 3", False),
+    ],
+)
+def test_cells_that_may_define_more_than_they_say(source, unseen):
+    assert may_define_unseen(source) is unseen
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(", "'''\n", "x = 1;", "def ", "-", "\0", "a=(", "import ", "from x import y ", "\\\n", "a."],
+)
+def test_text_made_to_crash_or_stall_a_parser_does_neither(text):
+    cells = [text * (1_000_000 // len(text))] + [text * (40_000 // len(text))] * 200
+    before = time.process_time()
+    names_in_each(cells, {text.split()[0] if text.split() else "x"})
+    assert time.process_time() - before < 20  # CPU time: a busy machine does not count

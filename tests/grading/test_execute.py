@@ -1,0 +1,153 @@
+"""One notebook, graded: what earns points, what does not, and what its graded copy shows."""
+
+import json
+
+import nbformat
+import pytest
+from grading_course import cell, release, solved, source, without_metadata
+from nbformat.v4 import new_code_cell
+
+from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.plan import Limits
+from proflab_course.grading.run.subprocess_runner import PlainRunner
+
+KEY = make_key("01_parameters", source())
+HELPFUL = """
+def linear_parameters(in_features, out_features, bias=True):
+    import sys
+    print("computing", in_features)
+    print("a warning", file=sys.stderr)
+    if min(in_features, out_features) < 1:
+        raise ValueError("sizes must be at least 1")
+    return in_features * out_features + (out_features if bias else 0)
+"""
+
+
+def graded(notebook, **options):
+    return grade_notebook(notebook, KEY, full=False, **options)
+
+
+def test_the_source_earns_everything_and_the_release_nothing():
+    assert graded(source()).score == KEY.max_score == 100
+    empty = graded(release())
+    assert empty.score == 0
+    assert {name for _, name, _ in empty.errors} == {"NotImplementedError"}
+
+
+def test_a_test_cell_is_all_or_nothing_and_every_case_is_judged():
+    visible_only = "def linear_parameters(i, o, bias=True):\n    return {2: 8}.get(o, 0)"
+    result = graded(solved(linear_parameters=visible_only))
+    assert result.scores["test_linear_parameters"] == 0
+    cases = [c for c in result.cases if c.cell == "test_linear_parameters"]
+    assert [c.passed for c in cases[:2]] == [True, False]
+    assert len(cases) == len(KEY.tests["test_linear_parameters"].answers)
+
+
+def test_what_would_fail_honest_work_does_not():
+    notebook = solved(linear_parameters=HELPFUL)
+    notebook.cells.insert(4, new_code_cell("1 / 0"))
+    notebook.cells.insert(4, new_code_cell("%timeit -n1 -r1 sum(range(3))"))
+    result = graded(notebook)
+    assert (result.score, result.status, result.sentence) == (100, "graded", "")
+
+
+def test_outputs_are_those_of_a_run():
+    notebook = solved(linear_parameters=HELPFUL)
+    notebook.cells.insert(4, new_code_cell("print('seen')\n6 * 7"))
+    result = graded(notebook)
+    nbformat.validate(result.notebook)
+    outputs = result.notebook.cells[4].outputs
+    assert outputs[0].text == "seen\n"
+    assert outputs[1].data["text/plain"] == "42"
+    tested = cell(result.notebook, "test_linear_parameters").outputs
+    text = "".join(o.text for o in tested if o.output_type == "stream" and o.name == "stdout")
+    assert "✅ 768 → 3072: 2,362,368" in text
+
+
+def test_a_failed_case_says_why_in_the_graded_notebook():
+    no_bias = "def linear_parameters(i, o, bias=True):\n    return i * o"
+    outputs = cell(graded(solved(linear_parameters=no_bias)).notebook, "test_linear_parameters")
+    error = next(o for o in outputs.outputs if o.output_type == "error")
+    assert "❌ 768 → 3072: got 2,359,296, expected 2,362,368 (3,072 too few)" in error.traceback[1]
+    assert "is a bias left out?" in error.traceback[1]
+
+
+def test_a_process_that_ends_keeps_what_was_earned_before():
+    notebook = solved()
+    place = notebook.cells.index(cell(notebook, "conv2d_parameters"))
+    notebook.cells.insert(place, new_code_cell("import os; os._exit(1)"))
+    result = graded(notebook)
+    assert result.status == "process died"
+    assert result.scores["test_linear_parameters"] == 8
+    assert result.scores["test_conv2d_parameters"] == 0
+
+
+def test_an_endless_loop_costs_its_own_points_only():
+    notebook = solved(linear_parameters="def linear_parameters(*_):\n    while True: pass")
+    limits = Limits(cell_seconds=0.3, notebook_seconds=60, wall_factor=100)
+    result = graded(notebook, runner=PlainRunner(limits))
+    assert result.status == "timed out"
+    assert result.scores["test_linear_parameters"] == 0
+    assert result.scores["test_conv2d_parameters"] == 10
+
+
+def test_lost_metadata_costs_nothing():
+    result = graded(without_metadata(solved()))
+    assert (result.score, result.status) == (100, "metadata recovered")
+
+
+def test_demo_cells_run_only_when_asked():
+    shown = cell(graded(solved()).notebook, "demo_linear")
+    assert (shown.outputs, shown.execution_count) == ([], None)
+
+
+def test_full_runs_demo_cells_and_keeps_their_pictures():
+    result = grade_notebook(solved(), KEY, full=True)
+    shown = [o.get("data", {}) for o in cell(result.notebook, "demo_linear").outputs]
+    assert any("data:image/png" in data.get("text/html", "") for data in shown)
+    assert result.errors == []
+
+
+@pytest.mark.parametrize("text, waits", [(None, False), ("An answer.", True)])
+def test_an_unanswered_essay_waits_for_nobody(text, waits):
+    notebook = solved()
+    if text:
+        cell(notebook, "essay_parameters").source = text
+    assert (graded(notebook).unanswered == []) is waits
+
+
+SETUP = """
+expect("three", area(3), 9)
+surface = area(-1)
+{}expect("four", area(4), 16)
+"""
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_set_up_that_raises_because_of_the_students_function_costs_the_cell_its_points(hidden):
+    block = "### BEGIN HIDDEN TESTS\n{}### END HIDDEN TESTS\n" if hidden else "{}"
+    first, rest = SETUP.strip().split("\n", 1)
+    cells = [
+        new_code_cell("from proflab.lesson import expect"),
+        marked("area", "def area(side):\n    return side**2", solution=True),
+        marked("test_area", f"{first}\n{block.format(rest.format('') + chr(10))}", 100),
+    ]
+    key = nbformat.v4.new_notebook(cells=cells)
+    right = grade_notebook(key, key)
+    assert right.score == 100
+    wrong = nbformat.from_dict(key)
+    wrong.cells[
+        1
+    ].source = "def area(side):\n    return [0, 1, 2, 9, 16][side] if side > 0 else [][0]"
+    result = grade_notebook(wrong, key)
+    assert all(case.passed for case in result.cases) and result.score == 0
+    text = json.dumps(result.notebook.cells[2].outputs, ensure_ascii=False)
+    assert "❌ set-up: `surface = area(-1)` ended with IndexError: list index out of range" in text
+
+
+def marked(name, source, points=0, solution=False):
+    """A cell with nbgrader's metadata."""
+    flags = {"grade": bool(points), "locked": bool(points), "points": points, "solution": solution}
+    marks = {"grade_id": name, "schema_version": 3, "task": False, **flags}
+    return new_code_cell(source, metadata={"nbgrader": marks})

@@ -1,0 +1,137 @@
+"""What students are sent names hidden cases and their verdicts, and shows nothing else of them."""
+
+import ast
+import html
+import re
+
+import pytest
+from grading_course import LESSON, command, copy_course, grade, hand_in, release, solved, source
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from proflab_course.course.test_cells import BEGIN_HIDDEN, hidden_source_removed
+from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.grade_notebook import grade_notebook
+
+KEY = make_key(LESSON, source())
+
+# Its hidden cases fail, and it prints what it is given.
+CURIOUS = """
+def linear_parameters(in_features, out_features, bias=True):
+    print("called with", in_features, out_features, bias)
+    return {3: 8, 768: 2_362_368 if bias else 2_359_296}[in_features]
+"""
+
+
+def is_demo(cell):
+    return "demo" in cell.metadata.get("tags", [])
+
+
+def plain_digits(text):
+    """Numbers without the marks between their thousands: 7_000 and 7,000 are 7000."""
+    return re.sub(r"(?<=\d)[_,](?=\d)", "", text)
+
+
+def hidden_literals():
+    """Numbers and strings of lesson 01 that stand in hidden blocks alone.
+
+    Not in the release, nor in what its demo cells print for everybody.
+    """
+    shown = [str(c.outputs) for c in grade_notebook(source(), KEY).notebook.cells if is_demo(c)]
+    known = plain_digits(" ".join([cell.source for cell in release().cells] + shown))
+    found = set()
+    for cell in source().cells:
+        if BEGIN_HIDDEN in cell.source:
+            visible = hidden_source_removed(cell.source)
+            for node in ast.walk(ast.parse(cell.source)):
+                if isinstance(node, ast.Constant) and node.value not in (None, True, False):
+                    text = ast.get_source_segment(cell.source, node)
+                    if text not in visible:
+                        found.add(plain_digits(text))
+    labels = {a.label for t in KEY.tests.values() for _, a in t.answers}
+    told = {text for text in found if text.strip("\"'") in labels}
+    return {t for t in found - told if t not in known and len(t.strip("\"'")) >= 4}
+
+
+LITERALS = hidden_literals()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Feedback pages by student and kind of grading, as text and as HTML."""
+    course = copy_course(tmp_path_factory.mktemp("feedback"), ["complete"], stock=True)
+    hand_in(course, "empty", release())
+    curious = solved(linear_parameters=CURIOUS)
+    curious.cells.append(new_markdown_cell("# <script>alert(1)</script> <b>bold</b>"))
+    show = "from IPython.display import HTML, Javascript, display"
+    code = f"{show}\ndisplay(HTML('<script>alert(2)</script>'), Javascript('alert(3)'))"
+    curious.cells.append(new_code_cell(code))
+    hand_in(course, "curious", curious)
+    grade(course)
+    result = {}
+    for kind in ("native", "stock"):
+        if kind == "stock":
+            done = command(course, "nbgrader", "autograde", LESSON, "--force")
+            assert done.returncode == 0, done.stderr
+        done = command(course, "nbgrader", "generate_feedback", LESSON, "--force")
+        assert done.returncode == 0, done.stderr
+        for student in ("complete", "empty", "curious"):
+            page = course.root / "feedback" / student / LESSON / f"{LESSON}.html"
+            result[kind, student] = page.read_text("utf-8")
+    return result
+
+
+def as_text(page):
+    """A page as a reader sees it."""
+    return html.unescape(re.sub(r"<[^>]*>", "", page))
+
+
+@pytest.mark.parametrize("kind", ["native", "stock"])
+@pytest.mark.parametrize("student", ["complete", "empty", "curious"])
+def test_no_hidden_literal_is_in_the_page(pages, kind, student):
+    assert len(LITERALS) > 12
+    text = plain_digits(as_text(pages[kind, student]))
+    assert [literal for literal in LITERALS if literal in text] == []
+
+
+@pytest.mark.parametrize("kind", ["native", "stock"])
+def test_hidden_cases_show_their_label_and_verdict(pages, kind):
+    assert "✅ more than 2³²" in as_text(pages[kind, "complete"])
+    assert "❌ more than 2³²" in as_text(pages[kind, "curious"])
+    assert "❌ more than 2³²" in as_text(pages[kind, "empty"])
+    for student in ("complete", "curious"):
+        assert "more than 2³²:" not in as_text(pages[kind, student])
+
+
+def test_visible_cases_keep_their_explanation(pages):
+    assert "✅ 768 → 3072: 2,362,368" in as_text(pages["native", "complete"])
+    assert "called with 768 3072 True" in as_text(pages["native", "curious"])
+    assert "❌ a negative size: expected ValueError, but KeyError" in as_text(
+        pages["native", "curious"]
+    )
+
+
+@pytest.mark.parametrize("kind", ["native", "stock"])
+def test_no_script_of_a_student_is_in_the_page(pages, kind):
+    page = pages[kind, "curious"]
+    for number in (1, 2, 3):
+        assert not re.search(rf"<script[^>]*>\s*alert\({number}\)", page)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<b>bold</b>" in page
+
+
+@pytest.mark.parametrize("kind", ["native", "stock"])
+def test_the_page_fetches_nothing(pages, kind):
+    fetched = r"<(?:script|img|link|iframe)[^>]*(?:src|href)=.?(?:https?:|//)|@import|url\("
+    for student in ("complete", "curious"):
+        assert not re.search(fetched, pages[kind, student])
+    assert "&lt;b&gt;" not in pages[kind, "curious"]
+
+
+def test_the_page_shows_the_lessons_pictures_and_needs_no_other_file(pages):
+    page = pages["native", "complete"]
+    sources = re.findall(r'<img [^>]*src="([^"]*)"', page)
+    assert len(sources) >= 3
+    assert all(source.startswith("data:image/png;base64,iVBOR") for source in sources)
+    described = re.findall(r'<img [^>]*alt="([^"]*)"', page)
+    assert len(described) == len(sources)
+    assert min(map(len, described)) > 40

@@ -1,0 +1,191 @@
+"""formgrader in a browser, on a class that `proflab grade` graded: look, mark, autograde."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from browsing import WAIT, click_everything, start_browser, what_ran
+from grading_course import LESSON, copy_course, grade, hand_in, solved
+from hostile import Witness, hostile
+from sandboxes import needs_sandbox
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from proflab_course.grading.records.gradebook import Book
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    course = copy_course(tmp_path_factory.mktemp("formgrader"), ["complete", "not_json"])
+    hand_in(course, "scripted", scripted())
+    hand_in(course, "hostile", hostile(solved()))
+    grade(course)
+    return course
+
+
+def scripted():
+    """A notebook whose essay and outputs hold scripts that would give themselves away."""
+    notebook = solved()
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "essay_parameters":
+            cell.source = "Mine <script>document.title = 'taken over'</script><img src=x>"
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "linear_parameters":
+            show = "HTML(\"<script>document.title = 'taken over'</script>\")"
+            cell.source += f"\n\nfrom IPython.display import HTML, display\ndisplay({show})"
+    return notebook
+
+
+@pytest.fixture(scope="module")
+def address(course):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    bin_folder = Path(sys.executable).parent
+    words = ["--no-browser", "--ServerApp.token=", "--ServerApp.password=", f"--port={port}"]
+    environment = os.environ | {"PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
+    server = subprocess.Popen(
+        [bin_folder / "jupyter-lab", *words, "--ip=127.0.0.1", "--allow-root"],
+        cwd=course.root,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield wait_for(f"http://127.0.0.1:{port}")
+    finally:
+        server.terminate()
+        server.wait(WAIT)
+
+
+def wait_for(address):
+    for _ in range(WAIT * 4):
+        try:
+            urllib.request.urlopen(f"{address}/api")
+            return address
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.25)
+    raise AssertionError("JupyterLab did not start")
+
+
+@pytest.fixture(scope="module")
+def witness():
+    with Witness() as witness:
+        yield witness
+        witness.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory, witness):
+    driver = start_browser(tmp_path_factory.mktemp("browser"), witness)
+    yield driver
+    driver.quit()
+
+
+def until(browser, condition):
+    """Wait until `condition(browser)` is true."""
+    ignored = (Exception,)
+    return WebDriverWait(browser, WAIT, ignored_exceptions=ignored).until(condition)
+
+
+def submission_id(course, student):
+    with Book(course.gradebook) as book:
+        return book.gradebook.find_submission_notebook(LESSON, LESSON, student).id
+
+
+def test_the_class_is_listed(address, browser):
+    browser.get(f"{address}/formgrader/gradebook/{LESSON}/{LESSON}")
+    until(browser, lambda b: "100 / 110" in b.find_element(By.TAG_NAME, "body").text)
+    text = browser.find_element(By.TAG_NAME, "body").text
+    assert text.count("Submission #") == 4
+    assert text.count("100 / 110") == 2
+
+
+def test_a_person_marks_the_essay(address, browser, course):
+    browser.get(f"{address}/formgrader/submissions/{submission_id(course, 'complete')}")
+    box = until(browser, essay_box)
+    browser.execute_script("arguments[0].scrollIntoView()", box)
+    box.clear()
+    box.send_keys("7\t")
+
+    def saved(_):
+        with Book(course.gradebook) as book:
+            essay = book.gradebook.find_grade("essay_parameters", LESSON, LESSON, "complete")
+            return essay.manual_score == 7
+
+    until(browser, saved)
+    grade(course, regrade=True, students=["complete"])
+    with Book(course.gradebook) as book:
+        assert book.scores(LESSON)["complete"]["score"] == 107
+
+
+def essay_box(browser):
+    """The last field for points on the page that can be written in, once the page minds it.
+
+    Until formgrader has fetched the grades, what is typed into a field is lost.
+    """
+    if not browser.execute_script("return formgrader.grades.loaded"):
+        return None
+    boxes = [b for b in browser.find_elements(By.CSS_SELECTOR, "input.score") if b.is_enabled()]
+    return boxes[-1] if boxes else None
+
+
+def test_no_script_of_a_student_runs_in_the_instructors_browser(address, browser, course):
+    browser.get(f"{address}/formgrader/submissions/{submission_id(course, 'scripted')}")
+    until(browser, lambda b: "Mine <script>" in b.find_element(By.TAG_NAME, "body").text)
+    assert browser.title != "taken over"
+
+
+def test_a_hostile_page_runs_nothing_and_asks_for_nothing(address, browser, course, witness):
+    opened = f"{address}/formgrader/submissions/{submission_id(course, 'hostile')}/"
+    browser.get(opened)
+    until(browser, lambda b: "Mine <script>" in b.find_element(By.TAG_NAME, "body").text)
+    until(browser, lambda b: b.execute_script("return formgrader.grades.loaded"))
+    assert click_everything(browser, "#notebook-container *") > 100
+    time.sleep(1)
+    assert what_ran(browser) == []
+    assert browser.current_url.split("?")[0] == opened
+    assert witness.of_students() == []
+    strange = "script, iframe, object, embed, form, link, base, meta, svg, a, [onclick], [onerror]"
+    for found in browser.find_elements(By.CSS_SELECTOR, "#notebook-container"):
+        assert found.find_elements(By.CSS_SELECTOR, strange) == []
+        for picture in found.find_elements(By.CSS_SELECTOR, "img[src]"):
+            assert picture.get_dom_attribute("src").startswith("data:image/png;base64,")
+
+
+def test_a_hand_in_that_was_no_notebook_opens_with_its_sentence(address, browser, course):
+    browser.get(f"{address}/formgrader/submissions/{submission_id(course, 'not_json')}")
+    until(browser, lambda b: "is not JSON" in b.find_element(By.TAG_NAME, "body").text)
+
+
+@needs_sandbox
+def test_the_autograde_button_isolates(address, browser, course):
+    notebook = solved(linear_parameters="def linear_parameters(*_):\n    return 8")
+    (course.root / "secret.txt").write_text("the exam")
+    secret = str(course.root / "secret.txt")
+    notebook.cells[-1].cell_type = "code"
+    notebook.cells[-1].update(outputs=[], execution_count=None)
+    notebook.cells[-1].source = f"print(open({secret!r}).read())"
+    hand_in(course, "late_comer", notebook)
+    browser.get(f"{address}/formgrader/manage_submissions/{LESSON}")
+
+    def button(b):
+        rows = [r for r in b.find_elements(By.TAG_NAME, "tr") if "late_comer" in r.text]
+        return rows[0].find_element(By.CSS_SELECTOR, "td.autograde a")
+
+    until(browser, button).click()
+
+    def graded(_):
+        with Book(course.gradebook) as book:
+            return book.scores(LESSON).get("late_comer", {}).get("auto", 0) > 0
+
+    until(browser, graded)
+    with Book(course.gradebook) as book:
+        assert book.scores(LESSON)["late_comer"]["auto"] == 82
+    written = course.root / "autograded" / "late_comer" / LESSON / f"{LESSON}.ipynb"
+    assert "the exam" not in written.read_text("utf-8")

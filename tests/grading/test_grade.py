@@ -1,0 +1,243 @@
+"""A class is graded: scores, outcomes, what is graded again, and that nothing is lost."""
+
+import sqlite3
+import threading
+
+import pytest
+import sample_class
+from grading_course import (
+    LESSON,
+    cell,
+    command,
+    copy_course,
+    grade,
+    hand_in,
+    solved,
+    without_metadata,
+)
+from parsing import watch_parsing
+
+from proflab_course.course.layout import CourseError
+from proflab_course.grading.answer_key import read_key
+from proflab_course.grading.records import gradebook
+from proflab_course.grading.records import write_notebook as writing
+from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.submissions import find as work
+
+
+@pytest.fixture(scope="module")
+def whole_class(tmp_path_factory):
+    """The sample class, graded once; read only."""
+    course = copy_course(tmp_path_factory.mktemp("class"))
+    return course, grade(course, jobs=2)
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course in which one student has handed in everything."""
+    return copy_course(tmp_path, ["complete"])
+
+
+def autograded(course, student):
+    return course.root / "autograded" / student / LESSON / f"{LESSON}.ipynb"
+
+
+@pytest.mark.parametrize("student", sample_class.EXPECTED)
+def test_the_sample_class_gets_what_it_should(whole_class, student):
+    course, rows = whole_class
+    status, passed, waits = sample_class.EXPECTED[student]
+    key = read_key(course.source(LESSON))
+    points = {name: 0.0 for name in sample_class.COMPLETE}
+    for each in key.cells:
+        if each.kind == "test":
+            name = each.grade_id.removeprefix("test_").removesuffix("_2")
+            points[name] += each.points
+    assert rows[student].status == status
+    assert rows[student].score == sum(points[name] for name in passed)
+    with Book(course.gradebook) as book:
+        assert book.scores(LESSON)[student]["needs_manual"] == waits
+    assert autograded(course, student).exists()
+
+
+def test_submitted_is_what_sample_class_makes():
+    made = sample_class.make_files()
+    assert {path.split("/")[0] for path in made} == set(sample_class.EXPECTED)
+    submitted = sample_class.ROOT / "submitted"
+    there = {str(p.relative_to(submitted)) for p in submitted.glob("*/**/*") if p.is_file()}
+    assert there == set(made)
+    for path, data in made.items():
+        assert (submitted / path).read_bytes() == data, "run: python tests/helpers/sample_class.py"
+
+
+def test_documents_count_the_sample_class_and_name_each_of_it():
+    words = {8: "eight", 16: "sixteen"}[len(sample_class.EXPECTED)]
+    for page in ("README.md", "submitted/README.md"):
+        assert words in (sample_class.ROOT / page).read_text("utf-8"), page
+    table = (sample_class.ROOT / "submitted/README.md").read_text("utf-8")
+    named = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert sorted(named) == sorted(sample_class.EXPECTED)
+
+
+def test_no_thread_but_the_first_parses(course, monkeypatch):
+    """Not even where cells are recognised by what they define, or a notebook is no notebook."""
+    hand_in(course, "without", without_metadata(solved()))
+    hand_in(course, "wrong", solved(linear_parameters="def linear_parameters(*_): return [0, 'a']"))
+    hand_in(course, "broken", solved(linear_parameters="def linear_parameters(:"))
+    hand_in(course, "text", b"{")
+    threads = watch_parsing(monkeypatch)
+    assert len(grade(course, jobs=2)) == 5
+    assert threads == {threading.main_thread()}
+
+
+def test_what_has_not_changed_is_not_graded_again(course, monkeypatch):
+    grade(course)
+    before = autograded(course, "complete").stat().st_mtime_ns
+    assert not grade(course)["complete"].fresh
+    assert autograded(course, "complete").stat().st_mtime_ns == before
+    assert grade(course, regrade=True)["complete"].fresh
+    hand_in(course, "complete", solved(linear_parameters="pass"))
+    assert grade(course)["complete"].score < 100
+    monkeypatch.setattr(work, "harness_fingerprint", lambda: "another harness")
+    assert grade(course)["complete"].fresh
+
+
+def test_a_lost_notebook_is_written_again(course):
+    grade(course)
+    autograded(course, "complete").unlink()
+    assert grade(course)["complete"].fresh
+    assert autograded(course, "complete").exists()
+
+
+def test_only_the_students_who_are_named(course):
+    hand_in(course, "second", solved())
+    assert set(grade(course, students=["second"])) == {"second"}
+
+
+def test_a_student_without_a_hand_in_is_missing(course):
+    (course.root / "submitted" / "absent").mkdir()
+    row = grade(course, students=["absent"])["absent"]
+    assert (row.status, row.score) == ("missing", 0)
+    assert f"there is no {LESSON}.ipynb" in row.sentence
+
+
+def test_unknown_names_get_a_sentence(course):
+    with pytest.raises(CourseError, match="no folder submitted/nobody; there are complete"):
+        grade(course, students=["nobody"])
+    with pytest.raises(CourseError, match="there is no folder submitted/"):
+        grade(course, students=[".."])
+    with pytest.raises(CourseError, match="there is no lesson '99_none' in source/"):
+        course.lesson("99_none", "source")
+
+
+def test_manual_points_survive_a_regrade(course):
+    grade(course)
+    with Book(course.gradebook) as book, book.transaction() as rows:
+        rows.find_grade("essay_parameters", LESSON, LESSON, "complete").manual_score = 7
+        rows.find_grade("test_linear_parameters", LESSON, LESSON, "complete").extra_credit = 2
+    grade(course, regrade=True)
+    with Book(course.gradebook) as book:
+        essay = book.gradebook.find_grade("essay_parameters", LESSON, LESSON, "complete")
+        assert (essay.manual_score, essay.score) == (7, 7)
+        assert book.scores(LESSON)["complete"]["score"] == 109
+
+
+def test_late_work_is_penalised_as_nbgrader_is_configured(course):
+    folder = course.root / "submitted" / "complete" / LESSON
+    (folder / "timestamp.txt").write_text("2026-03-02 10:00:00 UTC\n")
+    config = course.root / "jupyter_config.py"
+    config.write_text(config.read_text() + '\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
+    grade(course)
+    with Book(course.gradebook) as book, book.transaction() as rows:
+        assert rows.find_submission(LESSON, "complete").late_submission_penalty == 0
+        rows.update_or_create_assignment(LESSON, duedate="2026-03-01 10:00:00 UTC")
+    grade(course, regrade=True)
+    with Book(course.gradebook) as book:
+        assert book.scores(LESSON)["complete"]["penalty"] == 100
+    assert (autograded(course, "complete").parent / "timestamp.txt").exists()
+
+
+def test_rows_of_one_submission_are_written_together(course, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("power cut")
+
+    grade(course)
+    hand_in(course, "complete", solved(linear_parameters="pass"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Book, "_write_penalty", fail)
+        assert grade(course)["complete"].status == "not graded"
+    with Book(course.gradebook) as book:
+        assert book.scores(LESSON)["complete"]["auto"] == 100  # the earlier result, whole
+        assert book.outcomes(LESSON)["complete"].status == "graded"
+    assert grade(course)["complete"].score < 100
+
+
+def test_a_locked_gradebook_gets_a_sentence_and_a_clean_rerun(course, monkeypatch):
+    grade(course)
+    monkeypatch.setattr(gradebook, "BUSY_SECONDS", 0.1)
+    other = sqlite3.connect(course.gradebook)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(CourseError, match="in use by another program: close it .*nothing is lost"):
+        grade(course, regrade=True)
+    other.rollback()
+    other.close()
+    assert grade(course, regrade=True)["complete"].score == 100
+
+
+def test_a_file_that_is_no_gradebook_gets_a_sentence(course):
+    course.gradebook.write_text("not a database, but long enough to be taken for one" * 100)
+    with pytest.raises(CourseError, match="gradebook.db cannot be used"):
+        grade(course)
+
+
+def test_a_full_disk_gets_a_sentence_and_a_clean_rerun(course, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing.os, "fsync", full)
+        with pytest.raises(CourseError, match="the disk is full: make room, then run it again"):
+            grade(course)
+    assert not list(autograded(course, "complete").parent.glob(".*.part"))
+    assert grade(course)["complete"].score == 100
+
+
+def test_a_lesson_that_gained_a_cell_says_what_to_do(course):
+    grade(course)
+    path = course.source(LESSON)
+    path.write_text(path.read_text().replace("test_linear_parameters", "test_renamed"))
+    with pytest.raises(CourseError, match="has gained or lost graded cells"):
+        grade(course)
+
+
+def test_support_files_are_the_lessons_own(course):
+    (course.source(LESSON).parent / "built.py").write_text("answer = 42\n")
+    folder = course.root / "submitted" / "complete" / LESSON
+    (folder / "built.py").write_text("answer = 41\n")
+    notebook = solved(linear_parameters="from built import answer\nassert answer == 42\n")
+    source = cell(notebook, "linear_parameters").source
+    complete = sample_class.textwrap.dedent(sample_class.COMPLETE["linear_parameters"])
+    cell(notebook, "linear_parameters").source = source + complete
+    hand_in(course, "complete", notebook)
+    assert grade(course)["complete"].score == 100
+    assert (autograded(course, "complete").parent / "built.py").read_text() == "answer = 42\n"
+
+
+def test_a_students_module_shadows_nothing(course):
+    folder = course.root / "submitted" / "complete" / LESSON
+    (folder / "numpy.py").write_text("raise SystemExit\n")
+    (folder / "proflab.py").write_text("raise SystemExit\n")
+    assert grade(course)["complete"].score == 100
+
+
+def test_the_command_prints_a_table(course):
+    hand_in(course, "broken", b"{")
+    done = command(course, "proflab", "grade", "1", "--no-sandbox")
+    assert done.returncode == 0, done.stderr
+    assert f"Next: proflab report {LESSON}\n" in done.stdout
+    assert "complete    100 / 100  graded" in done.stdout
+    assert "broken        0 / 100  not a notebook" in done.stdout
+    bad = command(course, "proflab", "grade", "nothing")
+    assert bad.returncode == 2
+    assert bad.stderr == (
+        f"proflab grade: there is no lesson 'nothing' in source/ (there is {LESSON})\n"
+    )

@@ -1,0 +1,55 @@
+"""A disk that is really full: a sentence, and a rerun that ends as if there had been room."""
+
+import subprocess
+
+import pytest
+from grading_course import copy_course, grade
+from killing import files, left_over, tables
+
+from proflab_course.course.layout import CourseError
+
+STUDENTS = ["complete", "not_json"]
+KB = 1024
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of its own; root may make one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=4m", "proflab", str(place)]
+    try:
+        made = subprocess.run(words, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        made = False
+    if not made:
+        pytest.skip("a small file system cannot be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.fixture(scope="module")
+def peaceful(tmp_path_factory):
+    """The same class where there is room."""
+    course = copy_course(tmp_path_factory.mktemp("room"), STUDENTS)
+    grade(course)
+    return course
+
+
+# What is left decides what fails: the journal, a support file, the notebook, the database.
+@pytest.mark.parametrize("free", [0, 8 * KB, 60 * KB, 180 * KB])
+def test_a_full_disk_gets_a_sentence_and_a_rerun_is_whole(free, small_disk, peaceful):
+    course = copy_course(small_disk, STUDENTS)
+    ballast = small_disk / "ballast"
+    with ballast.open("wb", buffering=0) as file, pytest.raises(OSError):
+        while True:
+            file.write(bytes(4 * KB))
+    with ballast.open("r+b") as file:
+        file.truncate(ballast.stat().st_size - free)
+    with pytest.raises(CourseError, match="disk is full.* make room.* nothing is lost"):
+        grade(course)
+    ballast.unlink()
+    grade(course)
+    assert tables(course.gradebook) == tables(peaceful.gradebook)
+    assert files(course) == files(peaceful)
+    assert left_over(course) == []

@@ -1,0 +1,287 @@
+"""Whatever fails at one hand-in costs that hand-in: the class is graded, and the row has a name."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import nbformat
+import pytest
+from grading_course import LESSON, copy_course, grade, hand_in, solved
+from killing import start
+from sandboxes import needs_sandbox
+
+from proflab_course.course import test_cells as split
+from proflab_course.course.layout import CourseError
+from proflab_course.grading import command as grading
+from proflab_course.grading import grade_notebook as execute
+from proflab_course.grading import work_limit as effort
+from proflab_course.grading.command import grade_class
+from proflab_course.grading.grader_errors import NOT_GRADED, log_path, note, sentence_of
+from proflab_course.grading.plan import RunCell, Submission
+from proflab_course.grading.records import write_notebook as autograded
+from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.run import connection as conversation
+from proflab_course.grading.run import processes, replies
+from proflab_course.grading.run import sandbox_runner as sandbox
+from proflab_course.grading.run import session as turn
+from proflab_course.grading.run import student_files as files
+from proflab_course.grading.run import zygote_client as warm
+from proflab_course.grading.run.sandbox_runner import SandboxRunner
+from proflab_course.grading.submissions import find as work
+from proflab_course.grading.submissions import read_notebook as handin
+
+VICTIM = "bb_victim"
+OTHERS = ("aa_first", "cc_last")
+# Every function that one hand-in passes through, from its file to its row.
+READING = [(grading, "read_handin"), (handin, "parse_handin"), (handin, "rebuilt")]
+RUNNING = [
+    (grading, "grade_notebook"),
+    (execute, "align"),
+    (execute, "make_plan"),
+    (sandbox, "gather_files"),
+    (files, "read_folder"),
+    (sandbox, "draws"),
+    (sandbox, "run_through"),
+    (sandbox.Slot, "turn"),
+    (warm.Zygote, "turn"),
+    (warm, "Body"),
+    (turn.Turn, "carry_out"),
+    (turn.Turn, "_hidden"),
+    (conversation.Conversation, "ask"),
+    (conversation, "parse_message"),
+    (processes, "read_process"),
+    (turn, "read_reply"),
+    (replies, "parse_value"),
+]
+JUDGING = [
+    (execute, "conclude"),
+    (execute, "conclude_test"),
+    (execute, "judge"),
+    (split, "compare"),
+    (execute, "executed_notebook"),
+    (execute, "number_cell"),
+    (execute, "unanswered"),
+    (execute, "name_outcome"),
+]
+WRITING = [
+    (grading, "write_autograded"),
+    (autograded, "support_files"),
+    (autograded, "notebook_text"),
+    (autograded, "replace_file"),
+    (autograded, "sync_folder"),
+    (grading, "read_timestamp"),
+    (Book, "write"),
+    (Book, "_write_grades"),
+    (Book, "_write_penalty"),
+]
+KINDS = [
+    RuntimeError("power cut"),
+    MemoryError(),
+    RecursionError("too deep"),
+    UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed"),
+    OSError(errno.EACCES, "Permission denied"),
+    SystemExit(3),
+    type("Panic", (BaseException,), {})("no Exception at all"),
+]
+
+
+@pytest.fixture(scope="module")
+def runner():
+    with SandboxRunner() as made:
+        yield made
+
+
+@pytest.fixture
+def course(tmp_path):
+    course = copy_course(tmp_path, [])
+    for student in (VICTIM, *OTHERS):
+        hand_in(course, student, solved())
+    return course
+
+
+def grade_isolated(course, runner, **options):
+    rows = grade_class(course, LESSON, runner, progress=False, **options)
+    return {row.student: row for row in rows}
+
+
+def break_for(monkeypatch, student, place, name, error):
+    """Let a function raise wherever it is called for this student's hand-in."""
+    here = threading.local()
+
+    def knows(of):
+        real = getattr(grading, of)
+
+        def wrapped(*arguments):
+            found = [a for a in arguments if isinstance(a, (work.Work, grading.Done))]
+            here.student = getattr(found[0], "work", found[0]).student
+            try:
+                return real(*arguments)
+            finally:
+                here.student = None
+
+        monkeypatch.setattr(grading, of, wrapped)
+
+    knows("grade_one")
+    knows("record")
+    real = getattr(place, name)
+
+    def failing(*arguments, **options):
+        if getattr(here, "student", None) == student:
+            raise error
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(place, name, failing)
+
+
+def check_class(course, rows, error):
+    """The victim's row has a name, and the log the cause; the others have their points."""
+    for student in OTHERS:
+        assert (rows[student].status, rows[student].score) == ("graded", 100)
+    row = rows[VICTIM]
+    assert (row.status, row.score) == (NOT_GRADED, 0)
+    assert type(error).__name__ in row.sentence
+    log = log_path(course).read_text()
+    assert f"{LESSON} '{VICTIM}'" in log and type(error).__name__ in log
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    "place, name", [*READING, *RUNNING, *JUDGING, *WRITING], ids=lambda value: str(value)[-30:]
+)
+def test_whatever_step_fails_the_class_is_graded(place, name, course, runner, monkeypatch):
+    error = RuntimeError("power cut")
+    with monkeypatch.context() as patch:
+        break_for(patch, VICTIM, place, name, error)
+        rows = grade_isolated(course, runner)
+    check_class(course, rows, error)
+    with Book(course.gradebook) as book:
+        outcomes = book.outcomes(LESSON)
+    assert set(outcomes) >= set(OTHERS)
+    if place is not Book:  # there the row itself could not be written
+        assert outcomes[VICTIM].status == NOT_GRADED
+
+
+@needs_sandbox
+@pytest.mark.parametrize("error", KINDS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("place, name", [(execute, "judge"), (Book, "_write_grades")])
+def test_whatever_is_raised_the_class_is_graded(place, name, error, course, runner, monkeypatch):
+    if place is Book and not isinstance(error, Exception):
+        pytest.skip("nothing but an interrupt comes so where rows are written")
+    break_for(monkeypatch, VICTIM, place, name, error)
+    check_class(course, grade_isolated(course, runner), error)
+
+
+@needs_sandbox
+def test_who_was_not_graded_is_graded_by_the_next_run(course, runner, monkeypatch):
+    with monkeypatch.context() as patch:
+        break_for(patch, VICTIM, execute, "align", RuntimeError("power cut"))
+        grade_isolated(course, runner)
+    rows = grade_isolated(course, runner)
+    assert {s: (r.status, r.score, r.fresh) for s, r in rows.items()} == {
+        VICTIM: ("graded", 100, True),
+        **{student: ("graded", 100, False) for student in OTHERS},
+    }
+
+
+def test_a_hand_in_that_cannot_be_looked_at_is_named(course, monkeypatch):
+    real = work.handin_fingerprint
+
+    def failing(folder, name):
+        if VICTIM in str(folder):
+            raise RuntimeError("power cut")
+        return real(folder, name)
+
+    monkeypatch.setattr(work, "handin_fingerprint", failing)
+    rows = grade(course)
+    assert {s: (r.status, r.score) for s, r in rows.items()} == {
+        student: ("graded", 100) for student in (VICTIM, *OTHERS)
+    }
+
+
+def test_a_place_that_cannot_be_written_is_one_students_only(course):
+    place = course.root / "autograded" / VICTIM
+    place.parent.mkdir()
+    place.write_text("in the way")
+    rows = grade(course)
+    check_class(course, rows, NotADirectoryError())
+    place.unlink()
+    assert grade(course)[VICTIM].score == 100
+
+
+def test_no_place_for_graded_notebooks_is_everyones_sentence(course):
+    (course.root / "autograded").write_text("in the way")
+    with pytest.raises(CourseError, match="cannot be written to autograded/.*nothing is lost"):
+        grade(course)
+
+
+def test_a_folders_name_that_is_no_text_is_named_and_ends_nothing(course):
+    folder = os.fsencode(course.root / "submitted") + b"/\xff\xfe/" + LESSON.encode()
+    os.makedirs(folder)
+    with open(folder + f"/{LESSON}.ipynb".encode(), "w") as file:
+        file.write(nbformat.writes(solved()))
+    rows = grade(course)
+    assert rows["\udcff\udcfe"].status == NOT_GRADED
+    assert {rows[s].score for s in (VICTIM, *OTHERS)} == {100}
+
+
+def test_the_log_takes_any_text_and_a_full_disk_is_not_raised(course, monkeypatch):
+    note(course, LESSON, "\ud800", ValueError("\udfff" * 100_000))
+    text = log_path(course).read_text(encoding="utf-8")
+    assert "ValueError" in text or "\\udfff" in text
+    assert len(text) < 200_000
+    log_path(course).unlink()
+    log_path(course).mkdir()
+    note(course, LESSON, "x", ValueError("no place"))
+
+
+def test_the_graders_own_work_is_limited():
+    effort.check()
+    with effort.limited(0.0):
+        sum(range(10**6))
+        with pytest.raises(effort.TooMuchWork, match="busy for more than 0 s") as caught:
+            effort.check()
+    effort.check()
+    assert sentence_of(caught.value) == str(caught.value)
+
+
+# ── who waits is woken ───────────────────────────────────────────────────────────────────────
+
+
+@needs_sandbox
+def test_closing_ends_turns_and_wakes_who_waits_for_a_slot():
+    runner = SandboxRunner()
+    runner.warm()
+    sleep = (RunCell("import time\ntry:\n    time.sleep(1000)\nexcept BaseException: pass"),)
+    with ThreadPoolExecutor(3) as pool:
+        turns = [pool.submit(runner.run, Submission(f"{n}"), sleep) for n in range(3)]
+        while runner._slots.qsize():
+            time.sleep(0.01)
+        runner.close()
+        for each in turns:
+            each.exception(60)
+    assert not any(slot.zygotes for slot in runner._all)
+    with pytest.raises(sandbox.RunnerClosed):
+        runner.run(Submission("late"), ())
+
+
+@pytest.mark.parametrize("words", [("--no-sandbox",), pytest.param((), marks=needs_sandbox)])
+def test_ctrl_c_ends_a_grading_whose_students_sleep(course, words):
+    for number in range(4):
+        code = "import time\nwhile True:\n    try: time.sleep(1000)\n    except BaseException: pass"
+        hand_in(course, f"sleeper_{number}", solved(linear_parameters=code))
+    process = start(course, *words, "--jobs", "1")
+    lock = course.gradebook.with_name("gradebook.db.lock")
+    while not lock.exists() or not lock.read_text():
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "stopped; run it again to go on" in said
+    assert "Traceback" not in said

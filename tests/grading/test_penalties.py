@@ -1,0 +1,154 @@
+"""Lateness: penalties follow the due date at every run, and a time is read as it was meant."""
+
+import datetime
+
+import pytest
+from grading_course import LESSON, cell, command, copy_course, grade, hand_in, solved
+
+from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.submissions.timestamp import parse_timestamp, read_timestamp
+
+ZERO = '\nc.LateSubmissionPlugin.penalty_method = "zero"\n'
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A graded hand-in of the 2nd of March that has no due date; lateness takes all points."""
+    course = copy_course(tmp_path, ["complete"])
+    folder = course.root / "submitted" / "complete" / LESSON
+    (folder / "timestamp.txt").write_text("2026-03-02 10:00:00 UTC\n")
+    config = course.root / "jupyter_config.py"
+    config.write_text(config.read_text() + ZERO)
+    assert grade(course)["complete"].penalty == 0
+    return course
+
+
+def set_due(course, date):
+    with Book(course.gradebook) as book, book.transaction() as rows:
+        rows.update_or_create_assignment(LESSON, duedate=date)
+
+
+def test_a_due_date_that_is_set_or_moved_counts_at_the_next_run(course):
+    set_due(course, "2026-03-01 10:00:00 UTC")
+    row = grade(course)["complete"]
+    assert (row.fresh, row.score, row.penalty) == (False, 100, 100)
+    set_due(course, "2026-03-03 10:00:00 UTC")
+    assert grade(course)["complete"].penalty == 0
+    with Book(course.gradebook) as book:
+        assert book.scores(LESSON)["complete"]["score"] == 100
+
+
+def test_a_due_date_that_is_taken_back_leaves_no_penalty(course):
+    set_due(course, "2026-03-01 10:00:00 UTC")
+    grade(course)
+    set_due(course, None)
+    assert grade(course)["complete"].penalty == 0
+
+
+def test_an_extension_counts(course):
+    set_due(course, "2026-03-01 10:00:00 UTC")
+    grade(course)
+    with Book(course.gradebook) as book, book.transaction() as rows:
+        rows.grant_extension(LESSON, "complete", hours=48)
+    assert grade(course)["complete"].penalty == 0
+
+
+def test_another_method_counts_and_marks_by_hand_survive(course):
+    with Book(course.gradebook) as book, book.transaction() as rows:
+        rows.find_grade("essay_parameters", LESSON, LESSON, "complete").manual_score = 7
+    set_due(course, "2026-03-01 10:00:00 UTC")
+    assert grade(course)["complete"].penalty == 107
+    config = course.root / "jupyter_config.py"
+    config.write_text(config.read_text().removesuffix(ZERO))
+    assert grade(course)["complete"].penalty == 0
+    with Book(course.gradebook) as book:
+        assert book.scores(LESSON)["complete"]["manual"] == 7
+        assert book.scores(LESSON)["complete"]["score"] == 107
+
+
+def test_only_the_students_who_are_graded_are_touched(course):
+    hand_in(course, "second", solved())
+    set_due(course, "2026-03-01 10:00:00 UTC")
+    grade(course, students=["second"])
+    with Book(course.gradebook) as book:
+        assert book.scores(LESSON)["complete"]["penalty"] == 0
+
+
+def test_the_terminal_shows_the_points_before_and_what_is_taken_off(course):
+    set_due(course, "2026-03-01 10:00:00 UTC")
+    hand_in(course, "on_time", solved())
+    done = command(course, "proflab", "grade", LESSON, "--no-sandbox")
+    assert done.returncode == 0, done.stderr
+    assert "complete    100 / 100, late: −100  graded" in done.stdout
+    assert "on_time     100 / 100              graded" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text, hour",
+    [
+        ("2026-12-03 14:30:00 UTC", 14),
+        ("2026-12-03 14:30:00.123456 UTC", 14),
+        ("2026-12-03 14:30:00", 14),
+        ("2026-12-03T14:30Z", 14),
+        ("2026-12-03T14:30:00+01:00", 13),
+        ("2026-12-03 14:30:00 +0100", 13),
+        ("2026-12-03 14:30:00 -05", 19),
+        ("2026-12-03 14:30:00 Europe/Zurich", 13),
+        ("2026-12-03 9:30 UTC\n", 9),
+        ("\ufeff2026-12-03", 0),
+    ],
+)
+def test_iso_dates_and_nbgraders_own_are_read(tmp_path, text, hour):
+    (tmp_path / "timestamp.txt").write_text(text, encoding="utf-8")
+    handed = read_timestamp(tmp_path)
+    assert handed.problem == ""
+    assert (handed.at.date(), handed.at.hour) == (datetime.date(2026, 12, 3), hour)
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("03.12.2026", "timestamp.txt says '03.12.2026', which is no date in ISO's order"),
+        ("03/12/2026 14:30", "which is no date in ISO's order"),
+        ("12-03-2026", "which is no date in ISO's order"),
+        ("yesterday", "which is no date in ISO's order"),
+        ("1767225600", "which is no date in ISO's order"),
+        ("9" * 150 + "h", "which is no date in ISO's order"),
+        ("2026-13-01", "which is no date of the calendar"),
+        ("2026-12-03 25:00", "which is no date of the calendar"),
+        ("0001-01-01 00:00 +14:00", "which is no date of the calendar"),
+        ("2026-12-03 14:30 XYZT", "the time zone XYZT is not known"),
+        ("  \n", "timestamp.txt is empty"),
+        ("\x1b[2J", "says '�[2J'"),
+    ],
+)
+def test_what_is_no_time_is_refused_in_a_sentence(text, said):
+    handed = parse_timestamp(text)
+    assert handed.at is None
+    assert said in handed.problem
+    assert handed.problem.endswith("write it as 2026-12-03 14:30:00 UTC")
+
+
+def test_a_time_that_cannot_be_read_is_said_and_replaces_an_earlier_one(course):
+    set_due(course, "2026-03-01 10:00:00 UTC")
+    folder = course.root / "submitted" / "complete" / LESSON
+    (folder / "timestamp.txt").write_text("03.12.2026\n")
+    row = grade(course)["complete"]
+    assert (row.status, row.score, row.penalty) == ("graded", 100, 0)
+    assert "timestamp.txt says '03.12.2026'" in row.sentence
+    (folder / "timestamp.txt").unlink()
+    (folder / "timestamp.txt").mkdir()
+    assert "timestamp.txt is not a file that can be read" in grade(course)["complete"].sentence
+    (folder / "timestamp.txt").rmdir()
+    assert grade(course)["complete"].sentence == ""
+
+
+def test_a_bad_time_is_said_beside_another_outcome(course):
+    folder = course.root / "submitted" / "complete" / LESSON
+    (folder / "timestamp.txt").write_text("03.12.2026\n")
+    notebook = solved()
+    cell(notebook, "test_linear_parameters").source = "10"
+    hand_in(course, "complete", notebook)
+    row = grade(course)["complete"]
+    assert row.status == "tampered"
+    assert "was changed" in row.sentence and "03.12.2026" in row.sentence

@@ -1,0 +1,182 @@
+"""Whatever a student's process sends is read without harm, and bounded."""
+
+import json
+import time
+
+import nbformat
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proflab.checks.compare import compare
+from proflab.checks.values import NotPlain, dumps
+from proflab_course.grading.run import replies
+from proflab_course.grading.run.replies import (
+    BadReply,
+    cut_outputs,
+    output_size,
+    parse_message,
+    parse_value,
+    read_reply,
+)
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+KINDS = ("stream", "error", "display_data", "execute_result", "bogus")
+OUTPUTS = st.lists(
+    st.fixed_dictionaries(
+        {"output_type": st.sampled_from(KINDS)},
+        optional={
+            "name": st.sampled_from(["stdout", "stderr", "x"]) | JSON,
+            "text": JSON,
+            "ename": JSON,
+            "evalue": JSON,
+            "traceback": JSON,
+            "data": st.dictionaries(
+                st.sampled_from(["text/plain", "application/json", "image/png"]) | st.text(), JSON
+            ),
+            "execution_count": JSON,
+        },
+    ),
+    max_size=5,
+)
+
+
+@given(message=st.dictionaries(st.sampled_from(["raised", "message", "refused", "x"]), JSON),
+       outputs=OUTPUTS | JSON, blob=st.binary(max_size=40),
+       kind=st.sampled_from(["cell", "setup", "value", "raises"]))  # fmt: skip
+def test_any_reply_is_read_and_its_outputs_can_be_stored(message, outputs, blob, kind):
+    reply = read_reply(message | {"outputs": outputs}, blob, kind)
+    assert reply.state in ("done", "value", "refused", "raised")
+    stored = [nbformat.from_dict(output) for output in cut_outputs(reply.outputs, 10_000)]
+    cell = nbformat.v4.new_code_cell(outputs=stored)
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    nbformat.validate(notebook)
+    nbformat.writes(notebook).encode()
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_message_or_a_bad_reply(body):
+    try:
+        assert isinstance(parse_message(body), dict)
+    except BadReply:
+        pass
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8))  # fmt: skip
+def test_plain_data_passes(value):
+    try:
+        blob = dumps(value)
+    except NotPlain:
+        return
+    assert parse_value(blob) == value
+
+
+def colliding_keys() -> bytes:
+    items = ",".join(f'[["i","{hex(k * (2**61 - 1))}"],null]' for k in range(200_000))
+    return f'["d",[{items}]]'.encode()
+
+
+def escaped(blob: bytes) -> bytes:
+    """The same JSON with its tags written as no one writes them."""
+    return blob.replace(b'"d"', b'"\\u0064"').replace(b'"i"', b'"\\u0069"')
+
+
+@pytest.mark.parametrize(
+    "blob",
+    [
+        b"[" * 300_000 + b"]" * 300_000,
+        b'["l",[' + b"[]," * 9_000_000 + b"[]]]",
+        colliding_keys(),
+        b'["i","0x' + b"f" * 10_000_000 + b'"]',
+        b'["l",[["i","-0x' + b"f" * 1000 + b'"]]]',
+        escaped(colliding_keys()),
+        escaped(b'["i","0x' + b"f" * 10_000_000 + b'"]'),
+        b'["a","<f8",[2,130000000,0],""]',
+        b'["l",[["a","|b1",[130000000,0],""]]]',
+        b'["a","|b1",[' + b"0," * 1_000_000 + b'0],""]',
+        b'["l",[' + b'"",' * 1_000_000 + b'""]]',
+        b'["a","<f8",[100000000000],""]',
+        b'["a","<f8",[0,4611686018427387904],""]',
+        b'["t",[["d",[[["l",[]],1]]]]]',
+        b'"' + b"\\ud800" * 10 + b'"x',
+        b"",
+    ],
+)
+def test_what_costs_too_much_or_makes_no_sense_is_refused_soon(blob):
+    started = time.process_time()
+    with pytest.raises(NotPlain):
+        parse_value(blob)
+    assert time.process_time() - started < 5
+
+
+def deep_and_wide(depth: int, wide: int) -> str:
+    return "x" if depth == 0 else [deep_and_wide(depth - 1, wide)] * wide
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [np.zeros(1)] * 30_000,
+        np.zeros((2,) * 20),
+        np.zeros((7,) * 7),
+        [0] * 250_000,
+        {f"{n}": n for n in range(100_000)},
+        "x" * 4_000_000,
+        deep_and_wide(5, 10),
+        {"x" * 1_000_000: 1},
+        {n: n for n in range(2_000)},
+        [2**1_000] * 50_000,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_large_value_is_compared_and_shown_soon(value):
+    value = parse_value(dumps(value))
+    started = time.process_time()
+    for expected in (1, 0.5, "x", [1, 2], {"a": 1}, None):
+        verdict = compare(value, expected)
+        assert not verdict.passed
+        assert len(verdict.reason) < 2_000
+    assert time.process_time() - started < 5
+
+
+def test_every_byte_of_an_output_counts():
+    keys = {"x" * 99 + str(n): "" for n in range(10)}
+    for output in (
+        {"output_type": "display_data", "data": keys, "metadata": {}},
+        {"output_type": "error", "ename": "", "evalue": "", "traceback": [""] * 300},
+        {"output_type": "stream", "name": "stdout", "text": "\x00" * 1000},
+    ):
+        assert output_size(output) >= len(json.dumps(output)) - 2
+        cut = cut_outputs([output] * 50, 5_000)
+        assert sum(map(output_size, cut)) < 5_300
+
+
+def test_outputs_are_cut_where_they_exceed_their_share():
+    stream = {"output_type": "stream", "name": "stdout", "text": "x" * 5000}
+    picture = {"output_type": "display_data", "data": {"image/png": "y" * 5000}, "metadata": {}}
+    kept = cut_outputs([stream, picture, stream], 6000)
+    assert kept[0] == stream
+    assert "was cut" in kept[1]["text"] and kept[1]["name"] == "stderr"
+    assert len(kept) == 2
+    assert "was cut" in cut_outputs([stream], 1000)[0]["text"]
+    assert output_size(cut_outputs([stream], 1000)[0]) < 1200
+
+
+def test_json_outputs_pass_unless_they_are_deep():
+    deep: dict = {}
+    inner = deep
+    for _ in range(100):
+        inner["x"] = inner = {}
+    data = {"application/json": {"a": [1]}, "application/vnd.x+json": deep, "text/plain": "t"}
+    read = replies.read_output(
+        {"output_type": "display_data", "data": json.loads(json.dumps(data))}
+    )
+    assert read["data"] == {"application/json": {"a": [1]}, "text/plain": "t"}

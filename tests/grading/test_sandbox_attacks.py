@@ -1,0 +1,88 @@
+"""Every attack of the corpus, run against the sandbox: nothing gained, read, left or written."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from attacked import (
+    CANARY,
+    LIMITS,
+    Surroundings,
+    check_outputs,
+    findings,
+    left_processes,
+    passed_cases,
+    plan_for,
+)
+from cohort.attacks import ATTACKS, HONEST, TRIED
+from cohort.attacks.staying import MARK
+from sandboxes import needs_sandbox
+
+from proflab_course.grading.plan import Submission
+from proflab_course.grading.run.sandbox_runner import SandboxRunner
+
+pytestmark = needs_sandbox
+
+
+@pytest.fixture(scope="module")
+def surroundings(tmp_path_factory):
+    os.environ["PROFLAB_CANARY"] = CANARY + "environment"
+    place = Surroundings(tmp_path_factory.mktemp("attacked"))
+    yield place
+    place.close()
+    del os.environ["PROFLAB_CANARY"]
+
+
+@pytest.fixture(scope="module")
+def runners(surroundings):
+    made: dict[str, SandboxRunner] = {}
+
+    def get(name: str) -> SandboxRunner:
+        if name not in made:
+            made[name] = SandboxRunner(LIMITS[name], jobs=1)
+        return made[name]
+
+    yield get
+    for runner in made.values():
+        runner.close()
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name.replace(" ", "_"))
+def test_attack_gains_reads_and_leaves_nothing(attack, surroundings, runners):
+    runner = runners(attack.runner)
+    plan = plan_for(surroundings, attack.cells, attack.after)
+    result = runner.run(surroundings.submission(attack), plan)
+    assert findings(attack, result, surroundings) == []
+    check_outputs(result)
+    assert left_processes(runner) == []
+
+
+def test_every_attack_says_when_it_acts():
+    """A cell that does nothing but say so, and comes after the act, shows nothing."""
+    for attack in ATTACKS:
+        cells = (*attack.cells, *attack.after)
+        assert attack.ends or any(TRIED in cell for cell in cells), attack.name
+        assert not any(cell.strip() in (f"print('{TRIED}')", f'print("{TRIED}")') for cell in cells)
+
+
+def test_the_corpus_is_as_large_as_it_says():
+    assert len(ATTACKS) >= 120
+    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
+
+
+@pytest.mark.parametrize("kind", ["roomy", "cpu"])
+def test_honest_work_after_the_attacks_keeps_its_points_and_finds_no_notes(
+    kind, surroundings, runners
+):
+    look = f"""
+import os, json, numpy, proflab.checks.values
+print([f for f in ("/tmp", "/dev/shm", "..", ".") if os.path.exists(f + "/{MARK}")])
+print([hasattr(m, "note") for m in (json, numpy, proflab.checks.values)])
+print([p for p in os.listdir("/proc") if p.isdigit()])
+"""
+    result = runners(kind).run(Submission("honest"), plan_for(surroundings, (look, HONEST), ()))
+    assert (result.status, result.sentence) == ("finished", "")
+    said = result.replies[0][0].outputs[0]["text"]
+    assert said == "[]\n[False, False, False]\n['1', '2']\n"
+    assert len(passed_cases(result, 2)) == 5

@@ -1,0 +1,116 @@
+"""A scratch copy of the course to grade in: configuration, source, release, chosen hand-ins."""
+
+from __future__ import annotations
+
+import atexit
+import copy
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+import sample_class
+from nbformat import NotebookNode
+
+from proflab_course.course.layout import Course
+from proflab_course.grading.command import Row, grade_class
+from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.run.subprocess_runner import PlainRunner
+
+ROOT = Path(__file__).resolve().parents[2]
+LESSON = sample_class.LESSON
+
+
+STOCK = "\n# nbgrader as it comes:\nc.Autograde.pop('autograde_preprocessors')\n"
+
+
+def copy_course(place: Path, students: list[str] | None = None, stock: bool = False) -> Course:
+    """Copy what grading reads into `place`, with these of the sample class's hand-ins.
+
+    stock: `nbgrader autograde` executes submissions itself, without isolation.
+    """
+    shutil.copy(ROOT / "nbgrader_config.py", place)
+    config = (ROOT / "jupyter_config.py").read_text()
+    (place / "jupyter_config.py").write_text(config + STOCK if stock else config)
+    for name in ("source", "release"):
+        shutil.copytree(ROOT / name / LESSON, place / name / LESSON)
+    for student in sample_class.EXPECTED if students is None else students:
+        shutil.copytree(ROOT / "submitted" / student, place / "submitted" / student)
+    (place / "submitted").mkdir(exist_ok=True)
+    shutil.copy(empty_gradebook(), place / "gradebook.db")
+    return Course(place)
+
+
+@functools.cache
+def empty_gradebook() -> Path:
+    """A gradebook without a row: making one takes a second, copying it none."""
+    path = Path(tempfile.mkdtemp(prefix="proflab-")) / "gradebook.db"
+    atexit.register(shutil.rmtree, path.parent)
+    with Book(path):
+        return path
+
+
+def source() -> NotebookNode:
+    """The instructor's notebook of lesson 01."""
+    return nbformat.read(ROOT / "source" / LESSON / f"{LESSON}.ipynb", as_version=4)
+
+
+def release() -> NotebookNode:
+    """The student's notebook of lesson 01."""
+    return nbformat.read(ROOT / "release" / LESSON / f"{LESSON}.ipynb", as_version=4)
+
+
+def solved(**replaced: str) -> NotebookNode:
+    """The release notebook with all exercises right, but for those given."""
+    notebook = json.loads(json.dumps(release()))
+    solutions = sample_class.COMPLETE | replaced
+    return nbformat.from_dict(sample_class.solved(notebook, solutions, None))
+
+
+def cell(notebook: NotebookNode, grade_id: str) -> NotebookNode:
+    """The notebook's cell with this grade_id."""
+    found = [
+        c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id
+    ]
+    return found[0]
+
+
+def without_metadata(notebook: NotebookNode) -> NotebookNode:
+    """A copy that has lost all of nbgrader's metadata."""
+    notebook = copy.deepcopy(notebook)
+    for each in notebook.cells:
+        each.metadata.pop("nbgrader", None)
+    return notebook
+
+
+def hand_in(course: Course, student: str, content: NotebookNode | bytes) -> Path:
+    """Put a notebook, or any bytes, where a student's hand-in lies."""
+    path = course.root / "submitted" / student / LESSON / f"{LESSON}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = content if isinstance(content, bytes) else nbformat.writes(content).encode()
+    path.write_bytes(data)
+    return path
+
+
+def grade(course: Course, **options) -> dict[str, Row]:
+    """Grade the scratch course without isolation; the rows by student."""
+    rows = grade_class(course, LESSON, PlainRunner(), progress=False, **options)
+    return {row.student: row for row in rows}
+
+
+def command(course: Course, *words: str) -> subprocess.CompletedProcess:
+    """Run a command of this environment in the course's root."""
+    bin_folder = Path(sys.executable).parent
+    path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        [str(bin_folder / words[0]), *words[1:]],
+        cwd=course.root,
+        env=os.environ | {"PATH": path, "PROFLAB_DEMO": "small"},
+        capture_output=True,
+        text=True,
+    )

@@ -1,0 +1,49 @@
+"""Notebooks of lesson 03 as students would hand them in, with exercises of the cohort in them."""
+
+from __future__ import annotations
+
+import shutil
+
+import nbformat
+from cohort.run import complete, entries
+from cohort.run import solved as cohort
+from grading_course import ROOT, cell, copy_course
+from nbformat import NotebookNode
+
+from proflab_course.course.layout import Course
+
+LESSON = "03_latency"
+
+
+def course_of(place) -> Course:
+    """An empty course with lesson 03."""
+    course = copy_course(place, [])
+    for step in ("source", "release"):
+        shutil.copytree(ROOT / step / LESSON, place / step / LESSON)
+    return course
+
+
+def entry(kind: str, exercise: str, number: int | str) -> str:
+    """A mutant or an alternate as a whole cell: by its sentence, or by its number, in turns."""
+    found = entries("lesson_03", kind)[exercise]
+    code = found[number] if isinstance(number, str) else list(found.values())[number % len(found)]
+    return complete(exercise, code, cohort("lesson_03").solutions[exercise])
+
+
+def notebook(codes: dict[str, str]) -> NotebookNode:
+    """The release, all right but for these exercises; the cohort's helpers come before them all."""
+    lesson = cohort("lesson_03")
+    made = nbformat.read(ROOT / "release" / LESSON / f"{LESSON}.ipynb", as_version=4)
+    for exercise, solution in lesson.solutions.items():
+        cell(made, exercise)["source"] = codes.get(exercise, solution)
+    first = next(i for i, c in enumerate(made.cells) if c.id == "Timer")
+    helpers = "\n\n".join([*lesson.solutions.values(), lesson.helpers])
+    made.cells.insert(first, nbformat.v4.new_code_cell(helpers))
+    return made
+
+
+def hand_in(course: Course, student: str, made: NotebookNode) -> None:
+    """Put it where a student's hand-in lies."""
+    place = course.root / "submitted" / student / LESSON
+    place.mkdir(parents=True)
+    nbformat.write(made, place / f"{LESSON}.ipynb")

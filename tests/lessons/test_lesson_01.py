@@ -1,0 +1,139 @@
+"""Lesson 01 as a text: its form, its points, its claims, its pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cohort.run import ROOT, solved
+from lesson_cells import diagnoses, value_of
+
+from proflab.lesson.plot import Picture
+from proflab_course.course.notebook import read_module
+
+FOLDER = ROOT / "modules" / "01_parameters"
+TEXT = (FOLDER / "01_parameters.py").read_text(encoding="utf-8")
+EXERCISES = [
+    "linear_parameters",
+    "conv2d_parameters",
+    "attention_parameters",
+    "count_parameters",
+    "parameter_memory_mb",
+    "parameter_table",
+    "gpt2_parameters",
+    "reflect_deployment",
+]
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    return read_module(FOLDER / "01_parameters.py", "01_parameters")
+
+
+@pytest.fixture(scope="module")
+def demos(lesson):
+    """What each demo cell ends on, in the solved lesson, and all that it printed is dropped."""
+    scope, shown = dict(solved("lesson_01").scope), {}
+    for cell in lesson.cells:
+        if cell.role == "demo":
+            shown[cell.name] = value_of(cell, scope)
+    return shown
+
+
+def test_the_exercises_are_those_of_the_syllabus_in_its_order(lesson):
+    assert [cell.name for cell in lesson.named("exercise")] == EXERCISES
+
+
+def test_points(lesson):
+    assert sum(cell.points for cell in lesson.named("test")) == 100
+    assert [(cell.name, cell.points) for cell in lesson.named("manual")] == [
+        ("essay_parameters", 10)
+    ]
+    assert "Mark scheme" in lesson.named("manual")[0].source
+
+
+def test_each_exercise_has_a_prediction_above_and_a_use_below(lesson):
+    cells = lesson.cells
+    for number, cell in enumerate(cells):
+        if cell.role == "exercise" and cell.name != "reflect_deployment":
+            above = "".join(c.source for c in cells[max(0, number - 2) : number])
+            assert "**Predict.**" in above, cell.name
+            below = [c.role for c in cells[number + 1 : number + 6]]
+            assert below[0] == "test" and "demo" in below, cell.name
+
+
+def test_docstrings_say_what_is_returned_and_raised(lesson):
+    for name in EXERCISES:
+        text = solved("lesson_01").scope[name].__doc__
+        assert "Returns" in text and "ValueError" in text, name
+
+
+def test_demo_cells_end_on_a_picture_or_print(demos, lesson):
+    for cell in lesson.named("demo"):
+        if "nbval-check-output" not in cell.tags:
+            assert isinstance(demos[cell.name], Picture), cell.name
+
+
+def test_the_pictures_say_what_they_show(demos):
+    assert "GPT-2 XL 1,557,611,200" in demos["demo_count"].alt
+    assert "AlexNet: 60,965,224 parameters" in demos["demo_conv2d"].alt
+    assert "layer4 72%" in demos["demo_table"].alt
+    assert "XL: vectors 82 M, attention 492 M" in demos["demo_gpt2"].alt
+    assert "7 billion float32 2.67e+04" in demos["demo_memory"].alt
+
+
+def test_an_old_network_counted_by_hand():
+    """SqueezeNet 1.0 and VGG-16 from the layer sizes in their papers, as the lesson quotes them."""
+    scope = solved("lesson_01").scope
+    conv, linear = scope["conv2d_parameters"], scope["linear_parameters"]
+    fire = [(96, 16, 64), (128, 16, 64), (128, 32, 128), (256, 32, 128), (256, 48, 192)]
+    fire += [(384, 48, 192), (384, 64, 256), (512, 64, 256)]
+    squeezenet = conv(3, 96, 7) + conv(512, 1000, 1)
+    squeezenet += sum(conv(c, s, 1) + conv(s, e, 1) + conv(s, e, 3) for c, s, e in fire)
+    widths = [3, 64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512]
+    vgg = sum(conv(i, o, 3) for i, o in zip(widths, widths[1:], strict=False))
+    vgg += linear(512 * 7 * 7, 4096) + linear(4096, 4096) + linear(4096, 1000)
+    assert f"{squeezenet:_}" in TEXT and squeezenet == 1_248_424
+    assert f"{vgg:_}" in TEXT and vgg == 138_357_544
+
+
+@pytest.mark.parametrize(
+    "exercise, mutant, diagnosis",
+    [
+        ("linear_parameters", "the bias is left out", "is a bias left out?"),
+        ("conv2d_parameters", "groups are ignored", "groups are ignored"),
+        ("attention_parameters", "the output layer is left out", "the output layer is missing"),
+        (
+            "count_parameters",
+            "tied tensors count as often as they are yielded",
+            "tied weights are counted twice",
+        ),
+        ("count_parameters", "frozen parameters always count", "trainable_only is ignored"),
+        ("parameter_memory_mb", "a MB of 10⁶ bytes", "10⁶ bytes, where a MB here is 1024² bytes?"),
+        ("parameter_memory_mb", "numpy's None is float64", "None is float64"),
+        (
+            "parameter_memory_mb",
+            "frozen parameters take no memory",
+            "frozen parameters are left out",
+        ),
+        (
+            "gpt2_parameters",
+            "the output layer has a matrix of its own",
+            "tied weights are counted twice",
+        ),
+        ("gpt2_parameters", "no positions", "the position vectors are missing"),
+        ("reflect_deployment", "a MB of 10⁶ bytes", "10⁶ bytes, where a MB here is 1024² bytes?"),
+    ],
+)
+def test_misconceptions_are_named(exercise, mutant, diagnosis):
+    assert diagnosis in diagnoses("lesson_01", exercise, mutant)
+
+
+def test_the_pictures_are_drawn_by_their_script(tmp_path, monkeypatch):
+    import runpy
+
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "lesson_01.py"))
+    for draw in ("gpt2_sizes", "groups", "block"):
+        picture = script[draw]()
+        (tmp_path / f"{draw}.png").write_bytes(picture.png(dpi=60))
+        assert Path(FOLDER / f"{draw}.png").exists() and picture.alt

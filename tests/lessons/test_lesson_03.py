@@ -1,0 +1,197 @@
+"""Lesson 03 as a text: its form, its points, its demo cells, its pictures, the names it builds."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import re
+
+import pytest
+from cohort.run import ROOT, solved
+from lesson_cells import diagnoses, show
+
+from proflab.lesson.doubles import HELD
+from proflab.lesson.plot import Picture
+from proflab_course.assemble.collect import collect
+from proflab_course.assemble.command import read_folder, render
+from proflab_course.course.notebook import read_module
+from proflab_course.course.test_cells import split
+
+FOLDER = ROOT / "modules" / "03_latency"
+KINDS = rf"doubles\.({'|'.join(HELD)})\b"
+SYLLABUS = [
+    "Timer",
+    "timer_resolution_ms",
+    "calibrate",
+    "measure_latency",
+    "latency_statistics",
+    "confidence_interval",
+    "measurement_warnings",
+    "throughput",
+    "best_batch",
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_clocks():
+    """A scripted clock looks through all objects but frozen ones, and pytest has many."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    return read_module(FOLDER / "03_latency.py", "03_latency")
+
+
+@pytest.fixture(scope="module")
+def demos(lesson):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PROFLAB_DEMO", "small")
+        scope = dict(solved("lesson_03").scope)
+        return {cell.name: show(cell, scope) for cell in lesson.named("demo")}
+
+
+def test_the_exercises_are_those_of_the_syllabus_in_its_order(lesson):
+    assert [cell.name for cell in lesson.named("exercise")] == SYLLABUS
+
+
+def test_points(lesson):
+    assert sum(cell.points for cell in lesson.named("test")) == 100
+    assert [(cell.name, cell.points) for cell in lesson.named("manual")] == [("essay_latency", 10)]
+    assert "Mark scheme" in lesson.named("manual")[0].source
+
+
+def test_each_exercise_has_a_prediction_above_and_a_test_below(lesson):
+    cells = lesson.cells
+    for number, cell in enumerate(cells):
+        if cell.role == "exercise" and cell.name != "best_batch":  # that one is in Reflect
+            above = "".join(c.source for c in cells[max(0, number - 2) : number])
+            assert "**Predict.**" in above, cell.name
+        if cell.role == "exercise":
+            assert cells[number + 1].name == f"test_{cell.name}"
+
+
+def test_docstrings_say_what_is_returned_and_raised():
+    scope = solved("lesson_03").scope
+    for name in SYLLABUS[1:]:
+        text = scope[name].__doc__
+        assert "Returns" in text and re.search(r"Raises\s+ValueError", text), name
+    assert "elapsed_ms" in scope["Timer"].__doc__
+    assert "RuntimeError" in scope["Timer"].stop.__doc__
+
+
+def test_demo_cells_print_or_end_on_a_described_picture(demos, lesson):
+    for name, (printed, picture) in demos.items():
+        if isinstance(picture, Picture):
+            assert len(picture.alt) > 60 and picture.png(dpi=40).startswith(b"\x89PNG"), name
+        else:
+            assert picture is None and printed, name
+    shown = {cell.name for cell in lesson.named("demo") if "nbval-check-output" in cell.tags}
+    assert shown == {"demo_pages", "demo_warnings"}
+
+
+@pytest.mark.parametrize(
+    "exercise, mutant, diagnosis",
+    [
+        ("Timer", "time.time", "time.time can be set back between two readings"),
+        ("Timer", "process_time", "process_time stands still while a program waits"),
+        ("Timer", "seconds", "seconds, where milliseconds are asked for?"),
+        ("timer_resolution_ms", "steps of 0 count", "two readings that are the same are no step"),
+        ("calibrate", "the cold call counts", "the cold call is taken for a sample"),
+        ("calibrate", "one call says it all", "a single call says little"),
+        ("measure_latency", "the mean", "the mean: one slow call moves it"),
+        ("measure_latency", "no warm-up", "the warm-up is missing"),
+        ("measure_latency", "seconds", "seconds, where milliseconds are asked for?"),
+        ("measure_latency", "time.time", "time.time can be set back between two readings"),
+        ("measure_latency", "process_time", "process_time stands still while a program waits"),
+        ("measure_latency", "a warm-up of 0 is the default", "0 is taken for the default"),
+        ("measure_latency", "the lower of two middle ones", "of two middle ones the lower"),
+        (
+            "measure_latency",
+            "the middle of unsorted times",
+            "the middle of times that are not sorted",
+        ),
+        ("latency_statistics", "std over n", "over n, not n − 1"),
+        ("latency_statistics", "the list is sorted in place", "it was sorted"),
+        (
+            "latency_statistics",
+            "percentiles: the nearest rank",
+            "between two times it goes in proportion",
+        ),
+        ("confidence_interval", "smallest and largest", "wider than it need be"),
+        ("confidence_interval", "not sorted", "the times are not sorted"),
+        ("throughput", "the batch is left out", "the batch is left out"),
+        (
+            "best_batch",
+            "efficiency: the largest that reaches it",
+            "the largest batch that reaches it",
+        ),
+    ],
+)
+def test_misconceptions_are_named(exercise, mutant, diagnosis):
+    assert any(diagnosis in said for said in diagnoses("lesson_03", exercise, mutant))
+
+
+def numbers(value) -> set[float]:
+    """The numbers in plain data."""
+    if isinstance(value, (list, tuple)):
+        return {number for item in value for number in numbers(item)}
+    return {float(value)} if isinstance(value, (int, float)) else set()
+
+
+def test_no_number_of_a_hidden_script_enters_the_students_process(lesson):
+    """Neither in the code that is sent for the same cell, hidden or visible, nor in any stub."""
+    held = 0
+    for cell in lesson.named("test"):
+        blocks = split(cell.source, cell.name).blocks
+        code = [ast.parse(s.code) for b in blocks if b.hidden for s in b.steps if s.kind != "seen"]
+        sent = {
+            float(node.value)
+            for tree in code
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+        }
+        for block in blocks:
+            for _, double in block.doubles:
+                held += 1
+                secret = numbers(list(double.given.values()))
+                assert not secret & sent, (cell.name, double.name, secret & sent)
+            made = [s.code for s in block.steps if re.search(KINDS, s.code)]
+            assert not block.hidden or all(".held(" in code for code in made), cell.name
+    assert held >= 20
+
+
+def test_no_graded_cell_waits_or_reads_a_real_clock(lesson):
+    for cell in lesson.named("test"):
+        assert "time." not in re.sub(r'"[^"]*"', "", cell.source), cell.name
+        assert "sleep" not in cell.source, cell.name
+
+
+def test_the_lessons_make_one_file_with_which_lesson_05_measures():
+    names: dict = {"__name__": "profiler"}
+    exec(render(collect(read_folder(ROOT / "modules", "3")), "A profiler."), names)
+    from proflab import example_input, models
+
+    model = models.MLP(8, 4)
+    x = example_input(model, (2, 8))
+    with names["Timer"]() as timer:
+        model(x)
+    assert timer.elapsed_ms > 0
+    assert names["measure_latency"](model, x, warmup=1, iterations=3) > 0
+    assert len(names["latencies"](model, x, 7)) == 7
+    assert names["latency_statistics"]([1.0, 3.0])["median"] == 2.0
+    assert names["confidence_interval"]([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]) == (1.0, 6.0)
+    assert names["count_flops"](models.LeNet5(), (1, 1, 32, 32)) == 833_040
+
+
+def test_the_pictures_are_drawn_by_their_script(monkeypatch):
+    import runpy
+
+    monkeypatch.setenv("PROFLAB_DEMO", "small")
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "lesson_03.py"))
+    for draw in ("latencies", "warmup", "ranks", "cache"):
+        picture = script[draw]()
+        assert (FOLDER / f"{draw}.png").exists() and picture.alt
+        assert picture.png(dpi=60).startswith(b"\x89PNG")

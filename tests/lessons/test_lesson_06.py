@@ -1,0 +1,290 @@
+"""Lesson 06 as a text: its form, its points, its demo cells, its claims, its picture."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import pytest
+from cohort.run import ROOT, solved
+from lesson_cells import diagnoses, named, show
+
+from proflab.lesson import measuring
+from proflab.lesson.hardware import Cache, Hardware, Machine
+from proflab.lesson.plot import Picture
+from proflab_course.assemble.collect import collect
+from proflab_course.assemble.command import read_folder, render
+from proflab_course.course.notebook import read_module
+
+FOLDER = ROOT / "modules" / "06_roofline"
+SYLLABUS = [
+    "arithmetic_intensity",
+    "ridge_point",
+    "attainable_flops",
+    "matmul_bytes",
+    "elementwise_bytes",
+    "attention_bytes",
+    "measure_peak_flops",
+    "measure_bandwidth",
+    "roofline_points",
+    "classify",
+    "inspect_step",
+    "mfu",
+    "amdahl",
+]
+REFLECT = ["reflect_relu"]
+OPTIONAL = ["attention_bytes", "inspect_step"]
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    return read_module(FOLDER / "06_roofline.py", "06_roofline")
+
+
+@pytest.fixture(scope="module")
+def shown(lesson):
+    """Each demo cell's text and picture, in the solved lesson, and the names that they leave."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PROFLAB_DEMO", "small")
+        scope = dict(solved("lesson_06").scope)
+        return {cell.name: show(cell, scope) for cell in lesson.named("demo")}, scope
+
+
+# ── form ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_exercises_are_those_of_the_syllabus_in_its_order(lesson):
+    assert [cell.name for cell in lesson.named("exercise")] == SYLLABUS + REFLECT
+
+
+def test_points(lesson):
+    tests = lesson.named("test")
+    assert sum(cell.points for cell in tests) == 100
+    assert [cell.name for cell in tests if not cell.points] == [f"test_{n}" for n in OPTIONAL]
+    assert [(cell.name, cell.points) for cell in lesson.named("manual")] == [("essay_roofline", 10)]
+    parts = re.findall(r"\*(\d+) points:\*", lesson.named("manual")[0].source)
+    assert sum(map(int, parts)) == 10
+
+
+def test_each_exercise_has_a_prediction_above_and_a_test_below(lesson):
+    cells = lesson.cells
+    for number, cell in enumerate(cells):
+        if cell.role == "exercise":
+            assert cells[number + 1].name.startswith(f"test_{cell.name}") or (
+                cells[number + 2].name.startswith(f"test_{cell.name}")
+            ), cell.name
+        if cell.role == "exercise" and cell.name not in OPTIONAL + REFLECT:
+            above = "".join(c.source for c in cells[max(0, number - 2) : number])
+            assert "**Predict.**" in above, cell.name
+
+
+def test_docstrings_say_what_is_returned_and_raised():
+    for name in SYLLABUS + REFLECT:
+        text = solved("lesson_06").scope[name].__doc__
+        assert re.search(r"[Rr]eturns?\b", text), name
+        assert "Raises ValueError" in text or name == "roofline_points", name
+
+
+def test_demo_cells_end_on_a_picture_or_print(shown):
+    for name, (text, value) in shown[0].items():
+        assert isinstance(value, Picture) or (value is None and text), name
+
+
+# ── claims ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_follows_from_shapes_is_what_the_text_says(shown):
+    demos = {name: (text, getattr(value, "alt", "")) for name, (text, value) in shown[0].items()}
+    assert "A100 (2020): ridge at 156 FLOPs a byte" in demos["demo_roofs"][0]
+    times = re.search(r"peak ([\d.]+) times, bandwidth ([\d.]+) times", demos["demo_roofs"][0])
+    assert float(times[1]) > 2 * float(times[2])  # the peak grew faster
+    assert "tile by tile from 0.25 to 683" in demos["demo_tiles"][1]
+    assert "1 token 0.499" in demos["demo_intensity"][1]
+    assert "not fused from 10.7 to 31.9" in demos["demo_fused"][1]  # below 32, left of every ridge
+    ridges = [int(r) for r in re.findall(r"ridge at (\d+)", demos["demo_roofs"][0])]
+    assert min(ridges) > 32
+    assert "without attention 45.7%" in demos["demo_palm"][0]
+    assert "with attention    46.2%" in demos["demo_palm"][0]
+
+
+def test_the_figures_of_the_text_and_the_essay():
+    scope = solved("lesson_06").scope
+    relu = scope["reflect_relu"](10**9, 4, 100e12, 900e9)
+    assert f"{relu['ms']:.2f} ms, and {relu['share']:.2%}" == "8.89 ms, and 0.11%"
+    assert f"{scope['amdahl'](0.7, 2):.2f}" == "1.54"
+    n, t = 4096, 64
+    one, tile = ((2 * n**3 / t + n * n) * 4 for t in (1, 64))
+    assert math.isclose(2 * n**3 / one, 0.25, rel_tol=1e-3)
+    assert math.isclose(one / tile, t, rel_tol=0.01)
+
+
+def wall(row, roof):
+    """The syllabus's rule, written down once more."""
+    flops = row["matmul_flops"] + row["elementwise_flops"]
+    computing = flops / roof.peak_flops
+    moving = (row["bytes_read"] + row["bytes_written"]) / roof.bandwidth
+    if row["self_ms"] / 1000 > 4 * max(computing, moving):
+        return "overhead"
+    if max(computing, moving) <= 1.2 * min(computing, moving):
+        return "ridge"
+    return "compute" if computing > moving else "memory"
+
+
+def test_each_recorded_operation_gets_the_verdict_that_its_figures_imply(shown):
+    demos, scope = shown
+    text, picture = demos["demo_verdicts"]
+    roof, sums = scope["roofs"]()[0], {}
+    for name in ("GPT-2", "ResNet-18"):
+        for row in scope["alike"](scope["measured_rows"](name)):
+            verdict = wall(row, roof)
+            sums[name, verdict] = sums.get((name, verdict), 0.0) + row["self_ms"]
+            for line in text.splitlines():
+                if line.split()[:3] == [row["op"], row["module"], f"{row['self_ms']:.2f}"]:
+                    assert line.endswith(verdict), line
+        total = sum(ms for (model, _), ms in sums.items() if model == name)
+        said = re.search(rf"{name}, [^:]*: ([^;]*)", picture.alt)[1]
+        for verdict in ("compute", "ridge", "memory", "overhead"):
+            share = sums.get((name, verdict), 0.0) / total
+            assert f"{verdict} {share:.1%}" in said
+    assert len(text.splitlines()) > 4
+
+
+def test_points_come_from_the_recorded_rows(shown):
+    demos, scope = shown
+    recorded = scope["measured_rows"]("GPT-2")
+    rows = scope["alike"](recorded)
+    for count in ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms"):
+        assert sum(row[count] for row in rows) == pytest.approx(sum(row[count] for row in recorded))
+    assert sum(row["matmul_flops"] for row in rows) > 0
+    names = [point["name"] for point in scope["roofline_points"](rows, scope["roofs"]()[0])]
+    said = demos["demo_gpt2"][1].alt
+    assert "linear blocks.*.mlp.fc" in names and all(f"{name} " in said for name in names[:12])
+    text = demos["demo_gpt2"][0]
+    longest = max(rows, key=lambda row: row["self_ms"] * (row["op"] == "linear"))
+    share = longest["self_ms"] / sum(row["self_ms"] for row in rows)
+    if "most time: linear" in text:
+        assert f"{longest['module']}, {share:.0%}, at " in text
+
+
+# ── sentences about what was measured, with either outcome ───────────────────────────────────
+
+CACHES = (Cache(1, 2**15), Cache(2, 2**20), Cache(3, 2**23))
+
+
+def said(lesson, name, threads=(1,), **replaced):
+    """What a demo cell prints with so many threads, and when these names are others.
+
+    They are so in the lesson's functions, too.
+    """
+    scope = solved("lesson_06").scope
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PROFLAB_DEMO", "small")
+        patch.setattr(measuring, "thread_counts", lambda: list(threads))
+        for key, value in replaced.items():
+            patch.setitem(scope, key, value)
+        return show(named(lesson, name), dict(scope))[0]
+
+
+def test_a_drop_is_claimed_only_where_it_exceeds_the_spread(lesson):
+    machine = Machine(caches=CACHES)
+    speeds = {"steps": lambda size: 9e10 if size <= 2**19 else 6e10 if size <= 2**22 else 2e10}
+    speeds["flat"] = lambda size: 5e10
+    lines = {}
+    for kind, speed in speeds.items():
+        lines[kind] = said(
+            lesson, "demo_sweep", this_machine=lambda: machine,
+            measure_bandwidth=lambda size, copy=None, repeats=1, speed=speed: speed(size),
+        ).splitlines()  # fmt: skip
+    assert lines["steps"][2] == "L2, 1 MB      in it   90.0 GB/s, beyond   60.0 GB/s: a drop"
+    assert lines["steps"][1].endswith(
+        "in it   90.0 GB/s, beyond   90.0 GB/s: no drop beyond the spread"
+    )
+    assert all(line.endswith("no drop beyond the spread") for line in lines["flat"][1:])
+    nothing = said(
+        lesson, "demo_sweep", this_machine=lambda: Machine(),
+        measure_bandwidth=lambda size, copy=None, repeats=1: 5e10,
+    )  # fmt: skip
+    assert nothing.endswith(
+        "this machine does not say which caches it has: read them off the steps"
+    )
+
+
+def test_more_threads_are_called_faster_only_beyond_the_spread(lesson):
+    for speeds, verdict in (([2e10, 2e10], "no more than"), ([2e10, 4e10], "more than")):
+        order = iter(speeds * 10)
+        text = said(
+            lesson, "demo_memory", threads=(1, 2),
+            measure_bandwidth=lambda size, copy, repeats=1, order=order: next(order),
+        )  # fmt: skip
+        assert f"2 threads: {speeds[1] / speeds[0]:.2f} times one thread's best, {verdict}" in text
+
+
+def test_the_law_and_the_clock_are_compared(lesson):
+    def measured_rows(name, threads):
+        row = {"self_ms": 60.0 if threads == 1 else 30.0, "matmul_flops": 1}
+        return [row, {"self_ms": 40.0, "matmul_flops": 0}]
+
+    text = said(lesson, "demo_threads", threads=(1, 2), measured_rows=measured_rows)
+    assert "products 2.00 times as fast; so the whole 1.43 times, says the law, and 1.43" in text
+    alone = said(lesson, "demo_threads", measured_rows=measured_rows)
+    assert "there is one thread only" in alone
+
+
+# ── what else ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_lessons_make_one_file_that_judges():
+    names: dict = {"__name__": "profiler"}
+    exec(render(collect(read_folder(ROOT / "modules", "6")), "A profiler."), names)
+    assert names["classify"](1000 * 64, 1000 * 64 * 12, 0.003, 200e9, 20e9) == "overhead"
+    assert names["ridge_point"](312e12, 2e12) == 156
+    row = {"op": "add", "module": "", "self_ms": 1.0, "matmul_flops": 0, "elementwise_flops": 8}
+    row |= {"bytes_read": 64, "bytes_written": 32}
+    [point] = names["roofline_points"]([row], Hardware(1e9, 1e9))
+    assert point["intensity"] == 8 / 96
+
+
+@pytest.mark.parametrize(
+    "exercise, mutant, diagnosis",
+    [
+        ("arithmetic_intensity", "bytes for each FLOP", "bytes for each FLOP"),
+        ("arithmetic_intensity", "FLOPs a number", "FLOPs for each number"),
+        ("ridge_point", "upside down", "upside down"),
+        ("attainable_flops", "no ceiling", "no ceiling"),
+        ("matmul_bytes", "numbers, not bytes", "numbers, not bytes"),
+        ("matmul_bytes", "the result is not counted", "the result is not counted"),
+        ("matmul_bytes", "bytes touched", "bytes touched, not unique ones"),
+        ("elementwise_bytes", "read only", "read only"),
+        ("attention_bytes", "scores once written, once read", "scores once written, once read"),
+        ("measure_peak_flops", "the mean of the speeds", "the mean, not the best"),
+        ("measure_peak_flops", "multiply-adds", "multiply-adds"),
+        ("measure_peak_flops", "the last size", "the last size"),
+        ("measure_bandwidth", "only what is read", "only what is read, or written, is counted"),
+        ("measure_bandwidth", "the mean of the speeds", "the mean, not the best"),
+        ("measure_bandwidth", "in GiB/s", "in units of 1024³"),
+        ("roofline_points", "only what is read", "only what is read"),
+        ("roofline_points", "seconds for milliseconds", "seconds for milliseconds"),
+        ("roofline_points", "efficiency of the peak", "of the peak"),
+        ("mfu", "in percent", "in percent"),
+        ("amdahl", "the average speed", "the average speed"),
+        ("reflect_relu", "read only", "read only"),
+    ],
+)
+def test_misconceptions_are_named(exercise, mutant, diagnosis):
+    found = diagnoses("lesson_06", exercise, mutant)
+    assert any(diagnosis in one for one in found), found
+
+
+def test_the_picture_is_drawn_by_its_script_from_what_was_measured():
+    import runpy
+
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "lesson_06.py"))
+    picture = script["roof"]()
+    assert (FOLDER / "roof.png").exists() and picture.alt
+    assert picture.png(dpi=60).startswith(b"\x89PNG")
+    record = json.loads(script["RECORD"].read_text(encoding="utf-8"))
+    best = {point["name"].split()[0]: point for point in record["points"]}
+    # What the picture's description says: products near the ceiling, additions far to the left.
+    assert best["linear"]["intensity"] > 10 * best["add"]["intensity"]
+    assert "processors" in record["machine"]

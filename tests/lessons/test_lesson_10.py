@@ -1,0 +1,295 @@
+"""Lesson 10 as a text: form, points, claims, pictures, and that no card is needed."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+
+import pytest
+from cohort.run import ROOT, solved
+from lesson_cells import diagnoses, value_of
+
+from proflab import Tensor, dispatch, meta, models, no_grad
+from proflab.lesson import cuda
+from proflab.lesson.cuda import device as devices
+from proflab.lesson.plot import Picture
+from proflab_course.assemble.collect import collect
+from proflab_course.assemble.command import read_folder, render
+from proflab_course.course.notebook import read_module
+
+NAME = "10_cuda_roofline"
+FOLDER = ROOT / "modules" / NAME
+TEXT = (FOLDER / f"{NAME}.py").read_text(encoding="utf-8")
+SYLLABUS = [
+    "fma_flops",
+    "stream_bytes",
+    "events_to_ms",
+    "ceilings",
+    "place",
+    "crossover",
+    "gpu_mistakes",
+]
+KERNELS = ["fma_lines", "stream_line"]  # what is written of the kernels themselves
+REFLECT = ["reflect_launch", "reflect_speedup"]
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    return read_module(FOLDER / f"{NAME}.py", NAME)
+
+
+def no_card():
+    raise devices.NoDevice("tests measure nothing")
+
+
+@pytest.fixture(scope="module")
+def demos(lesson):
+    """What each demo cell ends on, and what it prints, in the solved lesson without a card."""
+    record = cuda.Record(FOLDER / "constructed_t4.json", find=no_card)
+    scope, shown = dict(solved("lesson_10").scope) | {"record": record}, {}
+    with pytest.MonkeyPatch.context() as patch:
+        printed: list[str] = []
+        patch.setattr("builtins.print", lambda *parts: printed.append(" ".join(map(str, parts))))
+        for cell in lesson.named("demo"):
+            printed.clear()
+            value = value_of(cell, scope)
+            shown[cell.name] = (value, "\n".join(printed))
+    return shown
+
+
+# ── form ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_exercises_are_those_of_the_syllabus_in_its_order(lesson):
+    names = [cell.name for cell in lesson.named("exercise")]
+    assert [name for name in names if name in SYLLABUS] == SYLLABUS
+    assert sorted(set(names) - set(SYLLABUS)) == sorted(KERNELS + REFLECT)
+    assert names[-2:] == REFLECT
+
+
+def test_points(lesson):
+    assert sum(cell.points for cell in lesson.named("test")) == 100
+    assert [(cell.name, cell.points) for cell in lesson.named("manual")] == [("essay_gpu", 10)]
+    assert "Mark scheme" in lesson.named("manual")[0].source
+
+
+def test_each_exercise_has_a_test_below_and_each_section_a_prediction(lesson):
+    cells = lesson.cells
+    for number, cell in enumerate(cells):
+        if cell.role == "exercise":
+            assert cells[number + 1].name == f"test_{cell.name}"
+    sections = re.split(r"^# ## \d", TEXT, flags=re.M)[1:]
+    assert len(sections) == 7
+    assert all("**Predict.**" in section.split("# ## Reflect")[0] for section in sections)
+
+
+def test_docstrings_say_what_is_returned_and_raised():
+    for name in SYLLABUS + KERNELS + REFLECT:
+        text = solved("lesson_10").scope[name].__doc__
+        assert re.search(r"Raises (\w+Error|as )|; ValueError otherwise", text), name
+
+
+def test_colab_gives_the_notebook_a_gpu():
+    for step in ("source", "release"):
+        notebook = json.loads((ROOT / step / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8"))
+        assert notebook["metadata"]["accelerator"] == "GPU"
+        assert notebook["metadata"]["colab"] == {"gpuType": "T4", "provenance": []}
+        badges = "".join(notebook["cells"][0]["source"])
+        assert re.search(rf"colab\.[\w./]*/blob/v[\d.]+/release/{NAME}/{NAME}\.ipynb", badges)
+        assert notebook["cells"][1]["id"] == "colab_setup"
+
+
+# ── without a card ───────────────────────────────────────────────────────────────────────────
+
+
+def test_each_device_cell_says_in_one_line_a_kind_that_there_is_no_device(lesson, demos):
+    cells = [cell for cell in lesson.cells if "device" in cell.tags]
+    assert len(cells) == 7 and all(cell.role == "demo" for cell in cells)
+    for cell in cells:
+        lines = demos[cell.name][1].splitlines()
+        assert len(lines) == cell.source.count("record.")
+        if cell.name != "device_save":
+            assert all(line.startswith("No CUDA device") for line in lines)
+            assert all("constructed, measured by nobody" in line for line in lines)
+    assert "nothing is saved" in demos["device_save"][1]
+
+
+def test_every_demo_ends_on_a_picture_or_prints(lesson, demos):
+    for cell in lesson.named("demo"):
+        value, printed = demos[cell.name]
+        assert isinstance(value, Picture) or printed, cell.name
+
+
+def test_every_plot_of_the_constructed_document_is_called_constructed(demos):
+    pictures = [value for value, _ in demos.values() if isinstance(value, Picture)]
+    assert len(pictures) == 9
+    for picture in pictures:
+        assert picture.figure.axes[0].get_title(loc="left").endswith("Tesla T4, constructed")
+        assert "constructed" in picture.alt and len(picture.alt) > 60
+
+
+def test_the_document_is_called_constructed_wherever_it_is_spoken_of(demos):
+    assert demos["demo_document"][1].startswith(
+        "constructed: True\nnote: Constructed, not measured"
+    )
+    assert "No card was measured for it" in TEXT
+    assert "It does not show what a T4 does" in TEXT
+    assert "calling the constructed document a measurement" in TEXT
+
+
+def test_given_cells_import_neither_cupy_nor_torch_nor_nvml():
+    code = """
+import json, sys
+notebook = json.load(open(sys.argv[1] + ".ipynb"))
+for cell in notebook["cells"]:
+    nbgrader, tags = cell["metadata"].get("nbgrader", {}), cell["metadata"].get("tags", [])
+    if cell["cell_type"] == "code" and not nbgrader.get("grade") and "demo" not in tags:
+        exec("".join(cell["source"]), globals())
+assert record and callable(gpu_mistakes)
+sys.exit(any(name in sys.modules for name in ("cupy", "torch", "pynvml", "matplotlib")))
+"""
+    place = ROOT / "source" / NAME
+    code = "import sys; sys.path.append('.')" + code
+    assert subprocess.run([sys.executable, "-c", code, NAME], cwd=place).returncode == 0
+
+
+def test_test_cells_name_no_record():
+    """Grading must not depend on a document that a student measured."""
+    for cell in read_module(FOLDER / f"{NAME}.py", NAME).named("test"):
+        assert not re.search(r"\brecord\b|\.json", cell.source), cell.name
+
+
+# ── claims of the text ───────────────────────────────────────────────────────────────────────
+
+
+def test_what_the_text_says_of_shapes_is_what_is_counted():
+    scope = solved("lesson_10").scope
+    counts = {
+        name: scope["gpu_counts"](*work, fused=name == "chain, fused")
+        for name, work in scope["GPU_WORKLOADS"].items()
+    }
+    naive, fused = counts["attention"], counts["attention, fused"]
+    assert naive["flops"] == fused["flops"]
+    scores = 8 * 12 * 1024**2 * 2
+    assert naive["bytes"] - fused["bytes"] == 6 * scores  # written three times, read three times
+    assert round(naive["bytes"] / fused["bytes"]) == 25
+    n = 2**26
+    assert counts["chain"] == {"flops": 4 * n, "bytes": 4 * n * (2 + 2 + 2 + 3)}
+    assert counts["chain, fused"] == {"flops": 4 * n, "bytes": 4 * n * 2}
+    assert counts["softmax"] == {"flops": 5 * n, "bytes": 4 * n * 2}
+    assert counts["layer norm"] == {"flops": 8 * n, "bytes": 4 * n * 2}
+
+
+def test_the_block_is_gpt2s_block():
+    scope = solved("lesson_10").scope
+    work = scope["GPU_WORKLOADS"]["Transformer block"]
+    block = scope["gpu_counts"](*work)["flops"]
+    with meta():
+        model = models.gpt2("small").eval()
+    counted, total = scope["op_flops"], []
+
+    def add(call):
+        total.append(counted(call.op, [t.shape for t in call.inputs], call.attributes))
+        return call()
+
+    with no_grad(), dispatch.hook(add):
+        model(Tensor.meta((8, 1024), "int64"))
+    head = 2 * 8 * 1024 * 768 * 50257
+    assert sum(total) - head == 12 * block
+
+
+def test_predictions_can_be_worked_out():
+    assert 40 * 64 * 2 * 1.59e9 == pytest.approx(8.1e12, rel=0.01)
+    assert 8e12 / 320e9 * 8 / 2 == 100  # FMAs for a float at the ridge
+    assert 128 / 4 / 64 == 0.5  # threads, cycles, lanes
+
+
+def test_what_the_cells_print_of_the_document_is_what_was_assumed(demos):
+    model = cuda.Record(FOLDER / "constructed_t4.json").document["model"]
+    printed = demos["demo_published"][1]
+    assert f"one by one: {model['µs of a launch']:.1f}" in printed  # 4.53 begins as 4.5
+    assert "a graph: 1.3" in printed and "185 kernels, 185 ms of launches" in printed
+    share = 8.1e12 * model["share of the float32 peak, at 1,245 MHz"]
+    share /= 267 * model["GFLOP/s of the CPU"] * 1e9
+    assert int(re.search(r"ran at (\d+)%", printed)[1]) == pytest.approx(100 * share, abs=1)
+    crossing = re.findall(r"worth it from n = (\d+) on", demos["demo_crossover"][1])
+    assert len(crossing) == 2 and int(crossing[0]) < int(crossing[1])
+    assert "128 threads: one accumulator reaches 48% of the best" in demos["demo_fma"][1]
+    assert "1024 threads: one accumulator reaches 100% of the best" in demos["demo_fma"][1]
+    assert re.search(r"float32 +6\.\d+ TFLOP/s +8\.1 TFLOP/s +0\.76", demos["demo_roofs"][1])
+
+
+def test_each_way_to_a_wrong_number_is_shown_and_found(demos):
+    verdicts = {
+        line[:16].strip(): line[43:].strip() for line in demos["demo_trials"][1].splitlines()[2:]
+    }
+    assert verdicts == {
+        "as it should be": "valid",
+        "no synchronize": "not synchronized",
+        "cached result": "too short, above the roof",
+        "tiny product": "too short",
+        "fresh kernel": "first call",
+        "warm cache": "above the roof",
+    }
+
+
+def test_the_sweep_draws_slope_knee_and_flat(demos):
+    walls = re.findall(r"(\d+) FMAs: .*, (\w+)$", demos["demo_sweep"][1], flags=re.M)
+    assert [wall for _, wall in walls] == ["memory"] * 7 + ["compute"] * 4
+
+
+def test_the_essays_figures():
+    scope = solved("lesson_10").scope
+    document = cuda.Record(FOLDER / "constructed_t4.json").document
+    found = scope["gpu_mistakes"](document)
+    assert "no synchronize: not synchronized" in found and "fresh kernel: first call" in found
+    roofs = scope["ceilings"](document)
+    assert scope["reflect_speedup"](267, roofs["flops"]["float32"], 95e9) < 0.3
+
+
+# ── what it builds ───────────────────────────────────────────────────────────────────────────
+
+
+def test_the_lessons_make_one_file():
+    names: dict = {"__name__": "profiler"}
+    lessons = [lesson for lesson in read_folder(ROOT / "modules", "10") if lesson.name <= NAME]
+    text = render(collect(lessons), "A profiler.")
+    own = [s for s in collect(lessons).statements if s.lesson == NAME]
+    assert own and not any("record" in s.binds for s in own)  # what measures stays in the notebook
+    exec(text, names)
+    assert names["fma_flops"](3, 5, 7) == 210
+    fake = cuda.doubles
+    product, copied = fake.gemm([2.0, 1.0], 10, 10, 10), fake.stream([2.0, 1.0], 10**6)
+    roofs = names["ceilings"](fake.document(10**5, gemm=[product], stream=[copied]))
+    assert roofs == {"flops": {"float32": 2e6}, "bandwidth": {"dram": 8e9}}
+    counts = names["gpu_counts"](names["gpu_chain"], [(1000,)], "float16")
+    assert counts == {"flops": 4000, "bytes": 18_000}
+
+
+@pytest.mark.parametrize(
+    "exercise, mutant, diagnosis",
+    [
+        ("fma_flops", "an FMA is one", "an FMA is one operation"),
+        ("stream_bytes", "the writes are left out", "the write is left out"),
+        ("events_to_ms", "warm-up is counted", "warm-up is in it"),
+        ("events_to_ms", "seconds", "seconds, where milliseconds are asked for?"),
+        ("crossover", "a straight line through the sizes", "a straight line through the sizes"),
+        ("crossover", "the middle of the two", "in the middle"),
+        ("ceilings", "per ms", "seconds, where milliseconds are asked for?"),
+        ("ceilings", "an FMA is one", "multiply-adds, where each counts as two?"),
+        ("reflect_launch", "the last, divided", "what it costs once is in it"),
+    ],
+)
+def test_misconceptions_are_named(exercise, mutant, diagnosis):
+    assert diagnosis in diagnoses("lesson_10", exercise, mutant)
+
+
+def test_the_pictures_are_drawn_by_their_script():
+    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "lesson_10.py"))
+    for draw in ("roofs", "chains", "events"):
+        picture = script[draw]()
+        assert (FOLDER / f"{draw}.png").exists() and picture.alt
+        assert picture.png(dpi=60).startswith(b"\x89PNG")

@@ -1,0 +1,44 @@
+"""What holds for the text of every lesson."""
+
+import json
+import re
+import struct
+from pathlib import Path
+
+import jupytext
+import pytest
+
+from proflab_course.course.layout import Course
+
+COURSE = Course(Path(__file__).resolve().parents[2])
+PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
+
+
+def text_of(lesson):
+    return COURSE.module(lesson).read_text("utf-8")
+
+
+PICTURES = [(name, *p) for name in COURSE.lessons() for p in PICTURE.findall(text_of(name))]
+
+
+@pytest.mark.parametrize("lesson", COURSE.lessons())
+def test_jupytext_gives_the_same_text_back(lesson):
+    text = text_of(lesson)
+    config = {
+        "notebook_metadata_filter": "kernelspec,accelerator,colab,"
+        "-jupytext.text_representation.jupytext_version",
+        "cell_metadata_filter": "nbgrader,tags",
+    }
+    notebook = jupytext.reads(text, fmt="py:percent")
+    notebook.metadata["jupytext"].update(config)
+    again = jupytext.reads(json.dumps(notebook), fmt="ipynb")
+    assert jupytext.writes(again, fmt="py:percent") == text
+
+
+@pytest.mark.parametrize("lesson, description, picture", PICTURES)
+def test_pictures_in_the_text_are_there_small_and_described(lesson, description, picture):
+    data = (COURSE.module(lesson).parent / picture).read_bytes()
+    assert len(data) < 100_000
+    width, height = struct.unpack(">II", data[16:24])
+    assert 400 < width < 1200 and height < 600
+    assert len(description) > 60

@@ -1,0 +1,133 @@
+"""The notebooks run cell by cell in a kernel by nbval: the instructor's, the empty student's."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from proflab_course.course.layout import Course
+from proflab_course.course.names import bound_names, used_names
+from proflab_course.course.notebook import Lesson, read_notebook
+
+ROOT = Path(__file__).resolve().parents[2]
+COURSE = Course(ROOT)
+LESSONS = COURSE.lessons("source")
+SHOWN_TAG = "nbval-check-output"
+
+
+def copy(step: str, name: str, place: Path) -> Path:
+    """A lesson's folder where running it leaves nothing behind; returns the notebook's path."""
+    shutil.copytree(ROOT / step / name, place / name)
+    return place / name / f"{name}.ipynb"
+
+
+def run_nbval(notebook: Path) -> dict[str, str | None]:
+    """For each code cell's id, why it failed, or None."""
+    result = notebook.with_suffix(".xml")
+    options = [
+        "--nbval-lax",
+        "--nbval-cell-timeout=300",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+    ]
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, f"--junitxml={result}", notebook.name],
+        cwd=notebook.parent,
+        env=os.environ | {"PROFLAB_DEMO": "small", "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode in (0, 1), answer.stdout + answer.stderr
+    cells = [c for c in nbformat.read(notebook, as_version=4).cells if c.cell_type == "code"]
+    cases = ElementTree.parse(result).iter("testcase")
+    # nbval names a case by the number of its code cell.
+    failures = {int(case.get("name").split()[1]): case.find("failure") for case in cases}
+    assert sorted(failures) == list(range(len(cells)))
+    return {
+        cell.id: None if failures[i] is None else plain(failures[i].text or "")
+        for i, cell in enumerate(cells)
+    }
+
+
+def plain(text: str) -> str:
+    """Without the terminal's colours."""
+    return re.sub(r"(#x1B|\x1b)\[[\d;]*m", "", text)
+
+
+def with_given(lesson: Lesson, exercises: set[str]) -> set[str]:
+    """These exercises, and what is given and calls them."""
+    needed, before = set(exercises), set()
+    while needed != before:
+        before = set(needed)
+        for cell in lesson.named("given"):
+            for statement in cell.statements():
+                if needed & used_names([statement]):
+                    needed |= bound_names([statement])
+    return needed
+
+
+def needs_exercise(lesson: Lesson, exercises: set[str]) -> set[str]:
+    """The ids of the test and demo cells that call one of these exercises."""
+    return {
+        cell.node.id
+        for cell in lesson.named("test", "demo")
+        if exercises & used_names(cell.statements())
+    }
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_the_instructors_notebook_runs_and_prints_what_it_shows(name, tmp_path):
+    notebook = copy("source", name, tmp_path)
+    shown = [c for c in nbformat.read(notebook, 4).cells if SHOWN_TAG in c.metadata.get("tags", [])]
+    assert shown and all(cell.outputs for cell in shown)
+    assert {why for why in run_nbval(notebook).values()} == {None}
+
+
+def test_a_stored_output_that_is_not_what_the_cell_prints_fails(tmp_path):
+    notebook = copy("source", LESSONS[0], tmp_path)
+    document = nbformat.read(notebook, 4)
+    cell = next(c for c in document.cells if SHOWN_TAG in c.metadata.get("tags", []))
+    right = "".join(cell.outputs[0].text)
+    cell.outputs[0].text = re.sub(r"\d", lambda digit: str(9 - int(digit[0])), right, count=1)
+    nbformat.write(document, notebook)
+    failed = {name: why for name, why in run_nbval(notebook).items() if why}
+    assert set(failed) == {cell.id}
+    assert "mismatch" in failed[cell.id]
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_in_the_empty_notebook_only_what_is_still_to_be_written_raises(name, tmp_path):
+    notebook = copy("release", name, tmp_path)
+    lesson = read_notebook(notebook, name)
+    exercises = {cell.name for cell in lesson.named("exercise")}
+    failed = {cell: why for cell, why in run_nbval(notebook).items() if why}
+    assert needs_exercise(lesson, exercises) <= set(failed)
+    # What is given may call an exercise, though not on every machine: on a GPU only, say.
+    assert set(failed) <= needs_exercise(lesson, with_given(lesson, exercises))
+    assert {cell.node.id for cell in lesson.named("test")} <= set(failed)
+    for why in failed.values():
+        assert re.search(r"^NotImplementedError", why, re.MULTILINE), why
+
+
+def test_a_solved_exercise_no_longer_raises(tmp_path):
+    name = LESSONS[0]
+    notebook = copy("release", name, tmp_path)
+    document, solved = (nbformat.read(path, 4) for path in (notebook, COURSE.source(name)))
+    solutions = {cell.id: cell.source for cell in solved.cells}
+    for cell in document.cells:
+        if cell.id == "linear_parameters":
+            cell.source = solutions[cell.id]
+    nbformat.write(document, notebook)
+    lesson = read_notebook(notebook, name)
+    unsolved = {cell.name for cell in lesson.named("exercise")} - {"linear_parameters"}
+    failed = {cell for cell, why in run_nbval(notebook).items() if why}
+    assert failed == needs_exercise(lesson, unsolved)
+    assert "test_linear_parameters" not in failed
