@@ -81,7 +81,7 @@ class AdaptiveAvgPool2d(Module):
 
 
 class AdaptiveAvgPool1d(AdaptiveAvgPool2d):
-    """The same for (batch, channels, length)."""
+    """Averages over windows of (batch, channels, length), `output_size` of them."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
@@ -95,7 +95,7 @@ class AdaptiveMaxPool2d(AdaptiveAvgPool2d):
 
 
 class MaxPool1d(MaxPool2d):
-    """The same for (batch, channels, length)."""
+    """The largest of each window: (batch, channels, length) to (batch, channels, length')."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.max_pool1d(
@@ -104,6 +104,8 @@ class MaxPool1d(MaxPool2d):
 
 
 class AvgPool1d(Module):
+    """The mean of each window: (batch, channels, length) to (batch, channels, length')."""
+
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False,
                  count_include_pad=True):  # fmt: skip
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
@@ -154,7 +156,7 @@ class PixelShuffle(Module):
 
 
 class ZeroPad2d(Module):
-    """padding: an int, or (left, right, top, bottom)."""
+    """Zeros around the last two dimensions: an int, or (left, right, top, bottom)."""
 
     def __init__(self, padding):
         self.padding = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
