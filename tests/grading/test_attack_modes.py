@@ -12,6 +12,8 @@ from sandboxes import needs_sandbox
 
 from proflab_course.grading.run.zygote_client import Body
 
+LONG = {"inodes"}  # a million files, where nothing limits them: left to `make soak`
+
 
 @needs_sandbox
 @pytest.mark.parametrize("name", MODES)
@@ -21,10 +23,11 @@ def test_the_sample_gets_no_further_than_the_mode_allows(name):
     if name == "through Dask":
         pytest.importorskip("distributed")
     mode = MODES[name]
-    wanted = {*SAMPLE, *mode.further}
+    further = {*mode.further} - LONG
+    wanted = {*SAMPLE, *further}
     found = mode.run([attack.name for attack in ATTACKS if attack.name in wanted])
     assert found.keys() == wanted
-    assert sorted(got_further(found)) == sorted(mode.further), got_further(found)
+    assert got_further(found).keys() == further, got_further(found)
 
 
 @needs_sandbox

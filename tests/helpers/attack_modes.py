@@ -174,7 +174,7 @@ WITHOUT_SECCOMP = (
     "watching what others open",
 )
 MODES = {
-    "without nesting": Mode(without_nesting, "nested namespaces"),
+    "without nesting": Mode(without_nesting, "nested namespaces", ("inodes",)),
     "without Landlock": Mode(without_landlock, "Landlock"),
     "without seccomp": Mode(without_seccomp, "seccomp", WITHOUT_SECCOMP),
     "without cgroups": Mode(without_cgroups, "memory cgroups (not root)"),

@@ -171,7 +171,7 @@ attack(
     "import os\ntry:\n    while True: os.fork()\nexcept OSError:\n    pass",
     statuses=("finished", "process died", "tampered", "timed out", "out of memory"),
     ends=(*SLOW, *FULL, "ended", "not asked"),
-    raises=("BlockingIOError", "OSError"),
+    raises=("BlockingIOError", "OSError", "KeyboardInterrupt"),
     runner="wall",
 )
 attack(

@@ -93,7 +93,7 @@ attack(
     """
 import os, signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-for pid in [1, os.getppid(), *range(3, 300)]:
+for pid in {1, os.getppid(), *range(2, 300)} - {os.getpid()}:
     for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGCHLD, signal.SIGKILL):
         try:
             os.kill(pid, number)
