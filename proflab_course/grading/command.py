@@ -23,7 +23,7 @@ from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import Graded, grade_notebook
 from proflab_course.grading.grader_errors import NOT_GRADED, log_path, note, sentence_of
 from proflab_course.grading.lock import only_grading
-from proflab_course.grading.plan import Runner, Submission
+from proflab_course.grading.plan import Limits, Runner, Submission
 from proflab_course.grading.records.write_notebook import (
     placeholder,
     remove_parts,
@@ -56,6 +56,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--regrade", action="store_true", help="grade also what has not changed")
     parser.add_argument("--full", action="store_true", help="execute demo cells, too")
+    usual = Limits()
+    parser.add_argument(
+        "--cell-seconds",
+        type=seconds,
+        metavar="S",
+        help=f"CPU seconds for a cell, a third of it for a case (default: {usual.cell_seconds:g})",
+    )
+    parser.add_argument(
+        "--notebook-seconds",
+        type=seconds,
+        metavar="S",
+        help=f"CPU seconds for a whole hand-in (default: {usual.notebook_seconds:g})",
+    )
     parser.add_argument(
         "--no-sandbox",
         action="store_true",
@@ -69,6 +82,28 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")
     return number
+
+
+def seconds(text: str) -> float:
+    """A length of time of at least a tenth of a second, for argparse."""
+    number = float(text)
+    if not 0.1 <= number <= 86_400:
+        raise argparse.ArgumentTypeError("must be from 0.1 to 86,400")
+    return number
+
+
+def chosen_limits(cell_seconds: float | None, notebook_seconds: float | None) -> Limits:
+    """The limits of time that were asked for; what code without an end may take grows with them."""
+    usual = Limits()
+    factor = (cell_seconds or usual.cell_seconds) / usual.cell_seconds
+    return replace(
+        usual,
+        cell_seconds=usual.cell_seconds * factor,
+        statement_seconds=usual.statement_seconds * factor,
+        idle_seconds=usual.idle_seconds * factor,
+        stuck_seconds=usual.stuck_seconds * factor,
+        notebook_seconds=notebook_seconds or usual.notebook_seconds * max(1.0, factor),
+    )
 
 
 def default_jobs() -> int:
@@ -110,12 +145,13 @@ def count_handins(course: Course, arguments: argparse.Namespace) -> int:
 def choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, int]:
     """Where students' code is executed, and how many submissions at a time."""
     isolation = "none" if arguments.no_sandbox else "auto"
+    limits = chosen_limits(arguments.cell_seconds, arguments.notebook_seconds)
     if arguments.scheduler is None:
         jobs = max(1, min(handins, arguments.jobs or default_jobs()))
-        return make_runner(isolation, jobs, plots=arguments.full), jobs
+        return make_runner(isolation, jobs, limits, arguments.full), jobs
     from proflab_course.grading.run.cluster import ClusterRunner
 
-    runner = ClusterRunner(arguments.scheduler, isolation)
+    runner = ClusterRunner(arguments.scheduler, isolation, limits)
     return runner, arguments.jobs or runner.jobs
 
 

@@ -1,0 +1,161 @@
+"""Code that does not end costs its exercise; the rest is graded, within a time that is limited."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+
+import pytest
+from grading_course import solved, source
+from nbformat.v4 import new_code_cell
+from sandboxes import needs_sandbox
+
+from proflab.grading.allowance import LEAST_SHARE, NOT_TRIED, Allowance, run_through
+from proflab.grading.execute import grade_notebook
+from proflab.grading.grade import chosen_limits
+from proflab.grading.key import make_key
+from proflab.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
+from proflab.grading.runner import PlainRunner
+from proflab.grading.sandbox import SandboxRunner
+from proflab.grading.split import Step
+
+KEY = make_key("01_parameters", source())
+HERE = Submission("someone")
+# Real time is generous: only CPU seconds, and rest, may decide on a busy machine.
+LIMITS = Limits(
+    cell_seconds=0.5, notebook_seconds=60.0, wall_factor=300.0, idle_seconds=0.5, stuck_seconds=20.0
+)
+STUBBORN = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+NAPPING = STUBBORN.replace("while True: pass", "__import__('time').sleep(99)")
+LOOPS = {
+    "a loop": "while True: pass",
+    "a loop that catches what stops it": STUBBORN,
+    "a nap": "import time; time.sleep(10**6)",
+    "a nap that catches what stops it": STUBBORN.replace(
+        "pass\n", "__import__('time').sleep(99)\n"
+    ),
+    "a call that cannot be interrupted": "sum(range(10**12))",
+}
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with SandboxRunner(LIMITS) as runner:
+        yield runner
+
+
+@pytest.fixture(params=["plain", pytest.param("sandbox", marks=needs_sandbox)])
+def runner(request):
+    if request.param == "plain":
+        return PlainRunner(LIMITS)
+    return request.getfixturevalue("sandbox")
+
+
+def defined(body: str, condition: str = "True") -> str:
+    """A first exercise that does this, under a condition."""
+    lines = body.replace("\n", "\n        ")
+    return f"def linear_parameters(a, b, bias=True):\n    if {condition}:\n        {lines}\n"
+
+
+def scores(notebook, runner):
+    graded = grade_notebook(notebook, KEY, None, False, runner, HERE)
+    return graded.status, graded.scores, graded
+
+
+@pytest.fixture(scope="module")
+def without_exercise():
+    """The points that are left where the first exercise raises."""
+    return scores(solved(linear_parameters=defined("raise ImportError")), PlainRunner(LIMITS))[1]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_an_endless_exercise_costs_what_one_that_raises_costs(loop, runner, without_exercise):
+    status, left, _ = scores(solved(linear_parameters=defined(LOOPS[loop])), runner)
+    assert status == "timed out"
+    assert sum(left.values()) > 60
+    assert left == without_exercise
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_an_endless_cell_costs_itself(loop, runner):
+    notebook = solved()
+    notebook.cells.insert(3, new_code_cell(f"print('here')\n{LOOPS[loop]}"))
+    status, left, graded = scores(notebook, runner)
+    assert (status, sum(left.values())) == ("timed out", 100)
+    assert graded.notebook.cells[3].outputs[-1]["output_type"] == "error"
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_one_that_is_endless_for_hidden_input_alone_costs_its_test(loop, runner):
+    body = textwrap.indent(LOOPS[loop], " " * 8)
+    define = RunCell(f"def double(n):\n    if n == 2:\n{body}\n    return 2 * n")
+    steps = [Step("value", f"double({n})") for n in (1, 2, 3)]
+    blocks = [RunBlock(True, tuple(steps), cell=n) for n in (1, 2)]
+    blocks += [RunBlock(True, (steps[0],), cell=1), RunBlock(True, (steps[0],), cell=3)]
+    result = runner.run(HERE, (define, *blocks))
+    states = [[reply.state for reply in replies] for replies in result.replies[1:]]
+    assert states == [["value", "lost", "lost"]] * 2 + [["lost"], ["value"]]
+    assert (result.status, result.again) == ("timed out", False)
+
+
+def test_the_rest_of_its_test_is_not_tried_and_says_so(runner):
+    _, _, graded = scores(solved(linear_parameters=defined(LOOPS["a loop"])), runner)
+    reasons = [c.reason for c in graded.cases if c.cell == "test_linear_parameters"]
+    assert "0.5 CPU seconds" in reasons[0]
+    assert set(reasons[1:]) == {NOT_TRIED}
+    assert graded.sentence.startswith("a cell used more than 0.5 CPU seconds")
+
+
+def test_what_stands_before_a_killed_cell_is_there_in_the_next_turn(runner):
+    before = RunCell("x = [1]")
+    steps = (Step("value", "x"), Step("value", "stuck()"), Step("value", "x"))
+    stuck = RunCell(f"def stuck():\n{textwrap.indent(STUBBORN, ' ' * 4)}")
+    hidden = RunBlock(True, (Step("setup", "x.append(2)"), Step("value", "x")), cell=9)
+    test, again = RunBlock(False, steps, cell=1), RunBlock(True, steps[:1], cell=1)
+    after = RunCell("x.append(3)\nprint(x)")
+    result = runner.run(HERE, (before, hidden, stuck, test, again, after, hidden))
+    states = [[reply.state for reply in replies] for replies in result.replies]
+    assert states[3:5] == [["value", "lost", "lost"], ["lost"]]
+    assert result.replies[1][1].value == [1, 2]
+    assert result.replies[5][0].outputs[0]["text"] == "[1, 3]\n"
+    assert result.replies[6][1].value == [1, 3, 2]
+    assert (result.status, result.again) == ("timed out", False)
+
+
+def test_code_that_does_not_end_has_a_limit_in_all():
+    cells = [RunCell("while True: pass")] * 60
+    runner = PlainRunner(replace(LIMITS, stuck_seconds=2.0))
+    kept = RunBlock(True, (Step("value", "1"),), cell=1)
+    result = runner.run(HERE, (kept, *cells, RunCell("print('end')"), kept))
+    assert result.replies[-2][0].message == "code that did not end took more than 2 seconds in all"
+    assert result.replies[0][0].value == 1
+    assert result.replies[-1][0].state == "lost"
+
+
+def test_each_time_the_next_statement_has_less():
+    allowance = Allowance(Limits(stuck_seconds=10.0))
+    shares = []
+    while allowance.charge(2.0):
+        shares.append(allowance.share)
+    assert shares == [0.5, 0.25, LEAST_SHARE, LEAST_SHARE]
+    allowance.renew()
+    assert allowance.left == 5.0
+
+
+def test_turns_go_on_until_one_gets_through():
+    turns = iter([Result(again=True), Result(again=True), Result("timed out", "slow")])
+    assert run_through(lambda allowance: next(turns), LIMITS).sentence == "slow"
+    assert next(turns, None) is None
+
+
+def test_a_reply_that_came_after_the_limit_counts_for_nothing(runner):
+    late = "def late():\n  try:\n    while True: pass\n  except KeyboardInterrupt:\n    return 7"
+    result = runner.run(HERE, (RunCell(late), RunBlock(False, (Step("value", "late()"),), cell=1)))
+    assert result.replies[1] == [Reply("lost", message="a cell used more than 0.5 CPU seconds")]
+
+
+def test_limits_are_options():
+    given = chosen_limits(cell_seconds=30.0, notebook_seconds=600.0)
+    assert (given.cell_seconds, given.statement_seconds) == (30.0, 10.0)
+    assert (given.notebook_seconds, given.stuck_seconds) == (600.0, 50.0)
+    assert chosen_limits(None, None) == Limits()
