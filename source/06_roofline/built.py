@@ -743,7 +743,7 @@ class MemoryTracker:
 
     peak_mb: the most that was allocated at one time, over what was there at the start.
     current_mb: what is allocated at the end, over what was there at the start; negative where more
-        was freed. Both are floats, in MB of 1024² bytes, and there after `stop`.
+        was freed. Both are floats in MB of 1024² bytes, not rounded, and there after `stop`.
     Trackers may be nested, the inner one ends first: each finds what it would find alone. They may
     be used again. Tracing goes on afterwards if it was on before, and is off if it was off.
     frames: how much of the call stack tracemalloc writes down with each block.
@@ -790,8 +790,8 @@ def measure_memory(model, input_shape):
 
     model: a Module with data; it is called once, as it is. input_shape: batch first, counted in
         full; or whatever else example_input takes. The input is not counted.
-    Returns a dict of floats, in MB of 1024² bytes but for the last:
-        parameter_memory_mb: the model's parameters (lesson 01)
+    Returns a dict of floats, not rounded, in MB of 1024² bytes but for the last:
+        parameter_memory_mb: all of the model's parameters (lesson 01)
         activation_memory_mb: what is allocated after the pass, over what was allocated before it,
             while its output is held, and by it the graph for backward
         peak_memory_mb: the parameters, and the most that was allocated during the pass, over what
@@ -912,9 +912,10 @@ class MemoryProfiler:
     def report(self):
         """What was noted: a row for each snapshot, in order.
 
-        Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes), delta_mb (float, over the
-        snapshot before it; 0.0 for the first). Prints a line for each that has the label, and
-        both numbers with one decimal; what else it prints is open. May be asked for again.
+        Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes, not rounded), delta_mb
+        (float, over the snapshot before it; 0.0 for the first). Prints a line for each that has the
+        label, and both numbers with one decimal; what else it prints is open. May be asked for
+        again.
         Raises ValueError where there is no snapshot.
         """
         if not self.snapshots:
