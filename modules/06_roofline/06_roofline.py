@@ -77,14 +77,18 @@ def arithmetic_intensity(flops, bytes_moved):
 expect("a ReLU on a million float32", arithmetic_intensity(1_000_000, 8_000_000), 0.125,
        mistakes={"bytes for each FLOP": 8.0, "FLOPs for each number": 0.5})  # fmt: skip
 expect("4,096³ in float32", arithmetic_intensity(2 * 4096**3, 3 * 4 * 4096**2), 4096 / 6)
+few = [arithmetic_intensity(0, 9), arithmetic_intensity(3, 0.5)]
+expect("no FLOPs; half a byte", few, [0.0, 6.0])
 expect_raises("nothing moved", lambda: arithmetic_intensity(5, 0), ValueError)
+expect_raises("negative FLOPs", lambda: arithmetic_intensity(-1, 8), ValueError)
+expect_raises("both negative", lambda: arithmetic_intensity(-8, -1), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("data only moved", arithmetic_intensity(0, 4096), 0.0)
 expect("no rounding", arithmetic_intensity(10**12 + 1, 10**9), 1000.000000001)
-expect("half a byte", arithmetic_intensity(3, 0.5), 6.0)
-expect_raises("negative FLOPs", lambda: arithmetic_intensity(-1, 8), ValueError)
+expect("a quarter of a byte", arithmetic_intensity(3, 0.25), 12.0)
+expect_raises("less than no FLOPs", lambda: arithmetic_intensity(-0.5, 8), ValueError)
 expect_raises("negative bytes", lambda: arithmetic_intensity(8, -1), ValueError)
-expect_raises("both negative", lambda: arithmetic_intensity(-8, -1), ValueError)
+expect_raises("neither is positive", lambda: arithmetic_intensity(-7, -9), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -109,12 +113,15 @@ def ridge_point(peak_flops, bandwidth):
 
 # %% nbgrader={"grade": true, "grade_id": "test_ridge_point", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("A100", ridge_point(312e12, 2e12), 156.0, mistakes={"upside down": 1 / 156})
+expect("T4, one core", [ridge_point(65e12, 0.32e12), ridge_point(3, 7)], [203.125, 3 / 7])
 expect_raises("no bandwidth", lambda: ridge_point(1e12, 0), ValueError)
+expect_raises("no peak", lambda: ridge_point(0, 1e9), ValueError)
+expect_raises("both negative", lambda: ridge_point(-2e12, -1e12), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("H100", ridge_point(989e12, 3.35e12), 989 / 3.35)
 expect("below one", ridge_point(3, 8), 0.375)
-expect_raises("no peak", lambda: ridge_point(0, 1e9), ValueError)
-expect_raises("both negative", lambda: ridge_point(-2e12, -1e12), ValueError)
+expect_raises("a negative peak", lambda: ridge_point(-1, 1e9), ValueError)
+expect_raises("two negative roofs", lambda: ridge_point(-3, -1), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -141,15 +148,20 @@ def attainable_flops(intensity, peak_flops, bandwidth):
 # %% nbgrader={"grade": true, "grade_id": "test_attainable_flops", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 expect("a ReLU on an A100", attainable_flops(0.125, 312e12, 2e12), 0.25e12)
 expect("far right", attainable_flops(1000, 312e12, 2e12), 312e12, mistakes={"no ceiling": 2e15})
-expect_raises("a negative intensity", lambda: attainable_flops(-1, 312e12, 2e12), ValueError)
-### BEGIN HIDDEN TESTS
+none = [attainable_flops(at, 6e9, 4.0004e9) for at in (math.inf, 0, 1.25)]
+expect("nothing moved; nothing computed; between", none, [6e9, 0.0, 5.0005e9])
 expect("just left of the ridge", attainable_flops(155, 312e12, 2e12), 310e12)
+expect_raises("a negative intensity", lambda: attainable_flops(-1, 312e12, 2e12), ValueError)
+expect_raises("no peak", lambda: attainable_flops(1, 0, 1e9), ValueError)
+expect_raises("negative roofs", lambda: attainable_flops(1, -1e9, -1e9), ValueError)
+### BEGIN HIDDEN TESTS
+expect("near the ridge", attainable_flops(153.5, 312e12, 2e12), 307e12)
 on_a_core = [attainable_flops(at, 2e11, 3.2e10) for at in (0, 6.25, 6.5, math.inf)]
 expect("only moved, on the ridge, right of it, nothing moved", on_a_core, [0.0, 2e11, 2e11, 2e11])
 expect("a ridge below one", attainable_flops(0.5, 3e9, 8e9), 3e9)
-expect_raises("no peak", lambda: attainable_flops(1, 0, 1e9), ValueError)
+expect_raises("a peak of 0", lambda: attainable_flops(2, 0, 1e9), ValueError)
 expect_raises("no bandwidth", lambda: attainable_flops(1, 1e9, 0), ValueError)
-expect_raises("both negative", lambda: attainable_flops(1, -1e9, -1e9), ValueError)
+expect_raises("two negative roofs", lambda: attainable_flops(9, -3e9, -2e9), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_roofs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -173,7 +185,7 @@ draw.at_best(lines, title="Four data sheets, 16-bit tensor cores")
 # - **Unique bytes**: what goes in and what comes out, each number once. Less cannot be moved.
 # - **Bytes touched**: what the instructions ask for. A product of n × n matrices, written as three loops, asks for 2 n³ numbers. Most of these come from a cache, or are kept in registers.
 #
-# What passes between the processor and its memory lies between the two, and no shape tells it. The roofline uses unique bytes: they give the highest intensity that a computation can have, and so a bound that holds for every way to write it.
+# What passes between the processor and its memory lies between the two, and no shape tells it. Williams and his co-authors count the traffic between the caches and main memory, which has to be measured. This course counts unique bytes: they give the highest intensity that a computation can have, and so a bound that holds for every way to write it.
 #
 # **Predict.** By what factor do twice as large matrices change the intensity of their product? *Your prediction:*
 
@@ -197,14 +209,17 @@ expect("2 × 3 times 3 × 4, float32", matmul_bytes(2, 3, 4, 4), 104,
        mistakes={"numbers, not bytes": 26, "the result is not counted": 72,
                  "the result is read, too": 136, "bytes touched, not unique ones": 224})  # fmt: skip
 expect("GPT-2, 32 × 512 tokens", matmul_bytes(16_384, 768, 3072, 4), 261_095_424)
+expect("float16, more than 2⁶³", matmul_bytes(10**10, 1, 10**10, 2), 2 * 10**20 + 4 * 10**10)
 expect_raises("no rows", lambda: matmul_bytes(0, 3, 4, 4), ValueError)
+expect_raises("two negative sizes", lambda: matmul_bytes(-2, 3, -4, 4), ValueError)
+expect_raises("no bytes a number", lambda: matmul_bytes(2, 3, 4, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("one token", matmul_bytes(1, 768, 3072, 2), 4_726_272)
 expect("a column times a row", matmul_bytes(50, 1, 70, 8), 28_960)
-expect("more than 2⁶³", matmul_bytes(10**10, 10**10, 1, 2), 2 * 10**20 + 4 * 10**10)
+expect("sizes of 10¹⁰", matmul_bytes(10**10, 10**10, 1, 2), 2 * 10**20 + 4 * 10**10)
 expect_raises("no k", lambda: matmul_bytes(2, 0, 4, 4), ValueError)
 expect_raises("no bytes", lambda: matmul_bytes(2, 3, 4, 0), ValueError)
-expect_raises("two negative sizes", lambda: matmul_bytes(-2, 3, -4, 4), ValueError)
+expect_raises("three negative sizes", lambda: matmul_bytes(-2, -3, -4, 4), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tiles", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -242,14 +257,19 @@ def elementwise_bytes(shape, inputs, itemsize):
 # %% nbgrader={"grade": true, "grade_id": "test_elementwise_bytes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("a ReLU, float32", elementwise_bytes((8, 16), 1, 4), 1_024, mistakes={"read only": 512})
 expect("a sum of two", elementwise_bytes((8, 16), 2, 4), 1_536)
+expect("three of float16", elementwise_bytes((2, 3, 10**9), 3, 2), 48 * 10**9)
+small = [elementwise_bytes((), 1, 8), elementwise_bytes((7,), 0, 1)]
+expect("a single number; nothing read", small, [16, 7])
 expect_raises("a size of 0", lambda: elementwise_bytes((3, 0), 1, 4), ValueError)
+expect_raises("two negative sizes", lambda: elementwise_bytes((-3, -2), 1, 4), ValueError)
+expect_raises("less than no input", lambda: elementwise_bytes((3,), -1, 4), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("a billion", elementwise_bytes((10**9,), 1, 4), 8 * 10**9)
 expect("three read, float16", elementwise_bytes((2, 3, 5, 7), 3, 2), 1_680)
-expect("a single number", elementwise_bytes((), 1, 8), 16)
+expect("a single number of four bytes", elementwise_bytes((), 2, 4), 12)
 expect("zeros of one byte: nothing is read", elementwise_bytes((5, 5), 0, 1), 25)
-expect_raises("two negative sizes", lambda: elementwise_bytes((-3, -2), 1, 4), ValueError)
-expect_raises("less than no input", lambda: elementwise_bytes((3,), -1, 4), ValueError)
+expect_raises("all sizes negative", lambda: elementwise_bytes((-1, -1), 1, 4), ValueError)
+expect_raises("inputs below 0", lambda: elementwise_bytes((3,), -2, 4), ValueError)
 expect_raises("no bytes", lambda: elementwise_bytes((3,), 1, 0), ValueError)
 ### END HIDDEN TESTS
 
@@ -275,8 +295,9 @@ def attention_bytes(batch, heads, seq, head_dim, itemsize, fused):
     batch, heads, seq (tokens), head_dim (width of a head), itemsize: ints, at least 1.
     fused: whether scores stay in the cache. If not, they are written by the first product and read
         by the softmax, whose results are written, and read by the second product.
-    Query, key and value, each (batch, heads, seq, head_dim), are read once, and an output of that
-    shape is written. Returns an int. Raises ValueError for an argument below 1.
+    Query, key and value, each (batch, heads, seq, head_dim), are read once, which is the least (a
+    fused kernel reads keys and values anew for each tile of queries), and an output of that shape
+    is written. Returns an int. Raises ValueError for an argument below 1.
     """
     ### BEGIN SOLUTION
     if min(batch, heads, seq, head_dim, itemsize) < 1:
@@ -290,12 +311,14 @@ def attention_bytes(batch, heads, seq, head_dim, itemsize, fused):
 expect("one head, fused", attention_bytes(1, 1, 8, 4, 4, True), 512)
 expect("one head, not fused", attention_bytes(1, 1, 8, 4, 4, fused=False), 1_536,
        mistakes={"scores once written, once read": 1_024, "no output": 1_408})  # fmt: skip
+expect("two texts, three heads, float16", attention_bytes(2, 3, 8, 4, 2, False), 4_608)
 expect_raises("no tokens", lambda: attention_bytes(1, 1, 0, 4, 4, True), ValueError)
+expect_raises("two negative sizes", lambda: attention_bytes(-1, -1, 8, 4, 4, True), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("GPT-2, fused", attention_bytes(2, 12, 1024, 64, 4, True), 25_165_824)
 expect("GPT-2, not fused", attention_bytes(2, 12, 1024, 64, 2, False), 213_909_504)
 expect_raises("no heads", lambda: attention_bytes(1, 0, 8, 4, 4, False), ValueError)
-expect_raises("negative", lambda: attention_bytes(-1, -1, 8, 4, 4, True), ValueError)
+expect_raises("negative heads", lambda: attention_bytes(1, -2, -8, 4, 4, True), ValueError)
 expect_raises("no bytes", lambda: attention_bytes(1, 1, 8, 4, 0, True), ValueError)
 ### END HIDDEN TESTS
 
@@ -358,10 +381,14 @@ best = clock.run(measure_peak_flops, product, sizes=[100, 200], repeats=1)
 expect("the best of two sizes", best, 4e9, rel=1e-3,
        mistakes={"the last size": 3e9, "each size's first call is timed": 1e8})  # fmt: skip
 expect("what was asked for", product.amounts, [2_000_000] * 2 + [16_000_000] * 2)
+slower = doubles.Matmul(clock, per_second=[9e9, 8e9, 7e9, 6e9, 5e9, 4e9, 3e9])
+best = clock.run(measure_peak_flops, slower, sizes=[60, 40], repeats=2)
+expect("ever slower, the largest size first", best, 8e9, rel=1e-3)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 slower = doubles.Matmul(watch, per_second=[9e9, 8e9, 7e9, 6e9])
-expect("ever slower", watch.run(measure_peak_flops, slower, (100,), np.float32, 3), 8e9, rel=1e-3)
+best = watch.run(measure_peak_flops, slower, (100,), np.float32, 3)
+expect("slower from call to call", best, 8e9, rel=1e-3)
 faster = doubles.Matmul(watch, per_second=[1e8, 6e9, 7e9, 8e9, 9e9])
 expect("ever faster", watch.run(measure_peak_flops, faster, sizes=(100,), repeats=4), 9e9, rel=1e-3)
 three = doubles.Matmul(watch, per_second=[1e7, 2e9, 3e9, 1e7, 5e9, 4e9, 1e7, 1e9, 2e9])
@@ -373,19 +400,21 @@ expect("nine calls", three.amounts, [6_750_000] * 3 + [432_000] * 3 + [2_000_000
 # %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 clock, seen = doubles.Clock(), []
 product = noting_kinds(doubles.Matmul(clock, per_second=[1e9]), seen)
-speed = clock.run(measure_peak_flops, product, sizes=[30], dtype=np.float64, repeats=1)
-expect("in float64", seen, [[((30, 30), "float64")]] * 2)
+speed = clock.run(measure_peak_flops, product, sizes=[30], dtype=np.float16, repeats=1)
+expect("in float16", seen, [[((30, 30), "float16")]] * 2)
 expect("its speed", speed, 1e9, rel=1e-3)
 expect_raises("no sizes", lambda: measure_peak_flops(np.matmul, sizes=[]), ValueError)
+expect_raises("no repeats", lambda: measure_peak_flops(np.matmul, [8], repeats=0), ValueError)
+expect_raises("a negative size", lambda: measure_peak_flops(np.matmul, [8, -8]), ValueError)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 product = doubles.Matmul(watch, per_second=[2e9])
 noted = []
-speed = watch.run(measure_peak_flops, noting_kinds(product, noted), (20, 10), "float16", 2)
-expect("sizes in float16", noted, [[((20, 20), "float16")]] * 3 + [[((10, 10), "float16")]] * 3)
+speed = watch.run(measure_peak_flops, noting_kinds(product, noted), (20, 10), "float64", 2)
+expect("sizes in float64", noted, [[((20, 20), "float64")]] * 3 + [[((10, 10), "float64")]] * 3)
 expect("their speed", speed, 2e9, rel=1e-3)
 expect_raises("a size of 0", lambda: measure_peak_flops(np.matmul, [8, 0]), ValueError)
-expect_raises("no repeats", lambda: measure_peak_flops(np.matmul, [8], repeats=0), ValueError)
+expect_raises("below 0", lambda: measure_peak_flops(np.matmul, [8], repeats=-1), ValueError)
 ### END HIDDEN TESTS
 
 
@@ -427,7 +456,7 @@ def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
     copy: called as copy(destination, source), with one-dimensional arrays of the same size and
-        dtype. Both have been written before, the source with numbers that are not all 0.
+        dtype. Both have been written before, with numbers that are not all 0.
     repeats: int, at least 1. One copy is not timed; then `repeats` are, one by one.
     Returns a float, bytes/s. Raises ValueError for a working_set below 16, or repeats below 1.
     """
@@ -455,10 +484,13 @@ expect("the best of three", best, 32e9, rel=1e-3,
                  "the mean, not the best": 56e9 / 3, "in units of 1024³": 32e9 / 1024**3,
                  "the working set is read and written": 64e9})  # fmt: skip
 expect("one is not timed, and all are as large", memory.amounts, [2**20] * 4)
+slower = doubles.Copy(clock, per_second=[9e9, 8e9, 7e9])
+expect("ever slower", clock.run(measure_bandwidth, 48_000, slower, 2), 8e9, rel=1e-3)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 slower = doubles.Copy(watch, per_second=[9e9, 8e9, 7e9, 6e9])
-expect("ever slower", watch.run(measure_bandwidth, 2**22, slower, 3), 8e9, rel=1e-3)
+best = watch.run(measure_bandwidth, 2**22, slower, 3)
+expect("slower from copy to copy", best, 8e9, rel=1e-3)
 faster = doubles.Copy(watch, per_second=[2e9, 6e9, 7e9, 8e9, 9e9])
 expect("ever faster", watch.run(measure_bandwidth, 48_000, faster, 4), 9e9, rel=1e-3)
 expect("five calls", faster.amounts, [48_000] * 5)
@@ -470,17 +502,20 @@ expect("its bytes", small.amounts, [16, 16])
 # %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 clock, seen = doubles.Clock(), []
 copy = noting_copies(doubles.Copy(clock, per_second=[1e9]), seen)
-clock.run(measure_bandwidth, 2**14, copy, repeats=1)
-expect("alike, apart, written, half the bytes", seen, [[True, True, True, 2**13]] * 2)
+clock.run(measure_bandwidth, 5 * 2**24, copy, repeats=1)  # 80 MB: new memory, all 0
+expect("half the bytes each, alike, apart", [s[:3] for s in seen], [[5 * 2**23, True, True]] * 2)
+expect("source and destination were written", [s[3:] for s in seen], [[True, True]] * 2)
 expect_raises("no repeats", lambda: measure_bandwidth(2**14, np.copyto, 0), ValueError)
+expect_raises("negative repeats", lambda: measure_bandwidth(2**14, np.copyto, -1), ValueError)
+expect_raises("nothing to copy", lambda: measure_bandwidth(0), ValueError)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 memory = doubles.Copy(watch, per_second=[4e9])
 noted = []
-speed = watch.run(measure_bandwidth, 2**24, noting_copies(memory, noted), repeats=2)
-expect("larger than many caches", noted, [[True, True, True, 2**23]] * 3)
+speed = watch.run(measure_bandwidth, 9 * 2**23, noting_copies(memory, noted), repeats=2)
+expect("larger than many caches", noted, [[9 * 2**22, True, True, True, True]] * 3)
 expect("its speed", speed, 4e9, rel=1e-6)
-expect_raises("nothing to copy", lambda: measure_bandwidth(0), ValueError)
+expect_raises("too little to copy", lambda: measure_bandwidth(8), ValueError)
 expect_raises("negative bytes", lambda: measure_bandwidth(-(2**20)), ValueError)
 ### END HIDDEN TESTS
 
@@ -566,13 +601,19 @@ expect("an addition: its name", point["name"], "add")
 expect("its intensity", point["intensity"], 1 / 12, mistakes={"only what is read": 1 / 8})
 expect("its speed", point["flops_per_second"], 0.5e9, mistakes={"seconds for milliseconds": 0.5e6})
 expect("its efficiency", point["efficiency"], 0.6, mistakes={"of the peak": 0.005})
+cached = doubles.forward_row("exp", "m", 0.5, 100, 3_000_000, 4_000_000, 4_000_000)
+cached["phase"] = "backward"
+points = roofline_points([cached, product, cached], Hardware(60e9, 8e9))
+expect("in order, also twice", [p["name"][:3] for p in points], ["exp", "lin", "exp"])
+expect("backward, both kinds of FLOPs", points[0]["intensity"], 3_000_100 / 8e6)
+expect("another machine, a cache", [p["efficiency"] for p in points[:2]], [2.0, 4 / 3])
 ### BEGIN HIDDEN TESTS
 other = Hardware(peak_flops=6e9, bandwidth=4e9)
 both = doubles.forward_row("conv2d", "stem", 0.5, 900_000, 100_000, 600_000, 200_000)
 cached = doubles.forward_row("mul", "", 0.25, 0, 1_000_000, 4_000_000, 4_000_000)
 points = roofline_points([both, cached, product, addition, both], other)
 names = [p["name"].split()[0] for p in points]
-expect("in order, also twice", names, ["conv2d", "mul", "linear", "add", "conv2d"])
+expect("the order of the rows, also twice", names, ["conv2d", "mul", "linear", "add", "conv2d"])
 figures = [points[0][key] for key in ("intensity", "attainable", "efficiency")]
 expect("both kinds of FLOPs, left of the ridge", figures, [1.25, 5e9, 0.4])
 expect("faster than main memory", points[1]["efficiency"], 8.0)
@@ -584,6 +625,11 @@ view = doubles.forward_row("reshape", "", 0.01, 0, 0, 0, 0)
 inside = doubles.forward_row("softmax", "attn", 1.0, 0, 5_000_000, 20_000_000, 20_000_000, ms=4.0)
 points = roofline_points([view, inside], machine)
 expect("a view is left out", [p["name"] for p in points], ["softmax attn"])
+quick, free = inside | {"self_ms": 0.0}, inside | {"bytes_read": 0, "bytes_written": 0}
+expect("no time, no bytes", roofline_points([quick, free], machine), [])
+drawn = doubles.forward_row("rand", "", 1.0, 0, 6_000, 0, 24_000) | {"depth": 1}
+found = roofline_points([drawn] * 60, machine)
+expect("sixty that only write", [p["intensity"] for p in found], [0.25] * 60)
 expect("its own time alone", points[0]["flops_per_second"], 5e9,
        mistakes={"with what ran inside": 1.25e9})  # fmt: skip
 expect("no rows", roofline_points([], machine), [])
@@ -602,6 +648,8 @@ points = [
 ]
 expect("written only, read only, and back", points, [[0.25, 2.5e9]] * 3)
 expect("rows stay as they are", summed == before, True)
+summed["self_ms"] = 4.0
+expect("a row that has changed", roofline_points([summed], machine)[0]["flops_per_second"], 1.5e6)
 long = doubles.forward_row("linear", "", 2000.0, 10**15, 0, 10**12, 0)
 expect("two seconds", roofline_points([long], machine)[0]["efficiency"], 5000.0)
 ### END HIDDEN TESTS
@@ -658,7 +706,7 @@ draw.operations(points, roofs(), "ResNet-18, one image")
 #
 # ## 6 · The third wall
 #
-# Many points are far below both walls. The roofline says that they could be faster, not why they are not. What takes the time of small operations is neither computing nor memory: an interpreter that reads the next line, checks of types and shapes, a result to be allocated, a call; on a GPU also the *launch* of a kernel. Each costs time for every operation, however small it is. Several machines that train together add *communication*: to average G bytes of gradients over n machines in a ring, each sends 2 (n − 1) / n · G bytes over a link that is slower than any memory, and all wait for the last one.
+# Many points are far below both walls. The roofline says that they could be faster, not why they are not. What takes the time of small operations is neither computing nor memory: an interpreter that reads the next line, checks of types and shapes, a result to be allocated, a call; on a GPU also the *launch* of a kernel. Each costs time for every operation, however small it is. Several machines that train together add *communication*: to average G bytes of gradients over n machines in a ring, each sends 2 (n − 1) / n · G bytes over a link that is slower than each card's own memory, and all wait for the last one.
 #
 # So there are three walls, and a rule of thumb finds the one that an operation is at. With T the larger of FLOPs / peak and bytes / bandwidth: when it takes more than 4 · T, neither wall explains it. Otherwise it is at the wall whose time is longer, or, when the two are within 20 % of one another, at the ridge.
 #
@@ -699,9 +747,14 @@ expect("it takes a second", classify(10**7, 8 * 10**7, 1.0, peak, bandwidth), "o
 expect("11 FLOPs a byte", classify(11 * 10**8, 10**8, 0.006, peak, bandwidth), "ridge")
 thousand = classify(1000 * 64, 1000 * 64 * 12, 0.003, peak, bandwidth)
 expect("a thousand additions of 64 numbers", thousand, "overhead")
+times = [classify(32, 8, ms, 2.0, 2.0) for ms in (3.0, 64.0, 64.1)]  # 16 s, and 4 s
+expect("faster, four times, a little more", times, ["compute", "compute", "overhead"])
+near = [classify(f, b, 20.0, 1.0, 1.0) for f, b in ((5, 6), (6, 5), (10, 12.1), (12.1, 10))]
+expect("1.2 times, and a little more", near, ["ridge", "ridge", "memory", "compute"])
+expect("at the ridge, but slow", classify(6, 5, 24.1, 1.0, 1.0), "overhead")
 ### BEGIN HIDDEN TESTS
 expect("four times, to the dot", classify(2**30, 0, 4.0, 2**30, 2**30), "compute")
-expect("a little more", classify(2**30, 0, 4.001, 2**30, 2**30), "overhead")
+expect("a little over", classify(2**30, 0, 4.001, 2**30, 2**30), "overhead")
 expect("four times the longer, not the shorter", classify(10, 30, 41.0, 1.0, 1.0), "memory")
 walls = [classify(f, b, 120.0, 1.0, 1.0) for f, b in ((100, 119), (119, 100), (100, 100))]
 expect("within 20 %", walls, ["ridge", "ridge", "ridge"])
@@ -712,21 +765,24 @@ expect("slow near the ridge", walls, ["overhead", "overhead"])
 expect("faster than the roof", classify(10**7, 8 * 10**7, 0.0009, peak, bandwidth), "memory")
 expect("five FLOPs a byte", classify(5 * 10**8, 10**8, 0.006, peak, bandwidth), "memory")
 expect("roofs apart", classify(600, 10, 40.0, 20.0, 1.0), "compute")
-expect("moved only", classify(0, 8 * 10**7, 0.005, peak, bandwidth), "memory")
+expect("without a FLOP", classify(0, 8 * 10**7, 0.005, peak, bandwidth), "memory")
 expect("nothing at all", classify(0, 0, 1e-6, peak, bandwidth), "overhead")
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_classify_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("computed only", classify(10**9, 0, 0.006, 200e9, 20e9), "compute")
 expect_raises("no time", lambda: classify(1, 1, 0.0, 1.0, 1.0), ValueError)
+expect("moved only", classify(0, 10**9, 0.06, 200e9, 20e9), "memory")
 expect_raises("negative FLOPs", lambda: classify(-1, 1, 1.0, 1.0, 1.0), ValueError)
+expect_raises("negative time", lambda: classify(1, 1, -1.0, 1.0, 1.0), ValueError)
+expect_raises("roofs below 0", lambda: classify(1, 1, 1.0, -1.0, -1.0), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("data-sheet figures", classify(312 * 10**9, 10**9, 0.0012, 312e12, 2e12), "compute")
 expect_raises("negative bytes", lambda: classify(1, -1, 1.0, 1.0, 1.0), ValueError)
-expect_raises("negative time", lambda: classify(1, 1, -1.0, 1.0, 1.0), ValueError)
+expect_raises("less than no time", lambda: classify(1, 1, -2.0, 1.0, 1.0), ValueError)
 expect_raises("no peak", lambda: classify(1, 1, 1.0, 0.0, 1.0), ValueError)
 expect_raises("no bandwidth", lambda: classify(1, 1, 1.0, 1.0, 0.0), ValueError)
-expect_raises("roofs below 0", lambda: classify(1, 1, 1.0, -1.0, -1.0), ValueError)
+expect_raises("both roofs below 0", lambda: classify(1, 1, 1.0, -2.0, -1.0), ValueError)
 ### END HIDDEN TESTS
 
 
@@ -805,12 +861,25 @@ expect("little in products", inspect_step(fine | {"matmul_ms": 40.0}), "other wo
 expect("waiting", inspect_step(fine | {"busy_ms": 60.0}), "idle")
 expect("up and down", inspect_step(fine | {"times_ms": [80.0, 100.0, 130.0]}), "unstable")
 expect_raises("too few runs", lambda: inspect_step(fine | {"times_ms": [1.0, 1.0]}), ValueError)
+found = [inspect_step(fine | {"times_ms": [100.0 - d, 100.0, 100.0 + d]}) for d in (10.0, 9.9)]
+expect("10 %, and less", found, ["unstable", "near peak"])
+skewed = fine | {"times_ms": [100.0, 100.0, 110.0, 121.0]}  # their median is 105
+found = [inspect_step(skewed | {"busy_ms": ms}) for ms in (84.0, 83.9)]
+expect("80 % of the median, and less", found, ["near peak", "idle"])
+found = [inspect_step(fine | {"matmul_ms": ms}) for ms in (47.5, 47.4)]
+expect("half of what is busy, and less", found, ["near peak", "other work"])
+half = fine | {"matmul_ms": 62.5}
+found = [inspect_step(half | {"matmul_flops": n * 10**7}) for n in (625, 624)]
+expect("half the peak, and less", found, ["near peak", "slow matmuls"])
+several = fine | {"matmul_ms": 9.0, "busy_ms": 20.0}
+found = [inspect_step(several | {"times_ms": [100.0, 100.0, last]}) for last in (130.0, 101.0)]
+expect("the first no counts", found, ["unstable", "idle"])
 ### BEGIN HIDDEN TESTS
 bad = {"times_ms": [50.0, 100.0, 150.0], "busy_ms": 10.0, "matmul_ms": 1.0}
 bad |= {"matmul_flops": 1, "peak_flops": 1e12}
 order = [bad, bad | {"times_ms": [100.0] * 3}, bad | {"times_ms": [100.0] * 3, "busy_ms": 90.0}]
 answers = [inspect_step(step) for step in order]
-expect("the first no counts", answers, ["unstable", "idle", "other work"])
+expect("the first no of several", answers, ["unstable", "idle", "other work"])
 answers = [inspect_step(fine | {"times_ms": [100.0 - d, 100.0, 100.0 + d]}) for d in (10.1, 9.8)]
 expect("on both sides of 10 %", answers, ["unstable", "near peak"])
 skewed = {"times_ms": [100.0, 100.0, 100.0, 100.0, 123.0], "busy_ms": 81.0, "matmul_ms": 60.0}
@@ -857,14 +926,17 @@ def mfu(flops, seconds, peak_flops):
 expect("half of it", mfu(156e12, 1.0, 312e12), 0.5,
        mistakes={"in percent": 50.0, "upside down": 2.0})  # fmt: skip
 expect("in two seconds", mfu(156e12, 2.0, 312e12), 0.25, mistakes={"the time as a factor": 1.0})
+expect("nothing done, and too much", [mfu(0, 3.0, 1e12), mfu(10, 3, 3)], [0.0, 10 / 9])
 expect_raises("no time", lambda: mfu(1e12, 0, 312e12), ValueError)
+expect_raises("negative FLOPs", lambda: mfu(-1, 1, 1), ValueError)
+expect_raises("negative time and peak", lambda: mfu(1, -1, -1), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("a ReLU at 900 GB/s", mfu(10**9, 8e9 / 900e9, 100e12), 0.001125)
-expect("nothing done", mfu(0, 3.0, 1e12), 0.0)
+expect("no FLOPs", mfu(0, 7.0, 2e12), 0.0)
 expect("more than the peak: a figure is wrong", mfu(3, 1, 2), 1.5)
-expect_raises("negative FLOPs", lambda: mfu(-1, 1, 1), ValueError)
+expect_raises("FLOPs below 0", lambda: mfu(-2, 1, 1), ValueError)
 expect_raises("no peak", lambda: mfu(1, 1, 0), ValueError)
-expect_raises("negative time and peak", lambda: mfu(1, -1, -1), ValueError)
+expect_raises("two negative ones", lambda: mfu(3, -1, -2), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -904,14 +976,18 @@ expect("70 % at twice the speed", amdahl(0.7, 2), 1 / 0.65,
        mistakes={"the time that is left": 0.65, "the average speed": 1.7,
                  "the other part": 1 / 0.85})  # fmt: skip
 expect("and in no time", amdahl(0.7, math.inf), 1 / 0.3)
-expect_raises("70 is no fraction", lambda: amdahl(70, 2), ValueError)
-### BEGIN HIDDEN TESTS
-expect("5 % at 100 times", amdahl(0.05, 100), 1 / 0.9505)
-expect("nothing of it", amdahl(0, 9), 1.0)
+expect("none of it, half of it slower", [amdahl(0, 9), amdahl(0.5, 0.5)], [1.0, 1 / 1.5])
 expect("all of it", [amdahl(1, 8), amdahl(1, math.inf)], [8.0, math.inf])
-expect("half of it, slower", amdahl(0.5, 0.5), 1 / 1.5)
+expect_raises("70 is no fraction", lambda: amdahl(70, 2), ValueError)
 expect_raises("a negative fraction", lambda: amdahl(-0.1, 2), ValueError)
 expect_raises("no speed", lambda: amdahl(0.5, 0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("5 % at 100 times", amdahl(0.05, 100), 1 / 0.9505)
+expect("no part at all", amdahl(0, math.inf), 1.0)
+expect("the whole program", [amdahl(1, 3), amdahl(1.0, math.inf)], [3.0, math.inf])
+expect("a quarter of it, slower", amdahl(0.25, 0.5), 0.8)
+expect_raises("less than no part", lambda: amdahl(-2, 2), ValueError)
+expect_raises("a speed of 0", lambda: amdahl(0.9, 0), ValueError)
 expect_raises("a negative speed", lambda: amdahl(0.5, -2), ValueError)
 ### END HIDDEN TESTS
 
@@ -955,7 +1031,9 @@ def reflect_relu(elements, itemsize, peak_flops, bandwidth):
 relu = reflect_relu(10**9, 4, 100e12, 900e9)
 expect("10⁹ float32, 900 GB/s: ms", relu["ms"], 80 / 9, mistakes={"read only": 40 / 9})
 expect("its share of 100 TFLOP/s", relu["share"], 0.001125, mistakes={"in percent": 0.1125})
+expect("limited by computing", reflect_relu(7_000, 1, 3e6, 9e6), {"ms": 7 / 3, "share": 1.0})
 expect_raises("nothing", lambda: reflect_relu(0, 4, 100e12, 900e9), ValueError)
+expect_raises("two negative sizes", lambda: reflect_relu(-2, -4, 100e12, 900e9), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("another machine", reflect_relu(6_000, 4, 3e6, 8e6), {"ms": 6.0, "share": 1 / 3})
 expect("it computes too slowly", reflect_relu(6_000, 1, 2e6, 8e6), {"ms": 3.0, "share": 1.0})

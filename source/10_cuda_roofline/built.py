@@ -1526,8 +1526,9 @@ def attention_bytes(batch, heads, seq, head_dim, itemsize, fused):
     batch, heads, seq (tokens), head_dim (width of a head), itemsize: ints, at least 1.
     fused: whether scores stay in the cache. If not, they are written by the first product and read
         by the softmax, whose results are written, and read by the second product.
-    Query, key and value, each (batch, heads, seq, head_dim), are read once, and an output of that
-    shape is written. Returns an int. Raises ValueError for an argument below 1.
+    Query, key and value, each (batch, heads, seq, head_dim), are read once, which is the least (a
+    fused kernel reads keys and values anew for each tile of queries), and an output of that shape
+    is written. Returns an int. Raises ValueError for an argument below 1.
     """
     if min(batch, heads, seq, head_dim, itemsize) < 1:
         raise ValueError("batch, heads, seq, head_dim and itemsize must be at least 1")
@@ -1561,7 +1562,7 @@ def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
     copy: called as copy(destination, source), with one-dimensional arrays of the same size and
-        dtype. Both have been written before, the source with numbers that are not all 0.
+        dtype. Both have been written before, with numbers that are not all 0.
     repeats: int, at least 1. One copy is not timed; then `repeats` are, one by one.
     Returns a float, bytes/s. Raises ValueError for a working_set below 16, or repeats below 1.
     """

@@ -1,8 +1,9 @@
 """Lesson 06: what students get wrong about roofs and bytes.
 
 What goes wrong in measuring, under the roof, at the walls and of the whole stands in files beside,
-as do the right ones."""
+as do slips of every exercise and the right ones."""
 
+from cohort import lesson_06_slips as slips
 from cohort.lesson_06_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_06_measured import HELPERS as MEASURED_HELPERS
 from cohort.lesson_06_measured import MUTANTS as MEASURED
@@ -29,6 +30,7 @@ def of_shape(shape, inputs, itemsize):
     + MEASURED_HELPERS
     + POINTS_HELPERS
     + WALLS_HELPERS
+    + slips.HELPERS
 )
 
 MUTANTS = {
@@ -330,3 +332,5 @@ MUTANTS = {
     },
 }
 MUTANTS |= MEASURED | POINTS | WALLS | WHOLE
+for exercise, codes in slips.MUTANTS.items():
+    MUTANTS[exercise] |= codes

@@ -173,7 +173,7 @@ ALTERNATES = {
             if repeats < 1:
                 raise ValueError("repeats")
             source = np.full(working_set // 2, 7, np.uint8)
-            destination = np.empty_like(source)
+            destination = np.full_like(source, 9)
             copy(destination, source)
             best = 0
             for _ in range(repeats):

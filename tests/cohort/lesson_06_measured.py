@@ -11,7 +11,7 @@ def square(n, dtype):
 def halves(working_set, repeats):
     if working_set < 16 or repeats < 1:
         raise ValueError("too small")
-    return np.ones(working_set // 2, np.uint8), np.zeros(working_set // 2, np.uint8)
+    return np.ones(working_set // 2, np.uint8), np.full(working_set // 2, 2, np.uint8)
 
 def best_copy(copy, destination, source, repeats):
     return min(timed(lambda: copy(destination, source)) for _ in range(repeats))
@@ -227,7 +227,9 @@ MUTANTS = {
             each="timed(lambda: [copy(destination, source) for _ in range(repeats)]) / repeats",
             repeats="1",
         ),
-        "a source of zeros": _bandwidth(arrays="halves(working_set, repeats)[::-1]"),
+        "a source of zeros": _bandwidth(
+            arrays="halves(working_set, repeats)[0] * 0, halves(working_set, repeats)[1]"
+        ),
         "a source never written": _bandwidth(
             arrays="np.zeros_like(halves(working_set, repeats)[0]), np.ones(working_set // 2, 'u1')"
         ),
@@ -242,11 +244,6 @@ MUTANTS = {
             source, destination = block[:-8], block[8:]
             copy(destination, source)
             return 2 * source.nbytes / best_copy(copy, destination, source, repeats)
-        """,
-        "the arguments exchanged": """
-            source, destination = halves(working_set, repeats)
-            copy(source, destination)
-            return 2 * source.nbytes / best_copy(copy, source, destination, repeats)
         """,
         "two dimensions": """
             source, destination = (a.reshape(8, -1) for a in halves(working_set, repeats))

@@ -26,9 +26,9 @@ def test_a_copy_notes_what_its_arrays_are_and_copies():
     copy(np.ones((2, 2)), np.zeros((2, 2)))
     copy(source[:], source)
     assert seen == [
-        [True, True, True, 32],
-        [False, True, True, 32],
-        [False, True, True, 32],
-        [False, True, False, 32],
-        [True, False, True, 32],
+        [32, True, True, True, False],
+        [32, False, True, True, False],
+        [32, False, True, True, False],
+        [32, False, True, False, True],
+        [32, True, False, True, True],
     ]

@@ -28,14 +28,15 @@ def noting_kinds(work: Callable, seen: list) -> Callable:
 def noting_copies(work: Callable, seen: list) -> Callable:
     """`work(destination, source)` that first appends to `seen` what the two arrays are.
 
-    It is a list: whether both are one-dimensional and of the same size and dtype, whether they
-    share no memory, whether the source is not all 0, and the source's bytes.
+    It is a list: the source's bytes, whether both are one-dimensional and of the same size and
+    dtype, whether they share no memory, whether the source is not all 0, and the destination.
     """
 
     def noted(destination: np.ndarray, source: np.ndarray) -> Any:
         alike = (destination.shape, destination.dtype) == ((source.size,), source.dtype)
         apart = not np.shares_memory(destination, source)
-        seen.append([alike and source.ndim == 1, apart, bool(source.any()), source.nbytes])
+        written = [bool(array.any()) for array in (source, destination)]
+        seen.append([source.nbytes, alike and source.ndim == 1, apart, *written])
         return work(destination, source)
 
     return noted

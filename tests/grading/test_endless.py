@@ -10,14 +10,14 @@ from grading_course import solved, source
 from nbformat.v4 import new_code_cell
 from sandboxes import needs_sandbox
 
-from proflab.grading.allowance import LEAST_SHARE, NOT_TRIED, Allowance, run_through
-from proflab.grading.execute import grade_notebook
-from proflab.grading.grade import chosen_limits
-from proflab.grading.key import make_key
-from proflab.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
-from proflab.grading.runner import PlainRunner
-from proflab.grading.sandbox import SandboxRunner
-from proflab.grading.split import Step
+from proflab_course.course.test_cells import Step
+from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.command import chosen_limits
+from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
+from proflab_course.grading.run.sandbox_runner import SandboxRunner
+from proflab_course.grading.run.subprocess_runner import PlainRunner
+from proflab_course.grading.run.time_allowance import LEAST_SHARE, NOT_TRIED, Allowance, run_through
 
 KEY = make_key("01_parameters", source())
 HERE = Submission("someone")
