@@ -19,6 +19,7 @@ from proflab_course.grading.run.replies import (
     parse_message,
     parse_value,
     read_reply,
+    start_of,
 )
 
 JSON = st.recursive(
@@ -145,6 +146,14 @@ def test_a_large_value_is_compared_and_shown_soon(value):
         assert not verdict.passed
         assert len(verdict.reason) < 2_000
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("most", [-5, 0, 1, 3, 4, 5, 100, 10_000])
+@pytest.mark.parametrize("string", ["", "x" * 1000, "\x00" * 1000, "\ud800é" * 1000])
+def test_a_texts_beginning_fits(string, most):
+    start = start_of(string, most)
+    assert string.startswith(start)
+    assert not start or output_size(start) <= most
 
 
 def test_every_byte_of_an_output_counts():

@@ -156,6 +156,6 @@ def cut_outputs(outputs: list[dict], most: int) -> list[dict]:
 def start_of(string: str, most: int) -> str:
     """As much of a text's beginning as takes at most `most` bytes in a file."""
     string = string[: max(0, most)]
-    while (size := output_size(string)) > max(3, most):
+    while string and (size := output_size(string)) > most:
         string = string[: len(string) * most // size]  # shorter each time: most < size
     return string
