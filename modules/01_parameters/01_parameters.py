@@ -307,8 +307,8 @@ expect(
     mistakes={"trainable_only is ignored": 46, "the frozen ones are counted": 36},
 )
 half[0].bias.requires_grad = True
-expect("its bias trained as well", count_parameters(half, trainable_only=True), 14)
-expect("it is in training, as before", half.training, True)
+again = [count_parameters(half, trainable_only=True), half.training]
+expect("its bias trained, and the model as it was", again, [14, True])
 expect("a ReLU has none", count_parameters(nn.ReLU()), 0)
 expect("nor has a Tensor", count_parameters(Tensor([[1.0, 2.0]])), 0)
 expect_raises("a shape is no model", lambda: count_parameters((10, 5)), ValueError)
@@ -383,8 +383,12 @@ expect("its own", parameter_memory_mb(layer), 9.01171875, mistakes={"None is flo
 expect("all in float16", parameter_memory_mb(layer, "float16"), 4.505859375)
 expect("all in float64", parameter_memory_mb(layer, np.float64), 18.0234375)
 layer.weight.requires_grad = False
-frozen = parameter_memory_mb(layer)
-expect("frozen", frozen, 9.01171875, mistakes={"frozen parameters are left out": 3072 / 2**18})
+expect(
+    "frozen",
+    parameter_memory_mb(layer),
+    9.01171875,
+    mistakes={"frozen parameters are left out": 3072 / 2**18},
+)
 layer.weight = nn.Parameter(Tensor.meta((1024, 1024)))
 expect("another weight", parameter_memory_mb(layer), 4 + 3072 / 2**18)
 mixed = [Tensor.meta((1024, 1024), kind) for kind in (np.float32, np.float16, np.int8)]

@@ -7,11 +7,11 @@ import nbformat
 from grading_course import LESSON, copy_course, grade, hand_in, solved
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from proflab.grading.autograded import notebook_text
-from proflab.grading.execute import CaseResult
-from proflab.grading.handin import parse_handin
-from proflab.grading.plan import MB
-from proflab.grading.sizes import MAX_REASONS, cut_cases, cut_notebook, cut_text
+from proflab_course.grading.grade_notebook import CaseResult
+from proflab_course.grading.plan import MB
+from proflab_course.grading.records.write_notebook import notebook_text
+from proflab_course.grading.size_limits import MAX_REASONS, cut_cases, cut_notebook, cut_text
+from proflab_course.grading.submissions.read_notebook import parse_handin
 
 ODD = "\x00\ud83d\ude00é"
 DISPLAY = "publish = get_ipython().display_pub.publish\n"
