@@ -6,7 +6,7 @@ import time
 import nbformat
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proflab.checks.compare import compare
@@ -47,6 +47,7 @@ OUTPUTS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(message=st.dictionaries(st.sampled_from(["raised", "message", "refused", "x"]), JSON),
        outputs=OUTPUTS | JSON, blob=st.binary(max_size=40),
        kind=st.sampled_from(["cell", "setup", "value", "raises"]))  # fmt: skip

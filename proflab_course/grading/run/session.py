@@ -181,10 +181,11 @@ class Turn:
     ) -> Reply:
         request = {"do": kind, "code": code, "calls": world is not None}
         message, blob = conversation.ask(request, world=world)
-        self.values_left -= len(blob)
-        if self.values_left < 0 and "raised" not in message:
+        if len(blob) > self.values_left:  # not charged: smaller ones may still fit
             most = self.limits.notebook_values / MB
-            message, blob = message | {"refused": f"all values take more than {most:,.0f} MB"}, b""
+            said = f"the values of all cases take more than {most:,.0f} MB"
+            message, blob = {"refused": said} | message, b""
+        self.values_left -= len(blob)
         reply = read_reply(message, blob, kind)
         if conversation.interrupted is not None:
             self._note(conversation.interrupted)
