@@ -13,7 +13,7 @@ ALTERNATES = {
 
             back = call.phase == "backward"
             read = looked_at([*present(call.grad), *call.saved] if back else call.inputs)
-            made = looked_at(tensors_in(result))
+            made = looked_at(present(result))
             written = sum(made[s] for s in made.keys() - read.keys())
             if not back and call.op in TABLES:
                 read[call.inputs[TABLES[call.op]].storage] = written
