@@ -307,8 +307,11 @@ expect(
     mistakes={"trainable_only is ignored": 46, "the frozen ones are counted": 36},
 )
 half[0].bias.requires_grad = True
-again = [count_parameters(half, trainable_only=True), half.training]
-expect("its bias trained, and the model as it was", again, [14, True])
+expect(
+    "its bias, too; still in training",
+    [count_parameters(half, trainable_only=True), half.training],
+    [14, True],
+)
 expect("a ReLU has none", count_parameters(nn.ReLU()), 0)
 expect("nor has a Tensor", count_parameters(Tensor([[1.0, 2.0]])), 0)
 expect_raises("a shape is no model", lambda: count_parameters((10, 5)), ValueError)
