@@ -1,6 +1,6 @@
 """One comparison of what a case yielded with what was expected, for `expect` and for the grader.
 
-Both sides are plain data (see `plain.py`). Rules that a test author can rely on:
+Both sides are plain data (see `values.py`). Rules that a test author can rely on:
 
 - an expected int or str is met exactly, and an int by whole numbers alone (int, numpy's ints): 4.0
   is none; an expected float within a relative 1e-9 (or `rel`, `abs`), and by whole numbers, too;
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from proflab.checks.values import NotPlain, plain
+from proflab.checks.values import NotPlainData, to_plain_data
 
 DEFAULT_REL = 1e-9
 
@@ -67,10 +67,10 @@ def compare(
 ) -> Verdict:
     """Compare `actual` with `expected`; `mistakes` maps a misconception to the value it yields."""
     try:
-        actual = plain(actual)
-    except NotPlain as error:
+        actual = to_plain_data(actual)
+    except NotPlainData as error:
         return Verdict(False, f"expected {show(expected)}, but {error}")
-    difference = _difference(actual, plain(expected), _Rule(rel, abs), "")
+    difference = _difference(actual, to_plain_data(expected), _Rule(rel, abs), "")
     if difference is None:
         return Verdict(True)
     where, got, wanted, note = difference
@@ -79,7 +79,10 @@ def compare(
         return Verdict(False, note + place)
     diagnosis, amount = diagnose(got, wanted)
     for sentence, value in (mistakes or {}).items():
-        if _difference(actual, plain(value), _Rule(rel, abs, floats_are_ints=True), "") is None:
+        if (
+            _difference(actual, to_plain_data(value), _Rule(rel, abs, floats_are_ints=True), "")
+            is None
+        ):
             diagnosis = sentence
     shown = "got {}, expected {}".format(*show_two(got, wanted))
     return Verdict(False, shown + (f" ({amount})" if amount else "") + place, diagnosis)
@@ -88,8 +91,8 @@ def compare(
 def compare_between(actual: Any, low: float, high: float) -> Verdict:
     """Whether the number `actual` lies in [low, high]."""
     try:
-        actual = plain(actual)
-    except NotPlain as error:
+        actual = to_plain_data(actual)
+    except NotPlainData as error:
         return Verdict(False, f"expected a number from {show(low)} to {show(high)}, but {error}")
     if not _is_real(actual):
         return Verdict(False, f"got {show(actual)}, which is not a number")

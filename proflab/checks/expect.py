@@ -1,7 +1,7 @@
 """The three calls of a test cell. Each prints a line when it passes and explains when it fails.
 
 In a notebook they compare where they stand. The grader never runs them: it reads them, evaluates
-only what is to be tested in the student's process, and compares outside (`grading/split.py`).
+only what is to be tested in the student's process, and compares outside (`course/test_cells.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from proflab.checks.compare import Verdict, compare, compare_between, compare_raised, show
-from proflab.checks.values import NotPlain, plain
+from proflab.checks.values import NotPlainData, to_plain_data
 
 __all__ = ["expect", "expect_between", "expect_raises"]
 
@@ -74,8 +74,8 @@ def failed_text(label: str, verdict: Verdict) -> str:
 def _shown(value: Any) -> str:
     """The value as text, without asking it how it wants to be shown."""
     try:
-        return show(plain(value))
-    except NotPlain:
+        return show(to_plain_data(value))
+    except NotPlainData:
         return f"a {type(value).__name__}"
 
 

@@ -1,7 +1,7 @@
 """Plain data: what a test case may yield, and the bytes in which it crosses a process boundary.
 
-`plain` turns numpy scalars, subclasses and 0-d arrays into None, bool, int, float, complex, str,
-list, tuple, dict and numpy arrays of numbers, and refuses everything else. It reads values through
+`to_plain_data` turns numpy scalars, subclasses and 0-d arrays into None, bool, int, float, complex,
+str, list, tuple, dict and numpy arrays of numbers, and refuses everything else. It reads values through
 their base type's own methods, so an object's `__eq__`, `__iter__` or `__array__` gets no say.
 `dumps` and `loads` are the reply format: JSON with tagged values, exact to the last bit and
 without pickle, so that reading a stranger's reply runs none of the stranger's code.
@@ -31,12 +31,12 @@ _ARRAY_DTYPE = re.compile(r"[<|][biufc]\d{1,2}")
 _MALFORMED = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError)
 
 
-class NotPlain(ValueError):
+class NotPlainData(ValueError):
     """A value that no test case may yield; the sentence says what it is."""
 
 
-def plain(value: Any) -> Any:
-    """A copy of `value` as plain data; raises NotPlain, with one sentence, for anything else."""
+def to_plain_data(value: Any) -> Any:
+    """Return `value` as plain data; raise NotPlainData, with one sentence, for anything else."""
     budget = [MAX_BYTES]
     return _plain(value, 0, budget)
 
@@ -44,7 +44,7 @@ def plain(value: Any) -> Any:
 def _spend(budget: list[int], size: int) -> None:
     budget[0] -= size
     if budget[0] < 0:
-        raise NotPlain(f"the value is larger than {MAX_BYTES // 1024**2} MB")
+        raise NotPlainData(f"the value is larger than {MAX_BYTES // 1024**2} MB")
 
 
 def _plain(value: Any, depth: int, budget: list[int]) -> Any:
@@ -69,9 +69,9 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
         return _plain_array(np.array(value, subok=False), budget)
     if issubclass(kind, (list, tuple, dict)):
         if depth == MAX_DEPTH:
-            raise NotPlain(f"the value is nested more than {MAX_DEPTH} levels deep")
+            raise NotPlainData(f"the value is nested more than {MAX_DEPTH} levels deep")
         return _plain_container(value, kind, depth + 1, budget)
-    raise NotPlain(f"a value of type {kind.__name__} is not plain data (a number, a string, …)")
+    raise NotPlainData(f"a value of type {kind.__name__} is not plain data (a number, a string, …)")
 
 
 def _plain_container(value: Any, kind: type, depth: int, budget: list[int]) -> Any:
@@ -85,17 +85,17 @@ def _plain_container(value: Any, kind: type, depth: int, budget: list[int]) -> A
     for key, item in dict.items(value):
         key = _plain(key, depth, budget)
         if isinstance(key, (list, dict, np.ndarray)):
-            raise NotPlain(f"a {type(key).__name__} cannot be a dictionary key")
+            raise NotPlainData(f"a {type(key).__name__} cannot be a dictionary key")
         try:
             result[key] = _plain(item, depth, budget)
         except TypeError:
-            raise NotPlain("a dictionary key is not hashable") from None
+            raise NotPlainData("a dictionary key is not hashable") from None
     return result
 
 
 def _plain_array(array: np.ndarray, budget: list[int]) -> Any:
     if array.dtype.kind not in _ARRAY_KINDS:
-        raise NotPlain(f"an array of dtype {array.dtype} holds no numbers")
+        raise NotPlainData(f"an array of dtype {array.dtype} holds no numbers")
     cells = math.prod(max(1, int(size)) for size in array.shape)  # of (2, 10**8, 0), too
     _spend(budget, max(array.nbytes, CELL_BYTES * cells if array.ndim else 0))
     if array.ndim == 0:
@@ -104,20 +104,22 @@ def _plain_array(array: np.ndarray, budget: list[int]) -> Any:
 
 
 def dumps(value: Any) -> bytes:
-    """The reply format of plain data; raises NotPlain for anything else."""
-    return json.dumps(_tag(plain(value)), separators=(",", ":")).encode()
+    """The reply format of plain data; raises NotPlainData for anything else."""
+    return json.dumps(_tag(to_plain_data(value)), separators=(",", ":")).encode()
 
 
 def loads(data: bytes) -> Any:
-    """The plain data in `data`; raises NotPlain when it is not the reply format."""
+    """The plain data in `data`; raises NotPlainData when it is not the reply format."""
     if len(data) > 4 * MAX_BYTES:
-        raise NotPlain("the reply is too large")
+        raise NotPlainData("the reply is too large")
     try:
-        return plain(_untag(json.loads(data), 0, [MAX_KEYS]))
-    except NotPlain:
+        return to_plain_data(_untag(json.loads(data), 0, [MAX_KEYS]))
+    except NotPlainData:
         raise
     except _MALFORMED as error:
-        raise NotPlain(f"the reply is not in the reply format ({type(error).__name__})") from None
+        raise NotPlainData(
+            f"the reply is not in the reply format ({type(error).__name__})"
+        ) from None
 
 
 def _tag(value: Any) -> Any:
@@ -144,13 +146,13 @@ def _tag(value: Any) -> Any:
 
 def _untag(data: Any, depth: int, keys: list[int]) -> Any:
     if depth > MAX_DEPTH:
-        raise NotPlain(f"the reply is nested more than {MAX_DEPTH} levels deep")
+        raise NotPlainData(f"the reply is nested more than {MAX_DEPTH} levels deep")
     match data:
         case None | bool() | str():
             return data
         case ["i", str(text)]:
             if len(text) > MAX_INT_DIGITS:
-                raise NotPlain("the value holds an integer of more than 1,000 bits")
+                raise NotPlainData("the value holds an integer of more than 1,000 bits")
             return int(text, 16)
         case ["f", str(text)]:
             return float.fromhex(text)
@@ -163,18 +165,18 @@ def _untag(data: Any, depth: int, keys: list[int]) -> Any:
         case ["d", list(items)]:
             keys[0] -= sum(not isinstance(key, str) for key, _ in items)
             if keys[0] < 0:
-                raise NotPlain(f"the value has more than {MAX_KEYS:,} keys that are no text")
+                raise NotPlainData(f"the value has more than {MAX_KEYS:,} keys that are no text")
             return {
                 _untag(key, depth + 1, keys): _untag(item, depth + 1, keys) for key, item in items
             }
         case ["a", str(dtype), list(shape), str(text)]:
             return _array(dtype, shape, text)
-    raise NotPlain("the reply holds something that is not in the reply format")
+    raise NotPlainData("the reply holds something that is not in the reply format")
 
 
 def _array(dtype: str, shape: list, text: str) -> np.ndarray:
     # numpy would read far more than this as a dtype, by `ast.literal_eval` among others.
     fits = len(shape) <= MAX_DIMENSIONS and all(type(n) is int and n >= 0 for n in shape)
     if not fits or not _ARRAY_DTYPE.fullmatch(dtype):
-        raise NotPlain("the reply holds an array that is not of numbers")
+        raise NotPlainData("the reply holds an array that is not of numbers")
     return np.frombuffer(base64.b64decode(text, validate=True), dtype).reshape(shape).copy()

@@ -1,7 +1,7 @@
 """What a profiler in one file does when it is run: `python my_profiler.py gpt2-small`.
 
 It asks the student's own functions for everything that is counted or measured, prints a table, and
-writes a page. It travels inside the file (see `course/standalone.py`), so what may enter: Python,
+writes a page. It travels inside the file (see `assemble/bundle.py`), so what may enter: Python,
 numpy, the engine, and what of `lesson/` needs no more. What may not enter: a formula.
 """
 

@@ -20,7 +20,7 @@ from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
 from proflab_course.grading.match_cells import Aligned, Slot, align, copied
 from proflab_course.grading.plan import Result, Runner, Submission
-from proflab_course.grading.run.subprocess_runner import PlainRunner
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 SHOWN_TAG = "nbval-check-output"
 
@@ -95,7 +95,7 @@ class Trial:
 
 def execute(runs: Iterable[Run], jobs: int) -> Iterator[Run]:
     """Execute runs, `jobs` at a time; yields each, in order, once it is done."""
-    runner = PlainRunner()
+    runner = SubprocessRunner()
 
     def executed(run: Run) -> Run:
         run.execute(runner)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from proflab.checks.values import plain
+from proflab.checks.values import to_plain_data
 from proflab.lesson.doubles import HELD
 
 
@@ -21,7 +21,7 @@ class NotDeclared(ValueError):
 
 
 @dataclass(frozen=True)
-class Declared:
+class DoubleSpec:
     """One double: its name and kind, its script's arguments, and those that are other doubles."""
 
     name: str
@@ -47,8 +47,8 @@ def is_declaration(node: ast.stmt) -> bool:
 
 
 def declaration(
-    node: ast.stmt, earlier: dict[str, Declared], literal: Callable[[ast.expr], Any]
-) -> Declared:
+    node: ast.stmt, earlier: dict[str, DoubleSpec], literal: Callable[[ast.expr], Any]
+) -> DoubleSpec:
     """The double that the statement declares; raises NotDeclared.
 
     earlier: the block's doubles so far, by name; literal: the value of an argument.
@@ -63,15 +63,15 @@ def declaration(
     def value(argument: ast.expr) -> Any:
         if isinstance(argument, ast.Name) and argument.id in earlier:
             return earlier[argument.id]
-        return plain(literal(argument))
+        return to_plain_data(literal(argument))
 
     options = {keyword.arg: value(keyword.value) for keyword in call.keywords}
     try:
         bound = inspect.signature(kind.Script).bind(*map(value, call.args), **options).arguments
-        of = {key: double.name for key, double in bound.items() if isinstance(double, Declared)}
+        of = {key: double.name for key, double in bound.items() if isinstance(double, DoubleSpec)}
         given = {key: item for key, item in bound.items() if key not in of}
-        declared = Declared(name, kind.__name__, given, of)
-        world = World()
+        declared = DoubleSpec(name, kind.__name__, given, of)
+        world = DoubleRegistry()
         for double in (*earlier.values(), declared):
             world.declare(double)
     except (TypeError, ValueError, AttributeError) as error:
@@ -79,7 +79,7 @@ def declaration(
     return declared
 
 
-def seen(node: ast.expr, earlier: dict[str, Declared]) -> bool:
+def seen(node: ast.expr, earlier: dict[str, DoubleSpec]) -> bool:
     """Whether the expression is what the grader knows itself, such as `model.calls`.
 
     Raises NotDeclared where such a look-up, or a kind whose script is held, is a part of it.
@@ -101,20 +101,20 @@ def _kind(node: ast.AST) -> str | None:
     return node.attr if fine and node.value.id == "doubles" and node.attr in HELD else None
 
 
-def _is_look_up(node: ast.AST, earlier: dict[str, Declared]) -> bool:
+def _is_look_up(node: ast.AST, earlier: dict[str, DoubleSpec]) -> bool:
     if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
         return False
     double = earlier.get(node.value.id)
     return double is not None and node.attr in HELD[double.kind].Script.SEEN
 
 
-class World:
+class DoubleRegistry:
     """The scripts of one execution of a block, by name."""
 
     def __init__(self) -> None:
         self._scripts: dict[str, Any] = {}
 
-    def declare(self, double: Declared) -> None:
+    def declare(self, double: DoubleSpec) -> None:
         """Make its script; before that nobody can ask for it."""
         others = {key: self._scripts[name] for key, name in double.of.items()}
         self._scripts[double.name] = HELD[double.kind].Script(**double.given, **others)
@@ -128,4 +128,4 @@ class World:
     def see(self, code: str) -> Any:
         """What a test looks up as `NAME.ATTRIBUTE`."""
         double, _, attribute = code.partition(".")
-        return plain(getattr(self._scripts[double], attribute))
+        return to_plain_data(getattr(self._scripts[double], attribute))

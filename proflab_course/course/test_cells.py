@@ -5,7 +5,7 @@ The grammar: top-level statements, each either set-up (any Python without an exp
 `expect_raises(label, lambda: …, ValueError)`. A `Step` holds code only, without comments; an
 `Answer` holds label, expected value and tolerance. Blocks between `### BEGIN HIDDEN TESTS` and
 `### END HIDDEN TESTS` are hidden, their set-up included, and doubles that they declare are held by
-the grader (`held.py`).
+the grader (`hidden_doubles.py`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import Any, Literal
 import numpy as np
 
 from proflab.checks.compare import Verdict, compare, compare_between, compare_raised, show
-from proflab.checks.values import NotPlain, plain
+from proflab.checks.values import NotPlainData, to_plain_data
 from proflab_course.course.asserts import assertion
 from proflab_course.course.hidden_doubles import (
-    Declared,
+    DoubleSpec,
     NotDeclared,
     declaration,
     is_declaration,
@@ -91,7 +91,7 @@ class Block:
     hidden: bool
     steps: tuple[Step, ...]
     answers: tuple[Answer | None, ...]
-    doubles: tuple[tuple[int, Declared], ...] = ()
+    doubles: tuple[tuple[int, DoubleSpec], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def split(source: str, name: str, points: float = 0.0) -> TestCell:
 def _block(nodes: list[ast.stmt], hidden: bool, name: str) -> Block:
     steps: list[Step] = []
     answers: list[Answer | None] = []
-    doubles: dict[str, Declared] = {}
+    doubles: dict[str, DoubleSpec] = {}
     places: list[int] = []
     for node in nodes:
         step, answer = _statement(node, name)
@@ -152,7 +152,7 @@ def _block(nodes: list[ast.stmt], hidden: bool, name: str) -> Block:
     return Block(hidden, tuple(steps), tuple(answers), held)
 
 
-def _held(node: ast.stmt, step: Step, doubles: dict[str, Declared], name: str) -> Step:
+def _held(node: ast.stmt, step: Step, doubles: dict[str, DoubleSpec], name: str) -> Step:
     """The step of a hidden block without what the grader holds; adds to `doubles`."""
     if is_declaration(node):
         double = declaration(node, doubles, lambda argument: _literal(argument, name))
@@ -289,8 +289,8 @@ def _literal(node: ast.expr, name: str) -> Any:
             raise GrammarError(_at(name, node, f"{problem}, not `{ast.unparse(inner)}`"))
     scope = {"math": math, "np": np, "__builtins__": {}}
     try:
-        return plain(eval(compile(ast.Expression(node), name, "eval"), scope))
-    except NotPlain as error:
+        return to_plain_data(eval(compile(ast.Expression(node), name, "eval"), scope))
+    except NotPlainData as error:
         raise GrammarError(_at(name, node, f"the expected value cannot be used: {error}")) from None
     except Exception as error:
         raise GrammarError(_at(name, node, f"`{ast.unparse(node)}` raises {error!r}")) from None

@@ -18,7 +18,6 @@ from proflab_course.grading import work_limit as effort
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.match_cells import Aligned, Slot, align
 from proflab_course.grading.run.subprocess_runner import (
-    PlainRunner,
     Plan,
     Reply,
     Result,
@@ -26,6 +25,7 @@ from proflab_course.grading.run.subprocess_runner import (
     RunCell,
     Runner,
     Submission,
+    SubprocessRunner,
 )
 from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
 from proflab_course.grading.submissions.read_notebook import notebook_of
@@ -84,7 +84,7 @@ def grade_notebook(
     aligned = align(notebook, key)
     plan, places = make_plan(aligned, key, full)
     submission = submission or Submission("notebook", None, folder)
-    result = (runner or PlainRunner()).run(submission, plan)
+    result = (runner or SubprocessRunner()).run(submission, plan)
     graded = conclude(aligned, key, result, places)
     graded.cases = cut_cases(graded.cases)
     notes = filter(None, (graded.sentence, cut_notebook(graded.notebook)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from proflab_course.course.hidden_doubles import Declared
+from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Step
 
 MB = 1024**2
@@ -33,7 +33,7 @@ class RunBlock:
 
     hidden: bool
     steps: tuple[Step, ...]
-    doubles: tuple[tuple[int, Declared], ...] = ()
+    doubles: tuple[tuple[int, DoubleSpec], ...] = ()
     cell: int | None = None
 
 

@@ -73,7 +73,7 @@ def crashing(request, monkeypatch):
     place, name = {
         "reading": (building, "lesson_mistakes"),
         "making": (building, "generate_release"),
-        "executing": (trial.PlainRunner, "run"),
+        "executing": (trial.SubprocessRunner, "run"),
         "judging": (trial, "_solved_mistakes"),
     }[request.param]
     original = getattr(place, name)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from proflab.checks.values import MAX_BYTES, MAX_DEPTH, NotPlain, dumps, loads, plain
+from proflab.checks.values import MAX_BYTES, MAX_DEPTH, NotPlainData, dumps, loads, to_plain_data
 
 NUMBERS = st.integers() | st.floats() | st.complex_numbers()
 SCALARS = st.none() | st.booleans() | NUMBERS | st.text()
@@ -60,20 +60,20 @@ def same(left, right) -> bool:
 
 @given(VALUES)
 def test_what_is_dumped_is_loaded(value):
-    assert same(loads(dumps(value)), plain(value))
+    assert same(loads(dumps(value)), to_plain_data(value))
 
 
 @given(VALUES)
 def test_plain_changes_nothing_that_is_plain_already(value):
-    once = plain(value)
-    assert same(plain(once), once)
+    once = to_plain_data(value)
+    assert same(to_plain_data(once), once)
 
 
 @given(st.binary(max_size=200))
 def test_bytes_of_a_stranger_raise_nothing_but_not_plain(data):
     try:
         loads(data)
-    except NotPlain:
+    except NotPlainData:
         pass
 
 
@@ -88,7 +88,7 @@ def test_bytes_of_a_stranger_raise_nothing_but_not_plain(data):
 def test_json_of_a_stranger_raises_nothing_but_not_plain(data):
     try:
         loads(json.dumps(data).encode())
-    except NotPlain:
+    except NotPlainData:
         pass
 
 
@@ -116,7 +116,7 @@ def test_json_of_a_stranger_raises_nothing_but_not_plain(data):
     ],
 )
 def test_replies_that_are_not_in_the_format_are_refused(data):
-    with pytest.raises(NotPlain):
+    with pytest.raises(NotPlainData):
         loads(data.encode("latin-1"))
 
 
@@ -135,10 +135,10 @@ def test_replies_that_are_not_in_the_format_are_refused(data):
 )
 def test_numpy_scalars_become_numbers(value, expected):
     if expected is None:
-        with pytest.raises(NotPlain):
-            plain(value)
+        with pytest.raises(NotPlainData):
+            to_plain_data(value)
     else:
-        assert same(plain(value), expected)
+        assert same(to_plain_data(value), expected)
 
 
 @pytest.mark.parametrize(
@@ -161,16 +161,16 @@ def test_numpy_scalars_become_numbers(value, expected):
     ],
 )
 def test_what_is_not_plain_gets_a_sentence(value, sentence):
-    with pytest.raises(NotPlain, match=sentence):
-        plain(value)
+    with pytest.raises(NotPlainData, match=sentence):
+        to_plain_data(value)
 
 
 def test_huge_ints():
     assert loads(dumps(-(2**1_000))) == -(2**1_000)
-    with pytest.raises(NotPlain, match="an integer of more than 1,000 bits"):
+    with pytest.raises(NotPlainData, match="an integer of more than 1,000 bits"):
         loads(dumps(-(2**50_000)))
-    with pytest.raises(NotPlain, match="larger than 16 MB"):
-        plain(1 << (8 * MAX_BYTES + 8))
+    with pytest.raises(NotPlainData, match="larger than 16 MB"):
+        to_plain_data(1 << (8 * MAX_BYTES + 8))
 
 
 def test_limits_are_reached_but_not_passed():
@@ -178,7 +178,7 @@ def test_limits_are_reached_but_not_passed():
     for _ in range(MAX_DEPTH):
         nested = [nested]
     assert loads(dumps(nested)) == nested
-    assert plain("x" * (MAX_BYTES // 4 - 2)) == "x" * (MAX_BYTES // 4 - 2)
+    assert to_plain_data("x" * (MAX_BYTES // 4 - 2)) == "x" * (MAX_BYTES // 4 - 2)
 
 
 def test_a_list_in_itself_ends():
@@ -188,8 +188,8 @@ def test_a_list_in_itself_ends():
     for _ in range(6):
         wide = [wide] * 100
     for value in (loop, wide):
-        with pytest.raises(NotPlain):
-            plain(value)
+        with pytest.raises(NotPlainData):
+            to_plain_data(value)
 
 
 class Liar:
@@ -268,20 +268,20 @@ class LyingStr(str):
 
 
 def test_an_object_gets_no_say_in_what_it_is():
-    with pytest.raises(NotPlain):
-        plain(Liar())
-    assert same(plain(LyingList([1, 2])), [1, 2])
-    assert same(plain(LyingDict(wrong=2)), {"wrong": 2})
-    assert same(plain(LyingInt(3)), 3)
-    assert same(plain(LyingStr("wrong")), "wrong")
-    assert same(plain(LyingFloat(1.5)), 1.5)
-    array = plain(np.array([1.0, 2.0]).view(LyingArray))
+    with pytest.raises(NotPlainData):
+        to_plain_data(Liar())
+    assert same(to_plain_data(LyingList([1, 2])), [1, 2])
+    assert same(to_plain_data(LyingDict(wrong=2)), {"wrong": 2})
+    assert same(to_plain_data(LyingInt(3)), 3)
+    assert same(to_plain_data(LyingStr("wrong")), "wrong")
+    assert same(to_plain_data(LyingFloat(1.5)), 1.5)
+    array = to_plain_data(np.array([1.0, 2.0]).view(LyingArray))
     assert type(array) is np.ndarray and array.tolist() == [1.0, 2.0]
 
 
 def test_an_array_is_copied():
     mine = np.zeros(2)
-    theirs = plain(mine)
+    theirs = to_plain_data(mine)
     mine[0] = 1
     assert theirs.tolist() == [0.0, 0.0]
 

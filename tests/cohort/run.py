@@ -29,11 +29,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from proflab.checks.values import NotPlain, dumps, loads, plain
+from proflab.checks.values import NotPlainData, dumps, loads, to_plain_data
 from proflab.lesson.doubles import HELD
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import render
-from proflab_course.course.hidden_doubles import Declared
+from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, read_module
 from proflab_course.course.test_cells import Answer, Step, TestCell, split
@@ -184,7 +184,7 @@ def _run(cell: TestCell, scope: dict[str, Any]) -> list[Case]:
     return cases
 
 
-def _made(double: Declared, scope: dict[str, Any]) -> Any:
+def _made(double: DoubleSpec, scope: dict[str, Any]) -> Any:
     """A double that the grader would hold: here it has its script itself."""
     others = {key: scope[name] for key, name in double.of.items()}
     return HELD[double.kind](**double.given, **others)
@@ -196,9 +196,9 @@ def _ask(step: Step, answer: Answer, scope: dict[str, Any]):
     except Exception as error:
         return answer.judge_raised([kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        return answer.judge_value(loads(dumps(plain(value))))
-    except NotPlain as error:
-        return answer.judge_raised(["NotPlain"], str(error))
+        return answer.judge_value(loads(dumps(to_plain_data(value))))
+    except NotPlainData as error:
+        return answer.judge_raised(["NotPlainData"], str(error))
 
 
 class _Notebook:

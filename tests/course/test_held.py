@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proflab_course.course.hidden_doubles import World
+from proflab_course.course.hidden_doubles import DoubleRegistry
 from proflab_course.course.test_cells import GrammarError, Step, split
 
 HIDDEN = "### BEGIN HIDDEN TESTS\n{}\n### END HIDDEN TESTS"
@@ -53,7 +53,7 @@ def test_positions_are_those_of_the_steps():
 
 
 def test_a_world_answers_what_stubs_ask_and_nothing_else():
-    world = World()
+    world = DoubleRegistry()
     for _, double in hidden(MEASURE).doubles:
         world.declare(double)
     before = world.get("clock.read")("monotonic")

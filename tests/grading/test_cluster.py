@@ -13,7 +13,7 @@ from grading_course import LESSON, command, copy_course, grade_class, hand_in, s
 from killing import files, tables
 from sandboxes import needs_sandbox
 
-from proflab_course.course.hidden_doubles import Declared
+from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.layout import CourseError
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import make_key
@@ -223,7 +223,7 @@ def test_without_the_cluster_it_is_done_here(tmp_path, monkeypatch, capsys):
 
 
 def test_a_workers_grader_holds_the_doubles(threads):
-    clock = Declared("clock", "Clock", {"tick_ns": 100, "read_ns": 100})
+    clock = DoubleSpec("clock", "Clock", {"tick_ns": 100, "read_ns": 100})
     elapsed = "clock.run(lambda: -time.perf_counter() + time.perf_counter())"
     steps = ("setup", clock.stub), ("value", elapsed), ("seen", "clock.readings")
     block = RunBlock(True, tuple(Step(*step) for step in steps), ((0, clock),))

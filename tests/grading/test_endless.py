@@ -16,7 +16,7 @@ from proflab_course.grading.command import chosen_limits
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
-from proflab_course.grading.run.subprocess_runner import PlainRunner
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import LEAST_SHARE, NOT_TRIED, Allowance, run_through
 
 KEY = make_key("01_parameters", source())
@@ -47,7 +47,7 @@ def sandbox():
 @pytest.fixture(params=["plain", pytest.param("sandbox", marks=needs_sandbox)])
 def runner(request):
     if request.param == "plain":
-        return PlainRunner(LIMITS)
+        return SubprocessRunner(LIMITS)
     return request.getfixturevalue("sandbox")
 
 
@@ -65,7 +65,9 @@ def scores(notebook, runner):
 @pytest.fixture(scope="module")
 def without_exercise():
     """The points that are left where the first exercise raises."""
-    return scores(solved(linear_parameters=defined("raise ImportError")), PlainRunner(LIMITS))[1]
+    return scores(solved(linear_parameters=defined("raise ImportError")), SubprocessRunner(LIMITS))[
+        1
+    ]
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -124,7 +126,7 @@ def test_what_stands_before_a_killed_cell_is_there_in_the_next_turn(runner):
 
 def test_code_that_does_not_end_has_a_limit_in_all():
     cells = [RunCell("while True: pass")] * 60
-    runner = PlainRunner(replace(LIMITS, stuck_seconds=2.0))
+    runner = SubprocessRunner(replace(LIMITS, stuck_seconds=2.0))
     kept = RunBlock(True, (Step("value", "1"),), cell=1)
     result = runner.run(HERE, (kept, *cells, RunCell("print('end')"), kept))
     assert result.replies[-2][0].message == "code that did not end took more than 2 seconds in all"

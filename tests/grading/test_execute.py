@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Limits
-from proflab_course.grading.run.subprocess_runner import PlainRunner
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 KEY = make_key("01_parameters", source())
 HELPFUL = """
@@ -86,7 +86,7 @@ def test_a_process_that_ends_keeps_what_was_earned_before():
 def test_an_endless_loop_costs_its_own_points_only():
     notebook = solved(linear_parameters="def linear_parameters(*_):\n    while True: pass")
     limits = Limits(cell_seconds=0.3, notebook_seconds=60, wall_factor=100)
-    result = graded(notebook, runner=PlainRunner(limits))
+    result = graded(notebook, runner=SubprocessRunner(limits))
     assert result.status == "timed out"
     assert result.scores["test_linear_parameters"] == 0
     assert result.scores["test_conv2d_parameters"] == 10

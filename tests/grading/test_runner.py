@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from sandboxes import needs_sandbox
 
-from proflab_course.course.hidden_doubles import Declared
+from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.plan import MB, Limits, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner, make_runner
-from proflab_course.grading.run.subprocess_runner import PlainRunner
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 HERE = Submission("someone")
 # Generous in real time: only CPU seconds may decide on a busy machine.
@@ -29,7 +29,7 @@ def sandbox():
 @pytest.fixture(params=["plain", pytest.param("sandbox", marks=needs_sandbox)])
 def runner(request):
     if request.param == "plain":
-        return PlainRunner(LIMITS)
+        return SubprocessRunner(LIMITS)
     return request.getfixturevalue("sandbox")
 
 
@@ -194,8 +194,8 @@ def elapsed():
     model(0)
     return round(perf_counter() - start, 9)
 """
-CLOCK = Declared("clock", "Clock", {"tick_ns": 100})
-MODEL = Declared("model", "Model", {"ms": [4.0], "cold_ms": [90.0]}, {"clock": "clock"})
+CLOCK = DoubleSpec("clock", "Clock", {"tick_ns": 100})
+MODEL = DoubleSpec("model", "Model", {"ms": [4.0], "cold_ms": [90.0]}, {"clock": "clock"})
 
 
 def held_block(*steps: tuple[str, str], hidden: bool = True) -> RunBlock:
@@ -297,7 +297,7 @@ def test_a_call_outside_such_a_test_raises_without_asking(runner):
 
 
 def test_none_means_an_ordinary_subprocess():
-    assert isinstance(make_runner("none"), PlainRunner)
+    assert isinstance(make_runner("none"), SubprocessRunner)
 
 
 @needs_sandbox

@@ -10,7 +10,7 @@ from proflab_course.grading.plan import Limits, RunCell, Submission
 from proflab_course.grading.run import student_files as files
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 from proflab_course.grading.run.student_files import gather_files, read_folder, write_files
-from proflab_course.grading.run.subprocess_runner import PlainRunner
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 
 def test_links_pipes_sockets_and_notebooks_stay_outside(tmp_path, monkeypatch):
@@ -113,7 +113,7 @@ def test_a_folder_that_does_not_fit_costs_its_own_files_only(tmp_path):
     support.mkdir()
     (support / "built.py").write_text("ORIGIN = 'genuine'")
     limits = Limits(scratch_files=300)
-    runners = [PlainRunner(limits)]
+    runners = [SubprocessRunner(limits)]
     if os.environ.get("PROFLAB_NO_SANDBOX_TESTS") != "1":
         runners.append(SandboxRunner(limits))
     for runner in runners:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proflab.checks.compare import compare
-from proflab.checks.values import NotPlain, dumps
+from proflab.checks.values import NotPlainData, dumps
 from proflab_course.grading.run import replies
 from proflab_course.grading.run.replies import (
     BadReply,
@@ -76,7 +76,7 @@ def test_any_bytes_are_a_message_or_a_bad_reply(body):
 def test_plain_data_passes(value):
     try:
         blob = dumps(value)
-    except NotPlain:
+    except NotPlainData:
         return
     assert parse_value(blob) == value
 
@@ -114,7 +114,7 @@ def escaped(blob: bytes) -> bytes:
 )
 def test_what_costs_too_much_or_makes_no_sense_is_refused_soon(blob):
     started = time.process_time()
-    with pytest.raises(NotPlain):
+    with pytest.raises(NotPlainData):
         parse_value(blob)
     assert time.process_time() - started < 5
 

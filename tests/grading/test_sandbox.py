@@ -24,7 +24,7 @@ from proflab_course.grading.run import zygote_client as warm
 from proflab_course.grading.run.cgroups import Group
 from proflab_course.grading.run.processes import Family
 from proflab_course.grading.run.sandbox_runner import SandboxRunner, make_runner
-from proflab_course.grading.run.subprocess_runner import Turnstile, run_fairly
+from proflab_course.grading.run.subprocess_runner import SharedLock, run_fairly
 
 HERE = Submission("someone")
 pytestmark = needs_sandbox
@@ -234,7 +234,7 @@ def test_a_sleeper_hits_the_wall_and_is_tried_twice(monkeypatch):
 def test_the_second_try_is_alone_and_counts():
     from proflab_course.grading.plan import Result
 
-    turnstile, log = Turnstile(), []
+    lock, log = SharedLock(), []
 
     def busy():
         log.append("in")
@@ -251,8 +251,8 @@ def test_the_second_try_is_alone_and_counts():
         return result
 
     with ThreadPoolExecutor(4) as pool:
-        others = [pool.submit(run_fairly, turnstile, busy) for _ in range(6)]
-        mine = pool.submit(run_fairly, turnstile, unlucky)
+        others = [pool.submit(run_fairly, lock, busy) for _ in range(6)]
+        mine = pool.submit(run_fairly, lock, unlucky)
         assert mine.result(60).status == "finished"
         assert all(other.result(60).status == "finished" for other in others)
     assert log.count("in") == log.count("out") == 8

@@ -16,7 +16,7 @@ from sandboxes import needs_sandbox
 import proflab_course.grading.inside
 from proflab_course.grading.plan import RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
-from proflab_course.grading.run.subprocess_runner import PlainRunner
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Submission("someone")
@@ -87,7 +87,7 @@ def test_a_students_own_transformers_count():
     )
     second = "x = 1\nprint('quiet', x)"
     third = "import asyncio\nawait asyncio.sleep(0)\nprint('waited')"
-    result = PlainRunner().run(HERE, (RunCell(first), RunCell(second), RunCell(third)))
+    result = SubprocessRunner().run(HERE, (RunCell(first), RunCell(second), RunCell(third)))
     assert result.replies[1][0].outputs[0]["text"] == "LOUD 1\n"
     assert result.replies[2][0].outputs[0]["text"] == "waited\n"
 
@@ -98,7 +98,7 @@ def test_what_was_rehearsed_left_no_trace():
         "names = [n for n in globals() if not n.startswith('_')]\n"
         "print(sorted(names), In, Out, len(In), get_ipython().execution_count)"
     )
-    result = PlainRunner().run(HERE, (RunCell(look),))
+    result = SubprocessRunner().run(HERE, (RunCell(look),))
     plain = result.replies[0][0].outputs[0]["text"]
     with SandboxRunner() as runner:
         assert runner.run(HERE, (RunCell(look),)).replies[0][0].outputs[0]["text"] == plain

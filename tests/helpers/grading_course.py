@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from proflab_course.course.layout import Course
 from proflab_course.grading.command import Row, grade_class
 from proflab_course.grading.records.gradebook import Book
-from proflab_course.grading.run.subprocess_runner import PlainRunner
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSON = sample_class.LESSON
@@ -99,7 +99,7 @@ def hand_in(course: Course, student: str, content: NotebookNode | bytes) -> Path
 
 def grade(course: Course, **options) -> dict[str, Row]:
     """Grade the scratch course without isolation; the rows by student."""
-    rows = grade_class(course, LESSON, PlainRunner(), progress=False, **options)
+    rows = grade_class(course, LESSON, SubprocessRunner(), progress=False, **options)
     return {row.student: row for row in rows}
 
 

@@ -14,7 +14,7 @@ OVERHEAD = 100
 CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
 
 
-class Recorder:
+class OutputCapture:
     """Collects a cell's outputs in order, as nbformat stores them, up to a limit of bytes."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Stream:
     encoding = "utf-8"
     errors = "replace"
 
-    def __init__(self, name: str, recorder: Recorder) -> None:
+    def __init__(self, name: str, recorder: OutputCapture) -> None:
         self.name, self.recorder = f"<{name}>", recorder
         self._kind = name
 

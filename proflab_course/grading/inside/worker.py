@@ -29,7 +29,7 @@ from collections.abc import Callable
 from typing import Any
 
 from channel import Channel
-from outputs import Recorder, Stream, as_json, error_output, finished, safe_str
+from outputs import OutputCapture, Stream, as_json, error_output, finished, safe_str
 
 # What a cell has that is not plain Python, or that a transformer might take for that.
 SPECIAL = re.compile(r"[%!?]|>>>|\.\.\.|In \[|^[ \t]+$|^\s*[,;/]", re.MULTILINE)
@@ -40,7 +40,7 @@ REHEARSAL = (
 )
 
 
-def make_shell(recorder: Recorder) -> Any:
+def make_shell(recorder: OutputCapture) -> Any:
     """An IPython shell whose outputs go to `recorder`."""
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     from IPython.core.displayhook import DisplayHook
@@ -155,7 +155,7 @@ class Worker:
     def __init__(self, dumps: Callable[[Any], bytes], loads: Callable[[bytes], Any]) -> None:
         self.channel: Channel | None = None
         self.dumps, self.loads = dumps, loads
-        self.recorder = Recorder()
+        self.recorder = OutputCapture()
         self.shell = make_shell(self.recorder)
         self.nonce, self.hidden = "", False
         self.calling = threading.Lock()

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from proflab.checks.values import dumps, loads
-from proflab_course.course.hidden_doubles import Declared
+from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.plan import (
     Limits,
@@ -78,7 +78,7 @@ def unpack_item(item: Any) -> RunCell | RunBlock:
     if isinstance(item, str):
         return RunCell(item)
     doubles = (
-        (place, Declared(name, kind, loads(given.encode()), of))
+        (place, DoubleSpec(name, kind, loads(given.encode()), of))
         for place, name, kind, given, of in item["doubles"]
     )
     steps = tuple(Step(*step) for step in item["steps"])

@@ -1,6 +1,6 @@
 """The grader's side of one channel to a student's process: requests, replies, limits on both.
 
-A message is two lengths of four bytes, that much JSON, and that much plain data (`plain.py`). Each
+A message is two lengths of four bytes, that much JSON, and that much plain data (`values.py`). Each
 request carries a nonce, which its reply repeats: a reply that was written before the request was
 known does not fit. While a request is carried out the other side may send calls, which are
 answered by the block's doubles.
@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from proflab.checks.values import NotPlain, dumps
-from proflab_course.course.hidden_doubles import World
+from proflab.checks.values import NotPlainData, dumps
+from proflab_course.course.hidden_doubles import DoubleRegistry
 from proflab_course.grading import work_limit as effort
 from proflab_course.grading.inside.channel import HEADER
 from proflab_course.grading.plan import MB, Limits
@@ -63,7 +63,7 @@ def out_of_time(sentence: str, **more: bool) -> ProcessEnded:
     return ProcessEnded("timed out", sentence, **more)
 
 
-class Meter:
+class LimitMonitor:
     """What one turn has used, and whether that is too much; shared by its conversations."""
 
     def __init__(self, body: Body, limits: Limits, allowance: Allowance) -> None:
@@ -141,10 +141,10 @@ def new_channel() -> tuple[socket.socket, socket.socket]:
     return ours, theirs
 
 
-class Conversation:
+class Connection:
     """One channel: asks, waits within the meter's limits, and remembers what had to be stopped."""
 
-    def __init__(self, sock: socket.socket, meter: Meter) -> None:
+    def __init__(self, sock: socket.socket, meter: LimitMonitor) -> None:
         # The kernel waits, and gives up in time to look at the limits: one call a message.
         sock.setblocking(True)
         for way in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
@@ -161,7 +161,7 @@ class Conversation:
         self,
         request: dict,
         send: socket.socket | None = None,
-        world: World | None = None,
+        world: DoubleRegistry | None = None,
     ) -> tuple[dict, bytes]:
         """Send a request; its reply and the plain data in it, within the limits.
 
@@ -316,7 +316,7 @@ class Conversation:
             self.process.signal(number)
 
 
-def answer_call(world: World, name: Any, blob: bytes) -> tuple[dict, bytes]:
+def answer_call(world: DoubleRegistry, name: Any, blob: bytes) -> tuple[dict, bytes]:
     """What a stub in the student's process gets for its call: plain data, or a sentence."""
     double = world.get(name) if isinstance(name, str) else None
     if double is None:
@@ -324,7 +324,7 @@ def answer_call(world: World, name: Any, blob: bytes) -> tuple[dict, bytes]:
     try:
         arguments = parse_value(blob)
         if not isinstance(arguments, tuple):
-            raise NotPlain("a double is called with a tuple of arguments")
+            raise NotPlainData("a double is called with a tuple of arguments")
         return {}, dumps(double(*arguments))
     except Exception as error:  # whatever arguments a student's code passes on
         return {"refused": f"{type(error).__name__}: {error}"[:500]}, b""

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from proflab.checks.values import MAX_BYTES, NotPlain, loads
+from proflab.checks.values import MAX_BYTES, NotPlainData, loads
 from proflab_course.grading.plan import MB, Reply
 
 MAX_JSON = 16 * MB
@@ -40,9 +40,9 @@ def parse_message(body: bytes) -> dict:
 
 
 def parse_value(blob: bytes) -> Any:
-    """The plain data in `blob`; raises NotPlain for anything that is none or costs too much."""
+    """The plain data in `blob`; raises NotPlainData for anything that is none or costs too much."""
     if len(blob) > MAX_VALUE or _items(blob) > MAX_ITEMS:
-        raise NotPlain(f"the value is larger than {MAX_BYTES // MB} MB")
+        raise NotPlainData(f"the value is larger than {MAX_BYTES // MB} MB")
     return loads(blob)
 
 
@@ -64,7 +64,7 @@ def read_reply(message: dict, blob: bytes, kind: str) -> Reply:
         return Reply("refused", outputs, message=text(message["refused"], MAX_TEXT))
     try:
         return Reply("value", outputs, value=parse_value(blob))
-    except NotPlain as error:
+    except NotPlainData as error:
         return Reply("refused", outputs, message=str(error))
 
 

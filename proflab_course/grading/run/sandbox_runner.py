@@ -24,9 +24,9 @@ from proflab_course.course.layout import CourseError
 from proflab_course.grading.plan import Limits, Plan, Result, Runner, Submission, statements
 from proflab_course.grading.run.bubblewrap import find_bubblewrap
 from proflab_course.grading.run.student_files import gather_files
-from proflab_course.grading.run.subprocess_runner import PlainRunner, Turnstile, run_fairly
+from proflab_course.grading.run.subprocess_runner import SharedLock, SubprocessRunner, run_fairly
 from proflab_course.grading.run.time_allowance import Allowance, run_through
-from proflab_course.grading.run.zygote_client import SandboxError, Wanted, Zygote
+from proflab_course.grading.run.zygote_client import SandboxError, Wanted, ZygoteClient
 
 DRAWING = re.compile(r"matplotlib|pylab|pyplot|\bplot\.\w")
 HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you trust"
@@ -43,7 +43,7 @@ def make_runner(
     plots: nearly all code will draw, as it does where demo cells are executed.
     """
     if isolation == "none":
-        return PlainRunner(limits)
+        return SubprocessRunner(limits)
     if not sys.platform.startswith("linux"):
         raise CourseError(
             f"isolation needs Linux: grade in a container or virtual machine, {HOW_TO_GO_WITHOUT}"
@@ -87,7 +87,7 @@ class SandboxRunner:
         self.jobs, self.nested = jobs, nested
         self.cores = sorted(os.sched_getaffinity(0))
         self.threads = max(1, len(self.cores) // jobs)
-        self._turnstile = Turnstile()
+        self._lock = SharedLock()
         # Zygotes die with the thread that started them, so one thread starts them all.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="proflab-sandbox")
         self._all = [Slot(self, number) for number in range(jobs)]
@@ -106,7 +106,7 @@ class SandboxRunner:
             return run_through(lambda allowance: slot.turn(files, plan, allowance), self.limits)
 
         try:
-            return run_fairly(self._turnstile, turn)
+            return run_fairly(self._lock, turn)
         except SandboxError as error:
             if not slot.works():
                 problem = f"the sandbox failed: {error}; `proflab doctor` says more"
@@ -145,19 +145,19 @@ class SandboxRunner:
         finally:
             self._give_back(slot)
 
-    def start(self, number: int, plots: bool) -> Future[Zygote]:
+    def start(self, number: int, plots: bool) -> Future[ZygoteClient]:
         """A new zygote for a slot."""
         if self.closed:
             raise RunnerClosed
         return self._starter.submit(self._start, number, plots)
 
-    def _start(self, number: int, plots: bool) -> Zygote:
+    def _start(self, number: int, plots: bool) -> ZygoteClient:
         wanted = Wanted(self.limits, number, self.share(number), self.threads, self.nested, plots)
-        zygote = Zygote(wanted)
+        zygote = ZygoteClient(wanted)
         if self.nested and not zygote.about["nested"]:
             zygote.close()
             self.nested = False  # from now on a cold one each turn
-            zygote = Zygote(replace(wanted, nested=False))
+            zygote = ZygoteClient(replace(wanted, nested=False))
         return zygote
 
     def share(self, number: int) -> list[int]:
@@ -199,15 +199,15 @@ class Slot:
     def __init__(self, runner: SandboxRunner, number: int) -> None:
         self.runner, self.number = runner, number
         self.cores = runner.share(number)
-        self.zygotes: dict[bool, Future[Zygote]] = {}
+        self.zygotes: dict[bool, Future[ZygoteClient]] = {}
 
-    def begin(self, plots: bool = False) -> Future[Zygote]:
+    def begin(self, plots: bool = False) -> Future[ZygoteClient]:
         """Start the slot's zygote for code that draws or does not, if there is none yet."""
         if plots not in self.zygotes:
             self.zygotes[plots] = self.runner.start(self.number, plots)
         return self.zygotes[plots]
 
-    def zygote(self, plots: bool = False) -> Zygote:
+    def zygote(self, plots: bool = False) -> ZygoteClient:
         """The slot's zygote for code that draws or does not. Raises SandboxError."""
         try:
             return self.begin(plots).result()

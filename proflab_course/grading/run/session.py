@@ -12,7 +12,7 @@ import signal
 import socket
 from dataclasses import replace
 
-from proflab_course.course.hidden_doubles import World
+from proflab_course.course.hidden_doubles import DoubleRegistry
 from proflab_course.grading.plan import (
     MB,
     Limits,
@@ -25,8 +25,8 @@ from proflab_course.grading.plan import (
     statements,
 )
 from proflab_course.grading.run.connection import (
-    Conversation,
-    Meter,
+    Connection,
+    LimitMonitor,
     ProcessEnded,
     new_channel,
     out_of_time,
@@ -37,7 +37,7 @@ from proflab_course.grading.run.replies import cut_outputs, output_size, read_re
 from proflab_course.grading.run.time_allowance import NOT_TRIED, Allowance
 
 
-class Turn:
+class Session:
     """Carries out one plan. `sock` is the grader's end of the channel to the notebook's process.
 
     allowance: what the hand-in's earlier turns have left it, and want left out.
@@ -48,14 +48,14 @@ class Turn:
     ) -> None:
         self.limits = limits
         self.allowance = allowance or Allowance(limits)
-        self.meter = Meter(body, limits, self.allowance)
-        self.main = Conversation(sock, self.meter)
+        self.meter = LimitMonitor(body, limits, self.allowance)
+        self.main = Connection(sock, self.meter)
         self.result = Result(*self.allowance.first)
         self.output_left, self.values_left = limits.notebook_output, limits.notebook_values
 
     def carry_out(self, plan: Plan) -> Result:
         """Execute the plan: cells and visible blocks in order, then the hidden blocks."""
-        snapshots: list[tuple[int, RunBlock, Conversation]] = []
+        snapshots: list[tuple[int, RunBlock, Connection]] = []
         try:
             ended = self._begin()
             for index, item in enumerate(plan):
@@ -105,9 +105,9 @@ class Turn:
             self.result.hit_wall = error.hit_wall
             self.allowance.first = (error.status, str(error))
 
-    def _snapshot(self) -> Conversation:
+    def _snapshot(self) -> Connection:
         ours, theirs = new_channel()
-        conversation = Conversation(ours, self.meter)
+        conversation = Connection(ours, self.meter)
         try:
             with theirs:
                 self.main.ask({"do": "snapshot"}, send=theirs)
@@ -129,7 +129,7 @@ class Turn:
         self.result.again = self.allowance.charge(self.meter.spent())
         return self.result.again
 
-    def _hidden(self, block: RunBlock, conversation: Conversation, trouble: str) -> list[Reply]:
+    def _hidden(self, block: RunBlock, conversation: Connection, trouble: str) -> list[Reply]:
         replies: list[Reply] = []
         try:
             if trouble:
@@ -150,10 +150,10 @@ class Turn:
         return [replace(reply, outputs=[]) for reply in replies]
 
     def _carry_out_item(
-        self, conversation: Conversation, item: RunCell | RunBlock, replies: list[Reply]
+        self, conversation: Connection, item: RunCell | RunBlock, replies: list[Reply]
     ) -> None:
         doubles = dict(getattr(item, "doubles", ()))
-        world = World() if doubles else None
+        world = DoubleRegistry() if doubles else None
         for index, (kind, code) in enumerate(statements(item)):
             if index in doubles:
                 world.declare(doubles[index])
@@ -177,7 +177,7 @@ class Turn:
         return out_of_time(f"code that did not end took more than {most:g} seconds in all")
 
     def _execute(
-        self, conversation: Conversation, kind: str, code: str, world: World | None
+        self, conversation: Connection, kind: str, code: str, world: DoubleRegistry | None
     ) -> Reply:
         request = {"do": kind, "code": code, "calls": world is not None}
         message, blob = conversation.ask(request, world=world)

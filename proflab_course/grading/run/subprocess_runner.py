@@ -1,8 +1,8 @@
 """Executes a plan in a process of the student's own and brings back the replies.
 
 `Runner.run(submission, plan)` sends the plan statement by statement and returns a `Result`. How the
-process is confined is the runner's business, not its caller's: `PlainRunner` starts an ordinary
-subprocess and confines nothing but time and memory; `sandbox.SandboxRunner` isolates.
+process is confined is the runner's business, not its caller's: `SubprocessRunner` starts an
+ordinary subprocess and confines nothing but time and memory; `SandboxRunner` isolates.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from proflab_course.grading.plan import (
 )
 from proflab_course.grading.run.connection import new_channel
 from proflab_course.grading.run.processes import Family, ending
-from proflab_course.grading.run.session import Turn
+from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.student_files import gather_files, write_files
 from proflab_course.grading.run.time_allowance import Allowance, run_through
 
 __all__ = [
-    "Limits", "Plan", "PlainRunner", "Reply", "Result", "RunBlock", "RunCell", "Runner",
+    "Limits", "Plan", "SubprocessRunner", "Reply", "Result", "RunBlock", "RunCell", "Runner",
     "Submission", "fill_lost", "statements",
 ]  # fmt: skip
 
@@ -46,7 +46,7 @@ WORKER = Path(__file__).parents[1] / "inside" / "subprocess_worker.py"
 SPARE_SECONDS = 5
 
 
-class Turnstile:
+class SharedLock:
     """Lets turns run side by side, and one that needs the machine for itself alone."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Turnstile:
         self._running, self._waiting_alone = 0, 0
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def shared(self) -> Iterator[None]:
         """Run side by side with others; whoever waits to be alone goes first."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting_alone == 0 and self._running >= 0)
@@ -65,7 +65,7 @@ class Turnstile:
             self._leave()
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """Run while nobody else does."""
         with self._changed:
             self._waiting_alone += 1
@@ -83,22 +83,22 @@ class Turnstile:
             self._changed.notify_all()
 
 
-def run_fairly(turnstile: Turnstile, turn: Callable[[], Result]) -> Result:
+def run_fairly(lock: SharedLock, turn: Callable[[], Result]) -> Result:
     """Run a turn; one that ran out of real time gets a second try, alone on the machine."""
-    with turnstile.together():
+    with lock.shared():
         result = turn()
     if not result.hit_wall:
         return result
-    with turnstile.alone():
+    with lock.exclusive():
         return turn()
 
 
-class PlainRunner:
+class SubprocessRunner:
     """Runs each submission in an ordinary subprocess: for one's own notebooks, not strangers'."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
-        self._turnstile = Turnstile()
+        self._lock = SharedLock()
         self._processes: set[subprocess.Popen] = set()
 
     def run(self, submission: Submission, plan: Plan) -> Result:
@@ -108,7 +108,7 @@ class PlainRunner:
         def turn() -> Result:
             return run_through(lambda allowance: self._turn(files, plan, allowance), self.limits)
 
-        return run_fairly(self._turnstile, turn)
+        return run_fairly(self._lock, turn)
 
     def close(self) -> None:
         """End the turns that are still going on; nothing else is kept."""
@@ -127,8 +127,8 @@ class PlainRunner:
                     process = self._start(place, theirs.fileno())
                 self._processes.add(process)
                 try:
-                    body = PlainBody(process)
-                    return Turn(ours, body, self.limits, allowance).carry_out(plan)
+                    body = SubprocessBody(process)
+                    return Session(ours, body, self.limits, allowance).carry_out(plan)
                 finally:
                     self._processes.discard(process)
                     end_group(process)
@@ -151,7 +151,7 @@ class PlainRunner:
         return [str(resource.RLIMIT_CPU), str(cpu), str(resource.RLIMIT_DATA), str(limits.memory)]
 
 
-class PlainBody(Family):
+class SubprocessBody(Family):
     """The processes of an ordinary subprocess."""
 
     def __init__(self, process: subprocess.Popen) -> None:

@@ -33,7 +33,7 @@ from proflab_course.grading.run.cgroups import Group
 from proflab_course.grading.run.connection import new_channel
 from proflab_course.grading.run.processes import Family, Process, ending, socket_memory
 from proflab_course.grading.run.seccomp import SeccompMissing, seccomp_program
-from proflab_course.grading.run.session import Turn
+from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.subprocess_runner import SPARE_SECONDS
 from proflab_course.grading.run.time_allowance import Allowance
 
@@ -65,7 +65,7 @@ class Wanted:
     plots: bool
 
 
-class Zygote:
+class ZygoteClient:
     """The grader's hold on one zygote."""
 
     def __init__(self, wanted: Wanted) -> None:
@@ -150,7 +150,7 @@ class Zygote:
                 self._announce(init_theirs, theirs)
             body = Body(init, files, self.group)
             try:
-                return Turn(ours, body, self.limits, allowance).carry_out(plan)
+                return Session(ours, body, self.limits, allowance).carry_out(plan)
             finally:
                 body.close()
                 init.close()
