@@ -1,9 +1,9 @@
 """Plain data: what a test case may yield, and the bytes in which it crosses a process boundary.
 
 `to_plain_data` turns numpy scalars, subclasses and 0-d arrays into None, bool, int, float, complex,
-str, list, tuple, dict and numpy arrays of numbers, and refuses everything else. It reads values through
-their base type's own methods, so an object's `__eq__`, `__iter__` or `__array__` gets no say.
-`dumps` and `loads` are the reply format: JSON with tagged values, exact to the last bit and
+str, list, tuple, dict and numpy arrays of numbers, and refuses everything else. It reads values
+through their base type's own methods, so an object's `__eq__`, `__iter__` or `__array__` gets no
+say. `dumps` and `loads` are the reply format: JSON with tagged values, exact to the last bit and
 without pickle, so that reading a stranger's reply runs none of the stranger's code.
 """
 

@@ -48,7 +48,7 @@ RUNNING = [
     (sandbox, "draws"),
     (sandbox, "run_through"),
     (sandbox.Slot, "turn"),
-    (warm.Zygote, "turn"),
+    (warm.ZygoteClient, "turn"),
     (warm, "Body"),
     (turn.Session, "carry_out"),
     (turn.Session, "_hidden"),
