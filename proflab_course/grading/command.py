@@ -40,6 +40,7 @@ from proflab_course.grading.table import Row, make_rows, print_table, progress_b
 
 __all__ = ["Row", "grade_class"]
 
+EARLIER_STANDS = "until then the points of the earlier grading stand"
 # Hand-ins read ahead for each job: enough to keep it busy, few enough to keep memory flat.
 AHEAD = 2
 
@@ -294,6 +295,11 @@ def write(course: Course, key: Key, book, done: Done) -> None:
     from proflab_course.grading.records.gradebook import Outcome
 
     work, graded = done.work, done.graded
+    earlier = book.outcomes(key.name).get(work.student) if done.error is not None else None
+    if earlier is not None and earlier.cases:
+        sentence = joined(done.sentence, EARLIER_STANDS)
+        book.write_outcome(replace(earlier, status=done.status, sentence=sentence, fingerprint=""))
+        return
     notebook = graded.notebook if graded else placeholder(key.name, done.status, done.sentence)
     handed = Handed()
     try:

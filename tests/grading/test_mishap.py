@@ -188,6 +188,23 @@ def test_who_was_not_graded_is_graded_by_the_next_run(course, runner, monkeypatc
     }
 
 
+def test_an_earlier_result_stands_where_the_grader_fails_at_the_next(course, monkeypatch):
+    assert grade(course)[VICTIM].score == 100
+    written = course.root / "autograded" / VICTIM / LESSON / f"{LESSON}.ipynb"
+    before = written.read_bytes()
+    hand_in(course, VICTIM, solved(linear_parameters="def linear_parameters(*_):\n    return 0"))
+    with monkeypatch.context() as patch:
+        break_for(patch, VICTIM, execute, "align", RuntimeError("power cut"))
+        row = grade(course)[VICTIM]
+    assert (row.status, row.score) == (NOT_GRADED, 100)
+    assert "the points of the earlier grading stand" in row.sentence
+    assert written.read_bytes() == before
+    with Book(course.gradebook) as book:
+        assert len(book.outcomes(LESSON)[VICTIM].cases) > 0
+    row = grade(course)[VICTIM]
+    assert (row.status, row.fresh) == ("graded", True) and row.score < 100
+
+
 def test_a_hand_in_that_cannot_be_looked_at_is_named(course, monkeypatch):
     real = work.handin_fingerprint
 

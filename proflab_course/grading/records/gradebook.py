@@ -153,13 +153,23 @@ class Book:
             notebook = next(n for n in submission.notebooks if n.name == key.name)
             self._write_grades(notebook, key, graded)
             self._write_penalty(book, submission, notebook)
-            row = vars(outcome) | {
-                "cases": json.dumps([vars(case) for case in outcome.cases], ensure_ascii=False),
-                "graded_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            }
-            here = (OUTCOMES.c.student == outcome.student) & (OUTCOMES.c.assignment == key.name)
-            book.db.execute(OUTCOMES.delete().where(here))
-            book.db.execute(OUTCOMES.insert().values(row))
+            self._write_outcome(book, outcome)
+
+    def write_outcome(self, outcome: Outcome) -> None:
+        """Write one submission's outcome alone: its grades, comments and penalty stay."""
+        with self.transaction() as book:
+            self._write_outcome(book, outcome)
+
+    def _write_outcome(self, book: Gradebook, outcome: Outcome) -> None:
+        row = vars(outcome) | {
+            "cases": json.dumps([vars(case) for case in outcome.cases], ensure_ascii=False),
+            "graded_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        }
+        here = (OUTCOMES.c.student == outcome.student) & (
+            OUTCOMES.c.assignment == outcome.assignment
+        )
+        book.db.execute(OUTCOMES.delete().where(here))
+        book.db.execute(OUTCOMES.insert().values(row))
 
     def _write_grades(self, notebook: Any, key: Key, graded: Graded | None) -> None:
         scores = graded.scores if graded else {}
