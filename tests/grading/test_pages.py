@@ -205,11 +205,7 @@ SLOW = {
 
 @pytest.mark.parametrize("name", SLOW)
 def test_a_slow_piece_is_bounded_and_the_page_says_what_is_left_out(name):
-    renderer = Renderer()
-    try:
-        shown, after = renderer.page([SLOW[name], Piece("text", "after")])
-    finally:
-        renderer.close()
+    shown, after = shared_renderer().page([SLOW[name], Piece("text", "after")])
     assert after == "after"
     assert len(shown) < 2_000_000
     assert (

@@ -79,6 +79,7 @@ class DisarmMarkup(NbGraderPreprocessor):
         nb.metadata = NotebookNode(
             language_info=NotebookNode(name="python", pygments_lexer="ipython3")
         )
+        nb.nbformat_minor = 4  # without cell ids
         folder = str(resources.get("metadata", {}).get("path", ""))
         nb.cells = nb.cells[:MAX_CELLS]
         left = MOST_PAGE_OUTPUTS
