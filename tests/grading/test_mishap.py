@@ -38,7 +38,7 @@ from proflab_course.grading.submissions import read_notebook as handin
 VICTIM = "bb_victim"
 OTHERS = ("aa_first", "cc_last")
 # Every function that one hand-in passes through, from its file to its row.
-READING = [(grading, "read_handin"), (handin, "parse_handin"), (handin, "rebuilt")]
+READING = [(grading, "find_handin"), (handin, "parse_handin"), (handin, "rebuilt")]
 RUNNING = [
     (grading, "grade_notebook"),
     (execute, "align"),

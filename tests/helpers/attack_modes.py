@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -92,11 +93,12 @@ def without_landlock(names: list[str]) -> Findings:
 
 
 def older_kernel(place: Path) -> Callable[[], list[tuple[str, str]]]:
-    """The package's binds with another confine.py, to which the kernel has no Landlock."""
+    """Return the package's binds with another confine.py, to which the kernel has no Landlock."""
     place.chmod(0o755)
-    binds, real = bubblewrap.package_binds(), bubblewrap.HERE / "confine.py"
-    older = place / "confine.py"
-    older.write_text(f"{real.read_text()}\n\ndef landlock_abi() -> int:\n    return 0\n")
+    binds, real = bubblewrap.package_binds(), bubblewrap.INSIDE
+    older = shutil.copytree(real, place / "inside")
+    with (older / "confine.py").open("a") as confine:
+        confine.write("\n\ndef landlock_abi() -> int:\n    return 0\n")
     return lambda: [(str(older) if s == str(real) else s, target) for s, target in binds]
 
 
@@ -130,7 +132,8 @@ def as_ordinary_user(arguments: list[str], place: Path) -> subprocess.CompletedP
         script = f'{REACH_PYTHON}\nshift 3; exec "$@"'
         places = [str(place / "python"), base, home]
     command = ["unshare", "--mount", "sh", "-ec", script, "sh", *places, *drop, sys.executable]
-    return subprocess.run([*command, *arguments], capture_output=True, text=True, cwd="/")
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, cwd="/", env=env)
 
 
 def ordinary_user(names: list[str]) -> Findings:

@@ -7,6 +7,7 @@ import hashlib
 import os
 import random
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -36,6 +37,8 @@ def start(course: Course, *words: str) -> subprocess.Popen:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        # A shell's background job, and so what it starts, ignores interrupts: this one shall not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -27,7 +27,7 @@ print("tried")
 
 def returns(value: str) -> str:
     """The exercise, with this for an answer."""
-    return f"import numpy as np\ndef square_sum(values):\n    return {value}"
+    return f"import numpy as np\ndef square_sum(values):\n    print('tried')\n    return {value}"
 
 
 for number, name in enumerate(("b'\\xff\\xfe\\x80'", "b') R 1 1'", "b'\\nRssAnon: 99'")):
@@ -73,10 +73,10 @@ attack(
     returns("np.zeros((2, 8_000_000), np.int8)"),
 )
 attack("a list of arrays", UNLIMITED, returns("[np.zeros(1)] * 200_000"))
-attack("a list of fifty million", "print('tried')", returns("[0] * (5 * 10**7)"))
+attack("a list of fifty million", returns("[0] * (5 * 10**7)"))
 attack("a list of a million, forged", UNLIMITED, returns("[0] * 10**6"))
 attack("a long text for an answer", UNLIMITED, returns("'\\x00' * 10**7"))
-attack("a key of a million letters", "print('tried')", returns("{'k' * 10**6: 1}"))
+attack("a key of a million letters", returns("{'k' * 10**6: 1}"))
 attack(
     "a hundred thousand keys that were not asked for",
     UNLIMITED,
@@ -91,14 +91,13 @@ attack(
 attack(
     "a million empty lines of traceback",
     "class Long(Exception):\n    def _render_traceback_(self):\n        return [''] * 10**6\n"
-    "raise Long",
+    "print('tried')\nraise Long",
     ZERO,
-    "print('tried')",
 )
 attack(
     "control characters, each of six bytes in a file",
-    "print('tried')",
-    *["print('\\x00' * 1_900_000)"] * 6,
+    "print('tried')\nprint('\\x00' * 1_800_000)",
+    *["print('\\x00' * 1_900_000)"] * 5,
     ZERO,
 )
 attack(
