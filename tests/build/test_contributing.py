@@ -175,6 +175,10 @@ def test_the_walks_of_a_submission_and_of_a_value_are_what_python_executes(tmp_p
     for path in (*walk("A submission"), *walk("A value")):
         elsewhere = "/inside/" in path or path in SANDBOXED
         assert path in seen or elsewhere and (ROOT / path).exists(), path
+    named = paths(ARCHITECTURE)
+    for path in seen:
+        folder = f"{Path(path).parent}/"
+        assert path in named or folder in named, f"docs/architecture.md does not name {path}"
 
 
 def test_the_walk_of_a_lesson_is_what_python_executes(tmp_path, monkeypatch):
