@@ -1,5 +1,6 @@
 """The documents: their commands run, their links lead somewhere, their badges are the course's."""
 
+import doctest
 import os
 import re
 import shutil
@@ -17,7 +18,10 @@ from proflab_course.build.stamp import Address
 from proflab_course.course.layout import Course
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/students.md", "docs/instructors.md", "docs/engine.md", "docs/torch.md")
+PAGES = (
+    "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/engine.md",
+    "docs/instructors.md", "docs/security.md", "docs/students.md", "docs/torch.md",
+)  # fmt: skip
 STUDENTS = ("complete", "not_json")  # of the sample class, to be quick
 LESSON, _, *LATER = Course(ROOT).lessons()  # the later ones only cost time here
 # After ```sh: nothing (run here), by-sandbox (run here where there is one), by-hand (not run:
@@ -28,6 +32,12 @@ BLOCK = re.compile(r"^( *)```sh(?: (by-\w+))?\n(.*?)^ *```$", re.MULTILINE | re.
 def blocks(page: str) -> list[tuple[str, str]]:
     """The shell blocks of a page: kind and text."""
     return [(m[2] or "", m[3]) for m in BLOCK.finditer((ROOT / page).read_text())]
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that a page's headings have on GitHub."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def copy_repository(place: Path) -> Path:
@@ -114,7 +124,7 @@ def test_every_make_target_and_file_that_a_page_names_is_there(page):
     targets |= {t for _, b in blocks(page) for t in re.findall(r"^ *make ([a-z]+)", b, re.M)}
     known = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert targets <= known
-    for name in re.findall(r"\b(?:python|pytest) ((?:benchmarks|docs|tests)/[\w/.]+)", text):
+    for name in re.findall(r"\b(?:python|pytest)\s+((?:benchmarks|docs|tests)/[\w/.]+)", text):
         assert (ROOT / name).exists(), name
 
 
@@ -125,7 +135,9 @@ def test_links_and_pictures_lead_to_files_of_the_repository(page):
         if parts.scheme:
             continue
         assert page != "docs/students.md", f"{target}: this page is also a class's README"
-        assert ((ROOT / page).parent / parts.path).exists(), target
+        linked = (ROOT / page).parent / parts.path if parts.path else ROOT / page
+        assert linked.exists(), target
+        assert not parts.fragment or parts.fragment in anchors(linked), target
 
 
 def test_the_readme_has_the_badges_of_the_address_in_pyproject():
@@ -144,6 +156,22 @@ def test_the_readme_opens_with_what_it_is_a_picture_and_two_commands():
     first_screen = "\n".join(text.splitlines()[:30])
     assert "make demo" in first_screen and "make test" in first_screen
     assert re.search(r"^!\[[^]]{20,}\]\(docs/\S+\.png\)", first_screen, re.MULTILINE)
+
+
+def test_every_number_of_the_readmes_example_is_true():
+    [block] = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+    test = doctest.DocTestParser().get_doctest(block, {}, "README.md", "README.md", 0)
+    lines: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=lines.append)
+    assert result.attempted >= 5 and not result.failed, "".join(lines)
+
+
+def test_the_readme_links_to_every_document_and_part():
+    text = (ROOT / "README.md").read_text()
+    for name in PAGES[1:]:
+        assert f"({name}" in text, name
+    for folder in ("proflab", "proflab_course", "modules", "release", "submitted", "tests"):
+        assert f"({folder})" in text, folder
 
 
 def test_the_readme_counts_the_cohort_and_the_attacks_right():
