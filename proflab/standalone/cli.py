@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.blas import blas_threads
+from proflab.lesson.hardware import this_machine
 from proflab.standalone.measure import NEEDED, Report, Request, measure
 from proflab.standalone.page import HEAD, figures, operations, page
 from proflab.standalone.zoo import CHOICES
@@ -58,7 +59,10 @@ def _parser(file: str) -> argparse.ArgumentParser:
     parser.add_argument("--train", action="store_true", help="forward and backward pass")
     parser.add_argument("--passes", type=_positive, default=5, metavar="N", help="how often (5)")
     parser.add_argument(
-        "--threads", type=_positive, metavar="N", help="of matrix products (as numpy has it)"
+        "--threads",
+        type=_positive,
+        metavar="N",
+        help="of matrix products (as numpy has it); takes threadpoolctl to be set",
     )
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("report.html"), help="the page to write"
@@ -82,7 +86,7 @@ def _request(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Requ
     size = sizes.get(choice.kind) or choice.size
     if given.output.is_dir() or not given.output.parent.is_dir():
         parser.error(f"{given.output} cannot be written: give -o a file in a folder that exists")
-    threads = given.threads or blas_threads() or 1
+    threads = given.threads or blas_threads() or this_machine().processors or 1
     return Request(choice, given.batch, size, given.train, given.passes, threads)
 
 

@@ -98,9 +98,9 @@ def test_one_file_with_numpy_alone_counts_as_the_lessons_do(assembled, with_nump
     assert "GPT-2 small, batch 2, 8 tokens: a forward pass" in ran.stdout
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert all(count in page for count in expected_counts("gpt2-small", (2, 8)))
-    ask = (
-        "import importlib.util as u; print([n for n in ('psutil', 'tqdm', 'matplotlib', 'proflab')"
-    )
+    assert "threads unknown" in ran.stdout and "threads unknown" in page
+    others = ["psutil", "tqdm", "matplotlib", "threadpoolctl", "proflab"]
+    ask = f"import importlib.util as u; print([n for n in {others}"
     ran = subprocess.run(
         [with_numpy_alone, "-I", "-c", ask + " if u.find_spec(n)])"],
         capture_output=True, text=True,
