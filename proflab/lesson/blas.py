@@ -45,7 +45,7 @@ def blas_name() -> str | None:
 
 @contextmanager
 def with_blas_threads(count: int) -> Iterator[None]:
-    """Within, have numpy multiply matrices on `count` threads; put the number back at the end.
+    """Have numpy multiply matrices on `count` threads within; then put the number back.
 
     Raises ValueError for a count below 1, and RuntimeError where the number cannot be set.
     """

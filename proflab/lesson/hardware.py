@@ -39,7 +39,7 @@ class Hardware:
 
 
 def read_hardware(path: str | Path, name: str) -> Hardware:
-    """The machine called `name` in a JSON document {name: {peak_flops, bandwidth, source}}.
+    """Return the machine `name` of a JSON document {name: {peak_flops, bandwidth, source}}.
 
     Raises ValueError with a sentence for a document that cannot be used, or lacks the name.
     """
@@ -87,7 +87,7 @@ class Machine:
     threads: int | None = None
 
     def sentences(self) -> str:
-        """All of it in three lines of text; what is not known is said to be so."""
+        """Return all of it in three lines of text; what is not known is said to be so."""
         unknown = "unknown"
         limit = f", of which a container may use {self.limit:g}" if self.limit else ""
         clock = f"{self.clock_mhz:,.0f} MHz" if self.clock_mhz else unknown
@@ -106,7 +106,7 @@ class Machine:
 
 
 def this_machine(sys: Path = Path("/sys"), proc: Path = Path("/proc")) -> Machine:
-    """This machine, as far as the system's files (and psutil, if there) tell. Raises nothing."""
+    """Describe this machine, as far as system files (and psutil, if there) tell. Raises nothing."""
     return Machine(
         name=_model_name(proc) or platform.processor() or None,
         processors=_processors(),
@@ -120,7 +120,7 @@ def this_machine(sys: Path = Path("/sys"), proc: Path = Path("/proc")) -> Machin
 
 
 def in_bytes(size: float) -> str:
-    """A number of bytes in the largest unit of 1024 that keeps it at 1 or above: 32 KB, 1.5 MB."""
+    """Return a number of bytes in the largest unit of 1024 that keeps it at 1 or above."""
     for unit in ("bytes", "KB", "MB"):
         if size < 1024:
             return f"{size:.4g} {unit}"
@@ -153,7 +153,7 @@ def _processors() -> int | None:
 
 
 def _limit(sys: Path) -> float | None:
-    """What a container's control group allows, as a number of processors."""
+    """Return what a container's control group allows, as a number of processors."""
     new = (_read(sys / "fs/cgroup/cpu.max") or "").split()
     old = [_read(sys / f"fs/cgroup/cpu/cpu.cfs_{what}_us") for what in ("quota", "period")]
     for pair in (new, old):
@@ -164,7 +164,7 @@ def _limit(sys: Path) -> float | None:
 
 
 def _caches(sys: Path) -> tuple[Cache, ...]:
-    """The caches for data of the first processor, the nearest first."""
+    """Return the caches for data of the first processor, the nearest first."""
     found = []
     for folder in sorted((sys / "devices/system/cpu/cpu0/cache").glob("index*")):
         size = re.fullmatch(r"(\d+)([KMG]?)", _read(folder / "size") or "")
@@ -176,7 +176,7 @@ def _caches(sys: Path) -> tuple[Cache, ...]:
 
 
 def _count(listed: str | None) -> int | None:
-    """How many processors a list such as "0-3,8" names."""
+    """Return how many processors a list such as "0-3,8" names."""
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", listed or ""):
         return None
     ends = [part.split("-") for part in listed.split(",")]

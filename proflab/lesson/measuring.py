@@ -25,7 +25,7 @@ Rates = tuple[float, float, float]
 def take_turns(
     measurements: dict[str, Callable[[], float]], rounds: int, seconds: float = 12
 ) -> dict[str, Rates]:
-    """Each measurement once a round, in turns: {name: (lowest, median, highest)} of its results.
+    """Measure each once a round, in turns: {name: (lowest, median, highest)} of its results.
 
     In turns, so that a slow minute of the machine is a slow minute for all of them. After so many
     seconds there are no more rounds, but at least two.
@@ -44,7 +44,7 @@ def take_turns(
 def in_turns(
     measure: Callable[..., float], cases: dict[str, Sequence], rounds: int | None = None
 ) -> dict[str, Rates]:
-    """`take_turns` with one measurement of many things: {name: measure(*arguments)}.
+    """Measure many things in one way, by `take_turns`: {name: measure(*arguments)}.
 
     cases: name → arguments. rounds: 7 where it is not given, and 2 where demos are small.
     """
@@ -53,7 +53,7 @@ def in_turns(
 
 
 def best_time(work: Callable[[], object], repeats: int) -> float:
-    """The seconds of the fastest of `repeats` calls of work()."""
+    """Return the seconds of the fastest of `repeats` calls of work()."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -63,7 +63,7 @@ def best_time(work: Callable[[], object], repeats: int) -> float:
 
 
 def new_over_old(count: int) -> float:
-    """How many times as long numpy adds float32 arrays of `count` into new memory as into old."""
+    """Return the time of a sum into new memory over that of one into old memory."""
     a, b, out = (np.ones(count, np.float32) for _ in range(3))
     return best_time(lambda: a + b, 5) / best_time(lambda: np.add(a, b, out=out), 5)
 
@@ -72,24 +72,24 @@ def new_over_old(count: int) -> float:
 
 
 def on_threads(count: int) -> AbstractContextManager[None]:
-    """`with on_threads(n):` numpy multiplies matrices on n threads, where that can be set."""
+    """Have numpy multiply matrices on `count` threads under `with`, where that can be set."""
     return nullcontext() if blas_threads() is None else with_blas_threads(count)
 
 
 def thread_counts() -> list[int]:
-    """1, and as many threads as numpy's matrix products take, where that is known and more."""
+    """Return 1, and the threads of numpy's matrix products, where known and more."""
     return sorted({1, blas_threads() or 1})
 
 
 def called(threads: int) -> str:
-    """ "1 thread", "2 threads"; or that the number of numpy's threads is not known."""
+    """Return "1 thread", "2 threads", or that the number of numpy's threads is not known."""
     if blas_threads() is None:
         return "threads unknown"
     return f"{threads} thread" + ("s" if threads > 1 else "")
 
 
 def copy_on(threads: int) -> Callable[[np.ndarray, np.ndarray], None]:
-    """A copy like np.copyto, in as many pieces side by side as there are threads.
+    """Return a copy like np.copyto, in as many pieces side by side as there are threads.
 
     numpy lets other threads run while it copies, so ordinary Python threads do.
     """
@@ -113,7 +113,7 @@ def copy_on(threads: int) -> Callable[[np.ndarray, np.ndarray], None]:
 
 
 def beyond_caches(caches: Sequence[Cache], largest: int) -> int:
-    """Bytes that no cache holds: four times the last one, at least 64 MB, at most `largest`."""
+    """Return bytes that no cache holds: 4 × the last one, at least 64 MB, at most `largest`."""
     last = max([cache.size for cache in caches], default=2**25)
     return min(largest, max(2**26, 4 * last) // 2**20 * 2**20)
 
@@ -121,7 +121,7 @@ def beyond_caches(caches: Sequence[Cache], largest: int) -> int:
 def drops(
     points: Sequence[tuple[float, float, float, float]], caches: Sequence[Cache]
 ) -> list[tuple[Cache, float, float, bool]]:
-    """What working sets inside each cache reach against those that have left it.
+    """Compare what working sets inside each cache reach with those that have left it.
 
     points: (bytes, lowest, median, highest rate). A set is inside a cache when it fills at most
     half of it and is larger than the cache before; it has left when it is at least twice as large,

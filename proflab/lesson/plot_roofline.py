@@ -19,7 +19,7 @@ DARK = (*COLOURS[:6], INK)  # yellow is too light for a small mark
 
 
 def rate(value: float, unit: str) -> str:
-    """A rate in the largest unit that keeps it at 1 or above: 27 GB/s, 1.2 TFLOP/s."""
+    """Return a rate in the largest unit that keeps it at 1 or above: 27 GB/s, 1.2 TFLOP/s."""
     for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:.3g} {prefix}{unit}"
@@ -35,7 +35,7 @@ def roofline(
     size: str | None = None,
     title: str = "",
 ) -> Picture:
-    """Points under a roof, both axes logarithmic: FLOP/s against FLOPs a byte.
+    """Draw points under a roof, both axes logarithmic: FLOP/s against FLOPs a byte.
 
     points: dicts with name (its first word is the kind, which has a colour and a mark), intensity
     and flops_per_second. also: further roofs, drawn thin and called by their names. label: names of
@@ -61,7 +61,7 @@ def roofline(
 
 
 def _limits(points: Sequence[dict], roofs: Sequence[Hardware]) -> tuple[Pair, Pair]:
-    """From where to where the axes go, so that all points and each roof's corner are seen."""
+    """Return where the axes begin and end, so that all points and each roof's corner are seen."""
     x = [p["intensity"] for p in points] + [_ridge(roof) for roof in roofs]
     y = [p["flops_per_second"] for p in points] + [roof.peak_flops for roof in roofs]
     left, right = (
@@ -73,7 +73,7 @@ def _limits(points: Sequence[dict], roofs: Sequence[Hardware]) -> tuple[Pair, Pa
 
 
 def _said(points: Sequence[dict], hardware: Hardware, also: list[Hardware], title: str) -> str:
-    """What the picture shows, in sentences."""
+    """Describe the picture in sentences."""
     roofs = "; ".join(
         f"{h.name}: {rate(h.peak_flops, 'FLOP/s')} and {rate(h.bandwidth, 'B/s')}, "
         f"meeting at {_ridge(h):.3g} FLOPs a byte"
@@ -139,7 +139,7 @@ def sweep(
     marks: dict[str, float] | None = None,
     title: str = "",
 ) -> Picture:
-    """Rates against a number of bytes: lines through (bytes, low, middle, high), spread shaded.
+    """Draw rates by number of bytes: lines through (bytes, low, middle, high), spread shaded.
 
     marks: names of sizes in bytes, drawn as lines across.
     """
@@ -186,7 +186,7 @@ def ranges(
     unit: str,
     title: str = "",
 ) -> Picture:
-    """A line a row from its lowest to its highest value, with a mark at the middle one.
+    """Draw a line a row from its lowest to its highest value, with a mark at the middle one.
 
     rows: name → (low, middle, high), the first on top.
     """

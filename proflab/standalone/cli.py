@@ -21,7 +21,7 @@ SHOWN = 10
 def main(
     names: dict[str, Any], unwritten: dict[str, str], arguments: Sequence[str] | None = None
 ) -> int:
-    """Profile the model that the command line names; 0 when the report was written, else 2.
+    """Profile the model that the command line names; return 0 if the report was written, else 2.
 
     names: all that the student's file defines. unwritten: its exercises that are still to be
     written, each with its lesson.
@@ -91,14 +91,14 @@ def _request(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Requ
 
 
 def _refuse(file: str, lacking: dict[str, str]) -> int:
-    """One sentence for what the student's folder lacks."""
+    """Say in one sentence what the student's folder lacks; return 2."""
     listed = ", ".join(f"{name} ({lesson})" for name, lesson in lacking.items())
     print(f"{file} still lacks {listed}: write it, and assemble the file again", file=sys.stderr)
     return 2
 
 
 def _not_written(file: str, unwritten: dict[str, str], error: NotImplementedError) -> int:
-    """The same for an exercise that another one turned out to need."""
+    """Say the same for an exercise that another one turned out to need; return 2."""
     if str(error):
         print(f"{file}: {error}", file=sys.stderr)
         return 2
@@ -109,7 +109,7 @@ def _not_written(file: str, unwritten: dict[str, str], error: NotImplementedErro
 
 
 def print_report(report: Report) -> None:
-    """The table: single numbers, and the operations of most time."""
+    """Print the table: single numbers, and the operations of most time."""
     print(f"\n{report.title}, on {report.threads}\n{report.machine}\n")
     for name, value in figures(report):
         print(f"{name:<28}{value:>30}")

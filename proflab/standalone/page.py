@@ -32,7 +32,7 @@ tr { break-inside: avoid; }
 
 
 def page(report: Report, when: str) -> str:
-    """The whole page; `when` says when it was measured."""
+    """Return the whole page; `when` says when it was measured."""
     sections = [
         f"<h1>{escape(report.title)}</h1>",
         f'<p class="quiet">{escape(f"{when}, on {report.threads}")}\n{escape(report.machine)}</p>',
@@ -72,7 +72,7 @@ def page(report: Report, when: str) -> str:
 
 
 def figures(report: Report) -> list[tuple[str, str]]:
-    """What there is to know in single numbers: (name, value)."""
+    """Return what there is to know in single numbers: (name, value)."""
     passes = f"{short(min(report.passes_ms))} to {short(max(report.passes_ms))} ms"
     return [
         ("parameters", f"{report.parameters:,}"),
@@ -97,7 +97,7 @@ HEAD = ("operation", "calls", "ms", "share", "FLOP/s", "FLOPs/byte", "wall")
 
 
 def operations(report: Report, most: int) -> list[tuple[str, ...]]:
-    """The operations of most time as rows of text, and a last row for the others."""
+    """Return the operations of most time as rows of text, and a last row for the others."""
     rows = []
     for entry in report.top[:most]:
         speed = rate(entry["speed"], "") if entry["speed"] else "–"
@@ -115,7 +115,7 @@ def operations(report: Report, most: int) -> list[tuple[str, ...]]:
 
 
 def rounds(report: Report) -> str:
-    """What the rounds found for the two roofs, from the lowest to the highest."""
+    """Return what the rounds found for the two roofs, from the lowest to the highest."""
     peaks, widths = zip(*report.roof_rounds, strict=True)
     return (
         f"{rate(min(peaks), 'FLOP/s')} to {rate(max(peaks), 'FLOP/s')}, "
@@ -124,7 +124,7 @@ def rounds(report: Report) -> str:
 
 
 def training(report: Report) -> dict[str, float]:
-    """The parts of training's memory under names for people."""
+    """Return the parts of training's memory under names for people."""
     names = {
         "parameters": "parameter_mb",
         "gradients": "gradient_mb",

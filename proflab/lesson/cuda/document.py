@@ -51,7 +51,7 @@ CONDITIONS = ("sm_mhz", "watts", "celsius")
 
 
 def load(path: str | Path) -> dict:
-    """The document in a file; ValueError, one sentence, where it is none or has a mistake."""
+    """Return the document in a file. Raises ValueError, one sentence, for a file with a mistake."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -72,7 +72,7 @@ def save(document: dict, path: str | Path) -> None:
 
 
 def text_of(document: dict) -> str:
-    """The file's text: a line for each field and for each row, the same for the same document."""
+    """Return the file's text: a line for each field and row, the same for the same document."""
 
     def compact(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)

@@ -18,7 +18,7 @@ def roofline(
     title: str = "",
     dtypes: Sequence[str] = (),
 ) -> Picture:
-    """The roofline on two logarithmic axes: slopes and ceilings, and measurements as points.
+    """Draw the roofline on logarithmic axes: slopes and ceilings, and measurements as points.
 
     roofs: {"flops": {dtype: FLOP/s}, "bandwidth": {level: bytes/s}}; `dtypes` picks ceilings.
     points: name → series of (intensity in FLOP/byte, FLOP/s), one point or many.
@@ -51,7 +51,7 @@ def lines(
     log: str = "",
     marks: dict[str, float] | None = None,
 ) -> Picture:
-    """Lines through (x, y) points with a legend; `log` may be "x", "y" or "xy".
+    """Draw lines through (x, y) points with a legend; `log` may be "x", "y" or "xy".
 
     marks: name → a place on the x axis, drawn as a line across.
     """
@@ -99,7 +99,7 @@ def _draw_roofs(axes, roofs: dict, peaks: dict, left: float, right: float) -> No
 
 
 def _draw_points(axes, points: dict) -> None:
-    """A mark for what is one point, a line in blue or grey for what is many."""
+    """Draw a mark for what is one point, a line in blue or grey for what is many."""
     single, many = 0, 0
     for name, series in points.items():
         if len(series) > 1:

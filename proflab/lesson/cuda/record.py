@@ -43,7 +43,7 @@ class Record:
 
     @property
     def document(self) -> dict:
-        """What was measured here so far; where there is no device, the file's document."""
+        """Return what was measured here so far; without a device, the file's document."""
         if self._document is None:
             own = self.path.with_name(RECORDED)
             self._document = documents.load(own if own.exists() else self.path)
@@ -71,14 +71,14 @@ class Record:
         print(f"{len(rows)} {kind} rows measured on {gpu.card['name']}{_conditions(rows)}.")
 
     def rows(self, kind: str) -> list[dict]:
-        """The rows of a kind; ValueError, one sentence, where they were not measured."""
+        """Return the rows of a kind. Raises ValueError, one sentence, if none were measured."""
         rows = self.document["rows"].get(kind)
         if not rows:
             raise ValueError(f"there are no {kind} rows yet: run the device cell that makes them")
         return rows
 
     def title(self, text: str) -> str:
-        """A plot's title: `text`, the card, and whether any card was measured at all."""
+        """Return a plot's title: `text`, the card, and the date, or "constructed"."""
         how = "constructed" if self.document["constructed"] else self.document["date"]
         return f"{text} · {self.document['card']['name']}, {how}"
 
@@ -134,7 +134,7 @@ def _versions() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The name of the host's processor, as well as it is known, and how many it has."""
+    """Return the name of the host's processor, as far as known, and how many it has."""
     import os
 
     name = platform.processor() or platform.machine()
@@ -147,7 +147,7 @@ def processor() -> str:
 
 
 def _conditions(rows: list[dict]) -> str:
-    """The clock, power and temperature that the rows were measured at, in brackets."""
+    """Return the clock, power and temperature that the rows were measured at, in brackets."""
     parts = []
     for name, unit in (("sm_mhz", "MHz"), ("watts", "W"), ("celsius", "°C")):
         values: list[Any] = [row[name] for row in rows if row.get(name) is not None]

@@ -16,11 +16,11 @@ class Weights:
         self._named = named
 
     def parameters(self) -> Iterator[Any]:
-        """Every tensor, as often as it was given."""
+        """Yield every tensor, as often as it was given."""
         yield from self._named.values()
 
     def named_parameters(self) -> Iterator[tuple[str, Any]]:
-        """(name, tensor) for every name, also where two names share a tensor."""
+        """Yield (name, tensor) for every name, also where two share a tensor."""
         yield from self._named.items()
 
 
@@ -31,12 +31,12 @@ class OnlyParameters:
         self._tensors = tensors
 
     def parameters(self) -> Iterator[Any]:
-        """Every tensor, as often as it was given."""
+        """Yield every tensor, as often as it was given."""
         yield from self._tensors
 
 
 def unknown_op(name: str) -> Callable[[Any], Any]:
-    """A function of one tensor that dispatch sees as an op of this name, which is in no list."""
+    """Return a function of one tensor that dispatch sees as an op `name`, which no list has."""
     from proflab import dispatch
     from proflab.meta import MetaArray
 
@@ -53,7 +53,7 @@ def unknown_op(name: str) -> Callable[[Any], Any]:
 
 
 def refuses(word: str, function: Callable, *arguments: Any) -> bool | str:
-    """True if function(*arguments) raises a NotImplementedError naming `word`, else what it did.
+    """Return True if the function raises a NotImplementedError naming `word`, else what it did.
 
     One without a message comes from an exercise that is still to be written, and is passed on.
     """
@@ -67,7 +67,7 @@ def refuses(word: str, function: Callable, *arguments: Any) -> bool | str:
 
 
 def paced(pace: Callable[[], Any], function: Callable[[], Any]) -> Any:
-    """function(), with every op inside calling pace() first: what lets scripted time pass."""
+    """Return function(), each op inside calling pace() first, so that scripted time passes."""
     from proflab import dispatch
 
     def wait(call: Any) -> Any:

@@ -10,7 +10,7 @@ from proflab import Tensor, nn
 
 
 def gradients(function: Callable, x: Tensor, parameters: Sequence[Tensor]) -> list:
-    """The gradients of the sum of function(x)², of x and of the parameters, as numpy arrays.
+    """Return the gradients of the sum of function(x)², of x and of the parameters, as arrays.
 
     None for those that get none. Every `.grad` is replaced.
     """
@@ -21,7 +21,7 @@ def gradients(function: Callable, x: Tensor, parameters: Sequence[Tensor]) -> li
 
 
 def furthest(function: Callable, layers: Sequence[nn.Module], x: Tensor) -> float:
-    """The largest difference between gradients, of x too, of a function and of the layers in a row.
+    """Return the largest difference of gradients, x's too: a function against layers in a row.
 
     Raises TypeError where one of the two has no gradient and the other has.
     """

@@ -25,7 +25,7 @@ MB = 1024**2
 
 
 def block(mb: float) -> np.ndarray:
-    """An array of so many MB of float32 whose elements are never looked at."""
+    """Return a float32 array (n,) of so many MB whose elements are never looked at."""
     return np.empty(int(mb * MB) // 4, np.float32)
 
 
@@ -57,7 +57,7 @@ class Allocating(nn.Module):
         self.shapes: list[tuple[int, ...]] = []
 
     def forward(self, x: Tensor) -> Tensor:
-        """The output; x is left alone."""
+        """Return the output, of output_mb; x is left alone."""
         self.shapes.append(x.shape)
         return _Keep.apply(x, self.weight, *self.sizes)
 
@@ -106,7 +106,7 @@ class LeakyStep:
 
 
 def holding(name: str, function: Callable, *arguments: Any) -> Callable[[], None]:
-    """A step, a function of this name, that appends function(*arguments) to a list for good."""
+    """Return a step, named `name`, that appends function(*arguments) to a list for good."""
     text = f"def {name}():\n    results.append(function(*arguments))\n"
     return _define(name, text, {"function": function, "arguments": arguments, "results": []})
 
@@ -117,7 +117,7 @@ def _function(name: str, kind: str) -> Callable[[dict, int], None]:
 
 
 def _define(name: str, text: str, scope: dict[str, Any]) -> Callable:
-    """A function made from text, in a file of its own that tracebacks can show."""
+    """Return a function made from text, in a file of its own that tracebacks can show."""
     file = f"<step {next(_numbers)}, {name}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     exec(compile(text, file, "exec"), scope)
@@ -145,7 +145,7 @@ class Resident:
             self.run(function, label)
 
     def run(self, function: Callable, *arguments: Any, **options: Any) -> Any:
-        """What the function returns; psutil is as before afterwards."""
+        """Return function(*arguments, **options); psutil is as before afterwards."""
         import psutil
 
         # What every psutil.Process asks, also one that was made, or imported by name, before.
@@ -174,7 +174,7 @@ class Resident:
         return memory_info
 
     def _init(self, real: Callable) -> Callable:
-        """The process of before the fork may be gone, or out of sight: its pid is this one's."""
+        """Take the pid of before the fork for this process's: it may be gone, or out of sight."""
 
         def init(process: Any, pid: int | None = None) -> None:
             real(process, os.getpid() if pid == self.made_in else pid)
@@ -183,7 +183,7 @@ class Resident:
 
 
 def printed(function: Callable, *arguments: Any) -> list[str]:
-    """The lines that a call prints."""
+    """Return the lines that a call prints."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         function(*arguments)
@@ -191,7 +191,7 @@ def printed(function: Callable, *arguments: Any) -> list[str]:
 
 
 def told(function: Callable, *labels: str) -> list[tuple[str, list[str]]]:
-    """The printed lines that hold a label and a number: the first such label, and the numbers.
+    """Return, of each printed line with a label and a number, the first label and the numbers.
 
     Numbers are those with a decimal point, as they are written, to the first decimal, without a
     sign. A headline has none, and does not count.
@@ -205,7 +205,7 @@ def told(function: Callable, *labels: str) -> list[tuple[str, list[str]]]:
 
 
 def held_mb(function: Callable, *arguments: Any) -> float:
-    """The MB that are allocated after a call, over those before, while its result is held."""
+    """Return the MB allocated after a call, over those before, while its result is held."""
     tracemalloc.stop()
     tracemalloc.start()
     try:
@@ -218,7 +218,7 @@ def held_mb(function: Callable, *arguments: Any) -> float:
 
 
 def traced_mb(function: Callable, *arguments: Any) -> float:
-    """The most MB that a call has allocated at one time, by tracemalloc and nothing else."""
+    """Return the most MB that a call has allocated at one time, by tracemalloc alone."""
     tracemalloc.stop()
     tracemalloc.start()
     try:

@@ -19,7 +19,7 @@ class Parts(nn.Module):
         self.register_buffer("scale", proflab.ones(2))
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """The first and the last third of a layer's result, multiplied."""
+        """Return the first and the last third of a layer's result, multiplied."""
         left, _, right = self.wide(x).chunk(3, -1)
         return self.narrow((left * right)[:, 0]) * self.scale * y
 
@@ -31,5 +31,5 @@ class SumOfTwo(nn.Module):
         self.inner = nn.Linear(inputs, outputs)
 
     def forward(self, x: Tensor, y: Tensor) -> dict:
-        """The sum, beside something that is no Tensor."""
+        """Return the sum, beside something that is no Tensor."""
         return {"sum": self.inner(x) + y, "tracing": tracemalloc.is_tracing()}

@@ -15,7 +15,7 @@ def forward_row(
     bytes_written: int,
     ms: float | None = None,
 ) -> dict[str, Any]:
-    """The row of one forward op on float32; ms is self_ms where it is not given."""
+    """Return the row of one forward op on float32; ms is self_ms where it is not given."""
     return {
         "op": op, "module": module, "phase": "forward", "start_ms": 7.0,
         "ms": self_ms if ms is None else ms, "self_ms": self_ms, "depth": 0,

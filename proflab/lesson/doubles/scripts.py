@@ -38,7 +38,7 @@ class ClockScript:
         self.readings = 0
 
     def read(self, kind: Reading) -> int:
-        """What a clock of this kind shows, in ns.
+        """Return what a clock of this kind shows, in ns.
 
         Raises RuntimeError after 10,000 readings in a row, rather than let a loop go on for ever.
         """
@@ -119,7 +119,7 @@ class RateScript:
 
     @property
     def calls(self) -> int:
-        """How often work was done."""
+        """Return how often work was done."""
         return len(self.amounts)
 
     def work(self, amount: int) -> None:

@@ -37,7 +37,7 @@ class Clock(Double):
 
     @property
     def readings(self) -> int:
-        """How often it was read."""
+        """Return how often it was read."""
         return self._script.readings
 
 
@@ -50,7 +50,7 @@ class Model(Double):
     Script = ModelScript
 
     def __call__(self, x: Any = None) -> Any:
-        """One call: its time passes."""
+        """Return x; the time of one call passes."""
         self._script.call()
         return x
 
@@ -58,33 +58,35 @@ class Model(Double):
 
     @property
     def calls(self) -> int:
-        """How often it was called."""
+        """Return how often it was called."""
         return self._script.calls
 
     def parameters(self) -> Iterator[Any]:
-        """None: it has no weights."""
+        """Yield nothing: it has no weights."""
         return iter(())
 
     def train(self, mode: bool = True) -> Model:
-        """As a Module's: here without effect."""
+        """Return itself, as a Module does: there is no mode."""
         return self
 
     def eval(self) -> Model:
-        """As a Module's: here without effect."""
+        """Return itself, as a Module does: there is no mode."""
         return self
 
 
 class _Worker(Double):
+    """A double that does so much work a call, at scripted rates."""
+
     Script = RateScript
 
     @property
     def calls(self) -> int:
-        """How often it was called."""
+        """Return how often it was called."""
         return self._script.calls
 
     @property
     def amounts(self) -> list[int]:
-        """How much work each call was."""
+        """Return how much work each call was."""
         return list(self._script.amounts)
 
 
@@ -95,7 +97,7 @@ class Matmul(_Worker):
     """
 
     def __call__(self, a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """One product: its time passes. Raises ValueError when the shapes do not fit."""
+        """Return zeros (m, n); a product's time passes. Raises ValueError for other shapes."""
         if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
             raise ValueError(f"no matrix product of {a.shape} and {b.shape}")
         (m, k), n = a.shape, b.shape[1]
@@ -110,14 +112,14 @@ class Copy(_Worker):
     """
 
     def __call__(self, destination: np.ndarray, source: np.ndarray) -> None:
-        """One copy: its time passes. Raises ValueError when the sizes differ."""
+        """Let the time of one copy pass. Raises ValueError when the sizes differ."""
         if destination.nbytes != source.nbytes:
             raise ValueError(f"{source.nbytes} bytes do not fill {destination.nbytes}")
         self._script.work(2 * source.nbytes)
 
 
 def _clocks(script: Any) -> dict[str, Callable]:
-    """What stands in for each function of `time`."""
+    """Return what stands in for each function of `time`."""
 
     def seconds(kind: str) -> Callable[[], float]:
         return lambda: script.read(kind) / 1e9
