@@ -29,6 +29,10 @@ def take_turns(
 
     In turns, so that a slow minute of the machine is a slow minute for all of them. After so many
     seconds there are no more rounds, but at least two.
+
+    >>> rates = iter([3.0, 30.0, 1.0, 10.0, 2.0, 20.0])
+    >>> take_turns({"a": lambda: next(rates), "b": lambda: next(rates)}, rounds=3)
+    {'a': (1.0, 2.0, 3.0), 'b': (10.0, 20.0, 30.0)}
     """
     from tqdm import tqdm
 
@@ -47,13 +51,23 @@ def in_turns(
     """Measure many things in one way, by `take_turns`: {name: measure(*arguments)}.
 
     cases: name → arguments. rounds: 7 where it is not given, and 2 where demos are small.
+
+    >>> in_turns(pow, {"squared": (3.0, 2), "cubed": (3.0, 3)}, rounds=2)
+    {'squared': (9.0, 9.0, 9.0), 'cubed': (27.0, 27.0, 27.0)}
     """
     measurements = {name: partial(measure, *arguments) for name, arguments in cases.items()}
     return take_turns(measurements, rounds or demo_size(7, 2))
 
 
 def best_time(work: Callable[[], object], repeats: int) -> float:
-    """Return the seconds of the fastest of `repeats` calls of work()."""
+    """Return the seconds of the fastest of `repeats` calls of work().
+
+    >>> from proflab.lesson import doubles
+    >>> clock = doubles.Clock()
+    >>> work = doubles.Model(clock, ms=[500.0, 250.0, 750.0])
+    >>> clock.run(best_time, work, repeats=3)
+    0.25
+    """
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -72,12 +86,22 @@ def new_over_old(count: int) -> float:
 
 
 def on_threads(count: int) -> AbstractContextManager[None]:
-    """Have numpy multiply matrices on `count` threads under `with`, where that can be set."""
+    """Have numpy multiply matrices on `count` threads under `with`, where that can be set.
+
+    >>> with on_threads(1):
+    ...     product = np.ones((2, 3)) @ np.ones((3, 2))
+    >>> product.tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
     return nullcontext() if blas_threads() is None else with_blas_threads(count)
 
 
 def thread_counts() -> list[int]:
-    """Return 1, and the threads of numpy's matrix products, where known and more."""
+    """Return 1, and the threads of numpy's matrix products, where known and more.
+
+    >>> thread_counts()[0]
+    1
+    """
     return sorted({1, blas_threads() or 1})
 
 
@@ -92,6 +116,11 @@ def copy_on(threads: int) -> Callable[[np.ndarray, np.ndarray], None]:
     """Return a copy like np.copyto, in as many pieces side by side as there are threads.
 
     numpy lets other threads run while it copies, so ordinary Python threads do.
+
+    >>> destination = np.zeros(5)
+    >>> copy_on(2)(destination, np.arange(5.0))
+    >>> destination.tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     if threads == 1:
         return np.copyto
@@ -113,7 +142,11 @@ def copy_on(threads: int) -> Callable[[np.ndarray, np.ndarray], None]:
 
 
 def beyond_caches(caches: Sequence[Cache], largest: int) -> int:
-    """Return bytes that no cache holds: 4 × the last one, at least 64 MB, at most `largest`."""
+    """Return bytes that no cache holds: 4 × the last one, at least 64 MB, at most `largest`.
+
+    >>> beyond_caches([Cache(3, 32 * 2**20)], largest=2**30) // 2**20
+    128
+    """
     last = max([cache.size for cache in caches], default=2**25)
     return min(largest, max(2**26, 4 * last) // 2**20 * 2**20)
 
@@ -127,6 +160,10 @@ def drops(
     half of it and is larger than the cache before; it has left when it is at least twice as large,
     and not larger than the next one. For each cache with sets on both sides: the cache, the median
     inside, that outside, and whether the slowest inside is faster than the fastest outside.
+
+    >>> small, large = (8_000, 9e9, 10e9, 11e9), (128_000, 3e9, 4e9, 5e9)
+    >>> drops([small, large], [Cache(1, 32 * 1024)])
+    [(Cache(level=1, size=32768, shared_by=None), 10000000000.0, 4000000000.0, True)]
     """
     result, sizes = [], [0, *(cache.size for cache in caches), math.inf]
     for before, cache, after in zip(sizes, caches, sizes[2:], strict=False):

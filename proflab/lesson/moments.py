@@ -41,8 +41,13 @@ def traced_now() -> float:
 class Timeline:
     """The traced MB after each operation (`readings`), and where each phase ends (`phases`).
 
+    >>> from proflab import Tensor, dispatch, nn, optim
+    >>> model, timeline = nn.Linear(2, 1), Timeline()
+    >>> optimizer = optim.SGD(model.parameters(), lr=0.1)
     >>> with dispatch.hook(timeline.read):
-    ...     training_step(model, x, optimizer, timeline.ends)
+    ...     training_step(model, Tensor([[1.0, 2.0]]), optimizer, timeline.ends)
+    >>> [name for name, _ in timeline.phases]
+    ['forward 1', 'backward 1', 'optimizer 1']
     """
 
     def __init__(self) -> None:

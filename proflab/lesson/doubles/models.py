@@ -12,6 +12,9 @@ class Parts(nn.Module):
     """Keeps two parts of one result, and meets a buffer: x of (n, m, 4) and y of (n, 2) to (n, 2).
 
     Of the m rows of x, what comes of the first alone is used.
+
+    >>> Parts()(proflab.ones(5, 3, 4), proflab.ones(5, 2)).shape
+    (5, 2)
     """
 
     def __init__(self) -> None:
@@ -25,7 +28,11 @@ class Parts(nn.Module):
 
 
 class SumOfTwo(nn.Module):
-    """A layer from x of (n, inputs) to (n, outputs), plus y: {"sum": the Tensor, …}."""
+    """A layer from x of (n, inputs) to (n, outputs), plus y: {"sum": the Tensor, …}.
+
+    >>> SumOfTwo(3, 2)(proflab.ones(4, 3), proflab.ones(4, 2))["sum"].shape
+    (4, 2)
+    """
 
     def __init__(self, inputs: int, outputs: int) -> None:
         self.inner = nn.Linear(inputs, outputs)

@@ -25,6 +25,12 @@ class ClockScript:
     "monotonic" shows whole ticks of tick_ns. "wall" is set back by 1.5 s at every reading, and
     "cpu" stands still: each gives a wrong latency of its own. A reading of any of them takes
     read_ns. Raises ValueError for a tick below 1 or a negative read_ns.
+
+    >>> script = ClockScript(tick_ns=100)
+    >>> before = script.read("monotonic")
+    >>> script.advance(250)
+    >>> script.read("monotonic") - before, script.readings
+    (200, 2)
     """
 
     ASKED = ("read", "advance")
@@ -74,6 +80,11 @@ class ModelScript:
     """How long each call of a model takes: first cold_ms, one after another, then ms in turns.
 
     Raises ValueError when ms is empty or a time is negative.
+
+    >>> clock = ClockScript()
+    >>> script, before = ModelScript(clock, ms=[2.0], cold_ms=[9.0]), clock.read("monotonic")
+    >>> script.call(), script.call(), clock.read("monotonic") - before
+    (None, None, 11000000)
     """
 
     ASKED = ("call",)
@@ -105,6 +116,11 @@ class RateScript:
     """How fast work is done, call by call in turns: `per_second` units of it.
 
     Raises ValueError when per_second is empty or a rate is not positive.
+
+    >>> clock = ClockScript()
+    >>> script, before = RateScript(clock, per_second=[1e9]), clock.read("monotonic")
+    >>> script.work(300), clock.read("monotonic") - before
+    (None, 300)
     """
 
     ASKED = ("work",)

@@ -48,7 +48,12 @@ def by_hand(timer: Any, work: Work, *steps: str) -> float:
 
 
 class Logged(nn.Module):
-    """A module that does what `work` does; `seen` lists its inputs."""
+    """A module that does what `work` does; `seen` lists its inputs.
+
+    >>> model = Logged(lambda x: x + 1)
+    >>> model(1), model(4), model.seen
+    (2, 5, [1, 4])
+    """
 
     def __init__(self, work: Work) -> None:
         super().__init__()
