@@ -16,7 +16,7 @@ from pathlib import Path
 
 from proflab.lesson.blas import blas_name, blas_threads
 
-UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
+_UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def _caches(sys: Path) -> tuple[Cache, ...]:
         size = re.fullmatch(r"(\d+)([KMG]?)", _read(folder / "size") or "")
         level = _number(_read(folder / "level"))
         if size and level and _read(folder / "type") in ("Data", "Unified"):
-            count = int(size[1]) * UNITS.get(size[2], 1)
+            count = int(size[1]) * _UNITS.get(size[2], 1)
             found.append(Cache(int(level), count, _count(_read(folder / "shared_cpu_list"))))
     return tuple(sorted(found, key=lambda cache: cache.level))
 

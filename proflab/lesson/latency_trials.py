@@ -23,13 +23,13 @@ import numpy as np
 from proflab import Tensor, example_input, models, nn
 from proflab.lesson import doubles
 
-Rule = Callable[[list[float]], tuple[float, float]]
+_Rule = Callable[[list[float]], tuple[float, float]]
 
 # A service: its first calls, and then twelve again and again, of which one is disturbed.
 COLD_MS = [95.0, 21.0]
 SERVICE_MS = [4.2, 4.0, 4.1, 4.0, 4.3, 4.1, 38.0, 4.0, 4.2, 4.1, 5.0, 4.1]
 
-FIRST_CALLS = """
+_FIRST_CALLS = """
 import time
 from proflab import example_input, models, no_grad
 model = models.LeNet5()
@@ -67,7 +67,7 @@ def tiny_layer() -> tuple[nn.Module, Tensor]:
 def first_calls(calls: int = 20) -> list[float]:
     """Return the ms of LeNet-5's first calls, one image each, in a Python that starts anew."""
     path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    program = [sys.executable, "-c", FIRST_CALLS.format(calls=calls)]
+    program = [sys.executable, "-c", _FIRST_CALLS.format(calls=calls)]
     return [float(line) for line in subprocess.check_output(program, env=path).split()]
 
 
@@ -130,7 +130,7 @@ def textbook(times: list[float]) -> tuple[float, float]:
 
 
 def coverage(
-    rules: dict[str, tuple[Rule, str]], sizes: Sequence[int], trials: int
+    rules: dict[str, tuple[_Rule, str]], sizes: Sequence[int], trials: int
 ) -> dict[tuple[str, str], dict[int, float]]:
     """Return how often intervals hold what they promise: {(rule, distribution): {n: share}}.
 

@@ -13,7 +13,7 @@ from statistics import median
 
 from proflab import Tensor
 
-Interval = tuple[float, float]
+_Interval = tuple[float, float]
 Coverage = Mapping[tuple[str, str], Mapping[int, float]]
 
 
@@ -78,12 +78,12 @@ def narrower(points: Sequence[tuple[int, float, float, float]]) -> str:
     )
 
 
-def interval(bounds: Interval) -> str:
+def interval(bounds: _Interval) -> str:
     """Return "low to high", in three digits."""
     return "{:.3g} to {:.3g}".format(*bounds)
 
 
-def judged(name: str, interval: Interval, codes: Sequence[str]) -> str:
+def judged(name: str, interval: _Interval, codes: Sequence[str]) -> str:
     """Say a median's 95 % interval, and the codes of what speaks against the measurement."""
     low, high = interval
     against = ", ".join(codes) or "nothing"

@@ -33,7 +33,7 @@ def training_step(
     moment("after_optimizer")
 
 
-def traced_now() -> float:
+def _traced_now() -> float:
     """Return what is allocated now, of all that tracemalloc sees, in MB of 1024² bytes."""
     return tracemalloc.get_traced_memory()[0] / MB
 
@@ -58,14 +58,14 @@ class Timeline:
     def read(self, call: Callable[[], Any]) -> Any:
         """Run the operation, for dispatch.hook, then read the meter."""
         result = call()
-        self.readings.append(traced_now())
+        self.readings.append(_traced_now())
         return result
 
     def ends(self, moment: str) -> None:
         """End a phase: "after_forward" ends "forward 1", the next time "forward 2"."""
         phase = moment.removeprefix("after_")
         if len(self.readings) == (self.phases[-1][1] if self.phases else 0):
-            self.readings += NO_OPS * [traced_now()]
+            self.readings += NO_OPS * [_traced_now()]
         self._seen[phase] += 1
         self.phases.append((f"{phase} {self._seen[phase]}", len(self.readings)))
 
@@ -82,7 +82,7 @@ class BothMeters:
 
     def note(self, label: str) -> None:
         """Read both meters, the profiler's under this label."""
-        self.traced.append(traced_now())
+        self.traced.append(_traced_now())
         self.profiler.snapshot(label)
 
 

@@ -307,7 +307,7 @@ def curves(
     return picture
 
 
-def timeline(
+def readings_by_phase(
     readings: Sequence[float], phases: Sequence[tuple[str, int]], *, unit: str, title: str = ""
 ) -> Picture:
     """Draw what was read, in order, as an area; each phase has a name and ends before a number.

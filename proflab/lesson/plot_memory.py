@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from proflab.lesson.moments import MB, Timeline
-from proflab.lesson.plot import Picture, bars, curves, shares, timeline
+from proflab.lesson.plot import Picture, bars, curves, readings_by_phase, shares
 
-PARTS = {
+_PARTS = {
     "parameter_mb": "parameters",
     "gradient_mb": "gradients",
     "optimizer_mb": "optimizer's state",
@@ -17,7 +17,7 @@ PARTS = {
 
 def training(rows: Mapping[str, Mapping[str, float]], optimizer: str, title: str = "") -> Picture:
     """Draw the rows of training_memory, each as a bar that is divided by its parts."""
-    models = {name: {PARTS[key]: row[key] for key in PARTS} for name, row in rows.items()}
+    models = {name: {_PARTS[key]: row[key] for key in _PARTS} for name, row in rows.items()}
     unit = f"MB of a training step with {optimizer}"
     return shares(models, unit=unit, title=title, show="{:,.0f} MB".format)
 
@@ -42,7 +42,7 @@ def kept_by_part(parts: Mapping[int, Mapping[str, int]], x: str, title: str = ""
 
 def op_by_op(steps: Timeline, title: str = "") -> Picture:
     """Draw what was read after each operation, with the phases in which they ran."""
-    return timeline(steps.readings, steps.phases, unit="MB", title=title)
+    return readings_by_phase(steps.readings, steps.phases, unit="MB", title=title)
 
 
 def two_meters(rows: Sequence[Mapping], traced: Sequence[float], title: str = "") -> Picture:

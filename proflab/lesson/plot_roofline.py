@@ -13,9 +13,9 @@ from typing import Any
 from proflab.lesson.hardware import Hardware, in_bytes
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
 
-Pair = tuple[float, float]
-MARKS = "osD^vPX"
-DARK = (*COLOURS[:6], INK)  # yellow is too light for a small mark
+_Pair = tuple[float, float]
+_MARKS = "osD^vPX"
+_DARK = (*COLOURS[:6], INK)  # yellow is too light for a small mark
 
 
 def rate(value: float, unit: str) -> str:
@@ -26,7 +26,7 @@ def rate(value: float, unit: str) -> str:
     return f"{value:.3g} {unit}"
 
 
-def roofline(
+def roofline_of_points(
     points: Sequence[dict],
     hardware: Hardware,
     *,
@@ -60,7 +60,7 @@ def roofline(
     return picture
 
 
-def _limits(points: Sequence[dict], roofs: Sequence[Hardware]) -> tuple[Pair, Pair]:
+def _limits(points: Sequence[dict], roofs: Sequence[Hardware]) -> tuple[_Pair, _Pair]:
     """Return where the axes begin and end, so that all points and each roof's corner are seen."""
     x = [p["intensity"] for p in points] + [_ridge(roof) for roof in roofs]
     y = [p["flops_per_second"] for p in points] + [roof.peak_flops for roof in roofs]
@@ -116,13 +116,13 @@ def _draw_points(axes: Any, points: Sequence[dict], label: set[str], size: str |
     kinds = list(dict.fromkeys(p["name"].split()[0] for p in points))
     for index, kind in enumerate(kinds):
         own = [p for p in points if p["name"].split()[0] == kind]
-        late = index >= len(DARK)
+        late = index >= len(_DARK)
         axes.scatter(
             [p["intensity"] for p in own],
             [p["flops_per_second"] for p in own],
             s=[25 + 500 * p[size] if size else 45 for p in own],
-            color=QUIET if late else DARK[index],
-            marker="." if late else MARKS[index],
+            color=QUIET if late else _DARK[index],
+            marker="." if late else _MARKS[index],
             edgecolors="white", linewidths=0.6, alpha=0.9, zorder=3, label=kind,
         )  # fmt: skip
     for p in points:
@@ -158,7 +158,7 @@ def sweep(
             at, low, middle, high = zip(*points, strict=True)
             colour = COLOURS[index % len(COLOURS)]
             axes.fill_between(at, low, high, color=colour, alpha=0.25, lw=0)
-            axes.plot(at, middle, MARKS[index] + "-", ms=5, color=colour, label=name)
+            axes.plot(at, middle, _MARKS[index] + "-", ms=5, color=colour, label=name)
         axes.set_xscale("log", base=2)
         ticks = sorted({point[0] for points in series.values() for point in points})
         axes.set_xticks(ticks[:: math.ceil(len(ticks) / 9)])

@@ -14,7 +14,7 @@ from typing import Any
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, STYLE, Picture, canvas, short
 
 Point = tuple[float, float, float, float]
-DASHED = {"color": QUIET, "lw": 1, "ls": (0, (4, 3)), "zorder": 0}
+_DASHED = {"color": QUIET, "lw": 1, "ls": (0, (4, 3)), "zorder": 0}
 
 
 def ms(time: float) -> str:
@@ -23,7 +23,7 @@ def ms(time: float) -> str:
 
 
 @contextmanager
-def panels(count: int, width: float, height: float, alt: str) -> Iterator[tuple[Picture, Any]]:
+def _panels(count: int, width: float, height: float, alt: str) -> Iterator[tuple[Picture, Any]]:
     """Return an empty picture of `count` axes side by side, each of so many inches."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -44,10 +44,10 @@ def runs(series: dict[str, Sequence[float]], *, unit: str = "ms", title: str = "
         for name, times in series.items()
     )
     alt = f"{title or 'Runs'} ({unit}, in order). {said}"
-    with panels(len(series), 9.6 / max(3, len(series)), 2.6, alt) as (picture, all_axes):
+    with _panels(len(series), 9.6 / max(3, len(series)), 2.6, alt) as (picture, all_axes):
         for axes, (name, times) in zip(all_axes, series.items(), strict=True):
             axes.plot(range(1, len(times) + 1), times, "o", ms=3.5, color=COLOURS[0])
-            axes.axhline(median(times), **DASHED)
+            axes.axhline(median(times), **_DASHED)
             _scale(axes.yaxis, False, ms)
             axes.set_ylim(0, 1.15 * max(times))
             axes.set_title(name)

@@ -11,9 +11,9 @@ from typing import Any
 
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
 
-FRAMES = ("module", "region")
-OTHER = "others"
-NARROWEST = 0.001  # of the whole: what is thinner is drawn as wide as this
+_FRAMES = ("module", "region")
+_OTHER = "others"
+_NARROWEST = 0.001  # of the whole: what is thinner is drawn as wide as this
 
 
 def spans(
@@ -48,7 +48,7 @@ def spans(
         for key, colour in colours.items():
             axes.plot([], [], "s", color=colour, ms=9, label=key)
         if len(times) > most:
-            axes.plot([], [], "s", color=QUIET, ms=9, label=OTHER)
+            axes.plot([], [], "s", color=QUIET, ms=9, label=_OTHER)
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False)
         axes.set(xlim=(0, end - begin), ylim=(lanes - 0.5, -0.6), yticks=[], xlabel="ms")
         axes.spines["left"].set_visible(False)
@@ -61,7 +61,7 @@ def _draw(axes: Any, rows: Sequence[dict], paints: list[str], begin: float, end:
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
 
-    least = NARROWEST * (end - begin)
+    least = _NARROWEST * (end - begin)
     bars = [
         Rectangle((row["start_ms"] - begin, row["depth"] - 0.42), max(row["ms"], least), 0.84)
         for row in rows
@@ -97,9 +97,9 @@ def timeline(rows: Sequence[dict], title: str = "") -> Picture:
     """Draw a recording: the ops, by kind, below the modules and regions in which they ran."""
     return spans(
         with_modules(rows),
-        name=lambda row: _last(row["module"]) if row["op"] in FRAMES else row["op"],
+        name=lambda row: _last(row["module"]) if row["op"] in _FRAMES else row["op"],
         group=lambda row: row["op"],
-        frames=FRAMES,
+        frames=_FRAMES,
         title=title,
     )
 

@@ -19,7 +19,7 @@ from proflab.lesson.tell_walls import Addition
 __all__ = [
     "additions", "at_best", "levels", "operations", "ranges", "speedups", "tiles", "time_by_wall",
 ]  # fmt: skip
-WALLS = ("compute", "ridge", "memory", "overhead")
+_WALLS = ("compute", "ridge", "memory", "overhead")
 
 
 def at_best(series: dict[str, Sequence[tuple[float, float]]], title: str) -> Picture:
@@ -82,7 +82,7 @@ def operations(points: Sequence[dict], roofs: Sequence[Hardware], title: str) ->
     """
     names = [p["name"] for p in points]
     busiest = max(points, key=lambda p: p["share"])["name"]
-    return plot_roofline.roofline(
+    return plot_roofline.roofline_of_points(
         points, roofs[0], also=roofs[1:], size="share",
         label=[busiest] if names.count(busiest) == 1 else [],
         title=f"{title}; area: share of the time",
@@ -105,7 +105,7 @@ def time_by_wall(rows_of: Mapping[str, Iterable[Mapping[str, Any]]]) -> Picture:
     """Draw a bar a model: how its rows' self_ms divide by their `wall`."""
     walls = {}
     for model, rows in rows_of.items():
-        walls[model] = dict.fromkeys(WALLS, 0.0)
+        walls[model] = dict.fromkeys(_WALLS, 0.0)
         for row in rows:
             walls[model][row["wall"]] += row["self_ms"]
     return plot.shares(walls, unit="ms of a forward pass", title="Which wall the time is spent at")

@@ -10,12 +10,12 @@ from typing import Any
 
 from proflab.lesson import plot
 
-FAMILIES = {
+_FAMILIES = {
     "conv2d": "convolutions", "linear": "linear layers", "matmul": "matmul",
     "batch_norm": "norms", "layer_norm": "norms", "relu": "activations",
     "gelu": "activations", "softmax": "activations",
 }  # fmt: skip
-VIEWS = {"ms": "self_ms", "FLOPs": "matmul_flops", "bytes read": "bytes_read"}
+_VIEWS = {"ms": "self_ms", "FLOPs": "matmul_flops", "bytes read": "bytes_read"}
 
 
 def three_shares(recorded: Mapping[str, Sequence[dict]], title: str = "") -> plot.Picture:
@@ -26,16 +26,16 @@ def three_shares(recorded: Mapping[str, Sequence[dict]], title: str = "") -> plo
     shown = {
         f"{name}: {view}": family_sums(rows, key)
         for name, rows in recorded.items()
-        for view, key in VIEWS.items()
+        for view, key in _VIEWS.items()
     }
     return plot.shares(shown, unit="that the pass took", title=title)
 
 
 def family_sums(rows: Sequence[dict], key: str) -> dict[str, float]:
     """Return sums of the rows' values for a key, by kind of op; without a kind: "others"."""
-    sums: dict[str, float] = dict.fromkeys([*FAMILIES.values(), "others"], 0)
+    sums: dict[str, float] = dict.fromkeys([*_FAMILIES.values(), "others"], 0)
     for row in rows:
-        sums[FAMILIES.get(row["op"], "others")] += row[key]
+        sums[_FAMILIES.get(row["op"], "others")] += row[key]
     return sums
 
 

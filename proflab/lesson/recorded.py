@@ -17,7 +17,7 @@ from proflab.lesson.measuring import on_threads
 
 Row = dict[str, Any]
 Pass = tuple[float, list[Row]]
-SUMMED = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms")
+_SUMMED = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms")
 
 
 def recorded_passes(
@@ -71,8 +71,8 @@ def alike(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         module = re.sub(r"\d+", "*", row["module"])
         key = row["op"], module, str(row["input_shapes"])
-        total = sums.setdefault(key, row | {"module": module} | dict.fromkeys(SUMMED, 0))
-        for count in SUMMED:
+        total = sums.setdefault(key, row | {"module": module} | dict.fromkeys(_SUMMED, 0))
+        for count in _SUMMED:
             total[count] += row[count]
     return [total | {"share": total["self_ms"] / whole} for total in sums.values()]
 

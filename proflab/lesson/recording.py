@@ -23,7 +23,7 @@ NO_ELEMENTWISE = frozenset(
 )
 
 # The facts of a region, but for its name.
-REGION = {
+_REGION = {
     "op": "region", "phase": "region", "input_shapes": [], "output_shape": None, "dtype": None,
     "matmul_flops": 0, "elementwise_flops": 0, "bytes_read": 0, "bytes_written": 0,
 }  # fmt: skip
@@ -88,7 +88,7 @@ def region(name: str) -> Iterator[None]:
         end = time.perf_counter_ns()
         for recorder, first in begun:
             recorder.rows.depth -= 1
-            recorder.end_region(first, start, end, REGION | {"module": name})
+            recorder.end_region(first, start, end, _REGION | {"module": name})
 
 
 def column(rows: Iterable[dict], key: str) -> list:

@@ -16,7 +16,7 @@ import numpy as np
 
 import proflab
 
-LIBRARIES = tuple(str(Path(module.__file__).parent) + os.sep for module in (os, np, proflab))
+_LIBRARIES = tuple(str(Path(module.__file__).parent) + os.sep for module in (os, np, proflab))
 
 
 def own_function(traceback: tracemalloc.Traceback) -> str | None:
@@ -26,7 +26,7 @@ def own_function(traceback: tracemalloc.Traceback) -> str | None:
     any function is "<module>".
     """
     for frame in reversed(traceback):
-        if not frame.filename.startswith((*LIBRARIES, "<frozen")):
+        if not frame.filename.startswith((*_LIBRARIES, "<frozen")):
             return function_at(frame.filename, frame.lineno)
     return None
 

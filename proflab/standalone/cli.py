@@ -15,7 +15,7 @@ from proflab.standalone.measure import NEEDED, Report, Request, measure
 from proflab.standalone.page import HEAD, figures, operations, page
 from proflab.standalone.zoo import CHOICES
 
-SHOWN = 10
+_SHOWN = 10
 
 
 def main(
@@ -41,7 +41,7 @@ def main(
     except MemoryError:
         print(f"{file}: {request.title} does not fit into this machine's memory", file=sys.stderr)
         return 2
-    print_report(report)
+    _print_report(report)
     when = datetime.now().strftime("%Y-%m-%d %H:%M")
     given.output.write_text(page(report, when), encoding="utf-8")
     print(f"\nwritten: {given.output}")
@@ -108,12 +108,12 @@ def _not_written(file: str, unwritten: dict[str, str], error: NotImplementedErro
     return _refuse(file, {name: unwritten.get(name, "not yet written")})
 
 
-def print_report(report: Report) -> None:
+def _print_report(report: Report) -> None:
     """Print the table: single numbers, and the operations of most time."""
     print(f"\n{report.title}, on {report.threads}\n{report.machine}\n")
     for name, value in figures(report):
         print(f"{name:<28}{value:>30}")
-    rows = [HEAD, *operations(report, SHOWN)]
+    rows = [HEAD, *operations(report, _SHOWN)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
     print()
     for row in rows:

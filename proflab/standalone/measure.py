@@ -35,8 +35,8 @@ NEEDED = {
     "classify": "06_roofline",
     "mfu": "06_roofline",
 }
-COUNTS = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
-ROUNDS = 3
+_COUNTS = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
+_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,14 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
     with on_threads(request.threads):
         machine = this_machine().sentences()
         say("measuring the roofs")
-        roof, rounds = measure_roofs(names, request.threads)
+        roof, rounds = _measure_roofs(names, request.threads)
         say("timing the pass")
-        work = step(model, request.train)
+        work = make_pass(model, request.train)
         latency = names["measure_latency"](work, x, warmup=1, iterations=request.passes)
         say("recording its operations")
         rows, passes = record(names, lambda: work(x), request.passes)
         say("measuring its memory")
-        memory = memory_parts(names, model, shape)
+        memory = _memory_parts(names, model, shape)
     report = Report(
         title=request.title,
         machine=machine,
@@ -126,7 +126,7 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
     return report
 
 
-def step(model: Any, train: bool) -> Callable[[Tensor], Any]:
+def make_pass(model: Any, train: bool) -> Callable[[Tensor], Any]:
     """Return a function of the input that runs a forward pass, or that and the backward pass."""
 
     def forward(x: Tensor) -> Tensor:
@@ -141,7 +141,7 @@ def step(model: Any, train: bool) -> Callable[[Tensor], Any]:
     return both if train else forward
 
 
-def measure_roofs(
+def _measure_roofs(
     names: dict[str, Any], threads: int
 ) -> tuple[Hardware, list[tuple[float, float]]]:
     """Return the two roofs, the best of three rounds, and what each round found."""
@@ -149,7 +149,7 @@ def measure_roofs(
     copy = copy_on(threads)
     rounds = [
         (names["measure_peak_flops"](), names["measure_bandwidth"](size, copy))
-        for _ in range(ROUNDS)
+        for _ in range(_ROUNDS)
     ]
     peak, bandwidth = (max(values) for values in zip(*rounds, strict=True))
     return Hardware(peak, bandwidth, called(threads), "measured here"), rounds
@@ -174,7 +174,7 @@ def record(
     ], times
 
 
-def memory_parts(names: dict[str, Any], model: Any, shape: tuple[int, ...]) -> dict[str, float]:
+def _memory_parts(names: dict[str, Any], model: Any, shape: tuple[int, ...]) -> dict[str, float]:
     """Return a pass's memory in MB: its parameters, and what came on top at its peak."""
     with no_grad():
         found = names["measure_memory"](model, shape)
@@ -191,7 +191,7 @@ def top(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
     for entry in names["top_operations"](rows, len(rows)):
         own = [row for row in rows if entry["name"] in (row["op"], row["module"])]
         own = [row for row in own if row["op"] == entry["name"]] or own
-        sums = {key: sum(row[key] for row in own) for key in COUNTS}
+        sums = {key: sum(row[key] for row in own) for key in _COUNTS}
         flops = sums["matmul_flops"] + sums["elementwise_flops"]
         moved = sums["bytes_read"] + sums["bytes_written"]
         seconds, wall = entry["ms"] / 1000, ""
@@ -223,6 +223,6 @@ def alike(rows: list[dict]) -> Iterator[dict]:
         if key not in groups:
             groups[key] = row | {"module": module}
             continue
-        for count in (*COUNTS, "self_ms"):
+        for count in (*_COUNTS, "self_ms"):
             groups[key][count] += row[count]
     yield from groups.values()

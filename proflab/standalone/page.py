@@ -39,7 +39,7 @@ def page(report: Report, when: str) -> str:
         f'<div class="figures">{_table(("", ""), figures(report))}</div>',
         "<h2>Roofline</h2>",
         _figure(
-            svg.roofline(report.points, report.roof, report.ridge),
+            svg.draw_roofline(report.points, report.roof, report.ridge),
             "Each mark is an operation, or several that are alike; its area is their share of the "
             f"time. The roof was measured on {report.threads}, float32, the best of "
             f"{len(report.roof_rounds)} rounds: {rounds(report)}. A mark above the slope got its "
@@ -47,13 +47,13 @@ def page(report: Report, when: str) -> str:
         ),
         "<h2>Timeline</h2>",
         _figure(
-            svg.timeline(report.rows),
+            svg.draw_timeline(report.rows),
             "One pass: parts of the model above, operations below, each as long as it took.",
         ),
         "<h2>Memory</h2>",
-        _figure(svg.bars(report.memory, "MB", "Memory of a forward pass"), MEMORY_SAID),
+        _figure(svg.draw_bars(report.memory, "MB", "Memory of a forward pass"), _MEMORY_SAID),
         _figure(
-            svg.bars(training(report), "MB", "Memory of training with Adam"),
+            svg.draw_bars(training(report), "MB", "Memory of training with Adam"),
             "Training with Adam: what a step needs at least, counted.",
         ),
         "<h2>Top operations</h2>",
@@ -89,7 +89,7 @@ def figures(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-MEMORY_SAID = (
+_MEMORY_SAID = (
     "A forward pass: its parameters, and what was allocated on top at the peak, measured. "
     "MB of 1024² bytes."
 )

@@ -31,7 +31,7 @@ def short(number: float) -> str:
     return f"{number:,.3g}" if abs(number) < 1000 else f"{number:,.0f}"
 
 
-def colours(kinds: Iterable[str]) -> dict[str, str]:
+def _colours(kinds: Iterable[str]) -> dict[str, str]:
     """Return a colour for each kind, the first ones told apart, the rest grey."""
     kinds = list(dict.fromkeys(kinds))
     return {kind: COLOURS[i] if i < len(COLOURS) else REST for i, kind in enumerate(kinds)}
@@ -93,7 +93,7 @@ def _legend(kinds: dict[str, str], top: float, shapes: bool = False) -> tuple[li
 # ── the roofline ─────────────────────────────────────────────────────────────────────────────
 
 
-def roofline(points: Sequence[dict], roof: Hardware, ridge: float) -> str:
+def draw_roofline(points: Sequence[dict], roof: Hardware, ridge: float) -> str:
     """Draw points under a roof, both axes logarithmic; a point's area is its share of the time."""
     x = _Scale([p["intensity"] for p in points] + [ridge / 10, ridge * 4], 44, WIDTH - 6)
     speeds = [p["flops_per_second"] for p in points]
@@ -113,7 +113,7 @@ def roofline(points: Sequence[dict], roof: Hardware, ridge: float) -> str:
     along = f"rotate({angle:.1f} {line[0][0] + 8:.1f} {line[0][1] - 12:.1f})"
     place = f'x="{line[0][0] + 8:.1f}" y="{line[0][1] - 12:.1f}"'
     parts.append(f'<text {place} transform="{along}">{rate(roof.bandwidth, "B/s")}</text>')
-    kinds = colours(p["op"] for p in sorted(points, key=lambda p: -p["share"]))
+    kinds = _colours(p["op"] for p in sorted(points, key=lambda p: -p["share"]))
     order = list(kinds)
     for p in sorted(points, key=lambda p: -p["share"]):
         said = (
@@ -173,7 +173,7 @@ def _grid_y(scale: _Scale, left: float, right: float) -> Iterable[str]:
 # ── the timeline ─────────────────────────────────────────────────────────────────────────────
 
 
-def timeline(rows: Sequence[dict]) -> str:
+def draw_timeline(rows: Sequence[dict]) -> str:
     """Draw what ran when: parts of the model in one lane, operations below, the passes above."""
     rows = sorted((r for r in rows if r["op"] != "region"), key=lambda r: r["start_ms"])
     start = rows[0]["start_ms"]
@@ -182,7 +182,7 @@ def timeline(rows: Sequence[dict]) -> str:
     time: dict[str, float] = {}
     for row in rows:
         time[row["op"]] = time.get(row["op"], 0.0) + row["self_ms"]
-    kinds = colours(sorted(time, key=lambda op: -time[op]))
+    kinds = _colours(sorted(time, key=lambda op: -time[op]))
     parts: list[str] = []
     lanes = {"phase": 14, "part": 36}
     phases = list(_stretches(rows, lambda row: row["phase"]))
@@ -241,7 +241,7 @@ def _stretches(rows: Sequence[dict], key) -> Iterable[tuple[str, float, float]]:
 # ── bars ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def bars(values: dict[str, float], unit: str, title: str) -> str:
+def draw_bars(values: dict[str, float], unit: str, title: str) -> str:
     """Draw a bar a value, with its name above it and its number behind it."""
     most = max(values.values(), default=0) or 1.0
     parts, y = [], 14.0

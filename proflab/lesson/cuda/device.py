@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-INSTALL = "pip install cupy-cuda12x torch nvidia-ml-py"
-FLUSH_BYTES = 64 * 1024**2  # at least; otherwise four times the L2 cache
-NO_CONDITIONS = {"sm_mhz": None, "watts": None, "celsius": None}
+_INSTALL = "pip install cupy-cuda12x torch nvidia-ml-py"
+_FLUSH_BYTES = 64 * 1024**2  # at least; otherwise four times the L2 cache
+_NO_CONDITIONS = {"sm_mhz": None, "watts": None, "celsius": None}
 
 
 class NoDevice(RuntimeError):
@@ -27,7 +27,7 @@ class MissingTool(ImportError):
     """A library that a device cell needs is not installed; the sentence says how to install it."""
 
 
-class Backend(Protocol):
+class _Backend(Protocol):
     """What a library has to offer to be measured with."""
 
     module: Any
@@ -58,8 +58,8 @@ class Gpu:
     clock is the host's, in seconds; device is torch's name for the card.
     """
 
-    backend: Backend
-    conditions: Callable[[], dict] = lambda: dict(NO_CONDITIONS)
+    backend: _Backend
+    conditions: Callable[[], dict] = lambda: dict(_NO_CONDITIONS)
     clock: Callable[[], float] = time.perf_counter
     device: str = "cuda"
     card: dict = field(init=False)
@@ -70,12 +70,12 @@ class Gpu:
     @property
     def cupy(self) -> Any:
         """Return the module cupy. Raises MissingTool where it is not installed."""
-        return import_cupy()
+        return _import_cupy()
 
     @property
     def torch(self) -> Any:
         """Return the module torch. Raises MissingTool where it is not installed."""
-        return import_torch()
+        return _import_torch()
 
     def dtypes(self) -> list[str]:
         """Return what this card's GEMMs are measured in: float32 and what its tensor cores take."""
@@ -169,7 +169,7 @@ class Gpu:
 # ── the libraries ────────────────────────────────────────────────────────────────────────────
 
 
-def import_cupy() -> Any:
+def _import_cupy() -> Any:
     """Return the module cupy. Raises MissingTool, one sentence, where it is not installed."""
     try:
         import cupy
@@ -180,7 +180,7 @@ def import_cupy() -> Any:
     return cupy
 
 
-def import_torch() -> Any:
+def _import_torch() -> Any:
     """Return the module torch. Raises MissingTool, one sentence, where it is not installed."""
     try:
         import torch
@@ -190,11 +190,11 @@ def import_torch() -> Any:
     return torch
 
 
-class CupyBackend:
+class _CupyBackend:
     """Events, waiting and flushing by CuPy, on the stream that torch uses too."""
 
     def __init__(self) -> None:
-        self.module = import_cupy()
+        self.module = _import_cupy()
         self.runtime = self.module.cuda.runtime
         try:
             count = self.runtime.getDeviceCount()
@@ -232,7 +232,7 @@ class CupyBackend:
     def flush(self) -> None:
         """Write over the L2 cache."""
         if self._scrap is None:
-            size = max(FLUSH_BYTES, 4 * self.card()["l2_bytes"])
+            size = max(_FLUSH_BYTES, 4 * self.card()["l2_bytes"])
             self._scrap = self.module.empty(size // 4, dtype="float32")
         self._scrap.fill(0)
 
@@ -247,11 +247,11 @@ class CupyBackend:
         return self.runtime.deviceGetPCIBusId(0)
 
 
-class TorchBackend:
+class _TorchBackend:
     """The same by torch, where there is no CuPy."""
 
     def __init__(self) -> None:
-        self.module = import_torch()
+        self.module = _import_torch()
         if not self.module.cuda.is_available():
             raise NoDevice("torch finds no CUDA device")
         self._scrap: Any = None
@@ -284,7 +284,7 @@ class TorchBackend:
     def flush(self) -> None:
         """Write over the L2 cache."""
         if self._scrap is None:
-            size = max(FLUSH_BYTES, 4 * self.card()["l2_bytes"])
+            size = max(_FLUSH_BYTES, 4 * self.card()["l2_bytes"])
             self._scrap = self.module.empty(size // 4, device="cuda")
         self._scrap.zero_()
 
@@ -301,7 +301,7 @@ class TorchBackend:
 def find() -> Gpu:
     """Return the first CUDA device. Raises NoDevice, one sentence, where none can be used."""
     reasons = []
-    for kind in (CupyBackend, TorchBackend):
+    for kind in (_CupyBackend, _TorchBackend):
         try:
             backend = kind()
         except MissingTool as error:
@@ -309,14 +309,14 @@ def find() -> Gpu:
         except NoDevice as error:
             reasons.append(str(error))
         else:
-            return Gpu(backend, sensors(backend))
-    raise NoDevice(f"{' and '.join(reasons)}; where there is a card: {INSTALL}")
+            return Gpu(backend, _sensors(backend))
+    raise NoDevice(f"{' and '.join(reasons)}; where there is a card: {_INSTALL}")
 
 
 # ── the card's sensors ───────────────────────────────────────────────────────────────────────
 
 
-def sensors(backend: Any) -> Callable[[], dict]:
+def _sensors(backend: Any) -> Callable[[], dict]:
     """Return a function that reads clock (MHz), power (W), heat (°C); None for each unknown."""
     try:
         import pynvml
@@ -324,7 +324,7 @@ def sensors(backend: Any) -> Callable[[], dict]:
         pynvml.nvmlInit()
         handle = pynvml.nvmlDeviceGetHandleByPciBusId(backend.address())
     except Exception:  # not installed, or a driver that does not answer
-        return lambda: dict(NO_CONDITIONS)
+        return lambda: dict(_NO_CONDITIONS)
     readings = {
         "sm_mhz": lambda: pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM),
         "watts": lambda: round(pynvml.nvmlDeviceGetPowerUsage(handle) / 1000, 1),

@@ -47,7 +47,7 @@ KINDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
         ("events", "host_ms"),
     ),
 }
-CONDITIONS = ("sm_mhz", "watts", "celsius")
+_CONDITIONS = ("sm_mhz", "watts", "celsius")
 
 
 def load(path: str | Path) -> dict:
@@ -120,7 +120,7 @@ def _check_row(row: Any, kind: str, where: str) -> None:
     if "host_ms" in row:
         good = isinstance(row["host_ms"], list) and row["host_ms"]
         _require(bool(good) and all(map(_is_positive, row["host_ms"])), f"{where}: {_HOST}")
-    for name in CONDITIONS:
+    for name in _CONDITIONS:
         good = row.get(name) is None or _is_number(row[name])
         _require(good, f"{where}: {name} must be a number, or null where it is not known")
 

@@ -18,8 +18,8 @@ from typing import Any
 from proflab.lesson.cuda import document as documents
 from proflab.lesson.cuda.device import Gpu, MissingTool, NoDevice, driver_version, find
 
-RECORDED = "recorded.json"  # a document of the student's own, beside the notebook
-PACKAGES = ("proflab", "numpy", "torch", "cupy", "cupy-cuda12x", "cupy-cuda13x", "nvidia-ml-py")
+_RECORDED = "recorded.json"  # a document of the student's own, beside the notebook
+_PACKAGES = ("proflab", "numpy", "torch", "cupy", "cupy-cuda12x", "cupy-cuda13x", "nvidia-ml-py")
 
 
 class Record:
@@ -45,7 +45,7 @@ class Record:
     def document(self) -> dict:
         """Return what was measured here so far; without a device, the file's document."""
         if self._document is None:
-            own = self.path.with_name(RECORDED)
+            own = self.path.with_name(_RECORDED)
             self._document = documents.load(own if own.exists() else self.path)
         return self._document
 
@@ -82,7 +82,7 @@ class Record:
         how = "constructed" if self.document["constructed"] else self.document["date"]
         return f"{text} · {self.document['card']['name']}, {how}"
 
-    def save(self, path: str | Path = RECORDED) -> None:
+    def save(self, path: str | Path = _RECORDED) -> None:
         """Write what was measured here; print one line. A constructed document is not copied."""
         if self._gpu is None:
             print("Nothing was measured here, so nothing is saved.")
@@ -125,7 +125,7 @@ class Record:
 
 def _versions() -> dict[str, str]:
     found = {}
-    for package in PACKAGES:
+    for package in _PACKAGES:
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 
-class Replacement:
+class _Replacement:
     """Called like the clock that it stands for. No function, so that no class binds it."""
 
     __slots__ = ("_original", "_stand_in", "_thread")
@@ -42,7 +42,7 @@ def clocks_replaced(clocks: dict[str, Callable], function: Callable) -> Iterator
     """
     known = [vars(time), vars(timeit), *_namespaces(function)]
     pairs = [(vars(time)[name], clock) for name, clock in clocks.items() if name in vars(time)]
-    replacements = [(original, Replacement(original, clock)) for original, clock in pairs]
+    replacements = [(original, _Replacement(original, clock)) for original, clock in pairs]
     del pairs
     _exchange(replacements, known)
     try:
@@ -82,7 +82,7 @@ def _exchange_in(holder: Any, new: dict[int, Any]) -> None:
             holder[:] = [new.get(id(item), item) for item in holder]
         case types.CellType():
             holder.cell_contents = new.get(id(holder.cell_contents), holder.cell_contents)
-        case tuple() | types.FrameType() | types.ModuleType() | Replacement():
+        case tuple() | types.FrameType() | types.ModuleType() | _Replacement():
             pass
         case _:
             if isinstance(names := getattr(holder, "__dict__", None), dict):
