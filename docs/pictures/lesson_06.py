@@ -41,7 +41,9 @@ def roof():
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     main, *others = (Hardware(**one) for one in record["roofs"])
     title = "GPT-2 small, one text, 128 tokens; area: share of the time"
-    return plot_roofline.roofline(record["points"], main, also=others, size="share", title=title)
+    return plot_roofline.roofline_of_points(
+        record["points"], main, also=others, size="share", title=title
+    )
 
 
 def main(arguments: list[str]) -> None:

@@ -1,99 +1,79 @@
 """The threads of the library that multiplies numpy's matrices: how many, and how to set them.
 
-What may not enter: anything that multiplies. Libraries other than OpenBLAS and MKL are not known
-here, and are said to be so.
+threadpoolctl finds the library and speaks to it. Where it is not installed (a profiler in one file
+needs numpy alone) or does not know numpy's library (Apple's Accelerate), the threads are said to be
+unknown. What may not enter: anything that multiplies.
 """
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-# What the function is called that says the number of threads, in builds that are about.
-_GETTERS = (
-    "scipy_openblas_get_num_threads64_",
-    "scipy_openblas_get_num_threads",
-    "openblas_get_num_threads64_",
-    "openblas_get_num_threads",
-    "MKL_Get_Max_Threads",
-)
-_SETTERS = {"MKL_Get_Max_Threads": "MKL_Set_Num_Threads"}
-_NAMES = re.compile(r"openblas|mkl_rt", re.IGNORECASE)
+if TYPE_CHECKING:
+    from threadpoolctl import LibController
+
+# What libraries are called by those who make them, by threadpoolctl's names for them.
+_NAMES = {"openblas": "OpenBLAS", "mkl": "MKL", "blis": "BLIS", "flexiblas": "FlexiBLAS"}
 
 
 def blas_threads() -> int | None:
-    """How many threads a matrix product of numpy's takes, or None where that is not known."""
-    found = _library()
-    return None if found is None else int(getattr(*found)())
+    """Return on how many threads numpy multiplies matrices, or None where that is not known."""
+    library = _library()
+    return None if library is None else library.num_threads
 
 
 def blas_name() -> str | None:
-    """The library's name, its version and the processor that it was tuned for, if it says so."""
-    found = _library()
-    if found is None:
+    """Return the library's name, version and the processor that it was tuned for, if it says so.
+
+    As in "OpenBLAS 0.3.31 (Haswell)"; None where the library is not known.
+    """
+    library = _library()
+    if library is None:
         return None
-    library, getter = found
-    if getter not in _SETTERS:
-        config = getattr(library, getter.replace("num_threads", "config"), None)
-        core = getattr(library, getter.replace("num_threads", "corename"), None)
-        if config and core:
-            config.restype = core.restype = ctypes.c_char_p
-            version = re.search(r"\d+\.\d+\.\d+", config().decode())
-            return f"OpenBLAS {version[0] if version else ''} ({core().decode()})"
-        return "OpenBLAS"
-    return "MKL"
+    version = re.search(r"\d+(\.\d+){1,2}", library.version or "")
+    tuned_for = getattr(library, "architecture", None)
+    name = _NAMES.get(library.internal_api, library.internal_api)
+    return name + (f" {version[0]}" if version else "") + (f" ({tuned_for})" if tuned_for else "")
 
 
 @contextmanager
 def with_blas_threads(count: int) -> Iterator[None]:
-    """Within, numpy multiplies matrices on `count` threads.
+    """Have numpy multiply matrices on `count` threads within; then put the number back.
 
     Raises ValueError for a count below 1, and RuntimeError where the number cannot be set.
     """
     if count < 1:
         raise ValueError(f"threads must be at least 1, not {count}")
-    found = _library()
-    if found is None:
+    library = _library()
+    if library is None:
         raise RuntimeError("numpy multiplies here with a library whose threads cannot be set")
-    library, getter = found
-    before = int(getattr(library, getter)())
-    setter = getattr(library, _SETTERS.get(getter, getter.replace("get_num", "set_num")))
-    setter(count)
+    before = library.num_threads
+    library.set_num_threads(count)
     try:
         yield
     finally:
-        setter(before)
+        library.set_num_threads(before)
 
 
 @cache
-def _library() -> tuple[ctypes.CDLL, str] | None:
-    """numpy's BLAS as it is loaded already, and the name of its getter."""
-    for path in _loaded():
-        try:
-            library = ctypes.CDLL(str(path))
-        except OSError:
-            continue
-        for getter in _GETTERS:
-            if hasattr(library, getter):
-                return library, getter
-    return None
+def _library() -> LibController | None:
+    """Return numpy's BLAS among the libraries that this process has loaded, or None.
 
-
-def _loaded(maps: Path = Path("/proc/self/maps")) -> Iterator[Path]:
-    """Files that may be numpy's BLAS: beside numpy, as its wheels have it, and loaded ones."""
-    package = Path(np.__file__).parent
-    for folder in (package.parent / "numpy.libs", package / ".dylibs"):
-        if folder.is_dir():
-            yield from sorted(path for path in folder.iterdir() if _NAMES.search(path.name))
+    Wheels of numpy bring their own, beside numpy; scipy's may be loaded as well.
+    """
     try:
-        lines = maps.read_text().splitlines()
-    except OSError:
-        return
-    files = {line.split(maxsplit=5)[5] for line in lines if line.count(" ") >= 5 and "/" in line}
-    yield from sorted(Path(name) for name in files if _NAMES.search(Path(name).name))
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    package = Path(np.__file__).parent
+    beside = (package.parent / "numpy.libs", package / ".dylibs")
+    own = [library for library in found if Path(library.filepath).parent in beside]
+    return next(iter(own + found), None)

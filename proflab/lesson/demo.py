@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 
 def demo_size(full: T, small: T) -> T:
-    """`full`, or `small` where PROFLAB_DEMO=small is set: sizes, repeats, lists of models."""
+    """Return `full`, or `small` where PROFLAB_DEMO=small is set: sizes, repeats, models."""
     return small if os.environ.get("PROFLAB_DEMO") == "small" else full
 
 
 def rounds(full: int, small: int, least: int = 6, seconds: float = 6.0) -> Iterator[int]:
-    """0, 1, 2 …: how often a cell repeats what it measures, with a progress bar.
+    """Yield 0, 1, 2 …: how often a cell repeats what it measures, with a progress bar.
 
     As many as demo_size(full, small) says, but on a slow or busy machine no more than begin within
     `seconds`, though never fewer than `least`.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from proflab.lesson.blas import blas_name, blas_threads
 
-UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
+_UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,9 @@ class Hardware:
 
     name, source: what it is, and who says so. Raises ValueError for roofs that are not positive
     and finite.
+
+    >>> Hardware(peak_flops=2e12, bandwidth=50e9, name="laptop", source="its data sheet").bandwidth
+    50000000000.0
     """
 
     peak_flops: float
@@ -39,9 +42,17 @@ class Hardware:
 
 
 def read_hardware(path: str | Path, name: str) -> Hardware:
-    """The machine called `name` in a JSON document {name: {peak_flops, bandwidth, source}}.
+    """Return the machine `name` of a JSON document {name: {peak_flops, bandwidth, source}}.
 
     Raises ValueError with a sentence for a document that cannot be used, or lacks the name.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "machines.json")
+    ...     entry = {"peak_flops": 2e12, "bandwidth": 50e9, "source": "its data sheet"}
+    ...     _ = file.write_text(json.dumps({"laptop": entry}))
+    ...     read_hardware(file, "laptop").name
+    'laptop'
     """
     try:
         machines = json.loads(Path(path).read_text("utf-8"))
@@ -61,6 +72,9 @@ class Cache:
     """A cache for data: its level (1, 2, 3), its size in bytes, and how many processors share it.
 
     shared_by is None where that is not known.
+
+    >>> in_bytes(Cache(level=2, size=512 * 1024, shared_by=2).size)
+    '512 KB'
     """
 
     level: int
@@ -87,7 +101,13 @@ class Machine:
     threads: int | None = None
 
     def sentences(self) -> str:
-        """All of it in three lines of text; what is not known is said to be so."""
+        """Return all of it in three lines of text; what is not known is said to be so.
+
+        >>> print(Machine("CPU 9", processors=8, limit=2, caches=(Cache(1, 32768),)).sentences())
+        CPU 9: 8 processors, of which a container may use 2, clock now unknown, load unknown
+        data caches: L1 32 KB
+        matrix products: library unknown, threads unknown
+        """
         unknown = "unknown"
         limit = f", of which a container may use {self.limit:g}" if self.limit else ""
         clock = f"{self.clock_mhz:,.0f} MHz" if self.clock_mhz else unknown
@@ -106,7 +126,11 @@ class Machine:
 
 
 def this_machine(sys: Path = Path("/sys"), proc: Path = Path("/proc")) -> Machine:
-    """This machine, as far as the system's files (and psutil, if there) tell. Raises nothing."""
+    """Describe this machine, as far as system files (and psutil, if there) tell. Raises nothing.
+
+    >>> this_machine().processors >= 1
+    True
+    """
     return Machine(
         name=_model_name(proc) or platform.processor() or None,
         processors=_processors(),
@@ -120,7 +144,11 @@ def this_machine(sys: Path = Path("/sys"), proc: Path = Path("/proc")) -> Machin
 
 
 def in_bytes(size: float) -> str:
-    """A number of bytes in the largest unit of 1024 that keeps it at 1 or above: 32 KB, 1.5 MB."""
+    """Return a number of bytes in the largest unit of 1024 that keeps it at 1 or above.
+
+    >>> in_bytes(32 * 1024), in_bytes(1.5 * 1024**2)
+    ('32 KB', '1.5 MB')
+    """
     for unit in ("bytes", "KB", "MB"):
         if size < 1024:
             return f"{size:.4g} {unit}"
@@ -153,7 +181,7 @@ def _processors() -> int | None:
 
 
 def _limit(sys: Path) -> float | None:
-    """What a container's control group allows, as a number of processors."""
+    """Return what a container's control group allows, as a number of processors."""
     new = (_read(sys / "fs/cgroup/cpu.max") or "").split()
     old = [_read(sys / f"fs/cgroup/cpu/cpu.cfs_{what}_us") for what in ("quota", "period")]
     for pair in (new, old):
@@ -164,19 +192,19 @@ def _limit(sys: Path) -> float | None:
 
 
 def _caches(sys: Path) -> tuple[Cache, ...]:
-    """The caches for data of the first processor, the nearest first."""
+    """Return the caches for data of the first processor, the nearest first."""
     found = []
     for folder in sorted((sys / "devices/system/cpu/cpu0/cache").glob("index*")):
         size = re.fullmatch(r"(\d+)([KMG]?)", _read(folder / "size") or "")
         level = _number(_read(folder / "level"))
         if size and level and _read(folder / "type") in ("Data", "Unified"):
-            count = int(size[1]) * UNITS.get(size[2], 1)
+            count = int(size[1]) * _UNITS.get(size[2], 1)
             found.append(Cache(int(level), count, _count(_read(folder / "shared_cpu_list"))))
     return tuple(sorted(found, key=lambda cache: cache.level))
 
 
 def _count(listed: str | None) -> int | None:
-    """How many processors a list such as "0-3,8" names."""
+    """Return how many processors a list such as "0-3,8" names."""
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", listed or ""):
         return None
     ends = [part.split("-") for part in listed.split(",")]

@@ -8,6 +8,6 @@ from proflab import Tensor, example_input
 
 
 def real_inputs(model: Any, input_shape: Any) -> tuple[Tensor, ...]:
-    """Inputs with data for a model, as a tuple; input_shape as for example_input."""
+    """Return inputs with data for a model, as a tuple; input_shape as for example_input."""
     inputs = example_input(model, input_shape)
     return inputs if isinstance(inputs, tuple) else (inputs,)

@@ -23,13 +23,13 @@ import numpy as np
 from proflab import Tensor, example_input, models, nn
 from proflab.lesson import doubles
 
-Rule = Callable[[list[float]], tuple[float, float]]
+_Rule = Callable[[list[float]], tuple[float, float]]
 
 # A service: its first calls, and then twelve again and again, of which one is disturbed.
 COLD_MS = [95.0, 21.0]
 SERVICE_MS = [4.2, 4.0, 4.1, 4.0, 4.3, 4.1, 38.0, 4.0, 4.2, 4.1, 5.0, 4.1]
 
-FIRST_CALLS = """
+_FIRST_CALLS = """
 import time
 from proflab import example_input, models, no_grad
 model = models.LeNet5()
@@ -43,13 +43,13 @@ with no_grad():
 
 
 def lenet(images: int = 1) -> tuple[nn.Module, Tensor]:
-    """LeNet-5 and a batch of so many images: (images, 1, 32, 32)."""
+    """Return LeNet-5 and a batch of so many images: (images, 1, 32, 32)."""
     model = models.LeNet5()
     return model, example_input(model, (images, 1, 32, 32))
 
 
 def small_models() -> dict[str, tuple[nn.Module, Tensor]]:
-    """Models whose calls are over in about 0.1 to 10 ms, each with an input."""
+    """Return models whose calls are over in about 0.1 to 10 ms, each with an input."""
     perceptron = models.MLP(784, 256, 10)
     return {
         "LeNet-5, 1 image": lenet(1),
@@ -59,15 +59,15 @@ def small_models() -> dict[str, tuple[nn.Module, Tensor]]:
 
 
 def tiny_layer() -> tuple[nn.Module, Tensor]:
-    """A layer from 2 to 2 and an input (1, 2): over in microseconds."""
+    """Return a layer from 2 to 2 and an input (1, 2): over in microseconds."""
     layer = nn.Linear(2, 2)
     return layer, example_input(layer, (1, 2))
 
 
 def first_calls(calls: int = 20) -> list[float]:
-    """The times in ms of LeNet-5's first calls, one image each, in a Python that starts anew."""
+    """Return the ms of LeNet-5's first calls, one image each, in a Python that starts anew."""
     path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    program = [sys.executable, "-c", FIRST_CALLS.format(calls=calls)]
+    program = [sys.executable, "-c", _FIRST_CALLS.format(calls=calls)]
     return [float(line) for line in subprocess.check_output(program, env=path).split()]
 
 
@@ -77,7 +77,7 @@ def first_calls(calls: int = 20) -> list[float]:
 def on_clock(
     timer: AbstractContextManager, tick_ns: int, ms: float = 0.4, calls: int = 200
 ) -> list[float]:
-    """What `timer.elapsed_ms` says of so many calls of `ms`, each, on a clock of such steps."""
+    """Return `timer.elapsed_ms` for each of `calls` calls of `ms`, on a clock of such steps."""
     clock = doubles.Clock(tick_ns=tick_ns)
     work = doubles.Model(clock, ms=[ms])
 
@@ -91,19 +91,19 @@ def on_clock(
 
 
 def on_service(way: Callable[[Any], float], times: int = 12) -> list[float]:
-    """What `way(model)` says of a scripted service, from its cold start on, so many times."""
+    """Return what `way(model)` says of a scripted service, from cold on, so many times."""
     clock = doubles.Clock()
     model = doubles.Model(clock, ms=SERVICE_MS, cold_ms=COLD_MS)
     return clock.run(lambda: [way(model) for _ in range(times)])
 
 
 def ten(latency: Callable, model: Callable) -> list[float]:
-    """The times in ms of ten calls, each by itself and with no warm-up, by measure_latency."""
+    """Return the ms of ten calls, each by itself and with no warm-up, by measure_latency."""
     return [latency(model, 0, warmup=0, iterations=1) for _ in range(10)]
 
 
 def by_wall_clock(model: Callable) -> float:
-    """The time in ms of one call, as time.time tells it, which others may set meanwhile."""
+    """Return the ms of one call by time.time, which others may set meanwhile."""
     began = time.time()
     model(0)
     return 1000 * (time.time() - began)
@@ -124,15 +124,15 @@ DRAWS: dict[str, tuple[Callable, dict[str, float]]] = {  # n times, and what is 
 
 
 def textbook(times: list[float]) -> tuple[float, float]:
-    """The interval that textbooks give for the mean of normally distributed times, at 95 %."""
+    """Return the interval of textbooks for the mean of normally distributed times, at 95 %."""
     half = 1.96 * stdev(times) / math.sqrt(len(times))
     return fmean(times) - half, fmean(times) + half
 
 
 def coverage(
-    rules: dict[str, tuple[Rule, str]], sizes: Sequence[int], trials: int
+    rules: dict[str, tuple[_Rule, str]], sizes: Sequence[int], trials: int
 ) -> dict[tuple[str, str], dict[int, float]]:
-    """How often intervals hold what they promise: {(rule, distribution): {n: share of trials}}.
+    """Return how often intervals hold what they promise: {(rule, distribution): {n: share}}.
 
     rules: {name: (interval of a list of times, what it is to hold: "median" or "mean")}.
     Each trial draws n skewed times, the same for all rules, of which median and mean are known.
@@ -154,7 +154,7 @@ def coverage(
 
 
 def faulty() -> dict[str, tuple[list[float], float]]:
-    """Five series of sixty made-up times in ms, around 4, with the clock's step: {name: (…)}.
+    """Return five series of sixty made-up ms, around 4, with the clock's step: {name: (…)}.
 
     The first is a good one; each of the others has one fault.
     """
@@ -174,7 +174,7 @@ def faulty() -> dict[str, tuple[list[float], float]]:
 
 
 def own_time(profile: Profile, most: int = 8) -> dict[str, float]:
-    """The shares of own time of the functions with most of it, and of all others together."""
+    """Return shares of own time: the functions with most of it, and all others together."""
     own: dict[str, float] = {}
     for (file, _, function), (_, _, seconds, _, _) in pstats.Stats(profile).stats.items():
         name = f"{os.path.basename(file)}: {function}".removeprefix("~: ")[:46]

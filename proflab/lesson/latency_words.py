@@ -1,6 +1,7 @@
 """What lesson 03's demo cells say of the times that were just measured, chosen by these alone.
 
-Times are in ms. What may not enter: a clock, a model, or a number that was not measured.
+Functions return their text. Times are in ms. What may not enter: a clock, a model, or a number that
+was not measured.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from statistics import median
 
 from proflab import Tensor
 
-Interval = tuple[float, float]
+_Interval = tuple[float, float]
 Coverage = Mapping[tuple[str, str], Mapping[int, float]]
 
 
 def clock_row(name: str, slept_ms: float) -> str:
-    """A row of a table: what a stopwatch said and, if it is a clock of `time`, what it can do."""
+    """Return a row of a table: what a stopwatch said and, for a clock of `time`, what it can do."""
     row = f"{name:<14}{slept_ms:>9.3f} ms"
     if not hasattr(time, name):
         return row
@@ -26,13 +27,13 @@ def clock_row(name: str, slept_ms: float) -> str:
 
 
 def slowest_to_fastest(name: str, times_ms: Sequence[float]) -> str:
-    """How many times as long as the fastest call the slowest took."""
+    """Say how many times as long as the fastest call the slowest took."""
     ratio = max(times_ms) / min(times_ms)
     return f"{name}: the slowest call took {ratio:.2f} times as long as the fastest"
 
 
 def timed_alone(samples_ns: Mapping[int, Sequence[float]]) -> str:
-    """What a call takes in the largest samples, and how much more or less when timed alone.
+    """Say what a call takes in the largest samples, and the difference when timed alone.
 
     samples_ns: {calls a sample: ns a call, one number a sample}, from one call upwards.
     """
@@ -45,7 +46,7 @@ def timed_alone(samples_ns: Mapping[int, Sequence[float]]) -> str:
 
 
 def cold_to_warm(starts_ms: Sequence[Sequence[float]]) -> str:
-    """How a process's first call compares with its later ones: from the sixth on, their median.
+    """Say how a process's first call compares with the median of its later ones, from 6 on.
 
     starts_ms: for each process the times of its calls in order, at least six.
     """
@@ -57,7 +58,7 @@ def cold_to_warm(starts_ms: Sequence[Sequence[float]]) -> str:
 
 
 def tail(times_ms: Sequence[float], mean: float) -> str:
-    """How far the slowest call lies out, and how many calls took longer than the mean."""
+    """Say how far the slowest call lies out, and how many calls took longer than the mean."""
     above = sum(time > mean for time in times_ms) / len(times_ms)
     return (
         f"the slowest of {len(times_ms):,} calls took "
@@ -67,7 +68,7 @@ def tail(times_ms: Sequence[float], mean: float) -> str:
 
 
 def narrower(points: Sequence[tuple[int, float, float, float]]) -> str:
-    """How wide the first and the last of (n, median, low, high) are against their medians."""
+    """Say how wide the first and the last of (n, median, low, high) are against their medians."""
     (few, wide), (many, narrow) = (
         (n, (high - low) / middle) for n, middle, low, high in (points[0], points[-1])
     )
@@ -77,37 +78,37 @@ def narrower(points: Sequence[tuple[int, float, float, float]]) -> str:
     )
 
 
-def interval(bounds: Interval) -> str:
-    """From where to where it goes, in three digits."""
+def interval(bounds: _Interval) -> str:
+    """Return "low to high", in three digits."""
     return "{:.3g} to {:.3g}".format(*bounds)
 
 
-def judged(name: str, interval: Interval, codes: Sequence[str]) -> str:
-    """A median's 95 % interval, and the codes of what speaks against the measurement."""
+def judged(name: str, interval: _Interval, codes: Sequence[str]) -> str:
+    """Say a median's 95 % interval, and the codes of what speaks against the measurement."""
     low, high = interval
     against = ", ".join(codes) or "nothing"
     return f"{name:<20} {low:.4g} to {high:.4g} ms, 95 %; to be said against it: {against}"
 
 
 def same_tokens(count: int, cached: Tensor, computed: Tensor) -> str:
-    """Whether the tokens written with a cache, (batch, length), are those written without."""
+    """Say if the tokens written with a cache, (batch, length), are those written without."""
     same = "the same" if cached.tolist() == computed.tolist() else "NOT the same"
     return f"the {count} tokens with and without a cache are {same}"
 
 
 def votes(rule: str, batches: Sequence[int]) -> str:
-    """How many of the measurements chose which batch."""
+    """Say how many of the measurements chose which batch."""
     counted = ", ".join(f"{n} by {batches.count(n)}" for n in sorted(set(batches)))
     return f"{rule:<11} of {len(batches)} measurements, batches chosen: {counted}"
 
 
 def sampling_error(share: float, trials: int) -> float:
-    """Three standard errors of a share that so many independent trials are to show."""
+    """Return three standard errors, √(p·(1 − p)/n), of a share p in n independent trials."""
     return 3 * sqrt(share * (1 - share) / trials)
 
 
 def promises_kept(held: Coverage, exact: Mapping[int, float], trials: int) -> str:
-    """A line for each distribution and n: whether ranks held as often as was counted.
+    """Say for each distribution and n, a line each, if ranks held as often as was counted.
 
     held: {(rule, distribution): {n: share of trials}}; exact: {n: the share that was counted}.
     They agree if they differ by no more than three standard errors.

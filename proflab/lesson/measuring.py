@@ -25,10 +25,14 @@ Rates = tuple[float, float, float]
 def take_turns(
     measurements: dict[str, Callable[[], float]], rounds: int, seconds: float = 12
 ) -> dict[str, Rates]:
-    """Each measurement once a round, in turns: {name: (lowest, median, highest)} of its results.
+    """Measure each once a round, in turns: {name: (lowest, median, highest)} of its results.
 
     In turns, so that a slow minute of the machine is a slow minute for all of them. After so many
     seconds there are no more rounds, but at least two.
+
+    >>> rates = iter([3.0, 30.0, 1.0, 10.0, 2.0, 20.0])
+    >>> take_turns({"a": lambda: next(rates), "b": lambda: next(rates)}, rounds=3)
+    {'a': (1.0, 2.0, 3.0), 'b': (10.0, 20.0, 30.0)}
     """
     from tqdm import tqdm
 
@@ -44,16 +48,26 @@ def take_turns(
 def in_turns(
     measure: Callable[..., float], cases: dict[str, Sequence], rounds: int | None = None
 ) -> dict[str, Rates]:
-    """`take_turns` with one measurement of many things: {name: measure(*arguments)}.
+    """Measure many things in one way, by `take_turns`: {name: measure(*arguments)}.
 
     cases: name → arguments. rounds: 7 where it is not given, and 2 where demos are small.
+
+    >>> in_turns(pow, {"squared": (3.0, 2), "cubed": (3.0, 3)}, rounds=2)
+    {'squared': (9.0, 9.0, 9.0), 'cubed': (27.0, 27.0, 27.0)}
     """
     measurements = {name: partial(measure, *arguments) for name, arguments in cases.items()}
     return take_turns(measurements, rounds or demo_size(7, 2))
 
 
 def best_time(work: Callable[[], object], repeats: int) -> float:
-    """The seconds of the fastest of `repeats` calls of work()."""
+    """Return the seconds of the fastest of `repeats` calls of work().
+
+    >>> from proflab.lesson import doubles
+    >>> clock = doubles.Clock()
+    >>> work = doubles.Model(clock, ms=[500.0, 250.0, 750.0])
+    >>> clock.run(best_time, work, repeats=3)
+    0.25
+    """
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -63,7 +77,7 @@ def best_time(work: Callable[[], object], repeats: int) -> float:
 
 
 def new_over_old(count: int) -> float:
-    """How many times as long numpy adds float32 arrays of `count` into new memory as into old."""
+    """Return the time of a sum into new memory over that of one into old memory."""
     a, b, out = (np.ones(count, np.float32) for _ in range(3))
     return best_time(lambda: a + b, 5) / best_time(lambda: np.add(a, b, out=out), 5)
 
@@ -72,26 +86,41 @@ def new_over_old(count: int) -> float:
 
 
 def on_threads(count: int) -> AbstractContextManager[None]:
-    """`with on_threads(n):` numpy multiplies matrices on n threads, where that can be set."""
+    """Have numpy multiply matrices on `count` threads under `with`, where that can be set.
+
+    >>> with on_threads(1):
+    ...     product = np.ones((2, 3)) @ np.ones((3, 2))
+    >>> product.tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
     return nullcontext() if blas_threads() is None else with_blas_threads(count)
 
 
 def thread_counts() -> list[int]:
-    """1, and as many threads as numpy's matrix products take, where that is known and more."""
+    """Return 1, and the threads of numpy's matrix products, where known and more.
+
+    >>> thread_counts()[0]
+    1
+    """
     return sorted({1, blas_threads() or 1})
 
 
 def called(threads: int) -> str:
-    """ "1 thread", "2 threads"; or that the number of numpy's threads is not known."""
+    """Return "1 thread", "2 threads", or that the number of numpy's threads is not known."""
     if blas_threads() is None:
         return "threads unknown"
     return f"{threads} thread" + ("s" if threads > 1 else "")
 
 
 def copy_on(threads: int) -> Callable[[np.ndarray, np.ndarray], None]:
-    """A copy like np.copyto, in as many pieces side by side as there are threads.
+    """Return a copy like np.copyto, in as many pieces side by side as there are threads.
 
     numpy lets other threads run while it copies, so ordinary Python threads do.
+
+    >>> destination = np.zeros(5)
+    >>> copy_on(2)(destination, np.arange(5.0))
+    >>> destination.tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     if threads == 1:
         return np.copyto
@@ -113,7 +142,11 @@ def copy_on(threads: int) -> Callable[[np.ndarray, np.ndarray], None]:
 
 
 def beyond_caches(caches: Sequence[Cache], largest: int) -> int:
-    """Bytes that no cache holds: four times the last one, at least 64 MB, at most `largest`."""
+    """Return bytes that no cache holds: 4 × the last one, at least 64 MB, at most `largest`.
+
+    >>> beyond_caches([Cache(3, 32 * 2**20)], largest=2**30) // 2**20
+    128
+    """
     last = max([cache.size for cache in caches], default=2**25)
     return min(largest, max(2**26, 4 * last) // 2**20 * 2**20)
 
@@ -121,12 +154,16 @@ def beyond_caches(caches: Sequence[Cache], largest: int) -> int:
 def drops(
     points: Sequence[tuple[float, float, float, float]], caches: Sequence[Cache]
 ) -> list[tuple[Cache, float, float, bool]]:
-    """What working sets inside each cache reach against those that have left it.
+    """Compare what working sets inside each cache reach with those that have left it.
 
     points: (bytes, lowest, median, highest rate). A set is inside a cache when it fills at most
     half of it and is larger than the cache before; it has left when it is at least twice as large,
     and not larger than the next one. For each cache with sets on both sides: the cache, the median
     inside, that outside, and whether the slowest inside is faster than the fastest outside.
+
+    >>> small, large = (8_000, 9e9, 10e9, 11e9), (128_000, 3e9, 4e9, 5e9)
+    >>> drops([small, large], [Cache(1, 32 * 1024)])
+    [(Cache(level=1, size=32768, shared_by=None), 10000000000.0, 4000000000.0, True)]
     """
     result, sizes = [], [0, *(cache.size for cache in caches), math.inf]
     for before, cache, after in zip(sizes, caches, sizes[2:], strict=False):

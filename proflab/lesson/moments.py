@@ -19,7 +19,7 @@ NO_OPS = 40  # readings that stand for a phase without operations: its name need
 def training_step(
     model: Callable, x: Any, optimizer: Any, moment: Callable[[str], Any] = lambda label: None
 ) -> None:
-    """One step; calls moment("after_forward"), moment("after_backward"), moment("after_optimizer").
+    """Run one step; call moment("after_forward"), …("after_backward"), …("after_optimizer").
 
     model: gives a Tensor of x, the mean of whose squares is the loss.
     """
@@ -33,16 +33,21 @@ def training_step(
     moment("after_optimizer")
 
 
-def traced_now() -> float:
-    """What is allocated now, of all that tracemalloc has seen, in MB of 1024² bytes."""
+def _traced_now() -> float:
+    """Return what is allocated now, of all that tracemalloc sees, in MB of 1024² bytes."""
     return tracemalloc.get_traced_memory()[0] / MB
 
 
 class Timeline:
     """The traced MB after each operation (`readings`), and where each phase ends (`phases`).
 
+    >>> from proflab import Tensor, dispatch, nn, optim
+    >>> model, timeline = nn.Linear(2, 1), Timeline()
+    >>> optimizer = optim.SGD(model.parameters(), lr=0.1)
     >>> with dispatch.hook(timeline.read):
-    ...     training_step(model, x, optimizer, timeline.ends)
+    ...     training_step(model, Tensor([[1.0, 2.0]]), optimizer, timeline.ends)
+    >>> [name for name, _ in timeline.phases]
+    ['forward 1', 'backward 1', 'optimizer 1']
     """
 
     def __init__(self) -> None:
@@ -51,16 +56,16 @@ class Timeline:
         self._seen: Counter[str] = Counter()
 
     def read(self, call: Callable[[], Any]) -> Any:
-        """For dispatch.hook: run the operation, then read the meter."""
+        """Run the operation, for dispatch.hook, then read the meter."""
         result = call()
-        self.readings.append(traced_now())
+        self.readings.append(_traced_now())
         return result
 
     def ends(self, moment: str) -> None:
-        """It is "after_forward": that phase is called "forward 1", the next time "forward 2"."""
+        """End a phase: "after_forward" ends "forward 1", the next time "forward 2"."""
         phase = moment.removeprefix("after_")
         if len(self.readings) == (self.phases[-1][1] if self.phases else 0):
-            self.readings += NO_OPS * [traced_now()]
+            self.readings += NO_OPS * [_traced_now()]
         self._seen[phase] += 1
         self.phases.append((f"{phase} {self._seen[phase]}", len(self.readings)))
 
@@ -76,17 +81,17 @@ class BothMeters:
         self.traced: list[float] = []
 
     def note(self, label: str) -> None:
-        """Read both."""
-        self.traced.append(traced_now())
+        """Read both meters, the profiler's under this label."""
+        self.traced.append(_traced_now())
         self.profiler.snapshot(label)
 
 
 def state_bytes(optimizer: Any) -> int:
-    """The bytes of the arrays that an optimizer of proflab holds for its parameters."""
+    """Return the bytes of the arrays that an optimizer of proflab holds for its parameters."""
     values = [value for state in optimizer.state.values() for value in state.values()]
     return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
 
 
 def storages_mb(tensors: Iterable[Any]) -> float:
-    """The MB of 1024² bytes of the storages behind tensors, each storage once and as a whole."""
+    """Return the MB of 1024² bytes of the storages behind tensors, each once and as a whole."""
     return sum(storage.nbytes for storage in {tensor.storage for tensor in tensors}) / MB

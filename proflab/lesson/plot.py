@@ -51,7 +51,7 @@ class Picture:
     alt: str
 
     def png(self, dpi: float = 160) -> bytes:
-        """The picture as a PNG file."""
+        """Return the picture as a PNG file."""
         import matplotlib
 
         target = io.BytesIO()
@@ -72,7 +72,7 @@ class Picture:
 
 @contextmanager
 def canvas(width: float, height: float, alt: str) -> Iterator[tuple[Picture, Any]]:
-    """An empty picture of so many inches, and its axes, to be drawn on in the course's style."""
+    """Return an empty picture of so many inches, and its axes, in the course's style."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -82,7 +82,7 @@ def canvas(width: float, height: float, alt: str) -> Iterator[tuple[Picture, Any
 
 
 def short(count: float) -> str:
-    """A count as it fits beside a bar: 37 · 9.4 K · 2.36 M · 1.56 B · 3.2 T."""
+    """Return a count as it fits beside a bar: 37 · 9.4 K · 2.36 M · 1.56 B · 3.2 T."""
     for size, unit in ((1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " K")):
         if abs(count) >= size:
             return f"{count / size:.3g}{unit}"
@@ -101,7 +101,7 @@ def bars(
     show: Callable[[float], str] = short,
     guess: dict[str, float | None] | None = None,
 ) -> Picture:
-    """Horizontal bars, one a row (or one an item of a dict), the first on top, with its number.
+    """Draw horizontal bars, one a row (or item of a dict), the first on top, with its number.
 
     `group` names the key whose values get a colour each; `guess` maps a row's name to what was
     predicted, drawn as an open diamond. `log` gives a logarithmic axis, on which a bar's length
@@ -151,7 +151,7 @@ def bars(
 def waffle(
     models: dict[str, dict[str, int]], *, square: int, unit: str, title: str = ""
 ) -> Picture:
-    """Models side by side, each a block of squares of `square` parameters, coloured by part.
+    """Draw models side by side, each a block of squares of `square` parameters, coloured by part.
 
     `models` maps a model's name to its parts and their counts; all have the same parts.
     """
@@ -181,7 +181,7 @@ def waffle(
 
 
 def _squares(parts: dict[str, int], square: int) -> list[int]:
-    """The part's number for each square: the borders are rounded, so that the total is right."""
+    """Return the part's number for each square: borders are rounded, so that the total is right."""
     result, total = [], 0
     for index, count in enumerate(parts.values()):
         total += count
@@ -204,7 +204,7 @@ def shares(
     title: str = "",
     show: Callable[[float], str] = short,
 ) -> Picture:
-    """A bar a model, all of one length, divided by the shares of its parts; totals at the right.
+    """Draw a bar a model, all of one length, divided by its parts' shares; totals at the right.
 
     `models` maps a model's name to its parts and their counts; a part that is missing is 0.
     """
@@ -244,7 +244,7 @@ def shares(
 def ladder(
     models: dict[str, dict[str, float]], limits: dict[str, float], *, unit: str, title: str = ""
 ) -> Picture:
-    """A line a model with a mark for each of its sizes, against limits drawn across.
+    """Draw a line a model with a mark for each of its sizes, against limits drawn across.
 
     `models` maps a name to {kind: size}, in the same kinds throughout and the smallest model
     first; `limits` maps a name to a size. The axis is logarithmic.
@@ -285,7 +285,7 @@ def curves(
     log: str = "",
     show: Callable[[float], str] = short,
 ) -> Picture:
-    """Lines through (x, y) points, each named at its end; `log` may be "x", "y" or "xy"."""
+    """Draw lines through (x, y) points, each named at its end; `log` may be "x", "y" or "xy"."""
     said = "; ".join(
         f"{name} from {show(points[0][1])} to {show(points[-1][1])}"
         for name, points in series.items()
@@ -307,10 +307,10 @@ def curves(
     return picture
 
 
-def timeline(
+def readings_by_phase(
     readings: Sequence[float], phases: Sequence[tuple[str, int]], *, unit: str, title: str = ""
 ) -> Picture:
-    """What was read one after another, as an area; each phase has a name and ends before a number.
+    """Draw what was read, in order, as an area; each phase has a name and ends before a number.
 
     The number is that of the first reading that is no longer the phase's.
     """

@@ -15,7 +15,7 @@ def _point(x: float, values: Sequence[float]) -> plot_samples.Point:
 
 
 def sample_sizes(samples_ns: Mapping[int, Sequence[float]], *, title: str) -> Picture:
-    """ns a call against calls a sample: {calls: ns a call, one number a sample}."""
+    """Draw ns a call against calls a sample: {calls: ns a call, one number a sample}."""
     count = len(next(iter(samples_ns.values())))
     points = [_point(calls, each) for calls, each in samples_ns.items()]
     series = {f"median, fastest and slowest of {count} samples": points}
@@ -23,7 +23,7 @@ def sample_sizes(samples_ns: Mapping[int, Sequence[float]], *, title: str) -> Pi
 
 
 def starts(starts_ms: Sequence[Sequence[float]], *, title: str) -> Picture:
-    """Each call's times in ms against its number: a list of as many times for each process."""
+    """Draw each call's ms against its number: a list of as many times for each process."""
     columns = zip(*starts_ms, strict=True)
     points = [_point(call, times) for call, times in enumerate(columns, start=1)]
     series = {f"median, fastest and slowest of {len(starts_ms)} starts": points}
@@ -31,7 +31,7 @@ def starts(starts_ms: Sequence[Sequence[float]], *, title: str) -> Picture:
 
 
 def medians(points: Sequence[plot_samples.Point], *, title: str) -> Picture:
-    """The median and its interval, in ms, of the first n calls: (n, median, low, high)."""
+    """Draw the median and its interval, in ms, of the first n calls: (n, median, low, high)."""
     return plot_samples.intervals(
         {"median and 95 % interval": points},
         x="the first so many calls", y="ms", log="x", title=title,
@@ -39,7 +39,7 @@ def medians(points: Sequence[plot_samples.Point], *, title: str) -> Picture:
 
 
 def promises(held: Coverage, exact: Mapping[int, float], trials: int, *, title: str) -> Picture:
-    """How often intervals held, {(rule, distribution): {n: share}}, with three standard errors.
+    """Draw how often intervals held, {(rule, distribution): {n: share}}, with 3 standard errors.
 
     exact: {n: how often the interval by ranks is to hold}, from which the errors are.
     """
@@ -55,7 +55,7 @@ def promises(held: Coverage, exact: Mapping[int, float], trials: int, *, title: 
 
 
 def batches(rows: Sequence[tuple[int, Sequence[float], Sequence[float]]], *, title: str) -> Picture:
-    """Images a second against ms, by batch: (size, (median, low, high) in ms, rates of these)."""
+    """Draw images a second against ms, by batch: (size, (median, low, high) ms, rates)."""
     named = [(str(n), tuple(ms), (rate[0], min(rate), max(rate))) for n, ms, rate in rows]
     return plot_samples.trade_off(named, x="latency in ms", y="images a second", title=title)
 
@@ -66,7 +66,7 @@ def tokens(
     *,
     title: str,
 ) -> Picture:
-    """The times of every round, a row of dots each: {"with": ms, "without": ms} a cache."""
+    """Draw the times of every round, a row of dots each: {"with": ms, "without": ms} a cache."""
     rows = {f"to the first token, {way}": times for way, times in first_ms.items()}
     rows |= {f"each further token, {way}": times for way, times in further_ms.items()}
     limits = 0, 1.1 * max(map(max, rows.values()))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from proflab.lesson.moments import MB, Timeline
-from proflab.lesson.plot import Picture, bars, curves, shares, timeline
+from proflab.lesson.plot import Picture, bars, curves, readings_by_phase, shares
 
-PARTS = {
+_PARTS = {
     "parameter_mb": "parameters",
     "gradient_mb": "gradients",
     "optimizer_mb": "optimizer's state",
@@ -16,14 +16,14 @@ PARTS = {
 
 
 def training(rows: Mapping[str, Mapping[str, float]], optimizer: str, title: str = "") -> Picture:
-    """The rows of training_memory, each as a bar that is divided by its parts."""
-    models = {name: {PARTS[key]: row[key] for key in PARTS} for name, row in rows.items()}
+    """Draw the rows of training_memory, each as a bar that is divided by its parts."""
+    models = {name: {_PARTS[key]: row[key] for key in _PARTS} for name, row in rows.items()}
     unit = f"MB of a training step with {optimizer}"
     return shares(models, unit=unit, title=title, show="{:,.0f} MB".format)
 
 
 def by_batch(rows: Mapping[int, Mapping[str, float]], optimizer: str, title: str = "") -> Picture:
-    """Rows of training_memory, by the images in a batch: activations, and all the rest."""
+    """Draw rows of training_memory by the images in a batch: activations, and all the rest."""
     lines = {"activations": [], f"all the rest, with {optimizer}": []}
     kept, rest = lines.values()
     for batch, row in rows.items():
@@ -34,19 +34,19 @@ def by_batch(rows: Mapping[int, Mapping[str, float]], optimizer: str, title: str
 
 
 def kept_by_part(parts: Mapping[int, Mapping[str, int]], x: str, title: str = "") -> Picture:
-    """A line for each part: parts maps a number of x to {part: bytes}, with the same parts."""
+    """Draw a line for each part: parts maps a number of x to {part: bytes}, the same parts."""
     names = next(iter(parts.values()))
     lines = {name: [(n, found[name] / MB) for n, found in parts.items()] for name in names}
     return curves(lines, x=x, y="MB", log="xy", title=title)
 
 
 def op_by_op(steps: Timeline, title: str = "") -> Picture:
-    """What was read after each operation, with the phases in which they ran."""
-    return timeline(steps.readings, steps.phases, unit="MB", title=title)
+    """Draw what was read after each operation, with the phases in which they ran."""
+    return readings_by_phase(steps.readings, steps.phases, unit="MB", title=title)
 
 
 def two_meters(rows: Sequence[Mapping], traced: Sequence[float], title: str = "") -> Picture:
-    """RSS and what tracemalloc has traced, over the first moment, at each later one.
+    """Draw RSS and traced MB, over the first moment, at each later one.
 
     rows: of MemoryProfiler (label, rss_mb); traced: at the same moments.
     """
@@ -59,7 +59,7 @@ def two_meters(rows: Sequence[Mapping], traced: Sequence[float], title: str = ""
 
 
 def segments(peaks: Mapping[str, Mapping[int, float]], title: str = "") -> Picture:
-    """The peak of a step, by layers in a segment: {stack: {length: MB}}."""
+    """Draw the peak of a step, by layers in a segment: {stack: {length: MB}}."""
     lines = {name: list(found.items()) for name, found in peaks.items()}
     x, y = "layers or blocks in a segment", "MB at the peak of the step"
     return curves(lines, x=x, y=y, log="x", title=title, show="{:.0f}".format)
@@ -68,7 +68,7 @@ def segments(peaks: Mapping[str, Mapping[int, float]], title: str = "") -> Pictu
 def trade(
     points: Mapping[str, Sequence[tuple[int, int]]], forward: float, title: str = ""
 ) -> Picture:
-    """What is saved against what a step costs: each line's points as (FLOPs, bytes).
+    """Draw what is saved against what a step costs: each line's points as (FLOPs, bytes).
 
     forward: the FLOPs of a forward pass, in which the cost is given.
     """

@@ -13,20 +13,20 @@ from typing import Any
 from proflab.lesson.hardware import Hardware, in_bytes
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
 
-Pair = tuple[float, float]
-MARKS = "osD^vPX"
-DARK = (*COLOURS[:6], INK)  # yellow is too light for a small mark
+_Pair = tuple[float, float]
+_MARKS = "osD^vPX"
+_DARK = (*COLOURS[:6], INK)  # yellow is too light for a small mark
 
 
 def rate(value: float, unit: str) -> str:
-    """A rate in the largest unit that keeps it at 1 or above: 27 GB/s, 1.2 TFLOP/s."""
+    """Return a rate in the largest unit that keeps it at 1 or above: 27 GB/s, 1.2 TFLOP/s."""
     for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:.3g} {prefix}{unit}"
     return f"{value:.3g} {unit}"
 
 
-def roofline(
+def roofline_of_points(
     points: Sequence[dict],
     hardware: Hardware,
     *,
@@ -35,7 +35,7 @@ def roofline(
     size: str | None = None,
     title: str = "",
 ) -> Picture:
-    """Points under a roof, both axes logarithmic: FLOP/s against FLOPs a byte.
+    """Draw points under a roof, both axes logarithmic: FLOP/s against FLOPs a byte.
 
     points: dicts with name (its first word is the kind, which has a colour and a mark), intensity
     and flops_per_second. also: further roofs, drawn thin and called by their names. label: names of
@@ -60,8 +60,8 @@ def roofline(
     return picture
 
 
-def _limits(points: Sequence[dict], roofs: Sequence[Hardware]) -> tuple[Pair, Pair]:
-    """From where to where the axes go, so that all points and each roof's corner are seen."""
+def _limits(points: Sequence[dict], roofs: Sequence[Hardware]) -> tuple[_Pair, _Pair]:
+    """Return where the axes begin and end, so that all points and each roof's corner are seen."""
     x = [p["intensity"] for p in points] + [_ridge(roof) for roof in roofs]
     y = [p["flops_per_second"] for p in points] + [roof.peak_flops for roof in roofs]
     left, right = (
@@ -73,7 +73,7 @@ def _limits(points: Sequence[dict], roofs: Sequence[Hardware]) -> tuple[Pair, Pa
 
 
 def _said(points: Sequence[dict], hardware: Hardware, also: list[Hardware], title: str) -> str:
-    """What the picture shows, in sentences."""
+    """Describe the picture in sentences."""
     roofs = "; ".join(
         f"{h.name}: {rate(h.peak_flops, 'FLOP/s')} and {rate(h.bandwidth, 'B/s')}, "
         f"meeting at {_ridge(h):.3g} FLOPs a byte"
@@ -116,13 +116,13 @@ def _draw_points(axes: Any, points: Sequence[dict], label: set[str], size: str |
     kinds = list(dict.fromkeys(p["name"].split()[0] for p in points))
     for index, kind in enumerate(kinds):
         own = [p for p in points if p["name"].split()[0] == kind]
-        late = index >= len(DARK)
+        late = index >= len(_DARK)
         axes.scatter(
             [p["intensity"] for p in own],
             [p["flops_per_second"] for p in own],
             s=[25 + 500 * p[size] if size else 45 for p in own],
-            color=QUIET if late else DARK[index],
-            marker="." if late else MARKS[index],
+            color=QUIET if late else _DARK[index],
+            marker="." if late else _MARKS[index],
             edgecolors="white", linewidths=0.6, alpha=0.9, zorder=3, label=kind,
         )  # fmt: skip
     for p in points:
@@ -139,7 +139,7 @@ def sweep(
     marks: dict[str, float] | None = None,
     title: str = "",
 ) -> Picture:
-    """Rates against a number of bytes: lines through (bytes, low, middle, high), spread shaded.
+    """Draw rates by number of bytes: lines through (bytes, low, middle, high), spread shaded.
 
     marks: names of sizes in bytes, drawn as lines across.
     """
@@ -158,7 +158,7 @@ def sweep(
             at, low, middle, high = zip(*points, strict=True)
             colour = COLOURS[index % len(COLOURS)]
             axes.fill_between(at, low, high, color=colour, alpha=0.25, lw=0)
-            axes.plot(at, middle, MARKS[index] + "-", ms=5, color=colour, label=name)
+            axes.plot(at, middle, _MARKS[index] + "-", ms=5, color=colour, label=name)
         axes.set_xscale("log", base=2)
         ticks = sorted({point[0] for points in series.values() for point in points})
         axes.set_xticks(ticks[:: math.ceil(len(ticks) / 9)])
@@ -186,7 +186,7 @@ def ranges(
     unit: str,
     title: str = "",
 ) -> Picture:
-    """A line a row from its lowest to its highest value, with a mark at the middle one.
+    """Draw a line a row from its lowest to its highest value, with a mark at the middle one.
 
     rows: name → (low, middle, high), the first on top.
     """

@@ -14,17 +14,17 @@ from typing import Any
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, STYLE, Picture, canvas, short
 
 Point = tuple[float, float, float, float]
-DASHED = {"color": QUIET, "lw": 1, "ls": (0, (4, 3)), "zorder": 0}
+_DASHED = {"color": QUIET, "lw": 1, "ls": (0, (4, 3)), "zorder": 0}
 
 
 def ms(time: float) -> str:
-    """A time as it fits beside a point: 0.171 · 4.5 · 35 · 1,495."""
+    """Return a time as it fits beside a point: 0.171 · 4.5 · 35 · 1,495."""
     return f"{time:,.3g}" if abs(time) < 1000 else f"{time:,.0f}"
 
 
 @contextmanager
-def panels(count: int, width: float, height: float, alt: str) -> Iterator[tuple[Picture, Any]]:
-    """An empty picture of `count` axes side by side, each of so many inches."""
+def _panels(count: int, width: float, height: float, alt: str) -> Iterator[tuple[Picture, Any]]:
+    """Return an empty picture of `count` axes side by side, each of so many inches."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -34,7 +34,7 @@ def panels(count: int, width: float, height: float, alt: str) -> Iterator[tuple[
 
 
 def runs(series: dict[str, Sequence[float]], *, unit: str = "ms", title: str = "") -> Picture:
-    """Times in the order in which they were taken, a panel for each series, at its own scale.
+    """Draw times in the order they were taken, a panel for each series, at its own scale.
 
     The dashed line is the panel's median.
     """
@@ -44,10 +44,10 @@ def runs(series: dict[str, Sequence[float]], *, unit: str = "ms", title: str = "
         for name, times in series.items()
     )
     alt = f"{title or 'Runs'} ({unit}, in order). {said}"
-    with panels(len(series), 9.6 / max(3, len(series)), 2.6, alt) as (picture, all_axes):
+    with _panels(len(series), 9.6 / max(3, len(series)), 2.6, alt) as (picture, all_axes):
         for axes, (name, times) in zip(all_axes, series.items(), strict=True):
             axes.plot(range(1, len(times) + 1), times, "o", ms=3.5, color=COLOURS[0])
-            axes.axhline(median(times), **DASHED)
+            axes.axhline(median(times), **_DASHED)
             _scale(axes.yaxis, False, ms)
             axes.set_ylim(0, 1.15 * max(times))
             axes.set_title(name)
@@ -60,7 +60,7 @@ def runs(series: dict[str, Sequence[float]], *, unit: str = "ms", title: str = "
 def histogram(
     times: Sequence[float], marks: dict[str, float], *, unit: str = "ms", title: str = ""
 ) -> Picture:
-    """How often each time came, with `marks` as lines that the legend names.
+    """Draw how often each time came, with `marks` as lines that the legend names.
 
     Both axes are logarithmic: far out and rare is what a tail is.
     """
@@ -95,7 +95,7 @@ def intervals(
     log: str = "",
     show: Callable[[float], str] = ms,
 ) -> Picture:
-    """Lines through points (x, middle, low, high), each with its interval as a bar."""
+    """Draw lines through points (x, middle, low, high), each with its interval as a bar."""
     said = "; ".join(
         f"{name} from {show(points[0][1])} at {short(points[0][0])} to "
         f"{show(points[-1][1])} at {short(points[-1][0])}"
@@ -134,7 +134,7 @@ def _scale(axis: Any, log: bool, show: Callable[[float], str]) -> None:
 def trade_off(
     rows: Sequence[tuple[str, Point, Point]], *, x: str, y: str, title: str = ""
 ) -> Picture:
-    """Named points with an interval in both directions: (name, x and its bounds, y and its bounds).
+    """Draw named points with an interval both ways: (name, x and its bounds, y and its bounds).
 
     Each of the two is (middle, low, high).
     """
@@ -164,7 +164,7 @@ def estimates(
     unit: str = "ms",
     title: str = "",
 ) -> Picture:
-    """What each way of measuring said, a row of dots each, and the truth, if known, as a line.
+    """Draw what each way of measuring said, a row of dots each, and the truth, if known.
 
     What lies outside `limits` is written at that edge.
     """

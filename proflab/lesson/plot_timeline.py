@@ -11,9 +11,9 @@ from typing import Any
 
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
 
-FRAMES = ("module", "region")
-OTHER = "others"
-NARROWEST = 0.001  # of the whole: what is thinner is drawn as wide as this
+_FRAMES = ("module", "region")
+_OTHER = "others"
+_NARROWEST = 0.001  # of the whole: what is thinner is drawn as wide as this
 
 
 def spans(
@@ -25,7 +25,7 @@ def spans(
     title: str = "",
     most: int = 7,
 ) -> Picture:
-    """Rows with start_ms, ms and depth as bars on an axis of time, deeper ones lower.
+    """Draw rows with start_ms, ms and depth as bars on an axis of time, deeper ones lower.
 
     group: whose bars have one colour; those that take most time have one, up to `most` of them.
     frames: groups that only frame what runs inside them, drawn light. A bar has its name where
@@ -48,7 +48,7 @@ def spans(
         for key, colour in colours.items():
             axes.plot([], [], "s", color=colour, ms=9, label=key)
         if len(times) > most:
-            axes.plot([], [], "s", color=QUIET, ms=9, label=OTHER)
+            axes.plot([], [], "s", color=QUIET, ms=9, label=_OTHER)
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False)
         axes.set(xlim=(0, end - begin), ylim=(lanes - 0.5, -0.6), yticks=[], xlabel="ms")
         axes.spines["left"].set_visible(False)
@@ -57,11 +57,11 @@ def spans(
 
 
 def _draw(axes: Any, rows: Sequence[dict], paints: list[str], begin: float, end: float) -> None:
-    """The bars, those that are wide enough with a white edge."""
+    """Draw the bars, those that are wide enough with a white edge."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
 
-    least = NARROWEST * (end - begin)
+    least = _NARROWEST * (end - begin)
     bars = [
         Rectangle((row["start_ms"] - begin, row["depth"] - 0.42), max(row["ms"], least), 0.84)
         for row in rows
@@ -72,7 +72,7 @@ def _draw(axes: Any, rows: Sequence[dict], paints: list[str], begin: float, end:
 
 
 def _times(rows: Sequence[dict], group: Callable[[dict], str], frames: Sequence[str]) -> dict:
-    """The time of each group that is no frame, the largest first."""
+    """Return the time of each group that is no frame, the largest first."""
     times: dict[str, float] = {}
     for row in rows:
         if group(row) not in frames:
@@ -81,7 +81,7 @@ def _times(rows: Sequence[dict], group: Callable[[dict], str], frames: Sequence[
 
 
 def _write(axes: Any, row: dict, text: str, begin: float, share: float, colour: str) -> None:
-    """The bar's name inside it, or the end of that behind its last dot, where there is room."""
+    """Write the bar's name inside it, or what follows its last dot, where there is room."""
     room = int(share * 115)
     shown = text if len(text) <= room else text.rpartition(".")[2]
     if len(shown) > room:
@@ -94,18 +94,18 @@ def _write(axes: Any, row: dict, text: str, begin: float, share: float, colour: 
 
 
 def timeline(rows: Sequence[dict], title: str = "") -> Picture:
-    """A recording: the ops, by kind, below the modules and regions in which they ran."""
+    """Draw a recording: the ops, by kind, below the modules and regions in which they ran."""
     return spans(
         with_modules(rows),
-        name=lambda row: _last(row["module"]) if row["op"] in FRAMES else row["op"],
+        name=lambda row: _last(row["module"]) if row["op"] in _FRAMES else row["op"],
         group=lambda row: row["op"],
-        frames=FRAMES,
+        frames=_FRAMES,
         title=title,
     )
 
 
 def with_modules(rows: Sequence[dict]) -> list[dict]:
-    """These rows, deeper, and for each stretch of ops of a module a row of op "module" around them.
+    """Return these rows, deeper, with a row of op "module" around each module's run of ops.
 
     rows: of a recording, with start_ms, ms, depth, phase and module; a module's row has their keys.
     """
@@ -128,26 +128,26 @@ def with_modules(rows: Sequence[dict]) -> list[dict]:
 
 
 def _last(path: str) -> str:
-    """What a module is called beside its siblings: "attn", or "blocks.3" where it has a number."""
+    """Return what a module is called beside its siblings: "attn", or "blocks.3" if numbered."""
     parts = path.split(".")
     return ".".join(parts[-2:] if parts[-1].isdigit() else parts[-1:])
 
 
 def _inside(path: str) -> list[str]:
-    """The modules that lead to one: "blocks.3.attn" is in blocks.3, and itself."""
+    """Return the modules that lead to one: "blocks.3.attn" is in blocks.3, and itself."""
     parts = path.split(".") if path else []
     follows = [*(part.isdigit() for part in parts[1:]), False]  # a number belongs to its list
     return [".".join(parts[: i + 1]) for i in range(len(parts)) if not follows[i]]
 
 
 def _shared(paths: Sequence[str], running: Sequence[dict]) -> int:
-    """How many of the running modules lead to this place, too."""
+    """Return how many of the running modules lead to this place, too."""
     same = [path == row["module"] for path, row in zip(paths, running, strict=False)]
     return [*same, False].index(False)
 
 
 def _frame(row: dict, path: str, depth: int) -> dict:
-    """The row of a module that begins with this op."""
+    """Return the row of a module that begins with this op."""
     nothing = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
     own = {"op": "module", "module": path, "depth": row["depth"] + depth, "self_ms": 0.0}
     return row | own | dict.fromkeys(nothing, 0)

@@ -19,11 +19,11 @@ from proflab.lesson.tell_walls import Addition
 __all__ = [
     "additions", "at_best", "levels", "operations", "ranges", "speedups", "tiles", "time_by_wall",
 ]  # fmt: skip
-WALLS = ("compute", "ridge", "memory", "overhead")
+_WALLS = ("compute", "ridge", "memory", "overhead")
 
 
 def at_best(series: dict[str, Sequence[tuple[float, float]]], title: str) -> Picture:
-    """Lines through (FLOPs a byte, FLOP/s at best), both axes logarithmic."""
+    """Draw lines through (FLOPs a byte, FLOP/s at best), both axes logarithmic."""
     return plot.curves(
         series, x="FLOPs a byte", y="at best", log="xy", title=title,
         show=lambda value: plot_roofline.rate(value, "FLOP/s"),
@@ -31,13 +31,13 @@ def at_best(series: dict[str, Sequence[tuple[float, float]]], title: str) -> Pic
 
 
 def tiles(series: dict[str, Sequence[tuple[float, float]]], title: str) -> Picture:
-    """Lines through (rows of a tile, FLOPs a byte), both axes logarithmic."""
+    """Draw lines through (rows of a tile, FLOPs a byte), both axes logarithmic."""
     x = "rows and columns of a tile that fits into the cache"
     return _names_apart(plot.curves(series, x=x, y="FLOPs a byte", log="xy", title=title))
 
 
 def _names_apart(picture: Picture, line: float = 13) -> Picture:
-    """The picture with names at the ends of lines at least `line` points below one another."""
+    """Return the picture with names at lines' ends at least `line` points below one another."""
     axes = picture.figure.axes[0]
     height = axes.get_window_extent().height * 72 / picture.figure.dpi
     ends = axes.transAxes.inverted().transform(axes.transData.transform([t.xy for t in axes.texts]))
@@ -50,7 +50,7 @@ def _names_apart(picture: Picture, line: float = 13) -> Picture:
 
 
 def speedups(series: dict[str, Sequence[tuple[float, float]]], x: str) -> Picture:
-    """Lines through (speedup of a part, speedup of the whole), both axes logarithmic."""
+    """Draw lines through (speedup of a part, speedup of the whole), both axes logarithmic."""
     return plot.curves(
         series, x=x, y="the whole", log="xy", show="{:.3g}".format,
         title="A part of the time becomes faster",
@@ -58,7 +58,7 @@ def speedups(series: dict[str, Sequence[tuple[float, float]]], x: str) -> Pictur
 
 
 def levels(rates: Mapping[int, Rates], caches: Sequence[Cache], call: float) -> Picture:
-    """What copies of so many bytes reach, with the caches' sizes as lines across.
+    """Draw what copies of so many bytes reach, with the caches' sizes as lines across.
 
     A second line, where it stays below what was reached: how fast each would be if it took no
     longer than the smallest, `call` seconds.
@@ -75,14 +75,14 @@ def levels(rates: Mapping[int, Rates], caches: Sequence[Cache], call: float) -> 
 
 
 def operations(points: Sequence[dict], roofs: Sequence[Hardware], title: str) -> Picture:
-    """Points with a `share` of the time, 0 to 1, under the first of the roofs.
+    """Draw points with a `share` of the time, 0 to 1, under the first of the roofs.
 
     A point's area is its share; the one with the most time is called by its name, unless others
     are called the same. Further roofs are thin.
     """
     names = [p["name"] for p in points]
     busiest = max(points, key=lambda p: p["share"])["name"]
-    return plot_roofline.roofline(
+    return plot_roofline.roofline_of_points(
         points, roofs[0], also=roofs[1:], size="share",
         label=[busiest] if names.count(busiest) == 1 else [],
         title=f"{title}; area: share of the time",
@@ -90,7 +90,7 @@ def operations(points: Sequence[dict], roofs: Sequence[Hardware], title: str) ->
 
 
 def additions(rows: Iterable[Addition]) -> Picture:
-    """What additions took, and what the roof would take: (numbers, seconds, seconds, wall)."""
+    """Draw what additions took, and would take by the roof: (numbers, seconds, seconds, wall)."""
     rows = list(rows)
     lines = {
         "took": [(count / 1000, seconds * 1e6) for count, seconds, *_ in rows],
@@ -102,10 +102,10 @@ def additions(rows: Iterable[Addition]) -> Picture:
 
 
 def time_by_wall(rows_of: Mapping[str, Iterable[Mapping[str, Any]]]) -> Picture:
-    """A bar a model: how its rows' self_ms divide by their `wall`."""
+    """Draw a bar a model: how its rows' self_ms divide by their `wall`."""
     walls = {}
     for model, rows in rows_of.items():
-        walls[model] = dict.fromkeys(WALLS, 0.0)
+        walls[model] = dict.fromkeys(_WALLS, 0.0)
         for row in rows:
             walls[model][row["wall"]] += row["self_ms"]
     return plot.shares(walls, unit="ms of a forward pass", title="Which wall the time is spent at")

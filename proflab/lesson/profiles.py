@@ -10,32 +10,32 @@ from typing import Any
 
 from proflab.lesson import plot
 
-FAMILIES = {
+_FAMILIES = {
     "conv2d": "convolutions", "linear": "linear layers", "matmul": "matmul",
     "batch_norm": "norms", "layer_norm": "norms", "relu": "activations",
     "gelu": "activations", "softmax": "activations",
 }  # fmt: skip
-VIEWS = {"ms": "self_ms", "FLOPs": "matmul_flops", "bytes read": "bytes_read"}
+_VIEWS = {"ms": "self_ms", "FLOPs": "matmul_flops", "bytes read": "bytes_read"}
 
 
 def three_shares(recorded: Mapping[str, Sequence[dict]], title: str = "") -> plot.Picture:
-    """Three bars for each recording: its time, FLOPs and bytes read, divided among kinds of ops.
+    """Draw three bars a recording: its time, FLOPs and bytes read, divided among kinds of ops.
 
     recorded: a name for each recording, and its rows.
     """
     shown = {
         f"{name}: {view}": family_sums(rows, key)
         for name, rows in recorded.items()
-        for view, key in VIEWS.items()
+        for view, key in _VIEWS.items()
     }
     return plot.shares(shown, unit="that the pass took", title=title)
 
 
 def family_sums(rows: Sequence[dict], key: str) -> dict[str, float]:
-    """The sum of the rows' values for a key, by kind of op; what has no kind is "others"."""
-    sums: dict[str, float] = dict.fromkeys([*FAMILIES.values(), "others"], 0)
+    """Return sums of the rows' values for a key, by kind of op; without a kind: "others"."""
+    sums: dict[str, float] = dict.fromkeys([*_FAMILIES.values(), "others"], 0)
     for row in rows:
-        sums[FAMILIES.get(row["op"], "others")] += row[key]
+        sums[_FAMILIES.get(row["op"], "others")] += row[key]
     return sums
 
 
@@ -74,7 +74,7 @@ def print_functions(rows: Sequence[dict], by: str) -> None:
 
 
 def architectures(rows: Sequence[dict]) -> plot.Picture:
-    """The rows of compare_architectures, printed as a table, and their FLOPs a second as bars."""
+    """Print the rows of compare_architectures as a table, and draw their FLOPs a second."""
     print(f"{'':<20}{'parameters':>13}{'FLOPs':>17}{'ms':>9}{'MB':>9}{'GFLOP/s':>10}")
     for row in rows:
         counts = f"{row['name']:<20}{row['parameters']:>13,}{row['flops']:>17,}"
@@ -85,7 +85,7 @@ def architectures(rows: Sequence[dict]) -> plot.Picture:
 
 
 def overheads(ratios: Mapping[tuple[str, str], float]) -> plot.Picture:
-    """A bar for each (program, profiler): how many times as long the program takes with it."""
+    """Draw a bar for each (program, profiler): how many times as long the program takes with it."""
     rows = [
         {"name": f"{name}: {way}", "count": ratio, "way": way}
         for (name, way), ratio in ratios.items()
@@ -97,7 +97,7 @@ def overheads(ratios: Mapping[tuple[str, str], float]) -> plot.Picture:
 
 
 def between_tokens(rows: Sequence[dict], key: str, block: str = "blocks.0") -> float:
-    """The part of what a block's ops have for a key that attention has itself: between tokens.
+    """Return attention's own part of what a block's ops have for a key: between tokens.
 
     rows: of a recording of GPT-2; its attention's linear layers are modules of their own.
     """
@@ -107,7 +107,7 @@ def between_tokens(rows: Sequence[dict], key: str, block: str = "blocks.0") -> f
 
 
 def attention_curves(predicted: Mapping[int, float], measured: Mapping[int, float]) -> plot.Picture:
-    """Both parts by length in tokens, printed, and drawn as two curves."""
+    """Print both parts by length in tokens, and draw them as two curves."""
     for length in measured:
         parts = f"{predicted[length]:>6.1%} of the FLOPs, {measured[length]:>6.1%} of the time"
         print(f"{length:>5} tokens: {parts}")

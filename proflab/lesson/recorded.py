@@ -17,13 +17,13 @@ from proflab.lesson.measuring import on_threads
 
 Row = dict[str, Any]
 Pass = tuple[float, list[Row]]
-SUMMED = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms")
+_SUMMED = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms")
 
 
 def recorded_passes(
     name: str, recorder: Callable[[], Any], threads: int, seconds: float = 12
 ) -> list[Pass]:
-    """Forward passes of "GPT-2" or "ResNet-18" on so many threads: (ms, rows) of each.
+    """Record forward passes of "GPT-2" or "ResNet-18" on so many threads: (ms, rows) of each.
 
     recorder: as lesson 05's OpRecorder, a context manager with `rows`. One pass is not recorded;
     then up to nine are, but at least three, as many as begin within so many seconds of the first.
@@ -46,7 +46,7 @@ def recorded_passes(
 
 
 def _model(name: str) -> tuple[Any, tuple[int, ...]]:
-    """The model, and the shape of its input: one text, or one image."""
+    """Return the model, and the shape of its input: one text, or one image."""
     if name == "GPT-2":
         sizes = demo_size(full=(50257, 1024, 768, 12, 12), small=(97, 32, 48, 2, 4))
         return models.GPT2(*sizes), (1, demo_size(128, 32))
@@ -56,13 +56,13 @@ def _model(name: str) -> tuple[Any, tuple[int, ...]]:
 
 
 def median_rows(passes: Sequence[Pass]) -> list[Row]:
-    """The rows of a pass, in order, each with the median of its self_ms over all passes."""
+    """Return the rows of a pass, in order, each with its median self_ms over all passes."""
     rows = zip(*(rows for _, rows in passes), strict=True)
     return [same[0] | {"self_ms": median(row["self_ms"] for row in same)} for same in rows]
 
 
 def alike(rows: Sequence[Row]) -> list[Row]:
-    """Rows of the same op, shapes, and module but for its numbers, added up: blocks.*.attn.
+    """Add up rows of the same op, shapes, and module but for its numbers: blocks.*.attn.
 
     Each also has its `share` of the time of all, 0 to 1.
     """
@@ -71,13 +71,13 @@ def alike(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         module = re.sub(r"\d+", "*", row["module"])
         key = row["op"], module, str(row["input_shapes"])
-        total = sums.setdefault(key, row | {"module": module} | dict.fromkeys(SUMMED, 0))
-        for count in SUMMED:
+        total = sums.setdefault(key, row | {"module": module} | dict.fromkeys(_SUMMED, 0))
+        for count in _SUMMED:
             total[count] += row[count]
     return [total | {"share": total["self_ms"] / whole} for total in sums.values()]
 
 
 def products_and_rest(rows: Sequence[Row]) -> tuple[float, float]:
-    """The ms of the rows that are matrix products, and of all others."""
+    """Return the ms of the rows that are matrix products, and of all others."""
     products = sum(row["self_ms"] for row in rows if row["matmul_flops"])
     return products, sum(row["self_ms"] for row in rows) - products

@@ -23,7 +23,7 @@ NO_ELEMENTWISE = frozenset(
 )
 
 # The facts of a region, but for its name.
-REGION = {
+_REGION = {
     "op": "region", "phase": "region", "input_shapes": [], "output_shape": None, "dtype": None,
     "matmul_flops": 0, "elementwise_flops": 0, "bytes_read": 0, "bytes_written": 0,
 }  # fmt: skip
@@ -65,16 +65,16 @@ class Recorder:
         self._hook.__exit__(None, None, None)
 
     def watch(self, call: dispatch.Call) -> Any:
-        """The hook: it must return call()."""
+        """Run one op, as a hook of dispatch: a subclass's must return call()."""
         return call()
 
     def end_region(self, first: int, start: int, end: int, facts: dict) -> None:
-        """What to do when a region has ended, which began at row `first`; times are in ns."""
+        """Handle the end of a region that began at row `first`; times are in ns."""
 
 
 @contextmanager
 def region(name: str) -> Iterator[None]:
-    """`with region("data loading"):` adds a row of op "region" to every recording around it.
+    """Add a row of op "region", `with region("data loading"):`, to every recording around it.
 
     Its module is the name; it is there also when what is inside raises. Outside it does nothing.
     """
@@ -88,26 +88,26 @@ def region(name: str) -> Iterator[None]:
         end = time.perf_counter_ns()
         for recorder, first in begun:
             recorder.rows.depth -= 1
-            recorder.end_region(first, start, end, REGION | {"module": name})
+            recorder.end_region(first, start, end, _REGION | {"module": name})
 
 
 def column(rows: Iterable[dict], key: str) -> list:
-    """What each of the rows has for a key."""
+    """Return what each of the rows has for a key."""
     return [row[key] for row in rows]
 
 
 def columns(rows: Iterable[dict], *keys: str) -> list[list]:
-    """What each of the rows has for these keys: a list for each row."""
+    """Return what each of the rows has for these keys: a list for each row."""
     return [[row[key] for key in keys] for row in rows]
 
 
 def row_name(row: dict) -> str:
-    """What a row is called: its op, or the name that a region or module has."""
+    """Return what a row is called: its op, or the name that a region or module has."""
     return row["module"] if row["op"] in ("region", "module") else row["op"]
 
 
 def work_and_traffic(rows: Sequence[dict]) -> tuple[int, int]:
-    """All FLOPs of these rows, of products and elementwise, and all bytes, read and written."""
+    """Return these rows' FLOPs, of products and elementwise, and bytes, read and written."""
     flops = sum(row["matmul_flops"] + row["elementwise_flops"] for row in rows)
     return flops, sum(row["bytes_read"] + row["bytes_written"] for row in rows)
 
@@ -119,10 +119,10 @@ class Still(nn.Module):
         self.tensor = tensor
 
     def forward(self, x: Any) -> Tensor:
-        """The tensor; x is left alone."""
+        """Return the tensor; x is left alone."""
         return self.tensor
 
 
 def as_model(model: Any) -> Any:
-    """The model, or Still(model) where it is a bare Tensor."""
+    """Return the model, or Still(model) where it is a bare Tensor."""
     return Still(model) if isinstance(model, Tensor) else model

@@ -33,7 +33,7 @@ def sampled(function: Callable[[], Any], interval_ms: float = 1.0) -> Counter[st
 
 
 def repeated(function: Callable[[], Any], times: int) -> Callable[[], None]:
-    """A function that calls function() so many times."""
+    """Return a function that calls function() so many times."""
 
     def run() -> None:
         for _ in range(times):

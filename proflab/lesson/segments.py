@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 
 def segment_lengths(layers: int) -> Iterator[int]:
-    """The lengths that divide so many layers evenly, the shortest first, with a progress bar."""
+    """Yield the lengths that divide so many layers evenly, shortest first, with a progress bar."""
     from tqdm.auto import tqdm
 
     lengths = [n for n in range(1, layers + 1) if layers % n == 0]
@@ -14,7 +14,7 @@ def segment_lengths(layers: int) -> Iterator[int]:
 
 
 def best_segment(name: str, plain: float, peaks: Mapping[int, float]) -> str:
-    """Which length of a segment needs the least, and what is needed without any.
+    """Say which length of a segment needs the least, and what is needed without any.
 
     plain: MB at the peak without checkpoints; peaks: layers in a segment → MB at the peak.
     """

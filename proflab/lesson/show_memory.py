@@ -26,7 +26,7 @@ def table(corner: str, columns: Mapping[str, str], rows: Mapping[str, Sequence[f
 
 
 def print_passes(rows: Mapping[str, Mapping[str, float]]) -> None:
-    """The rows of measure_memory as a table, one a model."""
+    """Print the rows of measure_memory as a table, one a model."""
     columns = {"parameters": ".1f", "activations": ".1f", "peak": ".1f", "efficiency": ".0%"}
     keys = [f"{part}_memory_mb" for part in ("parameter", "activation", "peak")]
     keys.append("memory_efficiency")
@@ -34,7 +34,7 @@ def print_passes(rows: Mapping[str, Mapping[str, float]]) -> None:
 
 
 def print_saved(document: Mapping, saved: Callable[[str, tuple[int, ...]], int]) -> None:
-    """Saved bytes that torch recorded beside those that `saved(model, input_shape)` gives.
+    """Print saved bytes that torch recorded beside those that `saved(model, input_shape)` gives.
 
     document: rows (model, input_shape, bytes), and differences (model, op, bytes, reason), of which
     the bytes are those that torch keeps and proflab does not.
@@ -52,7 +52,7 @@ def print_saved(document: Mapping, saved: Callable[[str, tuple[int, ...]], int])
 
 
 def print_leaks(found: Mapping[str, Mapping]) -> None:
-    """What find_leak says of each step: KB a step and who allocates them, or that none leaks."""
+    """Print what find_leak says of each step: KB a step and who allocates, or that none leaks."""
     width = max(map(len, found))
     for name, row in found.items():
         rate = f"{row['bytes_per_step'] / 1024:,.0f} KB a step, by {row['function']}"

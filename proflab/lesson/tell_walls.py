@@ -1,8 +1,8 @@
 """Sentences about roofs, and about what stands below them: chosen by what was measured.
 
-What may not enter: a measurement, or what a student is to work out. Rates are (lowest, median,
-highest) of the rounds, as `measuring.take_turns` gives them; points are dicts as a roofline has
-them, each with its `share` of the time, 0 to 1.
+Functions return their text. What may not enter: a measurement, or what a student is to work out.
+Rates are (lowest, median, highest) of the rounds, as `measuring.take_turns` gives them; points are
+dicts as a roofline has them, each with its `share` of the time, 0 to 1.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Addition = tuple[int, float, float, str]
 
 
 def counted(count: int, thing: str) -> str:
-    """ "1 token", "4,096 tokens"."""
+    """Return "1 token", "4,096 tokens"."""
     return f"{count:,} {thing}" + ("s" if count != 1 else "")
 
 
 def against_first(rates: Mapping[str, Rates]) -> str:
-    """The best of each against the best of the first, a line each."""
+    """Say, a line each, how the best of each compares with the best of the first."""
     first, *others = rates
     return "\n".join(
         f"{name}: {rates[name][2] / rates[first][2]:.3g} times the best of {first}"
@@ -34,7 +34,7 @@ def against_first(rates: Mapping[str, Rates]) -> str:
 
 
 def levels(rates: Mapping[int, Rates], caches: Sequence[Cache], call: float) -> str:
-    """Where copies of so many bytes slow down, a line a cache; call: seconds of the smallest."""
+    """Say where copies of so many bytes slow down, a line a cache; call: the smallest's seconds."""
     lines = [f"one thread; a copy of 8 bytes takes {call * 1e9:.0f} ns, which is the call"]
     for cache, inside, outside, drop in drops([(s, *r) for s, r in rates.items()], caches):
         kind = "a drop" if drop else "no drop beyond the spread"
@@ -48,7 +48,7 @@ def levels(rates: Mapping[int, Rates], caches: Sequence[Cache], call: float) -> 
 
 
 def by_threads(rates: Mapping[str, Rates], size: int) -> str:
-    """One thread's best and spread, and whether more threads gain more than the spread.
+    """Say one thread's best and spread, and if more threads gain more than the spread.
 
     rates: that of one thread first. size: of the working set, in bytes.
     """
@@ -65,7 +65,7 @@ def by_threads(rates: Mapping[str, Rates], size: int) -> str:
 
 
 def extremes(points: Sequence[Mapping[str, Any]]) -> str:
-    """The point with the most time, the nearest to its roof, the furthest, and what has none."""
+    """Name the points with most time, nearest to the roof and furthest, and those without one."""
     busiest = max(points, key=lambda p: p["share"])
     nearest = max(points, key=lambda p: p["efficiency"])
     furthest = min(points, key=lambda p: p["efficiency"])
@@ -80,7 +80,7 @@ def extremes(points: Sequence[Mapping[str, Any]]) -> str:
 
 
 def against_rest(points: Sequence[Mapping[str, Any]], op: str, called: str) -> str:
-    """Where the points of an op lie, and what all else has of the time and of the FLOPs."""
+    """Say where the points of an op lie, and what all else has of the time and of the FLOPs."""
     chosen = [p for p in points if p["name"].split()[0] == op]
     (low, high), (worst, best) = (
         (min(p[key] for p in chosen), max(p[key] for p in chosen))
@@ -96,12 +96,12 @@ def against_rest(points: Sequence[Mapping[str, Any]], op: str, called: str) -> s
 
 
 def _work(points: Sequence[Mapping[str, Any]]) -> float:
-    """The points' FLOPs, in proportion: what they reached, for their share of the time."""
+    """Return the points' FLOPs, in proportion: what they reached, for their share of the time."""
     return sum(p["flops_per_second"] * p["share"] for p in points)
 
 
 def additions(rows: Sequence[Addition], again: float) -> str:
-    """Up to which size additions are at which wall.
+    """Say up to which size additions are at which wall.
 
     rows: (numbers, seconds, seconds of the roof, wall), ever larger. again: how many times as long
     the largest takes into new memory as into old.
@@ -117,7 +117,7 @@ def additions(rows: Sequence[Addition], again: float) -> str:
 
 
 def verdicts(name: str, rows: Iterable[Mapping[str, Any]]) -> str:
-    """A model's rows with their wall as a table, the longest first, without those under 2 %."""
+    """Return a model's rows with their wall as a table, longest first, without those under 2 %."""
     lines = [f"{name:<34}{'ms':>8}{'FLOPs/byte':>12}  wall"]
     for row in sorted(rows, key=lambda row: -row["self_ms"]):
         if row["share"] > 0.02:
@@ -130,7 +130,7 @@ def verdicts(name: str, rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def step(name: str, verdict: str, figures: Mapping[str, Any]) -> str:
-    """A step's verdict and the figures that it rests on, as lesson 06's `inspect_step` has them."""
+    """Say a step's verdict and the figures behind it, as lesson 06's `inspect_step` has them."""
     middle = median(figures["times_ms"])
     products = figures["matmul_ms"] / figures["busy_ms"]
     reached = figures["matmul_flops"] / figures["matmul_ms"] * 1000 / figures["peak_flops"]
@@ -142,7 +142,7 @@ def step(name: str, verdict: str, figures: Mapping[str, Any]) -> str:
 
 
 def threads(took: Mapping[int, tuple[float, float]], endless: float, law: float) -> str:
-    """What more threads for the products gained, by Amdahl's law and by the clock.
+    """Say what more threads for the products gained, by Amdahl's law and by the clock.
 
     took: number of threads → ms of products and of all else. endless: how many times as fast the
     law lets the whole be when products take no time; law: when they gain what they did gain.

@@ -18,17 +18,17 @@ TABLES = {"embedding": 1, "index": 0, "gather": 0}
 
 
 def present(result: Tensor | Iterable[Tensor | None]) -> list[Tensor]:
-    """The Tensors of an op's result, or of its gradient, in a list: one, or those not None."""
+    """Return the Tensors of an op's result, or its gradient, as a list: one, or those not None."""
     return [result] if isinstance(result, Tensor) else [t for t in result if t is not None]
 
 
 def memory_of(tensor: Tensor) -> int:
-    """A number for the memory that a tensor looks at; the same for all that share it."""
+    """Return a number for the memory that a tensor looks at; the same for all that share it."""
     return id(_owner(tensor.array))
 
 
 def bytes_by_memory(tensors: Iterable[Tensor]) -> dict[int, int]:
-    """The bytes that these tensors look at, by the memory in which they are: {memory_of: int}.
+    """Return the bytes that these tensors look at, by their memory: {memory_of: int}.
 
     A tensor that is there twice counts once, and of no memory are there more bytes than it has.
     """
@@ -47,7 +47,7 @@ def bytes_by_memory(tensors: Iterable[Tensor]) -> dict[int, int]:
 
 
 def _owner(array: Any) -> Any:
-    """The array whose memory an array looks at: itself, or what it is a view of."""
+    """Return the array whose memory an array looks at: itself, or what it is a view of."""
     while isinstance(array.base, (np.ndarray, MetaArray)):
         array = array.base
     return array

@@ -16,30 +16,30 @@ import numpy as np
 
 import proflab
 
-LIBRARIES = tuple(str(Path(module.__file__).parent) + os.sep for module in (os, np, proflab))
+_LIBRARIES = tuple(str(Path(module.__file__).parent) + os.sep for module in (os, np, proflab))
 
 
 def own_function(traceback: tracemalloc.Traceback) -> str | None:
-    """The name of the innermost function on a traceback that is not in a library, or None.
+    """Return the name of a traceback's innermost function not in a library, or None.
 
     Libraries are Python's own, what is installed beside it, numpy and proflab. What runs outside of
     any function is "<module>".
     """
     for frame in reversed(traceback):
-        if not frame.filename.startswith((*LIBRARIES, "<frozen")):
+        if not frame.filename.startswith((*_LIBRARIES, "<frozen")):
             return function_at(frame.filename, frame.lineno)
     return None
 
 
 def function_at(filename: str, line: int) -> str:
-    """The name of the function that has this line of this file, the innermost one."""
+    """Return the name of the function that has this line of this file, the innermost one."""
     around = [span for span in _functions(filename) if span[0] <= line <= span[1]]
     return max(around)[2] if around else "<module>"
 
 
 @functools.cache
 def _functions(filename: str) -> list[tuple[int, int, str]]:
-    """Each function of a file: its first line, its last, and its name."""
+    """Return each function of a file: its first line, its last, and its name."""
     kinds = ast.FunctionDef, ast.AsyncFunctionDef
     nodes = ast.walk(ast.parse("".join(linecache.getlines(filename))))
     return [(n.lineno, n.end_lineno, n.name) for n in nodes if isinstance(n, kinds)]

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from proflab.lesson.blas import blas_threads
+from proflab.lesson.hardware import this_machine
 from proflab.standalone.measure import NEEDED, Report, Request, measure
 from proflab.standalone.page import HEAD, figures, operations, page
 from proflab.standalone.zoo import CHOICES
 
-SHOWN = 10
+_SHOWN = 10
 
 
 def main(
     names: dict[str, Any], unwritten: dict[str, str], arguments: Sequence[str] | None = None
 ) -> int:
-    """Profile the model that the command line names; 0 when the report was written, else 2.
+    """Profile the model that the command line names; return 0 if the report was written, else 2.
 
     names: all that the student's file defines. unwritten: its exercises that are still to be
     written, each with its lesson.
@@ -40,7 +41,7 @@ def main(
     except MemoryError:
         print(f"{file}: {request.title} does not fit into this machine's memory", file=sys.stderr)
         return 2
-    print_report(report)
+    _print_report(report)
     when = datetime.now().strftime("%Y-%m-%d %H:%M")
     given.output.write_text(page(report, when), encoding="utf-8")
     print(f"\nwritten: {given.output}")
@@ -58,7 +59,10 @@ def _parser(file: str) -> argparse.ArgumentParser:
     parser.add_argument("--train", action="store_true", help="forward and backward pass")
     parser.add_argument("--passes", type=_positive, default=5, metavar="N", help="how often (5)")
     parser.add_argument(
-        "--threads", type=_positive, metavar="N", help="of matrix products (as numpy has it)"
+        "--threads",
+        type=_positive,
+        metavar="N",
+        help="of matrix products (as numpy has it); takes threadpoolctl to be set",
     )
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("report.html"), help="the page to write"
@@ -82,19 +86,19 @@ def _request(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Requ
     size = sizes.get(choice.kind) or choice.size
     if given.output.is_dir() or not given.output.parent.is_dir():
         parser.error(f"{given.output} cannot be written: give -o a file in a folder that exists")
-    threads = given.threads or blas_threads() or 1
+    threads = given.threads or blas_threads() or this_machine().processors or 1
     return Request(choice, given.batch, size, given.train, given.passes, threads)
 
 
 def _refuse(file: str, lacking: dict[str, str]) -> int:
-    """One sentence for what the student's folder lacks."""
+    """Say in one sentence what the student's folder lacks; return 2."""
     listed = ", ".join(f"{name} ({lesson})" for name, lesson in lacking.items())
     print(f"{file} still lacks {listed}: write it, and assemble the file again", file=sys.stderr)
     return 2
 
 
 def _not_written(file: str, unwritten: dict[str, str], error: NotImplementedError) -> int:
-    """The same for an exercise that another one turned out to need."""
+    """Say the same for an exercise that another one turned out to need; return 2."""
     if str(error):
         print(f"{file}: {error}", file=sys.stderr)
         return 2
@@ -104,12 +108,12 @@ def _not_written(file: str, unwritten: dict[str, str], error: NotImplementedErro
     return _refuse(file, {name: unwritten.get(name, "not yet written")})
 
 
-def print_report(report: Report) -> None:
-    """The table: single numbers, and the operations of most time."""
+def _print_report(report: Report) -> None:
+    """Print the table: single numbers, and the operations of most time."""
     print(f"\n{report.title}, on {report.threads}\n{report.machine}\n")
     for name, value in figures(report):
         print(f"{name:<28}{value:>30}")
-    rows = [HEAD, *operations(report, SHOWN)]
+    rows = [HEAD, *operations(report, _SHOWN)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
     print()
     for row in rows:

@@ -35,8 +35,8 @@ NEEDED = {
     "classify": "06_roofline",
     "mfu": "06_roofline",
 }
-COUNTS = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
-ROUNDS = 3
+_COUNTS = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
+_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Request:
 
     @property
     def title(self) -> str:
-        """What is run, in a line."""
+        """Return what is run, in a line."""
         sized = {"tokens": f", {self.size} tokens", "image": f", {self.size} × {self.size}"}
         what = "a training step" if self.train else "a forward pass"
         return f"{self.choice.title}, batch {self.batch}{sized.get(self.choice.kind, '')}: {what}"
@@ -97,14 +97,14 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
     with on_threads(request.threads):
         machine = this_machine().sentences()
         say("measuring the roofs")
-        roof, rounds = measure_roofs(names, request.threads)
+        roof, rounds = _measure_roofs(names, request.threads)
         say("timing the pass")
-        work = step(model, request.train)
+        work = make_pass(model, request.train)
         latency = names["measure_latency"](work, x, warmup=1, iterations=request.passes)
         say("recording its operations")
         rows, passes = record(names, lambda: work(x), request.passes)
         say("measuring its memory")
-        memory = memory_parts(names, model, shape)
+        memory = _memory_parts(names, model, shape)
     report = Report(
         title=request.title,
         machine=machine,
@@ -126,8 +126,8 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
     return report
 
 
-def step(model: Any, train: bool) -> Callable[[Tensor], Any]:
-    """A function of the input that runs a forward pass, or that and the backward pass."""
+def make_pass(model: Any, train: bool) -> Callable[[Tensor], Any]:
+    """Return a function of the input that runs a forward pass, or that and the backward pass."""
 
     def forward(x: Tensor) -> Tensor:
         with no_grad():
@@ -141,15 +141,15 @@ def step(model: Any, train: bool) -> Callable[[Tensor], Any]:
     return both if train else forward
 
 
-def measure_roofs(
+def _measure_roofs(
     names: dict[str, Any], threads: int
 ) -> tuple[Hardware, list[tuple[float, float]]]:
-    """The two roofs, the best of three rounds, and what each round found."""
+    """Return the two roofs, the best of three rounds, and what each round found."""
     size = beyond_caches(this_machine().caches, 2**29)
     copy = copy_on(threads)
     rounds = [
         (names["measure_peak_flops"](), names["measure_bandwidth"](size, copy))
-        for _ in range(ROUNDS)
+        for _ in range(_ROUNDS)
     ]
     peak, bandwidth = (max(values) for values in zip(*rounds, strict=True))
     return Hardware(peak, bandwidth, called(threads), "measured here"), rounds
@@ -158,7 +158,7 @@ def measure_roofs(
 def record(
     names: dict[str, Any], work: Callable[[], Any], passes: int
 ) -> tuple[list[dict], list[float]]:
-    """The rows of one pass, each with the median of its times, and what each pass took in ms."""
+    """Return the rows of one pass, each with its median time, and each pass's ms."""
     recordings = []
     for _ in range(passes):
         with names["OpRecorder"]() as recorder:
@@ -174,8 +174,8 @@ def record(
     ], times
 
 
-def memory_parts(names: dict[str, Any], model: Any, shape: tuple[int, ...]) -> dict[str, float]:
-    """A forward pass's memory in MB: its parameters, and what came on top at its peak."""
+def _memory_parts(names: dict[str, Any], model: Any, shape: tuple[int, ...]) -> dict[str, float]:
+    """Return a pass's memory in MB: its parameters, and what came on top at its peak."""
     with no_grad():
         found = names["measure_memory"](model, shape)
     parameters = names["parameter_memory_mb"](model)
@@ -186,12 +186,12 @@ def memory_parts(names: dict[str, Any], model: Any, shape: tuple[int, ...]) -> d
 
 
 def top(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
-    """Each kind of operation, the one of most time first, with its counts and its wall."""
+    """Return each kind of operation, the longest first, with its counts and its wall."""
     found = []
     for entry in names["top_operations"](rows, len(rows)):
         own = [row for row in rows if entry["name"] in (row["op"], row["module"])]
         own = [row for row in own if row["op"] == entry["name"]] or own
-        sums = {key: sum(row[key] for row in own) for key in COUNTS}
+        sums = {key: sum(row[key] for row in own) for key in _COUNTS}
         flops = sums["matmul_flops"] + sums["elementwise_flops"]
         moved = sums["bytes_read"] + sums["bytes_written"]
         seconds, wall = entry["ms"] / 1000, ""
@@ -205,7 +205,7 @@ def top(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
 
 
 def points(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
-    """The places under the roof of operations that are alike, each with its share of the time."""
+    """Return the places of alike operations under the roof, with their shares of the time."""
     total = sum(row["self_ms"] for row in rows) or 1.0
     found = []
     for row in alike(rows):
@@ -215,7 +215,7 @@ def points(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict
 
 
 def alike(rows: list[dict]) -> Iterator[dict]:
-    """Rows of the same op, phase, shapes, and module but for its numbers, added up."""
+    """Add up rows of the same op, phase, shapes, and module but for its numbers."""
     groups: dict[tuple, dict] = {}
     for row in rows:
         module = re.sub(r"\d+", "*", row["module"])
@@ -223,6 +223,6 @@ def alike(rows: list[dict]) -> Iterator[dict]:
         if key not in groups:
             groups[key] = row | {"module": module}
             continue
-        for count in (*COUNTS, "self_ms"):
+        for count in (*_COUNTS, "self_ms"):
             groups[key][count] += row[count]
     yield from groups.values()

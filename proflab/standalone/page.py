@@ -32,14 +32,14 @@ tr { break-inside: avoid; }
 
 
 def page(report: Report, when: str) -> str:
-    """The whole page; `when` says when it was measured."""
+    """Return the whole page; `when` says when it was measured."""
     sections = [
         f"<h1>{escape(report.title)}</h1>",
         f'<p class="quiet">{escape(f"{when}, on {report.threads}")}\n{escape(report.machine)}</p>',
         f'<div class="figures">{_table(("", ""), figures(report))}</div>',
         "<h2>Roofline</h2>",
         _figure(
-            svg.roofline(report.points, report.roof, report.ridge),
+            svg.draw_roofline(report.points, report.roof, report.ridge),
             "Each mark is an operation, or several that are alike; its area is their share of the "
             f"time. The roof was measured on {report.threads}, float32, the best of "
             f"{len(report.roof_rounds)} rounds: {rounds(report)}. A mark above the slope got its "
@@ -47,13 +47,13 @@ def page(report: Report, when: str) -> str:
         ),
         "<h2>Timeline</h2>",
         _figure(
-            svg.timeline(report.rows),
+            svg.draw_timeline(report.rows),
             "One pass: parts of the model above, operations below, each as long as it took.",
         ),
         "<h2>Memory</h2>",
-        _figure(svg.bars(report.memory, "MB", "Memory of a forward pass"), MEMORY_SAID),
+        _figure(svg.draw_bars(report.memory, "MB", "Memory of a forward pass"), _MEMORY_SAID),
         _figure(
-            svg.bars(training(report), "MB", "Memory of training with Adam"),
+            svg.draw_bars(training(report), "MB", "Memory of training with Adam"),
             "Training with Adam: what a step needs at least, counted.",
         ),
         "<h2>Top operations</h2>",
@@ -72,7 +72,7 @@ def page(report: Report, when: str) -> str:
 
 
 def figures(report: Report) -> list[tuple[str, str]]:
-    """What there is to know in single numbers: (name, value)."""
+    """Return what there is to know in single numbers: (name, value)."""
     passes = f"{short(min(report.passes_ms))} to {short(max(report.passes_ms))} ms"
     return [
         ("parameters", f"{report.parameters:,}"),
@@ -89,7 +89,7 @@ def figures(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-MEMORY_SAID = (
+_MEMORY_SAID = (
     "A forward pass: its parameters, and what was allocated on top at the peak, measured. "
     "MB of 1024² bytes."
 )
@@ -97,7 +97,7 @@ HEAD = ("operation", "calls", "ms", "share", "FLOP/s", "FLOPs/byte", "wall")
 
 
 def operations(report: Report, most: int) -> list[tuple[str, ...]]:
-    """The operations of most time as rows of text, and a last row for the others."""
+    """Return the operations of most time as rows of text, and a last row for the others."""
     rows = []
     for entry in report.top[:most]:
         speed = rate(entry["speed"], "") if entry["speed"] else "–"
@@ -115,7 +115,7 @@ def operations(report: Report, most: int) -> list[tuple[str, ...]]:
 
 
 def rounds(report: Report) -> str:
-    """What the rounds found for the two roofs, from the lowest to the highest."""
+    """Return what the rounds found for the two roofs, from the lowest to the highest."""
     peaks, widths = zip(*report.roof_rounds, strict=True)
     return (
         f"{rate(min(peaks), 'FLOP/s')} to {rate(max(peaks), 'FLOP/s')}, "
@@ -124,7 +124,7 @@ def rounds(report: Report) -> str:
 
 
 def training(report: Report) -> dict[str, float]:
-    """The parts of training's memory under names for people."""
+    """Return the parts of training's memory under names for people."""
     names = {
         "parameters": "parameter_mb",
         "gradients": "gradient_mb",

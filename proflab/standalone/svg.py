@@ -19,7 +19,7 @@ INK, QUIET, FAINT, REST = "#222222", "#5f5f5f", "#dddddd", "#9a9a9a"
 
 
 def rate(value: float, unit: str) -> str:
-    """A rate in the largest unit that keeps it at 1 or above: 27 GB/s, 1.2 TFLOP/s."""
+    """Return a rate in the largest unit that keeps it at 1 or above: 27 GB/s, 1.2 TFLOP/s."""
     for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:.3g} {prefix}{unit}"
@@ -27,12 +27,12 @@ def rate(value: float, unit: str) -> str:
 
 
 def short(number: float) -> str:
-    """A number of three digits, or a whole one: 0.171, 35, 1,495."""
+    """Return a number in three digits, or as a whole one: 0.171, 35, 1,495."""
     return f"{number:,.3g}" if abs(number) < 1000 else f"{number:,.0f}"
 
 
-def colours(kinds: Iterable[str]) -> dict[str, str]:
-    """A colour for each kind, the first ones told apart, the rest grey."""
+def _colours(kinds: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each kind, the first ones told apart, the rest grey."""
     kinds = list(dict.fromkeys(kinds))
     return {kind: COLOURS[i] if i < len(COLOURS) else REST for i, kind in enumerate(kinds)}
 
@@ -63,7 +63,7 @@ def _rect(x: float, y: float, width: float, height: float, fill: str, title: str
 
 
 def _mark(shape: int, x: float, y: float, radius: float, fill: str, title: str) -> str:
-    """A circle, square, diamond or triangle, so that colours are not needed to tell kinds apart."""
+    """Draw a circle, square, diamond or triangle, so that kinds differ without colour."""
     look = f'fill="{fill}" fill-opacity="0.9" stroke="white" stroke-width="0.8"'
     inner = f"<title>{escape(title)}</title>"
     if shape % 4 == 0:
@@ -78,7 +78,7 @@ def _mark(shape: int, x: float, y: float, radius: float, fill: str, title: str) 
 
 
 def _legend(kinds: dict[str, str], top: float, shapes: bool = False) -> tuple[list[str], float]:
-    """Names with their colours, in as many lines as they need; and where the last line ends."""
+    """Draw names with their colours, in as many lines as needed; return where the last one ends."""
     parts, x, y = [], 0.0, top
     for index, (kind, colour) in enumerate(kinds.items()):
         width = 26 + 7.2 * len(kind)
@@ -93,8 +93,8 @@ def _legend(kinds: dict[str, str], top: float, shapes: bool = False) -> tuple[li
 # ── the roofline ─────────────────────────────────────────────────────────────────────────────
 
 
-def roofline(points: Sequence[dict], roof: Hardware, ridge: float) -> str:
-    """Points under a roof, both axes logarithmic; a point's area is its share of the time."""
+def draw_roofline(points: Sequence[dict], roof: Hardware, ridge: float) -> str:
+    """Draw points under a roof, both axes logarithmic; a point's area is its share of the time."""
     x = _Scale([p["intensity"] for p in points] + [ridge / 10, ridge * 4], 44, WIDTH - 6)
     speeds = [p["flops_per_second"] for p in points]
     y = _Scale([*speeds, roof.peak_flops * 1.6, roof.peak_flops / 50], 250, 12)
@@ -113,7 +113,7 @@ def roofline(points: Sequence[dict], roof: Hardware, ridge: float) -> str:
     along = f"rotate({angle:.1f} {line[0][0] + 8:.1f} {line[0][1] - 12:.1f})"
     place = f'x="{line[0][0] + 8:.1f}" y="{line[0][1] - 12:.1f}"'
     parts.append(f'<text {place} transform="{along}">{rate(roof.bandwidth, "B/s")}</text>')
-    kinds = colours(p["op"] for p in sorted(points, key=lambda p: -p["share"]))
+    kinds = _colours(p["op"] for p in sorted(points, key=lambda p: -p["share"]))
     order = list(kinds)
     for p in sorted(points, key=lambda p: -p["share"]):
         said = (
@@ -173,8 +173,8 @@ def _grid_y(scale: _Scale, left: float, right: float) -> Iterable[str]:
 # ── the timeline ─────────────────────────────────────────────────────────────────────────────
 
 
-def timeline(rows: Sequence[dict]) -> str:
-    """What ran when: parts of the model in one lane, operations below, the passes above."""
+def draw_timeline(rows: Sequence[dict]) -> str:
+    """Draw what ran when: parts of the model in one lane, operations below, the passes above."""
     rows = sorted((r for r in rows if r["op"] != "region"), key=lambda r: r["start_ms"])
     start = rows[0]["start_ms"]
     total = max(r["start_ms"] + r["ms"] for r in rows) - start or 1.0
@@ -182,7 +182,7 @@ def timeline(rows: Sequence[dict]) -> str:
     time: dict[str, float] = {}
     for row in rows:
         time[row["op"]] = time.get(row["op"], 0.0) + row["self_ms"]
-    kinds = colours(sorted(time, key=lambda op: -time[op]))
+    kinds = _colours(sorted(time, key=lambda op: -time[op]))
     parts: list[str] = []
     lanes = {"phase": 14, "part": 36}
     phases = list(_stretches(rows, lambda row: row["phase"]))
@@ -218,13 +218,13 @@ def timeline(rows: Sequence[dict]) -> str:
 
 
 def _part(row: dict) -> str:
-    """The part of the model that a row belongs to: blocks.3 of blocks.3.attn.qkv."""
+    """Return the part of the model that a row belongs to: blocks.3 of blocks.3.attn.qkv."""
     names = row["module"].split(".")
     return ".".join(names[: 2 if names[1:] and names[1].isdigit() else 1])
 
 
 def _stretches(rows: Sequence[dict], key) -> Iterable[tuple[str, float, float]]:
-    """(label, from, to) of rows in a row that have one label; those without are left out."""
+    """Return (label, from, to) of successive rows with one label; those without are left out."""
     label, first, last = None, 0.0, 0.0
     for row in rows:
         end = row["start_ms"] + row["ms"]
@@ -241,8 +241,8 @@ def _stretches(rows: Sequence[dict], key) -> Iterable[tuple[str, float, float]]:
 # ── bars ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def bars(values: dict[str, float], unit: str, title: str) -> str:
-    """A bar a value, with its name above it and its number behind it."""
+def draw_bars(values: dict[str, float], unit: str, title: str) -> str:
+    """Draw a bar a value, with its name above it and its number behind it."""
     most = max(values.values(), default=0) or 1.0
     parts, y = [], 14.0
     for name, value in values.items():

@@ -24,11 +24,11 @@ class Choice:
 
     @property
     def size(self) -> int:
-        """The size where none is chosen."""
+        """Return the size where none is chosen."""
         return self.shape[0] if self.kind == "tokens" else self.shape[-1]
 
     def input_shape(self, batch: int, size: int) -> tuple[int, ...]:
-        """The shape of a batch of inputs of this size."""
+        """Return the shape of a batch of inputs of this size."""
         if self.kind == "tokens":
             return (batch, size, *self.shape[1:])
         return (batch, self.shape[0], size, size) if self.kind == "image" else (batch, *self.shape)

@@ -231,7 +231,7 @@ PROBE = """
 import runpy, sys
 class NoMore:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"matplotlib", "IPython", "psutil", "tqdm"}:
+        if name.split(".")[0] in {"matplotlib", "IPython", "psutil", "tqdm", "threadpoolctl"}:
             raise ImportError(f"{name} is not here")
 sys.meta_path.insert(0, NoMore())
 names = runpy.run_path("mine.py")

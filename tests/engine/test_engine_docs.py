@@ -2,7 +2,6 @@
 
 import ast
 import doctest
-import importlib
 import inspect
 import re
 import shutil
@@ -12,6 +11,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from docstrings import examples_of, is_imperative, run_examples
 from imports import ROOT, modules
 
 import proflab
@@ -39,20 +39,11 @@ SHOWN = (
 )  # fmt: skip
 
 
-def run_examples(test: doctest.DocTest) -> None:
-    """Run examples; fail with doctest's own report."""
-    lines: list[str] = []
-    proflab.manual_seed(0)
-    failures = doctest.DocTestRunner().run(test, out=lines.append).failed
-    assert not failures, "".join(lines)
-
-
 @pytest.mark.parametrize("name", ENGINE)
 def test_examples_in_docstrings_are_true(name):
-    module = importlib.import_module(name)
-    for test in doctest.DocTestFinder(exclude_empty=True).find(module, extraglobs=NAMES):
-        if test.examples:
-            run_examples(test)
+    for test in examples_of(name, **NAMES):
+        proflab.manual_seed(0)
+        run_examples(test)
 
 
 @pytest.mark.parametrize("thing", SHOWN, ids=lambda t: getattr(t, "__qualname__", "storage"))
@@ -65,6 +56,7 @@ def test_every_value_in_the_tour_is_true():
     assert len(blocks) >= 10 and all(">>> " in block for block in blocks)
     parser = doctest.DocTestParser()
     text = "\n".join(blocks)
+    proflab.manual_seed(0)
     run_examples(parser.get_doctest(text, {}, "engine.md", str(ROOT / "docs/engine.md"), 0))
 
 
@@ -132,14 +124,6 @@ def functions(name: str) -> list[tuple[str, ast.FunctionDef]]:
     return found
 
 
-# A first word that is no imperative: articles, questions, prepositions, "Returns".
-NOT_IMPERATIVE = re.compile(
-    r"(A|An|The|This|What|Whether|How|Where|Who|Which|Is|Are|Does|Has|As|Of|In|Inside|With|Without|"
-    r"From|For|If|When|Not|No|Same|All|Each|Every|Same|Elementwise|\w+s)\b|[^A-Z]"
-)
-ENDS_WITH_S = ("Pass", "Process", "Express")
-
-
 @pytest.mark.parametrize("name", ENGINE)
 def test_docstrings_begin_with_an_imperative(name):
     for where, node in functions(name):
@@ -148,5 +132,4 @@ def test_docstrings_begin_with_an_imperative(name):
             public = not where.split(".")[-1].startswith("_") and not where.startswith("_")
             assert not public, f"{name}.{where} has no docstring"
             continue
-        first = doc.split()[0]
-        assert first in ENDS_WITH_S or not NOT_IMPERATIVE.match(doc), f"{name}.{where}: {doc}"
+        assert is_imperative(doc), f"{name}.{where}: {doc}"

@@ -1,5 +1,6 @@
 """The threads of numpy's BLAS: read, set for a while, and honest where they are not known."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -48,17 +49,56 @@ def test_where_the_library_is_not_known(unknown):
         pass
 
 
-def test_libraries_are_looked_for_among_what_is_loaded(tmp_path, monkeypatch):
+class Library:
+    """A library as threadpoolctl describes one."""
+
+    num_threads = 4
+
+    def __init__(self, filepath, internal_api="openblas", version="0.3.9.dev", **others):
+        self.filepath, self.internal_api, self.version = str(filepath), internal_api, version
+        vars(self).update(others)
+
+
+@pytest.fixture
+def loaded(monkeypatch):
+    """Set the BLAS libraries that threadpoolctl finds, in the order of their loading."""
+
+    def load(*libraries):
+        class Controller:
+            lib_controllers = list(libraries)
+
+            def select(self, user_api):
+                assert user_api == "blas"
+                return self
+
+        monkeypatch.setattr("threadpoolctl.ThreadpoolController", Controller)
+        blas._library.cache_clear()
+
+    yield load
+    blas._library.cache_clear()
+
+
+def test_the_library_beside_numpy_is_taken_before_scipys(loaded, tmp_path, monkeypatch):
     package = tmp_path / "site" / "numpy"
-    (package.parent / "numpy.libs").mkdir(parents=True)
-    wheel = package.parent / "numpy.libs" / "libscipy_openblas64_-1.so"
-    wheel.touch()
-    (package.parent / "numpy.libs" / "libgfortran.so").touch()
     monkeypatch.setattr(np, "__file__", str(package / "__init__.py"))
-    maps = tmp_path / "maps"
-    maps.write_text(
-        "7f0 r-xp 0 00:1 1 /opt/my libs/libmkl_rt.so.2\n7f1 r-xp 0 00:1 1 /lib/libc.so.6\n"
-        "7f2 rw-p 0 00:0 0 \n7f3 rw-p 0 00:0 0 [heap]\n"
-    )
-    assert list(blas._loaded(maps)) == [wheel, Path("/opt/my libs/libmkl_rt.so.2")]
-    assert list(blas._loaded(tmp_path / "none")) == [wheel]
+    scipys = Library(tmp_path / "site/scipy.libs/libscipy_openblas.so", architecture="Zen")
+    own = Library(tmp_path / "site/numpy.libs/libscipy_openblas64_.so", architecture="Haswell")
+    loaded(scipys, own)
+    assert (blas.blas_name(), blas.blas_threads()) == ("OpenBLAS 0.3.9 (Haswell)", 4)
+    loaded(scipys)
+    assert blas.blas_name() == "OpenBLAS 0.3.9 (Zen)"
+    loaded()
+    assert blas.blas_name() is None and blas.blas_threads() is None
+
+
+def test_a_library_that_says_little_is_named_all_the_same(loaded):
+    loaded(Library("/opt/libmkl_rt.so.2", "mkl", "2024.2-Product"))
+    assert blas.blas_name() == "MKL 2024.2"
+    loaded(Library("/opt/libblis.so", "blis", None, architecture=None))
+    assert blas.blas_name() == "BLIS"
+
+
+def test_without_threadpoolctl_nothing_is_known(loaded, monkeypatch):
+    loaded()
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    assert blas.blas_name() is None and blas.blas_threads() is None

@@ -3,7 +3,7 @@
 import pytest
 
 from proflab.lesson.hardware import Hardware
-from proflab.lesson.plot_roofline import ranges, rate, roofline, sweep
+from proflab.lesson.plot_roofline import ranges, rate, roofline_of_points, sweep
 
 ONE, TWO = Hardware(100e9, 20e9, "1 thread"), Hardware(190e9, 30e9, "2 threads")
 
@@ -22,7 +22,7 @@ def test_rates_are_said_in_units_of_1000(value, text):
 
 def test_a_roofline_says_its_roofs_and_its_points():
     points = [point("linear a.b", 50.0, 8e10, share=0.5), point("add", 1 / 12, 1e9, share=0.1)]
-    picture = roofline(points, ONE, also=[TWO], size="share", label=["add"], title="T")
+    picture = roofline_of_points(points, ONE, also=[TWO], size="share", label=["add"], title="T")
     assert picture.alt == (
         "T. Roofs: 1 thread: 100 GFLOP/s and 20 GB/s, meeting at 5 FLOPs a byte; "
         "2 threads: 190 GFLOP/s and 30 GB/s, meeting at 6.33 FLOPs a byte. "
@@ -33,18 +33,18 @@ def test_a_roofline_says_its_roofs_and_its_points():
 
 def test_many_points_of_many_kinds_are_named_up_to_twelve():
     points = [point(f"kind{i} m", 10.0 ** (i % 4 - 1), 1e8 * 2**i) for i in range(20)]
-    picture = roofline(points, ONE)
+    picture = roofline_of_points(points, ONE)
     assert "; and 8 more." in picture.alt and picture.png(50)
 
 
 def test_a_roof_can_stand_alone():
-    picture = roofline([], ONE)
+    picture = roofline_of_points([], ONE)
     assert picture.alt.endswith("FLOPs a byte.") and picture.png(50)
 
 
 def test_points_and_corners_lie_inside_the_axes():
     points = [point("a", 1e-4, 1e5), point("b", 2e4, 5e11)]
-    axes = roofline(points, ONE, also=[TWO]).figure.axes[0]
+    axes = roofline_of_points(points, ONE, also=[TWO]).figure.axes[0]
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     assert left < 1e-4 and right > 2e4 and low < 1e5 and high > 5e11
 

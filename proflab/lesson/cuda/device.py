@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-INSTALL = "pip install cupy-cuda12x torch nvidia-ml-py"
-FLUSH_BYTES = 64 * 1024**2  # at least; otherwise four times the L2 cache
-NO_CONDITIONS = {"sm_mhz": None, "watts": None, "celsius": None}
+_INSTALL = "pip install cupy-cuda12x torch nvidia-ml-py"
+_FLUSH_BYTES = 64 * 1024**2  # at least; otherwise four times the L2 cache
+_NO_CONDITIONS = {"sm_mhz": None, "watts": None, "celsius": None}
 
 
 class NoDevice(RuntimeError):
@@ -27,22 +27,28 @@ class MissingTool(ImportError):
     """A library that a device cell needs is not installed; the sentence says how to install it."""
 
 
-class Backend(Protocol):
+class _Backend(Protocol):
     """What a library has to offer to be measured with."""
 
     module: Any
 
-    def card(self) -> dict: ...
+    def card(self) -> dict:
+        """Return name, compute_capability, multiprocessors, l2_bytes and memory_bytes."""
 
-    def mark(self) -> Any: ...
+    def mark(self) -> Any:
+        """Return an event, queued behind what was launched so far."""
 
-    def between(self, first: Any, second: Any) -> float: ...
+    def between(self, first: Any, second: Any) -> float:
+        """Return the ms from one event to the other."""
 
-    def wait(self) -> None: ...
+    def wait(self) -> None:
+        """Return when the device has done all that was queued."""
 
-    def flush(self) -> None: ...
+    def flush(self) -> None:
+        """Write over the L2 cache."""
 
-    def free(self) -> None: ...
+    def free(self) -> None:
+        """Give back unused memory."""
 
 
 @dataclass
@@ -52,8 +58,8 @@ class Gpu:
     clock is the host's, in seconds; device is torch's name for the card.
     """
 
-    backend: Backend
-    conditions: Callable[[], dict] = lambda: dict(NO_CONDITIONS)
+    backend: _Backend
+    conditions: Callable[[], dict] = lambda: dict(_NO_CONDITIONS)
     clock: Callable[[], float] = time.perf_counter
     device: str = "cuda"
     card: dict = field(init=False)
@@ -63,16 +69,16 @@ class Gpu:
 
     @property
     def cupy(self) -> Any:
-        """The module cupy; MissingTool where it is not installed."""
-        return import_cupy()
+        """Return the module cupy. Raises MissingTool where it is not installed."""
+        return _import_cupy()
 
     @property
     def torch(self) -> Any:
-        """The module torch; MissingTool where it is not installed."""
-        return import_torch()
+        """Return the module torch. Raises MissingTool where it is not installed."""
+        return _import_torch()
 
     def dtypes(self) -> list[str]:
-        """What this card's GEMMs are measured in: float32 and what its tensor cores take."""
+        """Return what this card's GEMMs are measured in: float32 and what its tensor cores take."""
         major = self.card["compute_capability"][0]
         return ["float32"] + ["float16"] * (major >= 7) + ["tf32", "bfloat16"] * (major >= 8)
 
@@ -87,7 +93,7 @@ class Gpu:
         repeats: int = 25,
         flush: bool = True,
     ) -> dict:
-        """`what`, with the events of launch(0), launch(1), … and the conditions of the card.
+        """Return `what`, with the events of launch(0), launch(1), … and the card's conditions.
 
         Everything is queued before anything is waited for, so that the device never idles between
         an event and the work after it. flush writes over the L2 cache before each launch, outside
@@ -106,7 +112,7 @@ class Gpu:
         return {**what, "events": self._events(origin, pairs), **conditions}
 
     def host_row(self, what: dict, action: Callable[[int], Any], repeats: int = 25) -> dict:
-        """`what`, with the host's times of action(0), action(1), …, which does its own waiting.
+        """Return `what`, with the host's times of action(0), …, which does its own waiting.
 
         Returns {**what, "host_ms": […], "sm_mhz", …}.
         """
@@ -125,7 +131,7 @@ class Gpu:
         repeats: int = 10,
         synchronize: bool = True,
     ) -> dict:
-        """`what`, with each launch seen by both clocks, the device's and the host's.
+        """Return `what`, with each launch seen by both clocks, the device's and the host's.
 
         synchronize: whether the host waits before it stops its clock. Returns both rows' keys.
         """
@@ -144,7 +150,7 @@ class Gpu:
         return {**what, "host_ms": times, "events": self._events(origin, pairs), **conditions}
 
     def empty_ms(self, repeats: int = 25) -> float:
-        """What two events with nothing between them are apart: the least that can be measured."""
+        """Return the ms between two events with nothing between them: the least measurable."""
         events = self.row({}, lambda number: None, repeats)["events"]
         return round(sorted(end - start for start, end in events)[repeats // 2], 5)
 
@@ -163,8 +169,8 @@ class Gpu:
 # ── the libraries ────────────────────────────────────────────────────────────────────────────
 
 
-def import_cupy() -> Any:
-    """The module cupy; MissingTool, one sentence, where it is not installed."""
+def _import_cupy() -> Any:
+    """Return the module cupy. Raises MissingTool, one sentence, where it is not installed."""
     try:
         import cupy
     except ImportError:
@@ -174,8 +180,8 @@ def import_cupy() -> Any:
     return cupy
 
 
-def import_torch() -> Any:
-    """The module torch; MissingTool, one sentence, where it is not installed."""
+def _import_torch() -> Any:
+    """Return the module torch. Raises MissingTool, one sentence, where it is not installed."""
     try:
         import torch
     except ImportError:
@@ -184,11 +190,11 @@ def import_torch() -> Any:
     return torch
 
 
-class CupyBackend:
+class _CupyBackend:
     """Events, waiting and flushing by CuPy, on the stream that torch uses too."""
 
     def __init__(self) -> None:
-        self.module = import_cupy()
+        self.module = _import_cupy()
         self.runtime = self.module.cuda.runtime
         try:
             count = self.runtime.getDeviceCount()
@@ -199,7 +205,7 @@ class CupyBackend:
         self._scrap: Any = None
 
     def card(self) -> dict:
-        """Name, size and capability of the card."""
+        """Return the card's name, size and capability."""
         properties = self.runtime.getDeviceProperties(0)
         return {
             "name": properties["name"].decode(),
@@ -210,13 +216,13 @@ class CupyBackend:
         }
 
     def mark(self) -> Any:
-        """An event, queued behind what was launched so far."""
+        """Return an event, queued behind what was launched so far."""
         event = self.module.cuda.Event()
         event.record()
         return event
 
     def between(self, first: Any, second: Any) -> float:
-        """ms from one event to the other."""
+        """Return the ms from one event to the other."""
         return self.module.cuda.get_elapsed_time(first, second)
 
     def wait(self) -> None:
@@ -226,7 +232,7 @@ class CupyBackend:
     def flush(self) -> None:
         """Write over the L2 cache."""
         if self._scrap is None:
-            size = max(FLUSH_BYTES, 4 * self.card()["l2_bytes"])
+            size = max(_FLUSH_BYTES, 4 * self.card()["l2_bytes"])
             self._scrap = self.module.empty(size // 4, dtype="float32")
         self._scrap.fill(0)
 
@@ -237,21 +243,21 @@ class CupyBackend:
             sys.modules["torch"].cuda.empty_cache()
 
     def address(self) -> str:
-        """The card's place on the bus, by which NVML finds the same one."""
+        """Return the card's place on the bus, by which NVML finds the same one."""
         return self.runtime.deviceGetPCIBusId(0)
 
 
-class TorchBackend:
+class _TorchBackend:
     """The same by torch, where there is no CuPy."""
 
     def __init__(self) -> None:
-        self.module = import_torch()
+        self.module = _import_torch()
         if not self.module.cuda.is_available():
             raise NoDevice("torch finds no CUDA device")
         self._scrap: Any = None
 
     def card(self) -> dict:
-        """Name, size and capability of the card."""
+        """Return the card's name, size and capability."""
         properties = self.module.cuda.get_device_properties(0)
         return {
             "name": properties.name,
@@ -262,13 +268,13 @@ class TorchBackend:
         }
 
     def mark(self) -> Any:
-        """An event, queued behind what was launched so far."""
+        """Return an event, queued behind what was launched so far."""
         event = self.module.cuda.Event(enable_timing=True)
         event.record()
         return event
 
     def between(self, first: Any, second: Any) -> float:
-        """ms from one event to the other."""
+        """Return the ms from one event to the other."""
         return first.elapsed_time(second)
 
     def wait(self) -> None:
@@ -278,7 +284,7 @@ class TorchBackend:
     def flush(self) -> None:
         """Write over the L2 cache."""
         if self._scrap is None:
-            size = max(FLUSH_BYTES, 4 * self.card()["l2_bytes"])
+            size = max(_FLUSH_BYTES, 4 * self.card()["l2_bytes"])
             self._scrap = self.module.empty(size // 4, device="cuda")
         self._scrap.zero_()
 
@@ -287,15 +293,15 @@ class TorchBackend:
         self.module.cuda.empty_cache()
 
     def address(self) -> str:
-        """The card's place on the bus, by which NVML finds the same one."""
+        """Return the card's place on the bus, by which NVML finds the same one."""
         card = self.module.cuda.get_device_properties(0)
         return f"{card.pci_domain_id:04x}:{card.pci_bus_id:02x}:{card.pci_device_id:02x}.0"
 
 
 def find() -> Gpu:
-    """The first CUDA device; NoDevice, one sentence, where there is none that can be used."""
+    """Return the first CUDA device. Raises NoDevice, one sentence, where none can be used."""
     reasons = []
-    for kind in (CupyBackend, TorchBackend):
+    for kind in (_CupyBackend, _TorchBackend):
         try:
             backend = kind()
         except MissingTool as error:
@@ -303,22 +309,22 @@ def find() -> Gpu:
         except NoDevice as error:
             reasons.append(str(error))
         else:
-            return Gpu(backend, sensors(backend))
-    raise NoDevice(f"{' and '.join(reasons)}; where there is a card: {INSTALL}")
+            return Gpu(backend, _sensors(backend))
+    raise NoDevice(f"{' and '.join(reasons)}; where there is a card: {_INSTALL}")
 
 
 # ── the card's sensors ───────────────────────────────────────────────────────────────────────
 
 
-def sensors(backend: Any) -> Callable[[], dict]:
-    """A function that reads clock (MHz), power (W) and temperature (°C); None for each unknown."""
+def _sensors(backend: Any) -> Callable[[], dict]:
+    """Return a function that reads clock (MHz), power (W), heat (°C); None for each unknown."""
     try:
         import pynvml
 
         pynvml.nvmlInit()
         handle = pynvml.nvmlDeviceGetHandleByPciBusId(backend.address())
     except Exception:  # not installed, or a driver that does not answer
-        return lambda: dict(NO_CONDITIONS)
+        return lambda: dict(_NO_CONDITIONS)
     readings = {
         "sm_mhz": lambda: pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM),
         "watts": lambda: round(pynvml.nvmlDeviceGetPowerUsage(handle) / 1000, 1),
@@ -335,7 +341,7 @@ def _or_none(read: Callable[[], Any]) -> Any:
 
 
 def driver_version() -> str:
-    """The driver's version by NVML; "unknown" where NVML does not answer."""
+    """Return the driver's version by NVML; "unknown" where NVML does not answer."""
     try:
         import pynvml
 

@@ -47,11 +47,11 @@ KINDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
         ("events", "host_ms"),
     ),
 }
-CONDITIONS = ("sm_mhz", "watts", "celsius")
+_CONDITIONS = ("sm_mhz", "watts", "celsius")
 
 
 def load(path: str | Path) -> dict:
-    """The document in a file; ValueError, one sentence, where it is none or has a mistake."""
+    """Return the document in a file. Raises ValueError, one sentence, for a file with a mistake."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -72,7 +72,7 @@ def save(document: dict, path: str | Path) -> None:
 
 
 def text_of(document: dict) -> str:
-    """The file's text: a line for each field and for each row, the same for the same document."""
+    """Return the file's text: a line for each field and row, the same for the same document."""
 
     def compact(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
@@ -120,7 +120,7 @@ def _check_row(row: Any, kind: str, where: str) -> None:
     if "host_ms" in row:
         good = isinstance(row["host_ms"], list) and row["host_ms"]
         _require(bool(good) and all(map(_is_positive, row["host_ms"])), f"{where}: {_HOST}")
-    for name in CONDITIONS:
+    for name in _CONDITIONS:
         good = row.get(name) is None or _is_number(row[name])
         _require(good, f"{where}: {name} must be a number, or null where it is not known")
 

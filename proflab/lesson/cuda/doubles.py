@@ -14,7 +14,7 @@ _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.m
 
 
 def events(*ms: float, gap: float = 0.25) -> list[list[float]]:
-    """Event pairs of these lengths, one after the other with `gap` ms between them."""
+    """Return event pairs of these lengths, one after the other with `gap` ms between them."""
     pairs, now = [], 1.0
     for length in ms:
         pairs.append([now, now + length])
@@ -23,7 +23,7 @@ def events(*ms: float, gap: float = 0.25) -> list[list[float]]:
 
 
 def document(l2_bytes: int = 4 * 1024**2, empty_ms: float = 0.004, **rows: list[dict]) -> dict:
-    """A document of a card that does not exist, with these rows: `stream=[…], gemm=[…]`."""
+    """Return the document of a card that does not exist, with rows: `stream=[…], gemm=[…]`."""
     card = {
         "name": "a card that does not exist",
         "compute_capability": [7, 5],
@@ -45,24 +45,24 @@ def document(l2_bytes: int = 4 * 1024**2, empty_ms: float = 0.004, **rows: list[
 
 
 def stream(ms, elements, reads=1, writes=1, itemsize=4, passes=1, kernel="copy") -> dict:
-    """A row of kind stream. ms: the lengths of its event pairs."""
+    """Return a row of kind stream. ms: the lengths of its event pairs."""
     what = {"kernel": kernel, "elements": elements, "reads": reads, "writes": writes}
     return what | {"itemsize": itemsize, "passes": passes, "events": events(*ms)}
 
 
 def fma(ms, threads, fmas, accumulators, dtype="float32") -> dict:
-    """A row of kind fma."""
+    """Return a row of kind fma. ms: the lengths of its event pairs."""
     what = {"threads": threads, "fmas": fmas, "accumulators": accumulators, "dtype": dtype}
     return what | {"events": events(*ms)}
 
 
 def gemm(ms, m, k, n, dtype="float32") -> dict:
-    """A row of kind gemm."""
+    """Return a row of kind gemm, (m, k) by (k, n). ms: the lengths of its event pairs."""
     return {"m": m, "k": k, "n": n, "dtype": dtype, "events": events(*ms)}
 
 
 def trial(name, host_ms, ms, flops, bytes, dtype="float32") -> dict:
-    """A row of kind trial: one length by the host's clock, one by the device's, for each call."""
+    """Return a row of kind trial: a length by the host's clock and by the device's a call."""
     what = {"name": name, "dtype": dtype, "flops": flops, "bytes": bytes}
     return what | {"host_ms": list(host_ms), "events": events(*ms)}
 
@@ -71,7 +71,7 @@ def trial(name, host_ms, ms, flops, bytes, dtype="float32") -> dict:
 
 
 def run_lines(text: str, **values: float) -> dict[str, float]:
-    """What C's assignments `name = expression;` leave in their names, run in order.
+    """Return what C's assignments `name = expression;` leave in their names, run in order.
 
     Expressions have names, numbers, + − * and fmaf(a, b, c), which is a · b + c. Returns the
     names that were assigned. Raises ValueError, one sentence, for a line of any other form.
@@ -83,7 +83,7 @@ def run_lines(text: str, **values: float) -> dict[str, float]:
 
 
 def names_read(text: str) -> list[str]:
-    """The names that the lines read, sorted, each once."""
+    """Return the names that the lines read, sorted, each once."""
     found = set()
     for _, value in _assignments(text):
         names = (n.id for n in ast.walk(value) if isinstance(n, ast.Name))
@@ -92,7 +92,7 @@ def names_read(text: str) -> list[str]:
 
 
 def chain_length(text: str) -> int:
-    """How many fmaf must wait for one another: 1 where each line has its own accumulator."""
+    """Return how many fmaf wait for one another: 1 if each line has its own accumulator."""
     depth: dict[str, int] = {}
     for name, value in _assignments(text):
         before = max(
@@ -103,7 +103,7 @@ def chain_length(text: str) -> int:
 
 
 def count_fmaf(text: str) -> int:
-    """How many fmaf the lines call."""
+    """Return how many fmaf the lines call."""
     return sum(_count_fmaf(value) for _, value in _assignments(text))
 
 

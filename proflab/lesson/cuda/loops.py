@@ -19,7 +19,7 @@ NOTHING = 'extern "C" __global__ void nothing() {}'
 
 
 def gemm(gpu: Gpu) -> Iterator[dict]:
-    """Rows of kind gemm: square products of growing size, in every data type of the card."""
+    """Measure rows of kind gemm: square products of growing size, in each of the card's dtypes."""
     torch = gpu.torch
     for dtype in gpu.dtypes():
         torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"  # float32 means float32
@@ -36,7 +36,7 @@ def gemm(gpu: Gpu) -> Iterator[dict]:
 
 
 def workloads(gpu: Gpu, table: dict, fused_chain: str) -> Iterator[dict]:
-    """Rows of kind workload, by torch; the one named "chain, fused" by its kernel.
+    """Measure rows of kind workload, by torch; the one named "chain, fused" by its kernel.
 
     table: name → (function of torch.nn.functional and tensors, their shapes, their dtype).
     """
@@ -64,7 +64,7 @@ def _torch_launch(gpu: Gpu, function: Any, shapes: list, dtype: str) -> Any:
 
 
 def copies(gpu: Gpu) -> Iterator[dict]:
-    """Rows of kind copy: to the card and back, from pinned and from pageable memory."""
+    """Measure rows of kind copy: to the card and back, from pinned and from pageable memory."""
     torch = gpu.torch
     for size in [2**power for power in demo_size(full=(12, 16, 20, 24, 28), small=(12, 16))]:
         there = torch.zeros(size, dtype=torch.uint8, device=gpu.device)
@@ -81,7 +81,7 @@ def copies(gpu: Gpu) -> Iterator[dict]:
 
 
 def crossover(gpu: Gpu) -> Iterator[dict]:
-    """Rows of kind crossover: a product on the CPU, on the GPU, and with the copies too."""
+    """Measure rows of kind crossover: a product on CPU, on GPU, and with the copies too."""
     torch = gpu.torch
     for n in demo_size(full=[16, 32, 64, 128, 256, 512, 1024, 2048, 4096], small=[16, 64]):
         here = np.ones((2, n, n), dtype="float32")
@@ -103,7 +103,7 @@ def crossover(gpu: Gpu) -> Iterator[dict]:
 
 
 def launches(gpu: Gpu) -> Iterator[dict]:
-    """Rows of kind launch: a kernel that does nothing, one by one and recorded as a graph."""
+    """Measure rows of kind launch: an empty kernel, one by one and recorded as a graph."""
     nothing = gpu.cupy.RawKernel(NOTHING, "nothing")
     nothing((1,), (32,), ())  # compiled before it is recorded
     for count in (1, 10, 100, 1000):

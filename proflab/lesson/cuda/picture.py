@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
 
 TERA, GIGA = 1e12, 1e9
-MARKS = "osD^vPX*"
-NAMES = {"dram": "memory", "l2": "L2 cache"}
+_MARKS = "osD^vPX*"
+_NAMES = {"dram": "memory", "l2": "L2 cache"}
 
 
 def roofline(
@@ -18,7 +18,7 @@ def roofline(
     title: str = "",
     dtypes: Sequence[str] = (),
 ) -> Picture:
-    """The roofline on two logarithmic axes: slopes and ceilings, and measurements as points.
+    """Draw the roofline on logarithmic axes: slopes and ceilings, and measurements as points.
 
     roofs: {"flops": {dtype: FLOP/s}, "bandwidth": {level: bytes/s}}; `dtypes` picks ceilings.
     points: name → series of (intensity in FLOP/byte, FLOP/s), one point or many.
@@ -51,7 +51,7 @@ def lines(
     log: str = "",
     marks: dict[str, float] | None = None,
 ) -> Picture:
-    """Lines through (x, y) points with a legend; `log` may be "x", "y" or "xy".
+    """Draw lines through (x, y) points with a legend; `log` may be "x", "y" or "xy".
 
     marks: name → a place on the x axis, drawn as a line across.
     """
@@ -61,7 +61,7 @@ def lines(
     )
     with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
         for index, (name, points) in enumerate(series.items()):
-            style = {"color": COLOURS[index % len(COLOURS)], "marker": MARKS[index % len(MARKS)]}
+            style = {"color": COLOURS[index % len(COLOURS)], "marker": _MARKS[index % len(_MARKS)]}
             axes.plot(*zip(*points, strict=True), ms=5, lw=1.3, label=name, **style)
         for name, place in (marks or {}).items():
             axes.axvline(place, color=QUIET, lw=1, ls=(0, (4, 3)), zorder=0)
@@ -86,7 +86,7 @@ def _draw_roofs(axes, roofs: dict, peaks: dict, left: float, right: float) -> No
     for level, bandwidth in roofs["bandwidth"].items():
         style = "-" if level == "dram" else ":"
         axes.plot([left, top / bandwidth], [left * bandwidth, top], style, color=INK, lw=1.6)
-        text = f"{NAMES.get(level, level)} {bandwidth / GIGA:,.0f} GB/s"
+        text = f"{_NAMES.get(level, level)} {bandwidth / GIGA:,.0f} GB/s"
         if level == "dram":  # below its slope, at the lower end
             place, side = left * 1.6, {"xytext": (7, -7), "ha": "left", "va": "top"}
         else:  # above, in the middle
@@ -99,7 +99,7 @@ def _draw_roofs(axes, roofs: dict, peaks: dict, left: float, right: float) -> No
 
 
 def _draw_points(axes, points: dict) -> None:
-    """A mark for what is one point, a line in blue or grey for what is many."""
+    """Draw a mark for what is one point, a line in blue or grey for what is many."""
     single, many = 0, 0
     for name, series in points.items():
         if len(series) > 1:
@@ -107,7 +107,7 @@ def _draw_points(axes, points: dict) -> None:
             axes.plot(*zip(*series, strict=True), "-" + mark, color=colour, ms=5, lw=1, label=name)
             many += 1
         else:
-            colour, mark = COLOURS[1:][single % 7], MARKS[single % len(MARKS)]
+            colour, mark = COLOURS[1:][single % 7], _MARKS[single % len(_MARKS)]
             axes.plot(*series[0], mark, color=colour, mec=INK, mew=0.6, ms=9, label=name, zorder=4)
             single += 1
 
@@ -119,7 +119,7 @@ def _dram(roofs: dict) -> float:
 def _said(title: str, peaks: dict, roofs: dict, points: dict) -> str:
     tops = ", ".join(f"{name} {peak / TERA:.3g} TFLOP/s" for name, peak in peaks.items())
     slopes = ", ".join(
-        f"{NAMES.get(level, level)} {value / GIGA:,.0f} GB/s"
+        f"{_NAMES.get(level, level)} {value / GIGA:,.0f} GB/s"
         for level, value in roofs["bandwidth"].items()
     )
     spots = "; ".join(

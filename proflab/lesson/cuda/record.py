@@ -18,8 +18,8 @@ from typing import Any
 from proflab.lesson.cuda import document as documents
 from proflab.lesson.cuda.device import Gpu, MissingTool, NoDevice, driver_version, find
 
-RECORDED = "recorded.json"  # a document of the student's own, beside the notebook
-PACKAGES = ("proflab", "numpy", "torch", "cupy", "cupy-cuda12x", "cupy-cuda13x", "nvidia-ml-py")
+_RECORDED = "recorded.json"  # a document of the student's own, beside the notebook
+_PACKAGES = ("proflab", "numpy", "torch", "cupy", "cupy-cuda12x", "cupy-cuda13x", "nvidia-ml-py")
 
 
 class Record:
@@ -43,9 +43,9 @@ class Record:
 
     @property
     def document(self) -> dict:
-        """What was measured here so far; where there is no device, the file's document."""
+        """Return what was measured here so far; without a device, the file's document."""
         if self._document is None:
-            own = self.path.with_name(RECORDED)
+            own = self.path.with_name(_RECORDED)
             self._document = documents.load(own if own.exists() else self.path)
         return self._document
 
@@ -71,18 +71,18 @@ class Record:
         print(f"{len(rows)} {kind} rows measured on {gpu.card['name']}{_conditions(rows)}.")
 
     def rows(self, kind: str) -> list[dict]:
-        """The rows of a kind; ValueError, one sentence, where they were not measured."""
+        """Return the rows of a kind. Raises ValueError, one sentence, if none were measured."""
         rows = self.document["rows"].get(kind)
         if not rows:
             raise ValueError(f"there are no {kind} rows yet: run the device cell that makes them")
         return rows
 
     def title(self, text: str) -> str:
-        """A plot's title: `text`, the card, and whether any card was measured at all."""
+        """Return a plot's title: `text`, the card, and the date, or "constructed"."""
         how = "constructed" if self.document["constructed"] else self.document["date"]
         return f"{text} · {self.document['card']['name']}, {how}"
 
-    def save(self, path: str | Path = RECORDED) -> None:
+    def save(self, path: str | Path = _RECORDED) -> None:
         """Write what was measured here; print one line. A constructed document is not copied."""
         if self._gpu is None:
             print("Nothing was measured here, so nothing is saved.")
@@ -125,7 +125,7 @@ class Record:
 
 def _versions() -> dict[str, str]:
     found = {}
-    for package in PACKAGES:
+    for package in _PACKAGES:
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
@@ -134,7 +134,7 @@ def _versions() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The name of the host's processor, as well as it is known, and how many it has."""
+    """Return the name of the host's processor, as far as known, and how many it has."""
     import os
 
     name = platform.processor() or platform.machine()
@@ -147,7 +147,7 @@ def processor() -> str:
 
 
 def _conditions(rows: list[dict]) -> str:
-    """The clock, power and temperature that the rows were measured at, in brackets."""
+    """Return the clock, power and temperature that the rows were measured at, in brackets."""
     parts = []
     for name, unit in (("sm_mhz", "MHz"), ("watts", "W"), ("celsius", "°C")):
         values: list[Any] = [row[name] for row in rows if row.get(name) is not None]

@@ -52,7 +52,7 @@ DATA_SHEETS: dict[str, dict[str, float]] = {
 
 
 def data_sheet(name: str) -> dict[str, float]:
-    """The roofs promised for the card of this name; empty where its data sheet is not here."""
+    """Return the roofs promised for the card of this name; empty where no sheet is here."""
     words = name.split()
     for part, sheet in DATA_SHEETS.items():
         if set(part.split()) <= set(words):
@@ -61,7 +61,7 @@ def data_sheet(name: str) -> dict[str, float]:
 
 
 def against_data_sheet(name: str, roofs: dict) -> list[dict]:
-    """Rows `roof, measured, data_sheet, ratio`; the last two are None where no sheet tells.
+    """Return rows `roof, measured, data_sheet, ratio`; the last two None if no sheet tells.
 
     name: the card's. roofs: {"flops": {dtype: FLOP/s}, "bandwidth": {level: bytes/s}}.
     """

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 
-class Replacement:
+class _Replacement:
     """Called like the clock that it stands for. No function, so that no class binds it."""
 
     __slots__ = ("_original", "_stand_in", "_thread")
@@ -29,20 +29,20 @@ class Replacement:
         self._thread = threading.get_ident()
 
     def __call__(self, *args: Any) -> Any:
-        """The stand-in's answer, or, in another thread, the real one."""
+        """Return the stand-in's answer, or, in another thread, the real one."""
         mine = threading.get_ident() == self._thread
         return (self._stand_in if mine else self._original)(*args)
 
 
 @contextmanager
 def clocks_replaced(clocks: dict[str, Callable], function: Callable) -> Iterator[None]:
-    """Within, `clocks` stand for the functions of `time` of these names.
+    """Let `clocks` stand for the functions of `time` of these names, within.
 
     function: what is about to run; the names that it sees are searched in any case.
     """
     known = [vars(time), vars(timeit), *_namespaces(function)]
     pairs = [(vars(time)[name], clock) for name, clock in clocks.items() if name in vars(time)]
-    replacements = [(original, Replacement(original, clock)) for original, clock in pairs]
+    replacements = [(original, _Replacement(original, clock)) for original, clock in pairs]
     del pairs
     _exchange(replacements, known)
     try:
@@ -52,7 +52,7 @@ def clocks_replaced(clocks: dict[str, Callable], function: Callable) -> Iterator
 
 
 def _namespaces(function: Callable) -> list[dict]:
-    """The global names of what runs and of the notebook, which the collector may not track."""
+    """Return the globals of what runs and of the notebook: the collector may not track them."""
     found = [getattr(function, "__globals__", None), vars(sys.modules["__main__"])]
     return [names for names in found if names is not None]
 
@@ -82,7 +82,7 @@ def _exchange_in(holder: Any, new: dict[int, Any]) -> None:
             holder[:] = [new.get(id(item), item) for item in holder]
         case types.CellType():
             holder.cell_contents = new.get(id(holder.cell_contents), holder.cell_contents)
-        case tuple() | types.FrameType() | types.ModuleType() | Replacement():
+        case tuple() | types.FrameType() | types.ModuleType() | _Replacement():
             pass
         case _:
             if isinstance(names := getattr(holder, "__dict__", None), dict):
@@ -105,7 +105,7 @@ def _exchange_in_function(function: types.FunctionType, new: dict[int, Any]) -> 
 
 
 def _class_of(names: dict) -> type | None:
-    """The class whose attributes these are; to write past it would leave its cache stale."""
+    """Return the class whose attributes these are; writing past it leaves its cache stale."""
     if "__module__" not in names or "__name__" in names:
         return None
     users = [user for user in gc.get_referrers(names) if isinstance(user, type)]
@@ -113,6 +113,6 @@ def _class_of(names: dict) -> type | None:
 
 
 def _of_the_library(names: dict) -> bool:
-    """Whether these are a standard module's names: none of them measures for a student."""
+    """Return True for a standard module's names: none of them measures for a student."""
     name = names.get("__name__")
     return isinstance(name, str) and name.partition(".")[0] in sys.stdlib_module_names

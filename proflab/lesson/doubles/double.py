@@ -24,7 +24,7 @@ class Double:
 
     @classmethod
     def held(cls, name: str) -> Double:
-        """The double whose script the grader holds under this name."""
+        """Return the double whose script the grader holds under this name."""
         double = cls.__new__(cls)
         double._script = _Held(name)
         return double

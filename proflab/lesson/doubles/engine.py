@@ -10,33 +10,48 @@ class Weights:
     """A model in all that counts here, and no Module: named tensors, yielded as they were given.
 
     `Weights(wte=t, head=t)` yields `t` twice, which a Module would not.
+
+    >>> from proflab import Tensor
+    >>> head = Tensor([1.0])
+    >>> [name for name, _ in Weights(wte=head, head=head).named_parameters()]
+    ['wte', 'head']
     """
 
     def __init__(self, **named: Any) -> None:
         self._named = named
 
     def parameters(self) -> Iterator[Any]:
-        """Every tensor, as often as it was given."""
+        """Yield every tensor, as often as it was given."""
         yield from self._named.values()
 
     def named_parameters(self) -> Iterator[tuple[str, Any]]:
-        """(name, tensor) for every name, also where two names share a tensor."""
+        """Yield (name, tensor) for every name, also where two share a tensor."""
         yield from self._named.items()
 
 
 class OnlyParameters:
-    """Anything with `.parameters()`, and with nothing else."""
+    """Anything with `.parameters()`, and with nothing else.
+
+    >>> list(OnlyParameters("weight", "bias").parameters())
+    ['weight', 'bias']
+    """
 
     def __init__(self, *tensors: Any) -> None:
         self._tensors = tensors
 
     def parameters(self) -> Iterator[Any]:
-        """Every tensor, as often as it was given."""
+        """Yield every tensor, as often as it was given."""
         yield from self._tensors
 
 
 def unknown_op(name: str) -> Callable[[Any], Any]:
-    """A function of one tensor that dispatch sees as an op of this name, which is in no list."""
+    """Return a function of one tensor that dispatch sees as an op `name`, which no list has.
+
+    >>> from proflab import Tensor, dispatch
+    >>> with dispatch.hook(lambda call: (print(call.op), call())[1]):
+    ...     result = unknown_op("spectral")(Tensor([1.0]))
+    spectral
+    """
     from proflab import dispatch
     from proflab.meta import MetaArray
 
@@ -53,9 +68,14 @@ def unknown_op(name: str) -> Callable[[Any], Any]:
 
 
 def refuses(word: str, function: Callable, *arguments: Any) -> bool | str:
-    """True if function(*arguments) raises a NotImplementedError naming `word`, else what it did.
+    """Return True if the function raises a NotImplementedError naming `word`, else what it did.
 
     One without a message comes from an exercise that is still to be written, and is passed on.
+
+    >>> def rule(op):
+    ...     raise NotImplementedError(f"no rule for {op}")
+    >>> refuses("fft", rule, "fft"), refuses("sort", rule, "fft"), refuses("fft", len, [])
+    (True, 'the message does not name sort', 'nothing was raised')
     """
     try:
         function(*arguments)
@@ -67,7 +87,13 @@ def refuses(word: str, function: Callable, *arguments: Any) -> bool | str:
 
 
 def paced(pace: Callable[[], Any], function: Callable[[], Any]) -> Any:
-    """function(), with every op inside calling pace() first: what lets scripted time pass."""
+    """Return function(), each op inside calling pace() first, so that scripted time passes.
+
+    >>> from proflab import Tensor
+    >>> x, ticks = Tensor([1.0, 2.0]), []
+    >>> paced(lambda: ticks.append("tick"), lambda: (x + x).sum().tolist()), ticks
+    (6.0, ['tick', 'tick'])
+    """
     from proflab import dispatch
 
     def wait(call: Any) -> Any:

@@ -25,7 +25,11 @@ MB = 1024**2
 
 
 def block(mb: float) -> np.ndarray:
-    """An array of so many MB of float32 whose elements are never looked at."""
+    """Return a float32 array (n,) of so many MB whose elements are never looked at.
+
+    >>> block(2).nbytes == 2 * MB
+    True
+    """
     return np.empty(int(mb * MB) // 4, np.float32)
 
 
@@ -43,6 +47,10 @@ class _Keep(Function):
 class Allocating(nn.Module):
     """A model of so many MB: its parameters, what a pass keeps for backward, its output, and what
     it needs in passing beside these. `shapes` lists its inputs' shapes, one for each call.
+
+    >>> model = Allocating(parameters_mb=3, output_mb=2)
+    >>> model.weight.nbytes / MB, model(Tensor([1.0])).nbytes / MB, model.shapes
+    (3.0, 2.0, [(1,)])
     """
 
     def __init__(
@@ -57,7 +65,7 @@ class Allocating(nn.Module):
         self.shapes: list[tuple[int, ...]] = []
 
     def forward(self, x: Tensor) -> Tensor:
-        """The output; x is left alone."""
+        """Return the output, of output_mb; x is left alone."""
         self.shapes.append(x.shape)
         return _Keep.apply(x, self.weight, *self.sizes)
 
@@ -86,6 +94,10 @@ class LeakyStep:
     stays until the next step. once: only the first call allocates, and that stays. freed: it is
     gone when the function returns. `calls` counts the steps; that with the number `fails_at` raises
     a KeyError after all functions have run.
+
+    >>> step = LeakyStep(kept={"keep": 0.25}, freed={"scratch": 8.0})
+    >>> step(), step(), step.calls, [len(blocks) for blocks in step.kept.values()]
+    (None, None, 2, [2])
     """
 
     def __init__(self, fails_at: int = 0, **functions: dict[str, float]) -> None:
@@ -106,7 +118,13 @@ class LeakyStep:
 
 
 def holding(name: str, function: Callable, *arguments: Any) -> Callable[[], None]:
-    """A step, a function of this name, that appends function(*arguments) to a list for good."""
+    """Return a step, named `name`, that appends function(*arguments) to a list for good.
+
+    >>> step = holding("keep_losses", print, "a loss")
+    >>> step(), step.__name__
+    a loss
+    (None, 'keep_losses')
+    """
     text = f"def {name}():\n    results.append(function(*arguments))\n"
     return _define(name, text, {"function": function, "arguments": arguments, "results": []})
 
@@ -117,7 +135,7 @@ def _function(name: str, kind: str) -> Callable[[dict, int], None]:
 
 
 def _define(name: str, text: str, scope: dict[str, Any]) -> Callable:
-    """A function made from text, in a file of its own that tracebacks can show."""
+    """Return a function made from text, in a file of its own that tracebacks can show."""
     file = f"<step {next(_numbers)}, {name}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     exec(compile(text, file, "exec"), scope)
@@ -134,18 +152,30 @@ class Resident:
     figures (vms, uss, …) are others, and other processes are what they are. Hidden cases run in a
     fork of the notebook's process: the process in which this was made is this process, too, so that
     a psutil.Process may have been made before the fork.
+
+    >>> import psutil
+    >>> resident = Resident(mb=100)
+    >>> resident.run(lambda: psutil.Process().memory_info().rss / MB)
+    100.0
     """
 
     def __init__(self, mb: float = 0.0) -> None:
         self.mb, self.made_in = mb, os.getpid()
 
     def each(self, function: Callable, script: Iterable[tuple[str, float]]) -> None:
-        """Call function(label) for each (label, mb) of the script, while it has so many MB."""
+        """Call function(label) for each (label, mb) of the script, while it has so many MB.
+
+        >>> import psutil
+        >>> read = lambda label: print(label, psutil.Process().memory_info().rss / MB)
+        >>> Resident().each(read, [("before", 10), ("after", 30)])
+        before 10.0
+        after 30.0
+        """
         for label, self.mb in script:
             self.run(function, label)
 
     def run(self, function: Callable, *arguments: Any, **options: Any) -> Any:
-        """What the function returns; psutil is as before afterwards."""
+        """Return function(*arguments, **options); psutil is as before afterwards."""
         import psutil
 
         # What every psutil.Process asks, also one that was made, or imported by name, before.
@@ -174,7 +204,7 @@ class Resident:
         return memory_info
 
     def _init(self, real: Callable) -> Callable:
-        """The process of before the fork may be gone, or out of sight: its pid is this one's."""
+        """Take the pid of before the fork for this process's: it may be gone, or out of sight."""
 
         def init(process: Any, pid: int | None = None) -> None:
             real(process, os.getpid() if pid == self.made_in else pid)
@@ -183,7 +213,11 @@ class Resident:
 
 
 def printed(function: Callable, *arguments: Any) -> list[str]:
-    """The lines that a call prints."""
+    """Return the lines that a call prints.
+
+    >>> printed(print, "a", "b", "c")
+    ['a b c']
+    """
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         function(*arguments)
@@ -191,10 +225,13 @@ def printed(function: Callable, *arguments: Any) -> list[str]:
 
 
 def told(function: Callable, *labels: str) -> list[tuple[str, list[str]]]:
-    """The printed lines that hold a label and a number: the first such label, and the numbers.
+    """Return, of each printed line with a label and a number, the first label and the numbers.
 
     Numbers are those with a decimal point, as they are written, to the first decimal, without a
     sign. A headline has none, and does not count.
+
+    >>> told(lambda: print("MB  peak\\nforward 12.34 MB, +2.0"), "forward", "backward")
+    [('forward', ['12.3', '2.0'])]
     """
     found = []
     for line in printed(function):
@@ -205,7 +242,11 @@ def told(function: Callable, *labels: str) -> list[tuple[str, list[str]]]:
 
 
 def held_mb(function: Callable, *arguments: Any) -> float:
-    """The MB that are allocated after a call, over those before, while its result is held."""
+    """Return the MB allocated after a call, over those before, while its result is held.
+
+    >>> round(held_mb(block, 2), 1)
+    2.0
+    """
     tracemalloc.stop()
     tracemalloc.start()
     try:
@@ -218,7 +259,11 @@ def held_mb(function: Callable, *arguments: Any) -> float:
 
 
 def traced_mb(function: Callable, *arguments: Any) -> float:
-    """The most MB that a call has allocated at one time, by tracemalloc and nothing else."""
+    """Return the most MB that a call has allocated at one time, by tracemalloc alone.
+
+    >>> round(traced_mb(lambda: block(2) is block(3)), 1)
+    5.0
+    """
     tracemalloc.stop()
     tracemalloc.start()
     try:

@@ -12,7 +12,7 @@ import numpy as np
 
 
 def noting_kinds(work: Callable, seen: list) -> Callable:
-    """`work(a, b)` or `work(a, b, out=c)` that first appends to `seen` the arrays' kinds.
+    """Return `work(a, b)` or `work(a, b, out=c)` that first appends the arrays' kinds to `seen`.
 
     They are a sorted list of (shape, dtype's name), each once.
     """
@@ -26,7 +26,7 @@ def noting_kinds(work: Callable, seen: list) -> Callable:
 
 
 def noting_copies(work: Callable, seen: list) -> Callable:
-    """`work(destination, source)` that first appends to `seen` what the two arrays are.
+    """Return `work(destination, source)` that first appends to `seen` what the arrays are.
 
     It is a list: the source's bytes, whether both are one-dimensional and of the same size and
     dtype, whether they share no memory, whether the source is not all 0, and the destination.

@@ -19,7 +19,7 @@ class Paced(nn.Module):
         self.pace, self.inner = pace, inner
 
     def forward(self, x: Tensor) -> Tensor:
-        """What the layer makes of x, after one call of pace."""
+        """Return what the layer makes of x, after one call of pace."""
         self.pace(x)
         return self.inner(x)
 
@@ -28,7 +28,7 @@ class PacedBack(Paced):
     """The same, and its backward pass calls `pace` once more."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """What the layer makes of x."""
+        """Return what the layer makes of x."""
         return _Wait.apply(self.inner(x), self.pace)
 
 
@@ -52,13 +52,13 @@ class Product(Function):
 
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        """The product."""
+        """Return the product."""
         ctx.save_for_backward(a, b)
         return a @ b
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple:
-        """The gradient of a, and None."""
+        """Return the gradient of a, and None."""
         return grad @ ctx.saved_tensors[1].T, None
 
 
@@ -74,7 +74,7 @@ class Partly(nn.Module):
         self.frozen.weight.requires_grad = False
 
     def forward(self, x: Tensor) -> dict:
-        """Logits in float64, two hidden layers, a length."""
+        """Return logits in float64, two hidden layers, a length."""
         x = self.again(self.used(self.frozen(x)))
         return {"logits": self.head(x.double()), "hidden": [x.detach(), self.side(x)], "length": 4}
 
@@ -93,12 +93,12 @@ class Around:
 
     @property
     def op(self) -> str:
-        """What it is, after a wait."""
+        """Return the op's name, after a wait."""
         self.wait()
         return "clone"
 
     def __call__(self) -> Tensor:
-        """Its time passes, and each call inside is recorded."""
+        """Let its time pass, and record each call inside."""
         self.pace()
         for call in self.inside:
             call.recorded(self.record, self.rows)
@@ -111,14 +111,14 @@ class Around:
 
 
 def times_of(record: Callable, call: Around) -> list[list]:
-    """[start_ms, ms, self_ms, depth] of each row that record(call, rows) adds, of all calls."""
+    """Return [start_ms, ms, self_ms, depth] of each row that record(call, rows) adds."""
     rows = Rows()
     call.recorded(record, rows)
     return columns(rows, "start_ms", "ms", "self_ms", "depth")
 
 
 def on_the_way_back(look: Callable, *functions: Callable) -> list[list]:
-    """look(call, result) of each op of the backward pass, the first one apart, of each function.
+    """Return look(call, result) of each backward op but the first: a list a function.
 
     function(x, y, z) gets tensors of the shapes (2, 3), (2, 3) and (3,), and returns a number.
     """
@@ -131,12 +131,12 @@ def on_the_way_back(look: Callable, *functions: Callable) -> list[list]:
 
 
 def interrupted(call: Any) -> Any:
-    """A hook: whoever runs an op is interrupted, as by Ctrl-C."""
+    """Raise KeyboardInterrupt as a hook: whoever runs an op is interrupted, as by Ctrl-C."""
     raise KeyboardInterrupt
 
 
 def made_up(keys: str, *rows: tuple) -> list[dict]:
-    """Rows for trying things out, from values for these keys, of which the first is op.
+    """Return rows for trying things out, from values for these keys, of which the first is op.
 
     "region loading" is a region called "loading", and "module a.b" a module; "m" is the module of
     all others. What is not among the keys is 0, but phase is "forward".

@@ -15,7 +15,12 @@ def forward_row(
     bytes_written: int,
     ms: float | None = None,
 ) -> dict[str, Any]:
-    """The row of one forward op on float32; ms is self_ms where it is not given."""
+    """Return the row of one forward op on float32; ms is self_ms where it is not given.
+
+    >>> row = forward_row("linear", "fc", 1.5, 12, 3, bytes_read=64, bytes_written=16)
+    >>> row["op"], row["ms"], row["matmul_flops"], row["bytes_read"]
+    ('linear', 1.5, 12, 64)
+    """
     return {
         "op": op, "module": module, "phase": "forward", "start_ms": 7.0,
         "ms": self_ms if ms is None else ms, "self_ms": self_ms, "depth": 0,

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from itertools import chain, cycle
 from typing import Literal
 
-MOST_READINGS = 10_000
-MOST_CALLS = 5_000
-STARTED_NS = 1_000 * 10**9
-WALL_NS = 1_750_000_000 * 10**9
-STEP_BACK_NS = 1_500_000_000
-Reading = Literal["monotonic", "wall", "cpu"]
+_MOST_READINGS = 10_000
+_MOST_CALLS = 5_000
+_STARTED_NS = 1_000 * 10**9
+_WALL_NS = 1_750_000_000 * 10**9
+_STEP_BACK_NS = 1_500_000_000
+_Reading = Literal["monotonic", "wall", "cpu"]
 
 
 class ClockScript:
@@ -25,6 +25,12 @@ class ClockScript:
     "monotonic" shows whole ticks of tick_ns. "wall" is set back by 1.5 s at every reading, and
     "cpu" stands still: each gives a wrong latency of its own. A reading of any of them takes
     read_ns. Raises ValueError for a tick below 1 or a negative read_ns.
+
+    >>> script = ClockScript(tick_ns=100)
+    >>> before = script.read("monotonic")
+    >>> script.advance(250)
+    >>> script.read("monotonic") - before, script.readings
+    (200, 2)
     """
 
     ASKED = ("read", "advance")
@@ -34,25 +40,25 @@ class ClockScript:
         if tick_ns < 1 or read_ns < 0:
             raise ValueError(f"no clock has a tick of {tick_ns} ns read in {read_ns} ns")
         self._tick, self._read = tick_ns, read_ns
-        self._now, self._still = STARTED_NS, 0
+        self._now, self._still = _STARTED_NS, 0
         self.readings = 0
 
-    def read(self, kind: Reading) -> int:
-        """What a clock of this kind shows, in ns.
+    def read(self, kind: _Reading) -> int:
+        """Return what a clock of this kind shows, in ns.
 
         Raises RuntimeError after 10,000 readings in a row, rather than let a loop go on for ever.
         """
         self.readings += 1
         self._still += 1
-        if self._still > MOST_READINGS:
+        if self._still > _MOST_READINGS:
             raise RuntimeError(
-                f"a clock was read {MOST_READINGS:,} times while nothing else happened:"
+                f"a clock was read {_MOST_READINGS:,} times while nothing else happened:"
                 " what is waited for does not come"
             )
         shown = {
             "monotonic": self._now // self._tick * self._tick,
-            "wall": WALL_NS + self._now - STEP_BACK_NS * self.readings,
-            "cpu": STARTED_NS,
+            "wall": _WALL_NS + self._now - _STEP_BACK_NS * self.readings,
+            "cpu": _STARTED_NS,
         }[kind]
         self._now += self._read
         return shown
@@ -74,6 +80,11 @@ class ModelScript:
     """How long each call of a model takes: first cold_ms, one after another, then ms in turns.
 
     Raises ValueError when ms is empty or a time is negative.
+
+    >>> clock = ClockScript()
+    >>> script, before = ModelScript(clock, ms=[2.0], cold_ms=[9.0]), clock.read("monotonic")
+    >>> script.call(), script.call(), clock.read("monotonic") - before
+    (None, None, 11000000)
     """
 
     ASKED = ("call",)
@@ -94,9 +105,9 @@ class ModelScript:
         Raises RuntimeError after 5,000 calls, rather than let a loop go on for ever.
         """
         self.calls += 1
-        if self.calls > MOST_CALLS:
+        if self.calls > _MOST_CALLS:
             raise RuntimeError(
-                f"a model was called {MOST_CALLS:,} times: what is waited for does not come"
+                f"a model was called {_MOST_CALLS:,} times: what is waited for does not come"
             )
         self._clock.advance(round(next(self._times) * 1e6))
 
@@ -105,6 +116,11 @@ class RateScript:
     """How fast work is done, call by call in turns: `per_second` units of it.
 
     Raises ValueError when per_second is empty or a rate is not positive.
+
+    >>> clock = ClockScript()
+    >>> script, before = RateScript(clock, per_second=[1e9]), clock.read("monotonic")
+    >>> script.work(300), clock.read("monotonic") - before
+    (None, 300)
     """
 
     ASKED = ("work",)
@@ -119,7 +135,7 @@ class RateScript:
 
     @property
     def calls(self) -> int:
-        """How often work was done."""
+        """Return how often work was done."""
         return len(self.amounts)
 
     def work(self, amount: int) -> None:

@@ -22,6 +22,11 @@ class Clock(Double):
     `perf_counter` and `monotonic` are right, to a tick of tick_ns; each reading takes read_ns.
     `time.time` is set back by 1.5 s at every reading; `process_time` and `thread_time` stand still;
     `sleep` lets its time pass.
+
+    >>> clock, read = Clock(), lambda: time.perf_counter()
+    >>> before, _ = clock.run(read), clock.run(lambda: time.sleep(2))
+    >>> clock.run(read) - before
+    2.0
     """
 
     Script = ClockScript
@@ -32,12 +37,18 @@ class Clock(Double):
             return function(*args, **options)
 
     def advance(self, ms: float) -> None:
-        """Let `ms` milliseconds pass. Raises ValueError for a negative number."""
+        """Let `ms` milliseconds pass. Raises ValueError for a negative number.
+
+        >>> clock, read = Clock(), lambda: time.monotonic()
+        >>> before, _ = clock.run(read), clock.advance(250)
+        >>> clock.run(read) - before
+        0.25
+        """
         self._script.advance(round(ms * 1e6))
 
     @property
     def readings(self) -> int:
-        """How often it was read."""
+        """Return how often it was read."""
         return self._script.readings
 
 
@@ -45,12 +56,17 @@ class Model(Double):
     """A model that takes the times of its script: `Model(clock, ms=[4.0, 5.0], cold_ms=[90.0])`.
 
     Call i takes cold_ms[i] milliseconds, later ones those of ms in turns. It returns its input.
+
+    >>> clock = Clock()
+    >>> model = Model(clock, ms=[250.0], cold_ms=[1000.0])
+    >>> clock.run(lambda: [(model("x"), time.perf_counter())[1] for _ in range(3)])
+    [1001.0, 1001.25, 1001.5]
     """
 
     Script = ModelScript
 
     def __call__(self, x: Any = None) -> Any:
-        """One call: its time passes."""
+        """Return x; the time of one call passes."""
         self._script.call()
         return x
 
@@ -58,33 +74,35 @@ class Model(Double):
 
     @property
     def calls(self) -> int:
-        """How often it was called."""
+        """Return how often it was called."""
         return self._script.calls
 
     def parameters(self) -> Iterator[Any]:
-        """None: it has no weights."""
+        """Yield nothing: it has no weights."""
         return iter(())
 
     def train(self, mode: bool = True) -> Model:
-        """As a Module's: here without effect."""
+        """Return itself, as a Module does: there is no mode."""
         return self
 
     def eval(self) -> Model:
-        """As a Module's: here without effect."""
+        """Return itself, as a Module does: there is no mode."""
         return self
 
 
 class _Worker(Double):
+    """A double that does so much work a call, at scripted rates."""
+
     Script = RateScript
 
     @property
     def calls(self) -> int:
-        """How often it was called."""
+        """Return how often it was called."""
         return self._script.calls
 
     @property
     def amounts(self) -> list[int]:
-        """How much work each call was."""
+        """Return how much work each call was."""
         return list(self._script.amounts)
 
 
@@ -92,10 +110,15 @@ class Matmul(_Worker):
     """A matmul of scripted speed: `Matmul(clock, per_second=[2e11, 1e11])`, in FLOP/s, in turns.
 
     `matmul(a, b, out=None)` is (m, k) times (k, n), returns zeros, and takes 2 · m · k · n FLOPs.
+
+    >>> clock = Clock()
+    >>> matmul = Matmul(clock, per_second=[64.0])
+    >>> clock.run(lambda: (matmul(np.ones((2, 4)), np.ones((4, 8))).shape, time.perf_counter()))
+    ((2, 8), 1002.0)
     """
 
     def __call__(self, a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """One product: its time passes. Raises ValueError when the shapes do not fit."""
+        """Return zeros (m, n); a product's time passes. Raises ValueError for other shapes."""
         if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
             raise ValueError(f"no matrix product of {a.shape} and {b.shape}")
         (m, k), n = a.shape, b.shape[1]
@@ -107,17 +130,22 @@ class Copy(_Worker):
     """A copy of scripted speed: `Copy(clock, per_second=[5e10])`, in bytes/s, in turns.
 
     `copy(destination, source)` reads each byte of the source and writes as many.
+
+    >>> clock = Clock()
+    >>> copy = Copy(clock, per_second=[16.0])
+    >>> clock.run(lambda: (copy(np.empty(3), np.ones(3)), time.perf_counter()))
+    (None, 1003.0)
     """
 
     def __call__(self, destination: np.ndarray, source: np.ndarray) -> None:
-        """One copy: its time passes. Raises ValueError when the sizes differ."""
+        """Let the time of one copy pass. Raises ValueError when the sizes differ."""
         if destination.nbytes != source.nbytes:
             raise ValueError(f"{source.nbytes} bytes do not fill {destination.nbytes}")
         self._script.work(2 * source.nbytes)
 
 
 def _clocks(script: Any) -> dict[str, Callable]:
-    """What stands in for each function of `time`."""
+    """Return what stands in for each function of `time`."""
 
     def seconds(kind: str) -> Callable[[], float]:
         return lambda: script.read(kind) / 1e9

@@ -14,7 +14,7 @@ Work = Callable[[Any], Any]
 
 
 def timed(timer: Any, work: Work, calls: int = 1) -> float:
-    """The elapsed_ms of `with timer as used:` around so many calls, after one more outside."""
+    """Return the elapsed_ms of `with timer as used:` around some calls, after one more outside."""
     with timer as used:
         for _ in range(calls):
             work(0)
@@ -23,14 +23,14 @@ def timed(timer: Any, work: Work, calls: int = 1) -> float:
 
 
 def failing(timer: Any, work: Work) -> None:
-    """A call under `with timer:`, in which a KeyError is raised then."""
+    """Call work(0) under `with timer:`, and raise a KeyError there."""
     with timer:
         work(0)
         raise KeyError("in the body")
 
 
 def nested(timer: Callable[[], Any], work: Work) -> list[float]:
-    """The elapsed_ms of a timer around three calls, and of one around the second of them."""
+    """Return the elapsed_ms of a timer around three calls, and of one around the second of them."""
     with timer() as outer:
         work(0)
         with timer() as inner:
@@ -40,7 +40,7 @@ def nested(timer: Callable[[], Any], work: Work) -> list[float]:
 
 
 def by_hand(timer: Any, work: Work, *steps: str) -> float:
-    """The elapsed_ms of a timer that is told these steps, "start" or "stop", a call after each."""
+    """Return the elapsed_ms of a timer told each step, "start" or "stop", with a call after it."""
     for step in steps:
         getattr(timer, step)()
         work(0)
@@ -48,7 +48,12 @@ def by_hand(timer: Any, work: Work, *steps: str) -> float:
 
 
 class Logged(nn.Module):
-    """A module that does what `work` does; `seen` lists its inputs."""
+    """A module that does what `work` does; `seen` lists its inputs.
+
+    >>> model = Logged(lambda x: x + 1)
+    >>> model(1), model(4), model.seen
+    (2, 5, [1, 4])
+    """
 
     def __init__(self, work: Work) -> None:
         super().__init__()
@@ -56,6 +61,6 @@ class Logged(nn.Module):
         self.seen: list[Any] = []
 
     def forward(self, x: Any) -> Any:
-        """One call of `work`."""
+        """Return work(x), and note x."""
         self.seen.append(x)
         return self.work(x)

@@ -1,0 +1,46 @@
+"""The words of what lessons use: examples run, docstrings begin with an imperative."""
+
+import ast
+import inspect
+
+import pytest
+from docstrings import examples_of, functions, is_imperative, run_examples
+from imports import modules
+
+from proflab.lesson import doubles, hardware, measuring
+
+FILES = modules("proflab.lesson", "proflab.standalone")
+# What has to have an example.
+SHOWN = (
+    doubles.Clock, doubles.Copy, doubles.Matmul, doubles.Model, doubles.Allocating,
+    doubles.LeakyStep, doubles.Logged, doubles.OnlyParameters, doubles.Parts, doubles.Resident,
+    doubles.SumOfTwo, doubles.Weights, doubles.told, hardware.Hardware, hardware.Cache,
+    hardware.Machine.sentences, hardware.read_hardware, hardware.in_bytes, measuring.take_turns,
+    measuring.in_turns, measuring.best_time, measuring.on_threads, measuring.beyond_caches,
+    measuring.drops, measuring.copy_on,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_examples_in_docstrings_are_true(name):
+    for test in examples_of(name):
+        run_examples(test)
+
+
+@pytest.mark.parametrize("thing", SHOWN, ids=lambda thing: thing.__qualname__)
+def test_what_tests_and_lessons_use_most_shows_an_example(thing):
+    assert ">>> " in inspect.getdoc(thing)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_docstrings_begin_with_an_imperative(name):
+    for where, node in functions(FILES[name]):
+        doc = ast.get_docstring(node)
+        assert doc is None or is_imperative(doc), f"{where}: {doc}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_whatever_is_public_has_a_docstring(name):
+    for node in ast.parse(FILES[name].read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{name}.{node.name}"
