@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from proflab.checks.diagnose import diagnose, is_real
 from proflab.checks.values import NotPlainData, to_plain_data
 
 DEFAULT_REL = 1e-9
@@ -65,7 +65,19 @@ def compare(
     abs: float | None = None,
     mistakes: dict[str, Any] | None = None,
 ) -> Verdict:
-    """Compare `actual` with `expected`; `mistakes` maps a misconception to the value it yields."""
+    """Return the verdict on `actual` where `expected` was asked for.
+
+    rel, abs: how far a number may be off, relative to the expected one or in its own unit.
+    mistakes: maps the sentence that names a misconception to the value that it yields.
+
+    >>> compare(2_362_368, 2_362_368).passed
+    True
+    >>> compare([1, 2, 4], [1, 2, 3]).reason
+    'got 4, expected 3 at [2]'
+    >>> compare(96, 48, mistakes={"are both directions counted?": 96})
+    Verdict(passed=False, reason='got 96, expected 48 (twice)', \
+diagnosis='are both directions counted?')
+    """
     try:
         actual = to_plain_data(actual)
     except NotPlainData as error:
@@ -89,12 +101,18 @@ def compare(
 
 
 def compare_between(actual: Any, low: float, high: float) -> Verdict:
-    """Whether the number `actual` lies in [low, high]."""
+    """Return the verdict on `actual` where a number in [low, high] was asked for.
+
+    >>> compare_between(0.5, 0.0, 1.0).passed
+    True
+    >>> compare_between(1.5, 0.0, 1.0).reason
+    'got 1.5, expected a number from 0 to 1'
+    """
     try:
         actual = to_plain_data(actual)
     except NotPlainData as error:
         return Verdict(False, f"expected a number from {show(low)} to {show(high)}, but {error}")
-    if not _is_real(actual):
+    if not is_real(actual):
         return Verdict(False, f"got {show(actual)}, which is not a number")
     if low <= actual <= high:
         return Verdict(True)
@@ -105,27 +123,22 @@ def compare_between(actual: Any, low: float, high: float) -> Verdict:
 
 
 def compare_raised(raised: list[str], message: str, exception: str) -> Verdict:
-    """Whether an exception with the class names `raised` (itself first) is an `exception`."""
+    """Return the verdict on what was raised where an `exception` was asked for.
+
+    raised: the names of the exception's classes, its own first; empty if nothing was raised.
+    message: what the exception said, or what came back instead of it.
+
+    >>> compare_raised(["KeyError", "LookupError", "Exception"], "'x'", "LookupError").passed
+    True
+    >>> compare_raised([], "3", "ValueError").reason
+    'expected ValueError, but nothing was raised (got 3)'
+    """
     if exception in raised:
         return Verdict(True)
     if not raised:
         return Verdict(False, f"expected {exception}, but nothing was raised (got {message})")
     said = f": {message}" if message else ""
     return Verdict(False, f"expected {exception}, but {raised[0]} was raised{said}")
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _is_finite(value: float) -> bool:
-    return isinstance(value, int) or math.isfinite(value)  # isfinite overflows on a huge int
-
-
-def _is_nearly(actual: float, expected: int) -> bool:
-    if actual == expected or not math.isfinite(actual):
-        return actual == expected
-    return 10**9 * abs(Fraction(actual) - expected) <= abs(expected)
 
 
 def _is_number(value: Any) -> bool:
@@ -135,7 +148,7 @@ def _is_number(value: Any) -> bool:
 def _difference(
     actual: Any, expected: Any, rule: _Rule, where: str
 ) -> tuple[str, Any, Any, str] | None:
-    """None, or the first difference: where it is, what was got, what expected, a note instead."""
+    """Return the first difference: where, what was got, what expected, a note; None if none."""
     if _is_number(expected):
         same = _is_number(actual) and rule.meets(actual, expected)
         return None if same else (where, actual, expected, "")
@@ -186,84 +199,15 @@ def _dict_difference(actual, expected, rule, where):
     return None
 
 
-# ── diagnosis: what a wrong number looks like ────────────────────────────────────────────────
-
-_UNITS = (
-    (1024**2 / 10**6, "", "10⁶ bytes, where a MB here is 1024² bytes?"),
-    (10**6 / 1024**2, "", "1024² bytes, where 10⁶ were asked for?"),
-    (1024**3 / 10**9, "", "10⁹ bytes, where a GB here is 1024³ bytes?"),
-    (10**9 / 1024**3, "", "1024³ bytes, where 10⁹ were asked for?"),
-    (1000.0, "1000 times too much", "milliseconds or thousands, where the unit is larger?"),
-    (0.001, "1000 times too little", "seconds, where milliseconds are asked for?"),
-    (1e6, "a million times too much", "a smaller unit than the one that is asked for?"),
-    (1e-6, "a million times too little", "a larger unit than the one that is asked for?"),
-    (1024.0, "1024 times too much", "KB, where MB are asked for?"),
-    (1024.0**2, "1024² times too much", "bytes, where MB are asked for?"),
-    (1 / 1024.0, "1024 times too little", "GB, where MB are asked for?"),
-    (1 / 1024.0**2, "1024² times too little", "MB, where bytes are asked for?"),
-)
-
-
-def diagnose(actual: Any, expected: Any) -> tuple[str, str]:
-    """What the wrong value `actual` looks like, as a question, and by how much it is off.
-
-    The question holds no number of the case, so that a class's answers can be counted by it; both
-    are empty when nothing stands out.
-    """
-    if actual is None:
-        return "is a `return` missing?", ""
-    if isinstance(actual, bool) != isinstance(expected, bool):
-        return "a truth value and a number are two things", ""
-    if not (_is_real(actual) and _is_real(expected)):
-        return "", ""
-    if isinstance(expected, int) and isinstance(actual, float) and _is_nearly(actual, expected):
-        return "a float where a whole number is asked: use // instead of /", ""
-    if not (_is_finite(actual) and _is_finite(expected)) or actual == 0 or expected == 0:
-        return "", ""
-    if actual == -expected:
-        return "is the sign the wrong way round?", ""
-    try:
-        ratio = float(Fraction(actual) / Fraction(expected))
-    except OverflowError:
-        return "", ""
-    for factor, amount, sentence in _UNITS:
-        if math.isclose(ratio, factor, rel_tol=2e-5):
-            return sentence, amount
-    return _diagnose_ratio(ratio) or _diagnose_bias(actual, expected)
-
-
-def _diagnose_ratio(ratio: float) -> tuple[str, str] | None:
-    if math.isclose(ratio, 0.5, rel_tol=1e-9):
-        return "multiply-adds, where each counts as two?", "half"
-    if math.isclose(ratio, 2.0, rel_tol=1e-9):
-        return "is something counted two times?", "twice"
-    if 3 <= ratio <= 65536 and math.isclose(ratio, round(ratio), rel_tol=1e-9):
-        amount = f"{round(ratio):,} times too many"
-        return "is the batch counted, or something in a loop?", amount
-    if ratio > 0 and 3 <= 1 / ratio <= 65536 and math.isclose(1 / ratio, round(1 / ratio)):
-        return "is a dimension left out?", f"one part in {round(1 / ratio):,}"
-    return None
-
-
-def _diagnose_bias(actual: float, expected: float) -> tuple[str, str]:
-    """A layer's weights are a multiple of its biases, so their absence leaves a mark."""
-    if not (isinstance(actual, int) and isinstance(expected, int)):
-        return "", ""
-    gap = expected - actual
-    if abs(gap) == 1:
-        return "is it off by one?", ""
-    if gap > 0 and actual % gap == 0:
-        return "is a bias left out?", f"{gap:,} too few"
-    if gap < 0 and expected % -gap == 0:
-        return "is a bias counted that is not there?", f"{-gap:,} too many"
-    return "", ""
-
-
 # ── how a value is shown ─────────────────────────────────────────────────────────────────────
 
 
 def show(value: Any) -> str:
-    """`value` as a person reads it: 2,362,368; 9.01172; long ones shortened."""
+    """Return `value` as a person reads it; what is long is shortened.
+
+    >>> print(show(2362368), show(9.0117187), show([1, 2]))
+    2,362,368 9.01172 [1, 2]
+    """
     if isinstance(value, (bool, np.bool_)) or value is None:
         return str(value)
     if isinstance(value, (int, np.integer)):
@@ -289,7 +233,7 @@ class _Left:
 
 
 def _start(value: Any, parts: list[int]) -> Any:
-    """What of `value` can be seen where it is shortened: repr takes long for large values."""
+    """Return what of `value` can be seen where it is shortened: repr of large ones takes long."""
     parts[0] -= 1
     if isinstance(value, str):
         long = len(value) > 2 * _SHOWN_TEXT
@@ -326,7 +270,7 @@ def _show_huge(value: int) -> str:
 
 
 def show_two(got: Any, wanted: Any) -> tuple[str, str]:
-    """Both values; with all their digits when they would otherwise look the same."""
+    """Return both values as shown; with all their digits when they would look the same."""
     texts = show(got), show(wanted)
     if texts[0] != texts[1]:
         return texts

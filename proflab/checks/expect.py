@@ -26,14 +26,27 @@ def expect(
 ) -> None:
     """Check that `actual` is `expected`, exactly or within `rel` or `abs`.
 
-    `mistakes` maps the sentence that names a misconception to the value that it leads to.
+    label: what the case is about; printed whether it passes or fails.
+    rel, abs: how far a number may be off, relative to the expected one or in its own unit.
+    mistakes: maps the sentence that names a misconception to the value that it leads to.
     Raises AssertionError, which says what was got, what was expected and what that looks like.
+
+    >>> expect("parameters of Linear(3, 2)", 3 * 2 + 2, 8)
+    ✅ parameters of Linear(3, 2): 8
+    >>> expect("parameters of Linear(3, 2)", 3 * 2, 8, mistakes={"is a bias left out?": 6})
+    Traceback (most recent call last):
+    proflab.checks.expect.CaseFailed: ❌ parameters of Linear(3, 2): got 6, expected 8 (2 too few)
+       is a bias left out?
     """
     _tell(label, compare(actual, expected, rel, abs, mistakes), _shown(actual))
 
 
 def expect_between(label: str, actual: float, low: float, high: float) -> None:
-    """Check that `low <= actual <= high`; raises AssertionError otherwise."""
+    """Check that `low <= actual <= high`; raises AssertionError otherwise.
+
+    >>> expect_between("share of the peak", 0.25, 0.0, 1.0)
+    ✅ share of the peak: 0.25
+    """
     _tell(label, compare_between(actual, low, high), _shown(actual))
 
 
@@ -41,6 +54,9 @@ def expect_raises(label: str, action: Callable[[], Any], exception: type[Excepti
     """Check that `action()` raises `exception`; raises AssertionError otherwise.
 
     An exercise that is still to be written raises NotImplementedError, which is passed on.
+
+    >>> expect_raises("no such key", lambda: {}["x"], KeyError)
+    ✅ no such key: KeyError
     """
     try:
         value = action()
@@ -61,18 +77,18 @@ class CaseFailed(AssertionError):
 
 
 def passed_line(label: str, shown: str) -> str:
-    """The line that a passed case prints."""
+    """Return the line that a passed case prints."""
     return f"✅ {label}: {shown}"
 
 
 def failed_text(label: str, verdict: Verdict) -> str:
-    """What a failed case says."""
+    """Return what a failed case says."""
     hint = f"\n   {verdict.diagnosis}" if verdict.diagnosis else ""
     return f"❌ {label}: {verdict.reason}{hint}"
 
 
 def _shown(value: Any) -> str:
-    """The value as text, without asking it how it wants to be shown."""
+    """Return the value as text, without asking it how it wants to be shown."""
     try:
         return show(to_plain_data(value))
     except NotPlainData:

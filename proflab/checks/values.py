@@ -104,12 +104,12 @@ def _plain_array(array: np.ndarray, budget: list[int]) -> Any:
 
 
 def dumps(value: Any) -> bytes:
-    """The reply format of plain data; raises NotPlainData for anything else."""
+    """Return plain data in the reply format; raise NotPlainData for anything else."""
     return json.dumps(_tag(to_plain_data(value)), separators=(",", ":")).encode()
 
 
 def loads(data: bytes) -> Any:
-    """The plain data in `data`; raises NotPlainData when it is not the reply format."""
+    """Return the plain data in `data`; raise NotPlainData when it is not the reply format."""
     if len(data) > 4 * MAX_BYTES:
         raise NotPlainData("the reply is too large")
     try:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from proflab_course.assemble.collect import Collection, Statement, collect
+from proflab_course.course.files import replace_file, what_is_wrong
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, read_module, read_notebook
 
@@ -59,8 +60,6 @@ def _refuse_foreign(output: Path) -> None:
 
 def _write(output: Path, text: str) -> None:
     """Write the file whole or not at all."""
-    from proflab_course.grading.records.write_notebook import replace_file, what_is_wrong
-
     try:
         replace_file(output, text.encode())
     except OSError as error:

@@ -1,1 +1,11 @@
-"""Part of the course's tools."""
+"""`proflab build`: modules/ becomes source/ and release/. The steps, in order:
+
+command.py     the command: make, check, put in place
+make.py        all lessons are read and made in a folder of their own
+stamp.py       badges and Colab's first cell
+audit.py       what can be read off a lesson: its cells, its release
+release.py     the students' notebook, by nbgrader
+leaks.py       no solution or hidden value in it
+trial.py       both notebooks are executed
+class_tree.py  --through N: a tree for a class at lesson N
+"""

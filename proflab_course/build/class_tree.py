@@ -18,7 +18,7 @@ from pathlib import Path
 import proflab
 import proflab_course
 from proflab_course.assemble.command import is_upto
-from proflab_course.build.command import Audit, Plan, make, workplace
+from proflab_course.build.make import Audit, Plan, make, workplace
 from proflab_course.course.layout import Course, CourseError
 
 COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")

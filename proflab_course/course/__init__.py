@@ -1,1 +1,12 @@
-"""The ground: layout of a course, notebooks, names, test cells. Imports none of the others."""
+"""The ground on which the commands stand: it imports none of them.
+
+layout.py          a course's folders
+notebook.py        a lesson's cells and their marks
+names.py           the names that code defines and needs
+asserts.py         an assertion of a test cell
+test_cells.py      a test cell, split into steps and what is expected of them
+hidden_doubles.py  the doubles that hidden tests may make
+release_stamp.py   which release a notebook comes from
+files.py           files written whole or not at all
+jobs.py            how many things at a time
+"""

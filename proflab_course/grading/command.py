@@ -9,7 +9,6 @@ harness has changed.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -17,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
+from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading import work_limit as effort
 from proflab_course.grading.answer_key import Key, read_key
@@ -105,11 +105,6 @@ def chosen_limits(cell_seconds: float | None, notebook_seconds: float | None) ->
         stuck_seconds=usual.stuck_seconds * factor,
         notebook_seconds=notebook_seconds or usual.notebook_seconds * max(1.0, factor),
     )
-
-
-def default_jobs() -> int:
-    """One job a core."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run(arguments: argparse.Namespace) -> int:

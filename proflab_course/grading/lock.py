@@ -6,12 +6,14 @@ ends. The file beside the gradebook stays; it says who held it last.
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from proflab_course.course.layout import Course, CourseError
 
@@ -21,25 +23,27 @@ NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 @contextmanager
 def only_grading(course: Course, lesson: str) -> Iterator[None]:
-    """Hold the course for one grading; CourseError, at once, where another holds it."""
+    """Hold the course for one grading.
+
+    Raises CourseError, at once, where another holds it or the lock's file cannot be written.
+    """
     path = course.gradebook.with_name(course.gradebook.name + ".lock")
+    # A file that merely exists, filelock's way where there are no locks, would outlive a kill.
+    lock = FileLock(path, blocking=False, thread_local=False, fallback_to_soft=False)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise CourseError(f"{path} cannot be written: {error.strerror}") from None
-    try:
-        take(descriptor, path)
-        write_name(descriptor, f"{lesson}, process {os.getpid()}")
+        _acquire(lock, path)
+        with contextlib.suppress(OSError):  # on a full disk it goes unsaid who holds it
+            path.write_text(f"{lesson}, process {os.getpid()}")
         yield
     finally:
-        os.close(descriptor)
+        lock.release()
 
 
-def take(descriptor: int, path: Path) -> None:
-    """Lock the open file or say who has it."""
+def _acquire(lock: FileLock, path: Path) -> None:
+    """Acquire the lock. Raises CourseError, which says who has it."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        lock.acquire()
+    except Timeout:
         who = path.read_text(errors="replace").strip()[:200]
         raise CourseError(
             f"another `proflab grade` is at work in this course ({who}): let it end or stop it, "
@@ -47,13 +51,4 @@ def take(descriptor: int, path: Path) -> None:
         ) from None
     except OSError as error:
         if error.errno not in NO_LOCKS:
-            raise
-
-
-def write_name(descriptor: int, name: str) -> None:
-    """Say in the file who holds it; on a full disk it goes unsaid."""
-    try:
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, name.encode(), 0)
-    except OSError:
-        pass
+            raise CourseError(f"{path} cannot be written: {error.strerror}") from None

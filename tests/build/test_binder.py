@@ -15,8 +15,8 @@ from types import CodeType
 
 import pytest
 
-from proflab_course.build.command import support_files
 from proflab_course.build.leaks import leaks
+from proflab_course.build.make import support_files
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Lesson, read_module, regions
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,8 +11,7 @@ import pytest
 from mini_course import FIRST, SECOND, changed, make_course, write_lesson
 from parsing import watch_parsing
 
-from proflab_course.build import command as building
-from proflab_course.build import trial
+from proflab_course.build import make, trial
 from proflab_course.build.command import build, check
 from proflab_course.cli import main
 from proflab_course.course.layout import Course, CourseError
@@ -71,8 +70,8 @@ CRASH = "AST constructor recursion depth mismatch (before=72, after=84)"
 def crashing(request, monkeypatch):
     """A build that crashes at lesson 01, in one of its steps."""
     place, name = {
-        "reading": (building, "lesson_mistakes"),
-        "making": (building, "generate_release"),
+        "reading": (make, "lesson_mistakes"),
+        "making": (make, "generate_release"),
         "executing": (trial.SubprocessRunner, "run"),
         "judging": (trial, "_solved_mistakes"),
     }[request.param]

@@ -1,5 +1,6 @@
 """The package, its pins and the commands of the Makefile, as a newcomer meets them."""
 
+import ast
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BIN = Path(sys.executable).parent
+PACKAGES = ("proflab", "proflab_course")
 
 
 def pins(name: str) -> dict[str, str]:
@@ -32,6 +34,49 @@ def normal(name: str) -> str:
 def required(requirements: list[str]) -> set[str]:
     """The names in a list of requirements."""
     return {normal(re.match(r"[\w.-]+", line)[0]) for line in requirements}
+
+
+def needed_imports(path: Path) -> set[str]:
+    """Return the top names that a file imports, but where it says what to do without them."""
+    tree = ast.parse(path.read_text())
+    tried = [node for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers]
+    optional = {inner for node in tried for line in node.body for inner in ast.walk(line)}
+    found = set()
+    for node in set(ast.walk(tree)) - optional:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module)
+    return {name.split(".")[0] for name in found}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_everything_that_is_imported_is_declared(package):
+    """A student's package needs the dependencies alone; the instructor's has its extras, too."""
+    extras = PROJECT["optional-dependencies"]
+    declared = required(PROJECT["dependencies"])
+    if package == "proflab_course":
+        declared |= required(extras["instructor"])
+    ours = {*PACKAGES, "proflab_grader"}  # the last is made in a student's process
+    ours |= {path.stem for path in (ROOT / "proflab_course/grading/inside").glob("*.py")}
+    distributions = metadata.packages_distributions()
+    seen = set()
+    for path in sorted((ROOT / package).rglob("*.py")):
+        more = required(extras["cluster"]) if path.stem == "cluster" else set()
+        for name in needed_imports(path) - ours - sys.stdlib_module_names:
+            names = {normal(found) for found in distributions.get(name, [name])}
+            assert names & (declared | more), f"{path.relative_to(ROOT)} imports {name}"
+            seen |= names
+    assert {"numpy", "psutil", "tqdm"} <= seen
+
+
+def test_an_import_is_seen_wherever_it_stands_but_not_what_can_be_gone_without(tmp_path):
+    path = tmp_path / "x.py"
+    path.write_text(
+        "import a.b\ndef f():\n    from c.d import e\n    try:\n        import g\n"
+        "    except ImportError:\n        import h\n"
+    )
+    assert needed_imports(path) == {"a", "c", "h"}
 
 
 def test_everything_that_the_project_asks_for_is_pinned():
@@ -66,7 +111,8 @@ def test_no_pinned_package_is_torch():
 def test_the_wheel_holds_the_package_and_its_templates_and_nothing_else(tmp_path):
     copy = tmp_path / "copy"
     left_out = shutil.ignore_patterns("__pycache__", "*.pyc")
-    shutil.copytree(ROOT / "proflab", copy / "proflab", ignore=left_out)
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, copy / name, ignore=left_out)
     shutil.copytree(ROOT / "tests", copy / "tests", ignore=left_out)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
@@ -77,7 +123,8 @@ def test_the_wheel_holds_the_package_and_its_templates_and_nothing_else(tmp_path
     assert wheel.name == f"proflab-{PROJECT['version']}-py3-none-any.whl"
     held = {Path(n) for n in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in n}
     kept = (".py", ".pyi", ".typed", ".html", ".css", ".j2", ".json")
-    files = {p.relative_to(copy) for p in (copy / "proflab").rglob("*") if p.suffix in kept}
+    there = (path for name in PACKAGES for path in (copy / name).rglob("*"))
+    files = {path.relative_to(copy) for path in there if path.suffix in kept}
     assert held == files
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proflab.checks.compare import compare, compare_between, compare_raised, diagnose, show
+from proflab.checks.compare import compare, compare_between, compare_raised, show
+from proflab.checks.diagnose import diagnose
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 HUGE = st.integers(-(10**400), 10**400) | st.sampled_from([10**400, -(10**400), 10**308])

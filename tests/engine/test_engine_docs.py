@@ -16,14 +16,14 @@ from imports import ROOT, modules
 
 import proflab
 from proflab import Tensor, dispatch, models, nn
+from proflab.checks.compare import compare
+from proflab.checks.diagnose import diagnose
+from proflab.checks.expect import expect, expect_between, expect_raises
 from proflab.nn import functional as F
 
 TOUR = (ROOT / "docs/engine.md").read_text()
 ENGINE = tuple(
-    name
-    for name in modules("proflab")
-    if name.split(".")[1:2] not in (["course"], ["grading"], ["lesson"], ["alone"])
-    and name not in ("proflab_course.cli", "proflab.checks.compare", "proflab.checks.values")
+    name for name in modules("proflab") if name.split(".")[1:2] not in (["lesson"], ["standalone"])
 )
 # What a reader may use in an example without importing it.
 NAMES = {
@@ -35,7 +35,7 @@ SHOWN = (
     Tensor, Tensor.meta, Tensor.backward, Tensor.storage, proflab.no_grad, proflab.Function,
     proflab.meta, proflab.einsum, proflab.example_input, proflab.saved_tensors, dispatch.hook,
     nn.Module, nn.Linear, nn.Conv2d, nn.Sequential, proflab.matmul, proflab.sum, F.linear, F.conv2d,
-    F.cross_entropy, proflab.optim.SGD,
+    F.cross_entropy, proflab.optim.SGD, expect, expect_between, expect_raises, compare, diagnose,
 )  # fmt: skip
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+from proflab_course.course.files import replace_file, sync_folder, what_is_wrong
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.run.student_files import read_start
 from proflab_course.grading.submissions.find import Work
@@ -82,15 +82,6 @@ def is_everyones(error: OSError, course: Course) -> bool:
         return True
 
 
-def what_is_wrong(error: OSError) -> str:
-    """Why a file cannot be written, and what to do."""
-    # shutil gathers the errors of a folder's files in one, without a number.
-    full = os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT)
-    if any(reason in str(error) for reason in full):
-        return "the disk is full: make room"
-    return f"{error.strerror or error}: see that {error.filename or 'it'} can be written"
-
-
 def support_files(source: Path, work: Work) -> dict[str, bytes]:
     """What lies beside the graded notebook: the lesson's files and when it was handed in."""
     files = {
@@ -112,37 +103,3 @@ def remove_parts(course: Course, lesson: str, work: Work) -> None:
     with contextlib.suppress(OSError):  # what stands in the way there is met, and named, later
         for part in place_of(course, lesson, work).rglob(".*.part"):
             part.unlink(missing_ok=True)
-
-
-def replace_file(target: Path, data: bytes) -> None:
-    """Write `data` beside `target`, sync it and rename it into place."""
-    if is_already(target, data):
-        return
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def is_already(target: Path, data: bytes) -> bool:
-    """Whether the file is there with just this content."""
-    try:
-        return target.stat().st_size == len(data) and target.read_bytes() == data
-    except FileNotFoundError:
-        return False
-
-
-def sync_folder(place: Path) -> None:
-    """Make renames in a folder durable: a row must not outlive, in a power cut, its file."""
-    descriptor = os.open(place, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
