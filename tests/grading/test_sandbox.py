@@ -223,7 +223,9 @@ def test_each_slot_keeps_to_its_share_of_the_cores(monkeypatch):
 def test_a_sleeper_hits_the_wall_and_is_tried_twice(monkeypatch):
     tries = []
     real = warm.ZygoteClient.turn
-    monkeypatch.setattr(warm.ZygoteClient, "turn", lambda self, *a: tries.append(1) or real(self, *a))
+    monkeypatch.setattr(
+        warm.ZygoteClient, "turn", lambda self, *a: tries.append(1) or real(self, *a)
+    )
     with SandboxRunner(Limits(cell_seconds=0.5, wall_factor=1.0)) as runner:
         result = runner.run(HERE, (RunCell("import time\ntime.sleep(1000)"),))
     assert (result.status, result.hit_wall) == ("timed out", True)

@@ -20,7 +20,7 @@ from proflab_course.course.test_cells import (
     split,
 )
 from proflab_course.grading.answer_key import kind_of, meta
-from proflab_course.grading.grade_notebook import HIDDEN
+from proflab_course.grading.output_cells import HIDDEN
 
 PASSED, FAILED = "✅", "❌"
 
