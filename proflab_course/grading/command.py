@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """A whole number from 1, for argparse."""
+    """Read a whole number from 1, for argparse; raise ArgumentTypeError for less."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")
@@ -85,7 +85,7 @@ def positive(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """A length of time of at least a tenth of a second, for argparse."""
+    """Read a time in seconds, from 0.1 to a day, for argparse; raise ArgumentTypeError else."""
     number = float(text)
     if not 0.1 <= number <= 86_400:
         raise argparse.ArgumentTypeError("must be from 0.1 to 86,400")
@@ -93,7 +93,7 @@ def seconds(text: str) -> float:
 
 
 def chosen_limits(cell_seconds: float | None, notebook_seconds: float | None) -> Limits:
-    """The limits of time that were asked for; what code without an end may take grows with them."""
+    """Return the limits for these CPU seconds; what endless code may take grows with them."""
     usual = Limits()
     factor = (cell_seconds or usual.cell_seconds) / usual.cell_seconds
     return replace(
@@ -107,12 +107,12 @@ def chosen_limits(cell_seconds: float | None, notebook_seconds: float | None) ->
 
 
 def default_jobs() -> int:
-    """One job a core."""
+    """Return how many submissions to grade at a time: one a core."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Grade the class, print a table of scores; 0 unless the input cannot be used."""
+    """Grade the class and print a table of scores; return 0, or raise CourseError."""
     course = Course.find()
     arguments.lesson = course.lesson(arguments.lesson, "source")
     with ThreadPoolExecutor(1) as beside:
@@ -137,13 +137,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def count_handins(course: Course, arguments: argparse.Namespace) -> int:
-    """How many submissions there are at most to grade."""
+    """Return how many submissions there are at most to grade."""
     named = arguments.student or course.root.glob(f"submitted/*/{arguments.lesson}")
     return len(list(named))
 
 
 def choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, int]:
-    """Where students' code is executed, and how many submissions at a time."""
+    """Return the runner of students' code, and how many submissions it takes at a time."""
     isolation = "none" if arguments.no_sandbox else "auto"
     limits = chosen_limits(arguments.cell_seconds, arguments.notebook_seconds)
     if arguments.scheduler is None:
@@ -179,7 +179,7 @@ def grade_class(
     full: bool = False,
     progress: bool = True,
 ) -> list[Row]:
-    """Grade the submissions of `lesson`; returns a row for each student, in order of their names.
+    """Grade the submissions of `lesson`; return a row for each student, in order of their names.
 
     Raises CourseError when the lesson, a student or the gradebook cannot be used, or when another
     grading is at work in the course.
@@ -231,7 +231,7 @@ def graded_works(
 
 
 def grade_one(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
-    """Read and grade one submission; raises CourseError alone, and never for what it contains."""
+    """Read and grade one submission; raise CourseError alone, and never for what it contains."""
     try:
         with effort.limited():
             return read_and_grade(key, support, work, runner, full)
@@ -242,7 +242,7 @@ def grade_one(key: Key, support: Path, work: Work, runner: Runner, full: bool) -
 
 
 def failure(work: Work, error: BaseException) -> Done:
-    """The outcome of a submission at which the grader failed; it will be graded anew."""
+    """Return the outcome of a submission at which the grader failed; it will be graded anew."""
     return Done(replace(work, fingerprint=""), NOT_GRADED, sentence_of(error), None, error)
 
 
@@ -271,7 +271,7 @@ def joined(*sentences: str) -> str:
 
 
 def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
-    """Write what a submission got, or that it got nothing; who has no row, and a sentence why.
+    """Write what a submission got, or that it got nothing; return who has no row, and why.
 
     Raises CourseError where nobody's could be written.
     """

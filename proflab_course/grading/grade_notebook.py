@@ -43,7 +43,7 @@ class CaseResult:
 
 @dataclass
 class Graded:
-    """What grading one notebook yields.
+    """The outcome of grading one notebook.
 
     `scores`: points of each autograded test cell by grade_id; `errors`: (cell index, exception's
     name, message) of everything that was raised; `unanswered`: manual cells left as released.
@@ -89,7 +89,7 @@ def grade_notebook(
 
 
 def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
-    """What is executed, and for each item the position of its cell."""
+    """Return what is to be executed, and for each item the position of its cell."""
     plan: list[RunCell | RunBlock] = []
     places: list[int] = []
     for position, slot in enumerate(aligned.slots):
@@ -108,7 +108,7 @@ def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
 
 
 def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Graded:
-    """Scores, verdicts and the executed notebook from the replies."""
+    """Return scores, verdicts and the executed notebook from the replies to a plan."""
     by_place: dict[int, list[list[Reply]]] = {}
     for place, replies in zip(places, result.replies, strict=True):
         by_place.setdefault(place, []).append(replies)
@@ -170,7 +170,7 @@ def conclude_test(
 
 
 def error_name(reply: Reply) -> str:
-    """The exception that a notebook would show for a statement that failed so."""
+    """Return the exception that a notebook would show for a statement that failed so."""
     return reply.raised[0] if reply.raised else "AssertionError"
 
 
@@ -183,14 +183,14 @@ def number_cell(cell: NotebookNode, count: int) -> None:
 
 
 def executed_notebook(aligned: Aligned, key: Key) -> NotebookNode:
-    """The graded notebook; its cells are the slots', which are filled in afterwards."""
+    """Return the graded notebook; its cells are the slots', which are filled in afterwards."""
     names = ("kernelspec", "language_info")
     metadata = {name: key.metadata[name] for name in names if name in key.metadata}
     return notebook_of([slot.cell for slot in aligned.slots], metadata)
 
 
 def unanswered(aligned: Aligned, key: Key) -> list[str]:
-    """Manual cells that are still as they were released."""
+    """Return the grade_ids of manual cells that are still as they were released."""
     return [
         slot.key.grade_id
         for slot in aligned.slots
@@ -201,7 +201,7 @@ def unanswered(aligned: Aligned, key: Key) -> list[str]:
 
 
 def name_outcome(graded: Graded, aligned: Aligned, result: Result) -> None:
-    """The submission's status, and the sentence for the student."""
+    """Set the submission's status, and the sentence for the student."""
     sentences = [result.sentence] if result.sentence else []
     sentences += aligned.notes
     if result.status != "finished":

@@ -23,14 +23,14 @@ MOST_TEXT = 20_000
 
 
 def sentence_of(error: BaseException) -> str:
-    """The sentence for the student whose hand-in met this error."""
+    """Return the sentence for the student whose hand-in met this error."""
     if isinstance(error, TooMuchWork):
         return str(error)
     return f"the grader failed at it ({type(error).__name__}); for your instructor, {LOG} says more"
 
 
 def note(course: Course, lesson: str, student: str, error: BaseException) -> None:
-    """Add the error to the course's log; nothing is raised where that cannot be written."""
+    """Add the error to the course's log; raise nothing where that cannot be written."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     try:
         said = "".join(traceback.format_exception(error))[-MOST_TEXT:]
@@ -45,5 +45,5 @@ def note(course: Course, lesson: str, student: str, error: BaseException) -> Non
 
 
 def log_path(course: Course) -> Path:
-    """Where the tracebacks of a course's gradings are kept."""
+    """Return the file that keeps the tracebacks of a course's gradings."""
     return course.root / LOG

@@ -21,7 +21,7 @@ NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 @contextmanager
 def only_grading(course: Course, lesson: str) -> Iterator[None]:
-    """Hold the course for one grading; CourseError, at once, where another holds it."""
+    """Hold the course for one grading; raise CourseError, at once, where another holds it."""
     path = course.gradebook.with_name(course.gradebook.name + ".lock")
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -36,7 +36,7 @@ def only_grading(course: Course, lesson: str) -> Iterator[None]:
 
 
 def take(descriptor: int, path: Path) -> None:
-    """Lock the open file or say who has it."""
+    """Lock the open file; raise CourseError that says who has it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -51,7 +51,7 @@ class Aligned:
 
 
 def align(notebook: NotebookNode, key: Key) -> Aligned:
-    """The student's cells, in their order, with the grader's cells where they belong."""
+    """Return the student's cells, in their order, with the grader's cells where they belong."""
     by_id = {c.grade_id: c for c in key.cells if c.grade_id}
     slots = [Slot(cell, by_id.get(meta(cell).get("grade_id", ""))) for cell in notebook.cells]
     aligned = Aligned(slots)
@@ -67,12 +67,12 @@ def align(notebook: NotebookNode, key: Key) -> Aligned:
 
 
 def matched(aligned: Aligned) -> dict[str, int]:
-    """grade_id → position of its slot."""
+    """Return for each grade_id the position of its slot."""
     return {s.key.grade_id: i for i, s in enumerate(aligned.slots) if s.key is not None}
 
 
 def drop_duplicates(aligned: Aligned) -> None:
-    """Of cells with the same grade_id the last counts, as in nbgrader; the others are plain."""
+    """Let the last of cells with one grade_id count, as in nbgrader; the others are plain."""
     last = matched(aligned)
     for position, slot in enumerate(aligned.slots):
         if slot.key is not None and last[slot.key.grade_id] != position:
@@ -115,7 +115,7 @@ def recover(aligned: Aligned, key: Key, had_metadata: bool) -> None:
 
 
 def recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
-    """The essay is the first free cell of its type between its neighbours in the lesson."""
+    """Recognise an essay: the first free cell of its type between its lesson's neighbours."""
     place = key.cells.index(wanted)
     positions = matched(aligned)
     before = [positions[c.grade_id] for c in key.cells[:place] if c.grade_id in positions]
@@ -227,7 +227,7 @@ def behind_definitions(aligned: Aligned, definers: list[Slot], least: int) -> in
 
 
 def graded_cell(slot: Slot) -> NotebookNode:
-    """The cell as it is graded: the grader's own if it is locked, else the student's text."""
+    """Return the cell as it is graded: the grader's if it is locked, else the student's text."""
     if slot.key is None:
         cell = copied(slot.cell)
         cell.metadata.pop("nbgrader", None)
@@ -241,5 +241,5 @@ def graded_cell(slot: Slot) -> NotebookNode:
 
 
 def copied(cell: NotebookNode) -> NotebookNode:
-    """A copy whose fields, and those of its metadata, can be set; what is below is shared."""
+    """Return a copy whose fields, and those of its metadata, can be set; the rest is shared."""
     return NotebookNode(cell, metadata=NotebookNode(cell.metadata))

@@ -26,7 +26,7 @@ class OutputWriter:
         self.hidden_failures = 0
 
     def add(self, outputs: list[dict]) -> None:
-        """What the student's code printed or displayed.
+        """Add what the student's code printed or displayed.
 
         nbgrader reads points from a test cell's outputs: a line on stderr is none, a value is a
         score. So neither is passed on as such.
@@ -39,7 +39,7 @@ class OutputWriter:
                 self.outputs.append(data)
 
     def case(self, answer: Answer, reply: Reply, verdict: Verdict, hidden: bool) -> None:
-        """A case's line; a hidden one is marked, so that feedback can shorten it."""
+        """Add a case's line; mark a hidden one, so that feedback can shorten it."""
         if hidden:
             mark = "✅" if verdict.passed else "❌"
             why = f": {verdict.reason} {verdict.diagnosis}".rstrip() if verdict.reason else ""
@@ -54,7 +54,7 @@ class OutputWriter:
                 self.tracebacks += ["".join(reply.traceback).rstrip()]
 
     def setup_failed(self, code: str, reply: Reply, hidden: bool) -> None:
-        """A statement of the set-up raised, which costs the cell its points."""
+        """Add that a statement of the set-up raised, which costs the cell its points."""
         what = f"{reply.raised[0]}: {reply.message}" if reply.raised else reply.message
         text = f"❌ set-up: `{code.splitlines()[0]}` ended with {what}"
         if hidden:
@@ -64,7 +64,7 @@ class OutputWriter:
             self.failures.append(text)
 
     def finish(self) -> list[NotebookNode]:
-        """All outputs; failures come as one error, as an assertion in a notebook would."""
+        """Return all outputs; failures come as one error, as an assertion in a notebook would."""
         if self.hidden_failures:
             cases = "case" if self.hidden_failures == 1 else "cases"
             self.failures.append(f"❌ {self.hidden_failures} {cases} on other input failed")
@@ -95,7 +95,7 @@ class OutputWriter:
 
 
 def lost_output(message: str) -> NotebookNode:
-    """The output of a cell from which nothing came back."""
+    """Return the output of a cell from which nothing came back."""
     text = f"This cell was not executed to its end: {message}."
     return nbformat.from_dict(
         {"output_type": "error", "ename": "NotExecuted", "evalue": message, "traceback": [text]}

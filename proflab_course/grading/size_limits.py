@@ -24,18 +24,18 @@ MAX_BOXES, MAX_ITEMS = 1_000_000, 8_000_000
 
 
 def too_many_parts(text: str) -> bool:
-    """Whether JSON would take far more memory than its text, being made of very small parts."""
+    """Return True if JSON would take far more memory than its text, being of very small parts."""
     boxes = text.count("[") + text.count("{")
     return boxes > MAX_BOXES or boxes + text.count(",") > MAX_ITEMS
 
 
 def cut_text(text: str, most: int = MAX_TEXT) -> str:
-    """`text`, or its beginning and a note that there was more."""
+    """Return `text`, or its beginning and a note that there was more."""
     return text if len(text) <= most else text[: most - len(CUT)] + CUT
 
 
 def cut_cases(cases: list) -> list:
-    """The cases with reasons of at most 2,000 characters; once there is much, of 100."""
+    """Return the cases with reasons of at most 2,000 characters; once there is much, of 100."""
     kept, left = [], MAX_REASONS
     for case in cases:
         most = MAX_TEXT if left > 0 else SHORT
@@ -46,7 +46,7 @@ def cut_cases(cases: list) -> list:
 
 
 def cut_notebook(notebook: NotebookNode, most: int = MAX_WRITTEN) -> str:
-    """Make the notebook fit into `most` bytes; a sentence that says what was cut, or none.
+    """Make the notebook fit into `most` bytes; return a sentence on what was cut, or none.
 
     First outputs go, the largest first, then pictures pasted into text, then the ends of sources.
     """

@@ -40,7 +40,7 @@ T = TypeVar("T", bound=HasStatus)
 
 
 def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
-    """`items` with a bar that counts outcomes and tells the time left."""
+    """Yield `items` with a bar that counts outcomes and tells the time left."""
     from tqdm import tqdm
 
     counts: Counter[str] = Counter()
@@ -55,7 +55,7 @@ def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
 def make_rows(
     book, key: Key, works: list[Work], fresh: set[str], nowhere: Mapping[str, str]
 ) -> list[Row]:
-    """The table's rows from what the gradebook holds now.
+    """Return the table's rows from what the gradebook holds now.
 
     nowhere: students of whom nothing could be written, each with a sentence why; if the gradebook
     has an earlier result of theirs, it stands there still.

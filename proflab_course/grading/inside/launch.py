@@ -17,7 +17,7 @@ STAGES = ("/mnt", "/media", "/srv", "/opt")
 
 
 def main() -> None:
-    """Follow the orders; ends by becoming bubblewrap."""
+    """Follow the orders; end by becoming bubblewrap."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import confine
 
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def readable_by_others(path: str) -> bool:
-    """Whether any user can reach and read `path`."""
+    """Return True if any user can reach and read `path`."""
     real = Path(path).resolve()
     reachable = all(folder.stat().st_mode & 0o001 for folder in real.parents)
     return reachable and real.stat().st_mode & 0o005 != 0

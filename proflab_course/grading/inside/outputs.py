@@ -23,7 +23,7 @@ class OutputCapture:
         self.clear_next = False
 
     def take(self) -> list[dict]:
-        """What was recorded since the last call."""
+        """Return what was recorded since the last call."""
         outputs, self.outputs, self.left = self.outputs, [], OUTPUT_LIMIT
         return outputs
 
@@ -63,7 +63,7 @@ class OutputCapture:
 
 
 def finished(outputs: list[dict]) -> list[dict]:
-    """Recorded outputs with each stream's parts joined."""
+    """Return recorded outputs with each stream's parts joined."""
     for output in outputs:
         if "parts" in output:
             output["text"] = "".join(output.pop("parts"))
@@ -110,14 +110,14 @@ class Stream:
 
 
 def as_json(data: dict) -> dict:
-    """A mime bundle as it can be stored: bytes as base64, anything else that JSON lacks as text."""
+    """Return a mime bundle as JSON can hold it: bytes as base64, what it lacks as text."""
     encode = {bytes: lambda value: base64.b64encode(value).decode()}
     plain = {key: encode.get(type(value), lambda v: v)(value) for key, value in data.items()}
     return json.loads(json.dumps(plain, default=repr))
 
 
 def error_output(etype: type, evalue: BaseException, lines: list[str]) -> dict:
-    """An exception as nbformat stores it."""
+    """Return an exception as nbformat stores it."""
     return {
         "output_type": "error",
         "ename": etype.__name__,
@@ -127,7 +127,7 @@ def error_output(etype: type, evalue: BaseException, lines: list[str]) -> dict:
 
 
 def safe_str(error: BaseException) -> str:
-    """`str(error)`, also where that raises; at most 2,000 characters."""
+    """Return `str(error)`, also where that raises; at most 2,000 characters."""
     try:
         return str(str(error))[:2000]
     except BaseException:

@@ -40,7 +40,7 @@ def stop_all_but(waiting: list[int]) -> None:
 
 
 def settled(waiting: list[int]) -> bool:
-    """End all processes that are not `waiting`; whether they are gone, and the others stopped."""
+    """End all that are not `waiting`; return True once they are gone and the others stopped."""
     done = True
     for pid in processes():
         now = state(pid)
@@ -52,13 +52,13 @@ def settled(waiting: list[int]) -> bool:
 
 
 def processes() -> list[int]:
-    """The processes of these namespaces, without this one."""
+    """Return the processes of these namespaces, without this one."""
     mine = {1, os.getpid()}
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in mine]
 
 
 def state(pid: int) -> str:
-    """The letter of a process's state; empty if there is none of that number."""
+    """Return the letter of a process's state; empty if there is none of that number."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b") ")[2][:1].decode()
@@ -67,7 +67,7 @@ def state(pid: int) -> str:
 
 
 def keep(root: str, most: int) -> Kept:
-    """What lies below `root` now, as long as its files hold no more than `most` bytes."""
+    """Return what lies below `root` now, as long as its files hold at most `most` bytes."""
     kept: Kept = {}
     for path, about in entries(root):
         full = os.path.join(root, path)
@@ -108,7 +108,7 @@ def mark(root: str, kept: Kept) -> None:
 
 
 def entries(root: str) -> list[tuple[str, os.stat_result]]:
-    """(relative path, lstat) of all below `root`, a folder before what is in it.
+    """Return (relative path, lstat) of all below `root`, a folder before what is in it.
 
     Folders are made enterable on the way; those out of reach are listed, but not what they hold.
     """
@@ -126,7 +126,7 @@ def entries(root: str) -> list[tuple[str, os.stat_result]]:
 
 
 def reachable(folder: str) -> bool:
-    """Whether a folder is not too deep to be kept."""
+    """Return True if a folder is not too deep to be kept."""
     return folder.count("/") < MAX_DEPTH and len(os.fsencode(folder)) < MAX_PATH
 
 
@@ -142,7 +142,7 @@ def remove(path: str, about: os.stat_result) -> None:
 
 
 def read(path: str) -> bytes:
-    """The content of a file of one's own, whatever its mode."""
+    """Return the content of a file of one's own, whatever its mode."""
     os.chmod(path, 0o600)
     with open(path, "rb") as file:
         return file.read()

@@ -41,7 +41,7 @@ REHEARSAL = (
 
 
 def make_shell(recorder: OutputCapture) -> Any:
-    """An IPython shell whose outputs go to `recorder`."""
+    """Return an IPython shell whose outputs go to `recorder`."""
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
@@ -108,7 +108,7 @@ def make_shell(recorder: OutputCapture) -> Any:
 
 
 def make_transformer() -> Any:
-    """IPython's transformer of cells, which leaves plain Python alone without taking it apart."""
+    """Return IPython's transformer of cells, which leaves plain Python alone, unparsed."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     class QuickTransformer(TransformerManager):
@@ -128,12 +128,12 @@ def make_transformer() -> Any:
 
 
 def is_plain_python(code: str) -> bool:
-    """Whether IPython's transformers surely leave a cell as it is: no magics, prompts, indents."""
+    """Return True if a cell has no magics, prompts or indents for IPython to transform."""
     return bool(code) and not code[0].isspace() and SPECIAL.search(code) is None
 
 
 def run_command(shell: Any, command: str) -> None:
-    """`!command`, without the terminal that IPython would open for it."""
+    """Run `!command` without the terminal that IPython would open for it."""
     import subprocess
 
     process = subprocess.Popen(
@@ -169,7 +169,7 @@ class Worker:
         self.compile, self.exec, self.eval = builtins.compile, builtins.exec, builtins.eval
 
     def rehearse(self) -> None:
-        """Do once, before there is a student, what takes longer the first time; leaves no trace."""
+        """Do once, before there is a student, what takes longer the first time; leave no trace."""
         for code in REHEARSAL:
             self.shell.run_cell(code)
         self.value("1 + 1")
@@ -226,7 +226,7 @@ class Worker:
         sys.modules[module.__name__] = module
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """What the grader's double `name` returns for plain `arguments`; RuntimeError if nothing.
+        """Ask the grader's double `name`; return its answer, or raise RuntimeError.
 
         Works only while a statement of a test with doubles is executed.
         """
@@ -251,7 +251,7 @@ class Worker:
         return {}, b""
 
     def value(self, code: str) -> tuple[dict, bytes]:
-        """Evaluate an expression; its plain data, or the sentence that says why it is none."""
+        """Evaluate an expression; return its plain data, or the sentence why it is none."""
         value = self.eval(self.compile(code, "<test>", "eval"), self.shell.user_ns)
         try:
             return {}, self.dumps(value)
@@ -259,7 +259,7 @@ class Worker:
             return {"refused": safe_str(error)}, b""
 
     def raised(self, error: BaseException) -> dict:
-        """The reply for an exception: its classes' names, its message, its traceback.
+        """Return the reply for an exception: its classes' names, its message, its traceback.
 
         Not that of a hidden block, which nobody is shown.
         """
@@ -269,21 +269,21 @@ class Worker:
 
 
 def shown_lines(error: BaseException) -> list[str]:
-    """A traceback's last lines, without the worker's own frames: the student knows none of them."""
+    """Return a traceback's last lines, without the worker's frames: no student knows them."""
     lines = traceback.format_exception(error)[-30:]
     start = next((i for i, line in enumerate(lines) if 'File "<test>"' in line), 1)
     return [line[:2000] for line in [lines[0], *lines[start:]]]
 
 
 def quiet() -> contextlib.AbstractContextManager:
-    """Without warnings, where os.fork gives any."""
+    """Leave out warnings in the block, where os.fork gives any."""
     if sys.version_info < (3, 12):
         return contextlib.nullcontext()
     return warnings.catch_warnings(action="ignore")
 
 
 def refuse_input(*_: Any) -> str:
-    """Stands in for input(): nobody sits at this keyboard."""
+    """Raise EOFError in place of input(): nobody sits at this keyboard."""
     raise EOFError("input() cannot be answered while a notebook is graded")
 
 

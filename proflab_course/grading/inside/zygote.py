@@ -76,7 +76,7 @@ class Zygote:
         )
 
     def try_nesting(self) -> bool:
-        """Whether a child can have namespaces and a /proc of its own here."""
+        """Return True if a child can have namespaces and a /proc of its own here."""
         pid = os.fork()
         if pid == 0:
             try:
@@ -91,7 +91,7 @@ class Zygote:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
     def serve(self) -> None:
-        """One turn at a time, each announced with two sockets: init's and the worker's."""
+        """Carry out a turn at a time, each announced with two sockets: init's and the worker's."""
         while True:
             order, fds = self.receive_turn()
             with socket.socket(fileno=fds[0]) as init, socket.socket(fileno=fds[1]) as channel:
@@ -101,14 +101,14 @@ class Zygote:
             self.control.send({"ended": order["turn"]})
 
     def receive_turn(self) -> tuple[dict, list[int]]:
-        """The next order and the descriptors that came with it."""
+        """Return the next order and the descriptors that came with it."""
         data, fds, _, _ = socket.recv_fds(self.control.sock, 4096, 2)
         if not data:
             raise EOFError
         return json.loads(data), fds
 
     def wait_for_children(self) -> None:
-        """Reap until nothing is left of the turn; raises EOFError when the grader is gone."""
+        """Reap until nothing is left of the turn; raise EOFError when the grader is gone."""
         while True:
             try:
                 while os.waitpid(-1, os.WNOHANG)[0]:
@@ -122,7 +122,7 @@ class Zygote:
                 os.read(self.wake, 4096)
 
     def begin(self, init: socket.socket, channel: socket.socket) -> None:
-        """In the turn's first child: enter namespaces and become, or make, their init."""
+        """Enter namespaces, in the turn's first child, and become, or make, their init."""
         try:
             signal.set_wakeup_fd(-1)
             os.close(self.control.sock.detach())
@@ -138,11 +138,11 @@ class Zygote:
         os._exit(1)
 
     def enter_namespaces(self) -> None:
-        """Unshare; the next fork is pid 1 of the new namespaces."""
+        """Enter new namespaces; the next fork is their pid 1."""
         self.confine.new_namespaces()
 
     def mount_scratch(self) -> None:
-        """A /proc of one's own, and one small file system for all that may be written."""
+        """Mount a /proc of one's own, and one small file system for all that may be written."""
         mount, c = self.confine.mount, self.confine
         safe = c.MS_NOSUID | c.MS_NODEV
         size = f"size={self.limits['scratch']},nr_inodes={self.limits['scratch_files']},mode=700"
@@ -154,7 +154,7 @@ class Zygote:
             mount(TEMPORARY, place, flags=c.MS_BIND)
 
     def roots(self) -> list[str]:
-        """The folders below which a turn can write; nested, all lie in one."""
+        """Return the folders below which a turn can write; nested, all lie in one."""
         return [SCRATCH] if self.nested else [SCRATCH, *self.writable]
 
 
@@ -240,7 +240,7 @@ class Init:
             start += size
 
     def become_student(self) -> None:
-        """In the worker: take the limits, keep the channel and nothing else, serve."""
+        """Take the limits, in the worker, keep the channel and nothing else, serve."""
         zygote = self.zygote
         try:
             os.setsid()
@@ -263,7 +263,7 @@ class Init:
             os._exit(1)
 
     def take_limits(self) -> None:
-        """Resource limits; memory counts from what the zygote has already."""
+        """Set resource limits; memory counts from what the zygote has already."""
         limits = self.zygote.limits
         for kind, most in (
             (resource.RLIMIT_DATA, data_bytes() + limits["memory"]),
@@ -279,7 +279,7 @@ class Init:
 
 
 def wake_on_children() -> int:
-    """A descriptor that can be read from whenever a child may have ended."""
+    """Return a descriptor that can be read from whenever a child may have ended."""
     wake, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -288,7 +288,7 @@ def wake_on_children() -> int:
 
 
 def data_bytes() -> int:
-    """What RLIMIT_DATA counts already."""
+    """Return the bytes that RLIMIT_DATA counts already."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmData:"):
             return int(line.split()[1]) * 1024

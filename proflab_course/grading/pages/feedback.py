@@ -53,17 +53,17 @@ def hide(cell: NotebookNode) -> None:
 
 
 def hidden_text(lines: list[str]) -> str:
-    """What a student is told of the hidden cases."""
+    """Return what a student is told of the hidden cases."""
     return "\n".join(["Cases on other input, not shown:", *(f"  {line}" for line in lines), ""])
 
 
 def mark_of(output: NotebookNode) -> dict | None:
-    """The mark of a hidden case's output."""
+    """Return the mark of a hidden case's output."""
     return output.get("metadata", {}).get("proflab", {}).get(HIDDEN)
 
 
 def labels(cell: NotebookNode) -> tuple[list[str], list[str]]:
-    """The labels of a test cell's visible and hidden cases."""
+    """Return the labels of a test cell's visible cases, and of its hidden ones."""
     try:
         cases = split(cell.source, meta(cell).get("grade_id", "")).answers
     except GrammarError:
@@ -73,17 +73,17 @@ def labels(cell: NotebookNode) -> tuple[list[str], list[str]]:
 
 
 def stock_text(cell: NotebookNode) -> str:
-    """Everything that a test cell printed in nbgrader's own grading."""
+    """Return everything that a test cell printed in nbgrader's own grading."""
     return "".join(o.text for o in cell.outputs if o.output_type == "stream")
 
 
 def stock_passed(cell: NotebookNode, label: str) -> bool:
-    """Whether a case printed its line in nbgrader's own grading, which stops at the first error."""
+    """Return True if a case printed its line in nbgrader's own grading, which stops at an error."""
     return re.search(rf"^{PASSED} {re.escape(label)}: ", stock_text(cell), re.MULTILINE) is not None
 
 
 def stock_outputs(cell: NotebookNode, visible: list[str]) -> list[NotebookNode]:
-    """The outputs that can only come from visible cases; the rest may quote a hidden one."""
+    """Return the outputs that can only come from visible cases; the rest may quote a hidden one."""
     lines = stock_text(cell).splitlines()
     starts = tuple(f"{PASSED} {label}: " for label in visible)
     kept = "".join(f"{line}\n" for line in lines if line.startswith(starts))
@@ -95,7 +95,7 @@ def stock_outputs(cell: NotebookNode, visible: list[str]) -> list[NotebookNode]:
 
 
 def stock_error(error: NotebookNode, visible: list[str]) -> NotebookNode:
-    """A visible case's own message, or the name of the exception alone."""
+    """Return a visible case's own message, or the name of the exception alone."""
     said = error.evalue
     known = any(said.startswith(f"{FAILED} {label}: ") for label in visible)
     text = said if known else f"{error.ename} (run the cell in your own notebook to see where)"

@@ -86,7 +86,7 @@ class Renderer:
         return json.loads(self.process.stdout.readline())
 
     def start(self) -> None:
-        """Start the process; OSError where it does not come up."""
+        """Start the process; raise OSError where it does not come up."""
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-c", _COMMAND],
             stdin=subprocess.PIPE,
@@ -106,7 +106,7 @@ class Renderer:
 
 
 class Budget:
-    """What a page may still take: CPU seconds, bytes, and tags, which cost the reader's browser."""
+    """The room left in a page: CPU seconds, bytes, and tags, which cost the reader's browser."""
 
     def __init__(self) -> None:
         self.seconds, self.size, self.tags = PAGE_SECONDS, MOST_BYTES, MOST_TAGS

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass
 class Exercise:
-    """How the class did in one exercise; points and passes over all of its test cells."""
+    """One exercise's figures for the class; points and passes over all of its test cells."""
 
     name: str
     points: float = 0.0
@@ -130,7 +130,7 @@ class Summary:
 
 
 def read_summary(course: Course, lesson: str, public: bool = False) -> Summary:
-    """The figures of `lesson` from the course's gradebook; CourseError before it was graded."""
+    """Return the figures of `lesson` from the gradebook; raise CourseError before it was graded."""
     from proflab_course.grading.records.gradebook import Book
 
     key = read_key(course.source(lesson))
@@ -176,7 +176,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
 
 
 def make_exercises(key: Key) -> list[Exercise]:
-    """The lesson's exercises in order; test cells `test_x`, `test_x_2` belong to exercise x."""
+    """Return the lesson's exercises in order; `test_x` and `test_x_2` belong to exercise x."""
     names = [c.grade_id for c in key.cells if c.kind == "solution"]
     exercises: dict[str, Exercise] = {}
     for cell in key.cells:
@@ -192,7 +192,7 @@ def make_exercises(key: Key) -> list[Exercise]:
 def make_student(
     name: str, outcome, score: dict, exercises: list[Exercise], public: bool
 ) -> Student:
-    """One submission's line; counts its marks into the exercises."""
+    """Return one submission's line; count its marks into the exercises."""
     by_cell: dict[str, list[CaseResult]] = defaultdict(list)
     for case in outcome.cases:
         by_cell[case.cell].append(case)
@@ -222,14 +222,14 @@ def make_student(
 
 
 def unwritten(case: CaseResult) -> bool:
-    """Whether a case failed because its exercise is still the stub."""
+    """Return True if a case failed because its exercise is still the stub."""
     return not case.passed and "NotImplementedError" in case.reason
 
 
 def diagnoses(
     cases: list[CaseResult], exercises: list[Exercise], public: bool
 ) -> list[tuple[str, str]]:
-    """The (exercise, misconception) pairs that a submission's failed cases point to, each once."""
+    """Return the (exercise, misconception) pairs that failed cases point to, each once."""
     home = {cell: exercise.name for exercise in exercises for cell in exercise.cells}
     found = [
         (home.get(case.cell, case.cell), case.diagnosis)
@@ -240,7 +240,7 @@ def diagnoses(
 
 
 def histogram(points: list[float], most: float) -> list[int]:
-    """How many scores lie in each of BINS equal parts from 0 to `most`; full marks in the last."""
+    """Count the scores in each of BINS equal parts from 0 to `most`; full marks in the last."""
     counts = [0] * BINS
     for value in points:
         counts[min(BINS - 1, int(value / most * BINS)) if most else 0] += 1
@@ -248,7 +248,7 @@ def histogram(points: list[float], most: float) -> list[int]:
 
 
 def render(summary: Summary) -> str:
-    """The page as HTML that needs no other file."""
+    """Return the page as HTML that needs no other file."""
     environment = Environment(
         loader=PackageLoader("proflab_course.grading.pages"),
         autoescape=True,

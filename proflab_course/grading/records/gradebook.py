@@ -93,7 +93,7 @@ class Book:
 
     @contextmanager
     def transaction(self) -> Iterator[Gradebook]:
-        """nbgrader's Gradebook whose commits wait for the end of the block; all or nothing."""
+        """Yield nbgrader's Gradebook; its commits wait for the end of the block: all or nothing."""
         session = self.gradebook.db
         commit = session().commit
         session.commit = session.flush
@@ -131,7 +131,7 @@ class Book:
                 ) from None
 
     def outcomes(self, assignment: str) -> dict[str, Outcome]:
-        """The outcome of every student who has one for this assignment."""
+        """Return the outcome of every student who has one for this assignment."""
         query = select(OUTCOMES).where(OUTCOMES.c.assignment == assignment)
         with clear_errors(self.path), self.gradebook.engine.connect() as connection:
             rows = connection.execute(query).mappings().all()
@@ -203,7 +203,7 @@ class Book:
                 self._write_penalty(book, submission, notebook)
 
     def _late_or_penalised(self, assignment: str) -> set[str]:
-        """The students whose penalty is not sure to be none."""
+        """Return the students whose penalty is not sure to be none."""
         timed = Assignment.duedate.is_not(None) & SubmittedAssignment.timestamp.is_not(None)
         penalised = SubmittedNotebook.late_submission_penalty.is_not(None)
         rows = (
@@ -216,7 +216,7 @@ class Book:
             return set(connection.execute(rows).scalars())
 
     def late_penalties(self, assignment: str) -> dict[str, float]:
-        """What is taken off for lateness, for each student of whom it is."""
+        """Return what is taken off for lateness, for each student of whom it is."""
         rows = (
             select(
                 SubmittedAssignment.student_id, func.sum(SubmittedNotebook.late_submission_penalty)
@@ -230,12 +230,12 @@ class Book:
             return {student: float(off) for student, off in connection.execute(rows) if off}
 
     def students(self) -> list[str]:
-        """The ids of all students that the gradebook knows."""
+        """Return the ids of all students that the gradebook knows."""
         with clear_errors(self.path):
             return [student.id for student in self.gradebook.students]
 
     def auto_scores(self, assignment: str) -> dict[str, float]:
-        """Each student's points for code, in one query, however large the class."""
+        """Return each student's points for code, in one query, however large the class."""
         rows = (
             select(SubmittedAssignment.student_id, func.sum(Grade.score))
             .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
@@ -249,7 +249,7 @@ class Book:
             return {student: float(score) for student, score in connection.execute(rows)}
 
     def scores(self, assignment: str) -> dict[str, dict[str, float]]:
-        """For each student: `auto`, `manual`, `penalty`, `score`, `max_score`, `needs_manual`."""
+        """Return a student's `auto`, `manual`, `penalty`, `score`, `max_score`, `needs_manual`."""
         with clear_errors(self.path):
             try:
                 submissions = self.gradebook.find_assignment(assignment).submissions
@@ -259,7 +259,7 @@ class Book:
 
 
 def open_gradebook(path: Path, course_id: str) -> Gradebook:
-    """The database at `path`, with our table in it."""
+    """Open the database at `path`, with our table in it."""
     gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
     OUTCOMES.create(gradebook.engine, checkfirst=True)
     return gradebook
@@ -277,12 +277,12 @@ def create(path: Path, course_id: str) -> None:
 
 
 def read_row(row: dict) -> Outcome:
-    """An Outcome from a row of our table."""
+    """Return a row of our table as an Outcome."""
     return Outcome(**row | {"cases": [CaseResult(**case) for case in json.loads(row["cases"])]})
 
 
 def submission_scores(submission: Any) -> dict[str, float]:
-    """One submission's points, as nbgrader counts them."""
+    """Return one submission's points, as nbgrader counts them."""
     grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
     return {
         "auto": sum(g.score for g in grades if g.cell_type == "code"),
@@ -321,5 +321,5 @@ def not_twice(record: logging.LogRecord) -> bool:
 
 
 def no_room(folder: Path) -> bool:
-    """Whether a journal may not even be begun there."""
+    """Return True if a journal may not even be begun there."""
     return shutil.disk_usage(folder).free < LEAST_ROOM

@@ -31,7 +31,7 @@ class SandboxedExecute(NbGraderPreprocessor):
     full = Bool(True, help="Whether demo cells are executed, too.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        """The executed notebook; CourseError where isolation is not to be had."""
+        """Return the executed notebook; raise CourseError where isolation is not to be had."""
         folder = Path(resources["metadata"]["path"]).resolve()
         course = Course.find(folder)
         source = course.source(resources["nbgrader"]["notebook"])
@@ -47,13 +47,13 @@ class SandboxedExecute(NbGraderPreprocessor):
 
 @functools.lru_cache(maxsize=4)
 def cached_key(source: Path, changed: int) -> Key:
-    """The lesson's key, read once for each state of its file."""
+    """Return the lesson's key, read once for each state of its file."""
     return read_key(source)
 
 
 @functools.cache
 def cached_runner(isolation: str) -> Runner:
-    """One runner for this process, kept warm between submissions."""
+    """Return the one runner of this process, kept warm between submissions."""
     runner = make_runner(isolation)
     atexit.register(runner.close)
     return runner

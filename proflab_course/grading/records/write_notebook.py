@@ -25,7 +25,7 @@ from proflab_course.grading.submissions.timestamp import STAMP, STAMP_BYTES
 
 
 def placeholder(lesson: str, status: str, sentence: str) -> NotebookNode:
-    """The graded notebook of a hand-in in which there was nothing to grade."""
+    """Return the graded notebook of a hand-in in which there was nothing to grade."""
     text = f"# {lesson}: {status}\n\nThis hand-in could not be graded: {sentence}."
     return notebook_of([new_markdown_cell(text)], {})
 
@@ -59,20 +59,20 @@ def file_bytes(notebook: NotebookNode) -> bytes:
 
 
 def notebook_text(notebook: NotebookNode) -> str:
-    """The notebook's file, a line for each cell; nbformat's own writer takes far longer."""
+    """Return the notebook's file, a line a cell; nbformat's own writer takes far longer."""
     cells = ",\n".join(written(cell) for cell in notebook.cells)
     rest = written({name: value for name, value in notebook.items() if name != "cells"})
     return f'{{"cells": [\n{cells}\n],\n{rest[1:]}\n'
 
 
 def written(value: Any) -> str:
-    """Plain JSON, with its keys in order."""
+    """Return plain JSON, with its keys in order."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     return text.encode("utf-8", "replace").decode()  # no file holds half a surrogate pair
 
 
 def is_everyones(error: OSError, course: Course) -> bool:
-    """Whether no other graded notebook could be written either."""
+    """Return True if no other graded notebook could be written either."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
         return True
     try:
@@ -83,7 +83,7 @@ def is_everyones(error: OSError, course: Course) -> bool:
 
 
 def what_is_wrong(error: OSError) -> str:
-    """Why a file cannot be written, and what to do."""
+    """Return why a file cannot be written, and what to do."""
     # shutil gathers the errors of a folder's files in one, without a number.
     full = os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT)
     if any(reason in str(error) for reason in full):
@@ -92,7 +92,7 @@ def what_is_wrong(error: OSError) -> str:
 
 
 def support_files(source: Path, work: Work) -> dict[str, bytes]:
-    """What lies beside the graded notebook: the lesson's files and when it was handed in."""
+    """Return what lies beside the graded notebook: the lesson's files and timestamp.txt."""
     files = {
         str(path.relative_to(source)): path.read_bytes()
         for path in sorted(source.rglob("*"))
@@ -103,7 +103,7 @@ def support_files(source: Path, work: Work) -> dict[str, bytes]:
 
 
 def place_of(course: Course, lesson: str, work: Work) -> Path:
-    """The folder of a graded hand-in."""
+    """Return the folder of a graded hand-in."""
     return course.root / "autograded" / work.student / lesson
 
 
@@ -132,7 +132,7 @@ def replace_file(target: Path, data: bytes) -> None:
 
 
 def is_already(target: Path, data: bytes) -> bool:
-    """Whether the file is there with just this content."""
+    """Return True if the file is there with just this content."""
     try:
         return target.stat().st_size == len(data) and target.read_bytes() == data
     except FileNotFoundError:

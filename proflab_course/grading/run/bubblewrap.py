@@ -42,12 +42,12 @@ class View:
 
 
 def find_bubblewrap() -> str | None:
-    """The path of the program, if it is installed."""
+    """Return the path of the program; None where it is not installed."""
     return shutil.which("bwrap") or shutil.which("bwrap", path="/usr/bin:/usr/local/bin")
 
 
 def unprivileged_user(slot: int) -> int | None:
-    """The user to become for a job slot when one is root: a number that no account has."""
+    """Return the user to become for a job slot when one is root: a number that no account has."""
     if os.geteuid() != 0:
         return None
     taken = {entry.pw_uid for entry in pwd.getpwall()}
@@ -55,19 +55,19 @@ def unprivileged_user(slot: int) -> int | None:
 
 
 def site_folders() -> list[str]:
-    """The folders from which this Python imports installed packages."""
+    """Return the folders from which this Python imports installed packages."""
     names = ("site-packages", "dist-packages")
     return [p for p in sys.path if Path(p).name in names and Path(p).is_dir()]
 
 
 def installed_packages() -> list[str]:
-    """The folders of this distribution in site-packages, which are bound with all that is there."""
+    """Return this distribution's folders in site-packages, which are bound with all they hold."""
     found = [Path(site, name) for site in site_folders() for name in ("proflab", "proflab_course")]
     return [str(path) for path in found if path.is_dir()]
 
 
 def make_view(limits: Limits, threads: int, nested: bool, channel: int) -> View:
-    """The view for a zygote whose control socket is the descriptor `channel`."""
+    """Return the view for a zygote whose control socket is the descriptor `channel`."""
     links, binds = system_binds()
     binds += python_binds(binds)
     binds += package_binds()
@@ -89,13 +89,13 @@ def make_view(limits: Limits, threads: int, nested: bool, channel: int) -> View:
 
 
 def writable_folders() -> list[str]:
-    """The usual places for temporary files, but where this Python itself lies below one."""
+    """Return the usual places for temporary files, but where this Python itself lies below one."""
     targets = [Path(target) for _, target in python_binds([])]
     return [p for p in SHARED if not any(target.is_relative_to(p) for target in targets)]
 
 
 def scratch_arguments(limits: Limits, nested: bool) -> list[str]:
-    """What may be written to. Where turns can, they mount one of their own over all of these."""
+    """Return what may be written to. Where turns can, they mount their own over all of these."""
     size = ["--size", str(limits.scratch)]
     arguments = [*size, "--tmpfs", SCRATCH]
     for folder in SHARED:
@@ -105,7 +105,7 @@ def scratch_arguments(limits: Limits, nested: bool) -> list[str]:
 
 
 def zygote_environment(threads: int) -> dict[str, str]:
-    """The environment of zygote and students."""
+    """Return the environment of zygote and students."""
     libraries = ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMEXPR")
     counts = {f"{name}_NUM_THREADS": str(threads) for name in libraries}
     home = student_environment(Path(SCRATCH, "work"))
@@ -114,7 +114,7 @@ def zygote_environment(threads: int) -> dict[str, str]:
 
 
 def system_binds() -> tuple[list[str], list[tuple[str, str]]]:
-    """Symbolic links to repeat, as arguments, and what to bind of the system."""
+    """Return the symbolic links to repeat, as arguments, and what to bind of the system."""
     links: list[str] = []
     binds: list[tuple[str, str]] = []
     for name in SYSTEM:
@@ -127,7 +127,7 @@ def system_binds() -> tuple[list[str], list[tuple[str, str]]]:
 
 
 def python_binds(bound: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """This Python, its standard library and its installed packages, where they are not bound."""
+    """Return this Python, its library and its installed packages, where they are not bound."""
     prefixes = (sys.base_prefix, sys.base_exec_prefix, sys.prefix, sys.exec_prefix)
     wanted = [
         Path(prefix, part)
@@ -144,5 +144,5 @@ def python_binds(bound: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def package_binds() -> list[tuple[str, str]]:
-    """The package `proflab`, and the folder of programs that run inside: nothing else of ours."""
+    """Return the package `proflab`, and the folder of programs that run inside; no more of ours."""
     return [(str(PACKAGE), f"{LIBRARY}/proflab"), (str(INSIDE), PROGRAMS)]

@@ -56,11 +56,11 @@ class ClusterRunner:
 
     @property
     def jobs(self) -> int:
-        """How many submissions the cluster executes at a time."""
+        """The number of submissions that the cluster executes at a time."""
         return max(1, sum(self._client.nthreads().values()))
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """See Runner. Raises CourseError when no worker can isolate."""
+        """Execute a plan, as a Runner does; raise CourseError when no worker can isolate."""
         files = gather_files(submission)
         task = pack_task(Task(plan, files, self.limits, self.isolation, self._harness))
         try:
@@ -90,7 +90,7 @@ class ClusterRunner:
                 tell(f"worker {answer.where} gets no more work: {answer.sentence}")
 
     def _fit_workers(self) -> list[str] | None:
-        """The workers that have not refused; None where all are welcome."""
+        """Return the workers that have not refused; None where all are welcome."""
         if not self._refusals:
             return None
         fit = [worker for worker in self._client.nthreads() if worker not in self._refusals]
@@ -136,7 +136,7 @@ class ClusterRunner:
 
 
 def connect(address: str) -> Any:
-    """A client of the scheduler at `address`, which has workers; CourseError if there is none."""
+    """Return a client of the scheduler at `address`; raise CourseError if it has no workers."""
     try:
         import distributed
     except ImportError:
@@ -186,7 +186,7 @@ def tell(sentence: str) -> None:
 
 
 def carry_out(data: bytes) -> bytes:
-    """A task's result, or why it is refused: this is what the cluster is asked to call."""
+    """Return a task's result, or why it is refused: this is what the cluster is asked to call."""
     from distributed import get_worker
 
     worker, task = get_worker(), unpack_task(data)
@@ -202,7 +202,7 @@ def carry_out(data: bytes) -> bytes:
 
 @functools.cache
 def harness_here() -> str:
-    """The version of the package that this worker has loaded."""
+    """Return the version of the package that this worker has loaded."""
     return harness_fingerprint()
 
 
@@ -211,7 +211,7 @@ MAKING = threading.Lock()
 
 
 def runner_here(isolation: str, limits: Limits, jobs: int) -> Runner:
-    """This worker's runner, made for its first task; it ends with the worker's process."""
+    """Return this worker's runner, made for its first task; it ends with the worker's process."""
     key = (isolation, limits, jobs)
     with MAKING:
         if key not in RUNNERS:

@@ -36,7 +36,7 @@ class BadCrossing(ValueError):
 
 @dataclass(frozen=True)
 class Task:
-    """What is sent: `harness` is the version that the sender wants it carried out by."""
+    """A task as it is sent: `harness` is the version that the sender wants it carried out by."""
 
     plan: Plan
     files: dict[str, bytes]
@@ -47,14 +47,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a machine carries out no task."""
+    """The sentence that says why a machine carries out no task."""
 
     where: str
     sentence: str
 
 
 def pack_task(task: Task) -> bytes:
-    """The bytes of a task."""
+    """Return the bytes of a task."""
     files = {path: base64.b64encode(data).decode() for path, data in task.files.items()}
     plan = [pack_item(item) for item in task.plan]
     packed = {"plan": plan, "files": files, "limits": asdict(task.limits)}
@@ -62,7 +62,7 @@ def pack_task(task: Task) -> bytes:
 
 
 def pack_item(item: RunCell | RunBlock) -> Any:
-    """A plan's item as JSON."""
+    """Return a plan's item as JSON."""
     if isinstance(item, RunCell):
         return item.code
     steps = [[step.kind, step.code] for step in item.steps]
@@ -74,7 +74,7 @@ def pack_item(item: RunCell | RunBlock) -> Any:
 
 
 def unpack_item(item: Any) -> RunCell | RunBlock:
-    """A plan's item, as a grader sent it."""
+    """Return a plan's item, as a grader sent it."""
     if isinstance(item, str):
         return RunCell(item)
     doubles = (
@@ -86,7 +86,7 @@ def unpack_item(item: Any) -> RunCell | RunBlock:
 
 
 def unpack_task(data: bytes) -> Task:
-    """The task in `data`, which comes from a grader."""
+    """Return the task in `data`, which comes from a grader."""
     packed = json.loads(data)
     plan = map(unpack_item, packed["plan"])
     files = {path: base64.b64decode(data) for path, data in packed["files"].items()}
@@ -95,19 +95,19 @@ def unpack_task(data: bytes) -> Task:
 
 
 def pack_refusal(refusal: Refusal) -> bytes:
-    """The bytes of a refusal."""
+    """Return the bytes of a refusal."""
     return json.dumps({"where": refusal.where, "refused": refusal.sentence}).encode()
 
 
 def pack_result(result: Result) -> bytes:
-    """The bytes of a result."""
+    """Return the bytes of a result."""
     replies = [[pack_reply(reply) for reply in item] for item in result.replies]
     packed = {"status": result.status, "sentence": result.sentence, "hit_wall": result.hit_wall}
     return json.dumps(packed | {"replies": replies}).encode()
 
 
 def pack_reply(reply: Reply) -> dict:
-    """A reply as JSON; only what its state has."""
+    """Return a reply as JSON; only what its state has."""
     packed: dict[str, Any] = {"outputs": reply.outputs}
     match reply.state:
         case "value":
@@ -121,7 +121,7 @@ def pack_reply(reply: Reply) -> dict:
 
 
 def unpack_answer(data: Any, plan: Plan) -> Result | Refusal:
-    """The result of `plan`, or the refusal, in `data`; raises BadCrossing."""
+    """Return the result of `plan`, or the refusal, in `data`; raise BadCrossing."""
     try:
         packed = json.loads(data)
         if "refused" in packed:
@@ -142,7 +142,7 @@ def unpack_answer(data: Any, plan: Plan) -> Result | Refusal:
 
 
 def unpack_replies(packed: Any, item: RunCell | RunBlock) -> list[Reply]:
-    """The replies to a plan's item."""
+    """Return the replies to a plan's item."""
     kinds = [kind for kind, _ in statements(item)]
     if len(as_list(packed)) != len(kinds):
         raise BadCrossing("a result of another plan came back")
@@ -150,7 +150,7 @@ def unpack_replies(packed: Any, item: RunCell | RunBlock) -> list[Reply]:
 
 
 def unpack_reply(packed: dict, kind: str) -> Reply:
-    """A reply to a statement of `kind`, every field checked."""
+    """Return a reply to a statement of `kind`, every field checked."""
     if "lost" in packed:
         return Reply("lost", message=text(packed["lost"], 2000))
     return read_reply(packed, text(packed.get("value")).encode(), kind)

@@ -54,17 +54,17 @@ class ProcessEnded(Exception):
 
 
 def tampered(sentence: str) -> ProcessEnded:
-    """The process broke the protocol."""
+    """Return the error for a process that broke the protocol."""
     return ProcessEnded("tampered", sentence)
 
 
 def out_of_time(sentence: str, **more: bool) -> ProcessEnded:
-    """A limit of time was reached."""
+    """Return the error for a limit of time that was reached."""
     return ProcessEnded("timed out", sentence, **more)
 
 
 class LimitMonitor:
-    """What one turn has used, and whether that is too much; shared by its conversations."""
+    """The limits of one turn and what it has used of them; shared by its conversations."""
 
     def __init__(self, body: Body, limits: Limits, allowance: Allowance) -> None:
         self.body, self.limits, self.allowance = body, limits, allowance
@@ -74,7 +74,7 @@ class LimitMonitor:
         self.most = limits.cell_seconds
 
     def start(self, kind: str = "") -> None:
-        """A new request begins: a statement of a test, or what may take as long as a cell."""
+        """Begin a new request: a statement of a test, or what may take as long as a cell."""
         self.asked = self.looked = time.monotonic()
         self.base, self.rested_before, self.rested = None, self.rested_before + self.rested, 0.0
         seconds = self.limits.cell_seconds
@@ -83,15 +83,15 @@ class LimitMonitor:
         self.most = seconds * self.allowance.share
 
     def spent(self) -> float:
-        """Seconds that the request has used or let pass, when last looked at."""
+        """Return the seconds that the request has used or let pass, when last looked at."""
         return self.used - (self.base or 0.0) + self.rested
 
     def end(self) -> None:
-        """The turn ends: what it used counts for the hand-in's next one, if there is one."""
+        """End the turn: what it used counts for the hand-in's next one, if there is one."""
         self.allowance.spent += self.used
 
     def _look(self) -> int:
-        """Note what has been used; the memory that is taken."""
+        """Note what has been used; return the memory that is taken."""
         now = time.monotonic()
         self.used, memory = self.body.usage(self.limits.memory)
         if self.body.resting():  # when the grader itself had to wait, nobody knows for how long
@@ -102,7 +102,7 @@ class LimitMonitor:
         return memory
 
     def excess(self) -> ProcessEnded | None:
-        """The limit that is exceeded, if one is. Called only while one waits: it costs a little."""
+        """Return the limit that is exceeded, if any. Called only while one waits, for its cost."""
         limits, memory = self.limits, self._look()
         if memory > limits.memory or self.body.starved():
             return self.starved()
@@ -128,13 +128,13 @@ class LimitMonitor:
         return None
 
     def starved(self) -> ProcessEnded:
-        """The end of processes that took too much memory."""
+        """Return the error for processes that took too much memory."""
         sentence = f"it took more than {self.limits.memory / MB:,.0f} MB of memory"
         return ProcessEnded("out of memory", sentence)
 
 
 def new_channel() -> tuple[socket.socket, socket.socket]:
-    """A grader's and a student's end; messages to the first say which process sent them."""
+    """Return a grader's and a student's end; messages to the first say which process sent them."""
     ours, theirs = socket.socketpair()
     if CREDENTIALS:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -163,7 +163,7 @@ class Connection:
         send: socket.socket | None = None,
         world: DoubleRegistry | None = None,
     ) -> tuple[dict, bytes]:
-        """Send a request; its reply and the plain data in it, within the limits.
+        """Send a request; return its reply and the plain data in it, within the limits.
 
         Raises ProcessEnded. `interrupted` then says which limit it ran into, if any, even where
         the process obeyed and replied.
@@ -188,12 +188,12 @@ class Connection:
             self._send(answer | {"nonce": nonce}, data)
 
     def start(self, kind: str = "") -> None:
-        """A new request begins: its limits count from now."""
+        """Begin a new request: its limits count from now."""
         self.interrupted, self._interrupted_at = None, 0.0
         self.meter.start(kind)
 
     def hello(self) -> None:
-        """The first message on a new channel: whose it is, as the kernel says."""
+        """Receive the first message on a new channel and learn who sent it, as the kernel says."""
         self.start()
         message, _ = self._message()
         self.name = message.get("pid")
@@ -210,7 +210,7 @@ class Connection:
         self.process = process
 
     def close(self) -> None:
-        """End the conversation; the process notices."""
+        """End the conversation, which the process notices."""
         self.sock.close()
         if self.process is not None:
             self.process.close()
@@ -231,7 +231,7 @@ class Connection:
             self._look()
 
     def _some(self, send: Callable[..., int], *arguments: Any) -> int:
-        """How many bytes could be sent within POLL_SECONDS."""
+        """Send what can be sent within POLL_SECONDS; return how many bytes that was."""
         try:
             return send(*arguments)
         except BlockingIOError:
@@ -265,7 +265,7 @@ class Connection:
                 looked = time.monotonic()
 
     def _read(self, most: int) -> bool:
-        """Read what comes within POLL_SECONDS; whether something did."""
+        """Read what comes within POLL_SECONDS; return True if something did."""
         try:
             if self.process is None:
                 room = socket.CMSG_SPACE(12)  # one ucred, and no room for descriptors
@@ -284,7 +284,7 @@ class Connection:
         return True
 
     def _ended(self) -> ProcessEnded:
-        """Why nothing more comes: the limit that it ran into, or how the process died."""
+        """Return why nothing more comes: the limit that it ran into, or how the process died."""
         if self.interrupted is not None:
             return self.interrupted
         body, why = self.meter.body, ""
@@ -317,7 +317,7 @@ class Connection:
 
 
 def answer_call(world: DoubleRegistry, name: Any, blob: bytes) -> tuple[dict, bytes]:
-    """What a stub in the student's process gets for its call: plain data, or a sentence."""
+    """Return what a stub in the student's process gets: plain data, or a sentence."""
     double = world.get(name) if isinstance(name, str) else None
     if double is None:
         return {"refused": "there is no double of that name"}, b""

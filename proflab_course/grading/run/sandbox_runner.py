@@ -38,7 +38,7 @@ def make_runner(
     limits: Limits | None = None,
     plots: bool = False,
 ) -> Runner:
-    """The runner for `jobs` turns at a time; CourseError where isolation is not to be had.
+    """Return the runner for `jobs` turns at a time; raise CourseError where it cannot isolate.
 
     plots: nearly all code will draw, as it does where demo cells are executed.
     """
@@ -98,7 +98,7 @@ class SandboxRunner:
         _open.add(self)
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """See Runner. Raises CourseError when the sandbox itself fails, for an empty plan, too."""
+        """Execute a plan; raise CourseError where the sandbox fails, for an empty plan, too."""
         files = gather_files(submission)
         slot = self._take()
 
@@ -116,7 +116,7 @@ class SandboxRunner:
             self._give_back(slot)
 
     def _take(self) -> Slot:
-        """A free slot; waits for one. Raises RunnerClosed when there will be none."""
+        """Wait for a free slot and take it; raise RunnerClosed when there will be none."""
         slot = self._slots.get()
         if slot is None:
             self._slots.put(None)  # for whoever else waits
@@ -131,7 +131,7 @@ class SandboxRunner:
         slot.close()
 
     def warm(self, plots: bool = False) -> dict:
-        """Start one zygote now, the other slots' behind the scenes; what it found on this machine.
+        """Start one zygote now, the others behind the scenes; return what it found here.
 
         Raises SandboxError.
         """
@@ -146,7 +146,7 @@ class SandboxRunner:
             self._give_back(slot)
 
     def start(self, number: int, plots: bool) -> Future[ZygoteClient]:
-        """A new zygote for a slot."""
+        """Return a new zygote for a slot."""
         if self.closed:
             raise RunnerClosed
         return self._starter.submit(self._start, number, plots)
@@ -161,7 +161,7 @@ class SandboxRunner:
         return zygote
 
     def share(self, number: int) -> list[int]:
-        """The cores of one slot: about as many for each, none another's while there are enough.
+        """Return the cores of one slot: as many for each, none another's while there are enough.
 
         Grader and student take turns: on one core they need not wake another for every message.
         """
@@ -208,7 +208,7 @@ class Slot:
         return self.zygotes[plots]
 
     def zygote(self, plots: bool = False) -> ZygoteClient:
-        """The slot's zygote for code that draws or does not. Raises SandboxError."""
+        """Return the slot's zygote for code that draws or does not; raise SandboxError."""
         try:
             return self.begin(plots).result()
         except Exception:
@@ -216,7 +216,7 @@ class Slot:
             raise
 
     def turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
-        """One turn; where the sandbox fails before the student's code began, once more."""
+        """Carry out a turn; where the sandbox fails before the student's code began, once more."""
         plots = draws(plan)
         try:
             return self._turn(files, plan, allowance, plots)
@@ -238,7 +238,7 @@ class Slot:
         return result
 
     def works(self) -> bool:
-        """Whether an empty plan can be carried out here."""
+        """Return True if an empty plan can be carried out here."""
         try:
             return self.turn({}, (), Allowance(self.runner.limits)).status == "finished"
         except SandboxError:
@@ -273,5 +273,5 @@ def keeping_to(cores: list[int]) -> Iterator[None]:
 
 
 def draws(plan: Plan) -> bool:
-    """Whether a plan's code seems to draw: where that is wrong, an import merely takes longer."""
+    """Return True if a plan's code seems to draw: a wrong guess merely makes an import longer."""
     return any(DRAWING.search(code) for item in plan for _, code in statements(item))

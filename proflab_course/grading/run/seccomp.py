@@ -96,7 +96,7 @@ class SeccompMissing(Exception):
 
 @functools.cache
 def seccomp_program() -> bytes:
-    """The filter as the kernel takes it; raises SeccompMissing."""
+    """Return the filter as the kernel takes it; raise SeccompMissing."""
     try:
         import pyseccomp
     except ImportError:
@@ -140,13 +140,13 @@ def add_allowed(rules, pyseccomp) -> None:
 
 
 def allowed_arguments() -> list[tuple[str, int, tuple[int, ...]]]:
-    """(system call, which argument decides, its allowed values), in this machine's numbers."""
+    """Return (system call, which argument decides, its allowed values), in this machine's terms."""
     found = [(call, place, numbers(*rest)) for call, (place, *rest) in ALLOWED_WITH.items()]
     return [*found, ("prctl", 0, PRCTL), ("madvise", 2, GUARDS)]
 
 
 def numbers(module: str, names: str) -> tuple[int, ...]:
-    """The values of a module's constants."""
+    """Return the values of a module's constants."""
     home = importlib.import_module(module)
     return tuple(int(getattr(home, name)) for name in names.split())
 

@@ -23,7 +23,7 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 
 
 
 def gather_files(submission: Submission) -> dict[str, bytes]:
-    """Relative path → content of the submission's files; the lesson's support files win.
+    """Return the submission's files by relative path; the lesson's support files win.
 
     They also come first, so that they are there whatever room is left for the student's.
     """
@@ -51,7 +51,7 @@ def beside_support(support: Path | None, own: dict[str, bytes]) -> dict[str, byt
 
 
 def read_start(path: Path, most: int) -> bytes | None:
-    """The first `most` bytes of a regular file; None for anything else, without waiting for it."""
+    """Return the first `most` bytes of a regular file, never waiting; None for anything else."""
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError:
@@ -71,7 +71,7 @@ def _in_the_way(path: str, files: dict[str, bytes]) -> bool:
 
 
 def _modules(files: Iterable[str]) -> set[tuple[str, ...]]:
-    """The modules among support files, and the packages that they are in, as paths."""
+    """Return the modules among support files, and the packages that they are in, as paths."""
     modules: set[tuple[str, ...]] = set()
     for path in map(PurePosixPath, files):
         if path.suffix in IMPORTABLE:
@@ -81,7 +81,7 @@ def _modules(files: Iterable[str]) -> set[tuple[str, ...]]:
 
 
 def _shadows(path: str, modules: set[tuple[str, ...]]) -> bool:
-    """Whether Python might import `path` in the place of one of these modules, or of a part of one.
+    """Return True if Python might import `path` in place of one of these modules, or of its part.
 
     `built/__init__.py`, `built.so` and `__pycache__/built.cpython-311.pyc` all shadow `built.py`.
     """
@@ -95,7 +95,7 @@ def _shadows(path: str, modules: set[tuple[str, ...]]) -> bool:
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
-    """The regular files below `folder`, notebooks left out, as far as they fit into the limits."""
+    """Return the regular files below `folder` that fit into the limits, notebooks left out."""
     files: dict[str, bytes] = {}
     left = MAX_BYTES
     for path, descriptor in regular_files(folder, lambda name: not name.endswith(".ipynb")):
@@ -112,7 +112,7 @@ def read_folder(folder: Path) -> dict[str, bytes]:
 def regular_files(
     folder: Path, wanted: Callable[[str], bool], left_out: Collection[str] = ()
 ) -> Iterator[tuple[str, int]]:
-    """(relative path, open descriptor) of each whose name is wanted; the caller closes it.
+    """Yield (relative path, open descriptor) of each that is wanted; the caller closes it.
 
     left_out: names of folders right below `folder` that are not entered.
     """
@@ -134,7 +134,7 @@ def regular_files(
 
 
 def _entries(folder: Path, left_out: Collection[str]) -> Iterator[tuple[str, str, int]]:
-    """(folder, name, the folder's descriptor) of what may be a file, up to a number and a depth."""
+    """Yield (folder, name, the folder's descriptor) of what may be a file, within limits."""
     seen = 0
     try:
         for parent, folders, names, parent_fd in os.fwalk(folder, follow_symlinks=False):

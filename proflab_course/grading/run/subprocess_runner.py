@@ -102,7 +102,7 @@ class SubprocessRunner:
         self._processes: set[subprocess.Popen] = set()
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """See Runner."""
+        """Execute a plan, as a Runner does."""
         files = gather_files(submission)
 
         def turn() -> Result:
@@ -159,17 +159,17 @@ class SubprocessBody(Family):
         self.process = process
 
     def death(self, name: int) -> str:
-        """See Body."""
+        """Return how the process ended; see Body."""
         if name != self.process.pid or self.process.poll() is None:
             return ""
         return ending(self.process.returncode)
 
     def starved(self) -> bool:
-        """See Body."""
+        """Return True where memory ran out; see Body."""
         return False
 
     def tidy(self, waiting: list[int]) -> str:
-        """See Body: without isolation nothing is undone."""
+        """Do nothing: without isolation nothing is undone."""
         return ""
 
 
@@ -183,7 +183,7 @@ def end_group(process: subprocess.Popen) -> None:
 
 
 def student_environment(home: Path) -> dict[str, str]:
-    """The environment variables of a student's process: none of the instructor's."""
+    """Return the variables of a student's process: none of the instructor's."""
     return {
         "HOME": str(home),
         "PATH": "/usr/local/bin:/usr/bin:/bin",

@@ -51,7 +51,7 @@ class SandboxError(Exception):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a zygote shall be like.
+    """The kind of zygote that is wanted.
 
     slot: its job's number; cores: where it starts; threads: how many BLAS may use; nested: turns
     have namespaces of their own; plots: it has pyplot in memory.
@@ -141,7 +141,7 @@ class ZygoteClient:
         self.control.send(order, program)
 
     def turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
-        """Carry out a plan in a fork; returns when nothing of it is left running."""
+        """Carry out a plan in a fork; return when nothing of it is left running."""
         self.turns += 1
         init, init_theirs = new_channel()
         ours, theirs = new_channel()
@@ -211,7 +211,7 @@ class Body(Family):
         self.process = Process(self.roots[0])
 
     def death(self, name: int) -> str:
-        """See processes.Body."""
+        """Return how a process of the turn ended; see Body."""
         while select.select([self.init.sock], [], [], 0)[0]:
             try:
                 self._note(self.init.receive()[0])
@@ -226,7 +226,7 @@ class Body(Family):
             self.endings[message["died"]] = message["code"]
 
     def tidy(self, waiting: list[int]) -> str:
-        """See processes.Body."""
+        """End all but the copies `waiting`, and wake the first of them; see Body."""
         numbers = [inner for inner in map(innermost, waiting) if inner]
         try:
             self.init.send({"waiting": numbers, "more": len(waiting) > 1})
@@ -237,11 +237,11 @@ class Body(Family):
         return message["tidied"]
 
     def memory(self, members: Iterable[int], enough: int) -> int:
-        """Bytes that the processes take together, with what their sockets can hold."""
+        """Return the bytes that the processes take together, with what their sockets can hold."""
         return super().memory(members, enough) + socket_memory(self.process.pid)
 
     def starved(self) -> bool:
-        """See processes.Body."""
+        """Return True if the system ended one for want of memory; see Body."""
         return self.group is not None and self.group.kills() > self.kills
 
     def close(self) -> None:
@@ -250,7 +250,7 @@ class Body(Family):
 
 
 def innermost(pid: int) -> int:
-    """The number that a process has in the innermost of its namespaces; 0 if it is gone."""
+    """Return a process's number in the innermost of its namespaces; 0 if it is gone."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
             [line] = [line for line in file if line.startswith(b"NSpid:")]
@@ -260,7 +260,7 @@ def innermost(pid: int) -> int:
 
 
 def sender(sock: socket.socket) -> int:
-    """The process, as numbered here, whose message comes next; waits for it."""
+    """Wait for the next message; return the process, as numbered here, that sent it."""
     _, notes, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(12), socket.MSG_PEEK)
     if not notes:
         raise EOFError("no message")

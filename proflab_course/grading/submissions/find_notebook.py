@@ -42,7 +42,7 @@ class Candidate:
 
     @property
     def text(self) -> tuple:
-        """What two copies of one notebook have in common."""
+        """The text that two copies of one notebook have in common."""
         return tuple((cell.cell_type, cell.source) for cell in self.handin.notebook.cells)
 
 

@@ -44,7 +44,7 @@ class HandIn:
 
 
 def read_handin(path: Path) -> HandIn:
-    """What lies at `path`."""
+    """Return what lies at `path`."""
     data = read_bytes(path)
     return data if isinstance(data, HandIn) else parse_bytes(data, path.name)
 
@@ -72,7 +72,7 @@ def read_bytes(path: Path) -> bytes | HandIn:
 
 
 def parse_bytes(data: bytes, name: str) -> HandIn:
-    """The notebook in `data`, in whatever encoding it was saved."""
+    """Return the notebook in `data`, in whatever encoding it was saved."""
     if data.startswith(ZIP):
         return HandIn(None, "not a notebook", f"{name} is a zip archive")
     decoded = read_text(data, name)
@@ -86,7 +86,7 @@ def parse_bytes(data: bytes, name: str) -> HandIn:
 
 
 def parse_handin(text: str, name: str) -> HandIn:
-    """The notebook in `text`."""
+    """Return the notebook in `text`."""
     if not text.strip():
         return HandIn(None, "not a notebook", f"{name} is empty")
     if too_many_parts(text):
@@ -125,7 +125,7 @@ def parse_handin(text: str, name: str) -> HandIn:
 
 
 def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:
-    """A notebook of format 4.4: without cell ids, which a student's copy may have lost."""
+    """Return a notebook of format 4.4: without cell ids, which a student's copy may have lost."""
     for cell in cells:
         cell.pop("id", None)
     return NotebookNode(
@@ -134,7 +134,7 @@ def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:
 
 
 def rebuilt(cell: Any) -> NotebookNode | None:
-    """A cell from its type, source, grade_id and tags alone; None if it is no cell."""
+    """Return a cell from its type, source, grade_id and tags alone; None if it is no cell."""
     if not isinstance(cell, dict):
         return None
     source, kind = cell.get("source", ""), cell.get("cell_type")
@@ -166,7 +166,7 @@ def rebuilt(cell: Any) -> NotebookNode | None:
 
 
 def read_attachments(value: Any) -> dict:
-    """The pictures pasted into a markdown cell."""
+    """Return the pictures pasted into a markdown cell."""
     if not isinstance(value, dict):
         return {}
     return {

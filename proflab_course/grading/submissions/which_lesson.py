@@ -16,7 +16,7 @@ from proflab_course.grading.defined_names import names_in_each
 
 @dataclass(frozen=True)
 class Names:
-    """What only one lesson has: its graded cells' names, and which of these are exercises."""
+    """Names that only one lesson has: its graded cells' names, and which of these are exercises."""
 
     graded: frozenset[str]
     exercises: frozenset[str]
