@@ -41,7 +41,7 @@ from proflab_course.grading.table import Row, make_rows, print_table, progress_b
 __all__ = ["Row", "grade_class"]
 
 # Hand-ins read ahead for each job: enough to keep it busy, few enough to keep memory flat.
-AHEAD = 2
+_AHEAD = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     course = Course.find()
     arguments.lesson = course.lesson(arguments.lesson, "source")
     with ThreadPoolExecutor(1) as beside:
-        starting = beside.submit(choose_runner, arguments, count_handins(course, arguments))
+        starting = beside.submit(_choose_runner, arguments, _count_handins(course, arguments))
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
     with closing(runner):
@@ -136,13 +136,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def count_handins(course: Course, arguments: argparse.Namespace) -> int:
+def _count_handins(course: Course, arguments: argparse.Namespace) -> int:
     """Return how many submissions there are at most to grade."""
     named = arguments.student or course.root.glob(f"submitted/*/{arguments.lesson}")
     return len(list(named))
 
 
-def choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, int]:
+def _choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, int]:
     """Return the runner of students' code, and how many submissions it takes at a time."""
     isolation = "none" if arguments.no_sandbox else "auto"
     limits = chosen_limits(arguments.cell_seconds, arguments.notebook_seconds)
@@ -198,7 +198,7 @@ def grade_class(
         book.register(key)
         known = book.outcomes(lesson)
         due = [w for w in works if regrade or needs_grading(course, key, w, known)]
-        graded = graded_works(course, key, due, runner, jobs, full)
+        graded = _graded_works(course, key, due, runner, jobs, full)
         nowhere: dict[str, str] = {}
         for done in progress_bar(graded, len(due), progress):
             nowhere |= record(course, key, book, done)
@@ -208,7 +208,7 @@ def grade_class(
         return make_rows(book, key, works, fresh, nowhere)
 
 
-def graded_works(
+def _graded_works(
     course: Course, key: Key, works: list[Work], runner: Runner, jobs: int, full: bool
 ) -> Iterator[Done]:
     """Yield a Done for each work as it is finished; holds few at a time, however many there are."""
@@ -219,7 +219,7 @@ def graded_works(
         while True:
             for work in left:
                 running.add(pool.submit(grade_one, key, support, work, runner, full))
-                if len(running) >= AHEAD * jobs:
+                if len(running) >= _AHEAD * jobs:
                     break
             if not running:
                 return
@@ -234,7 +234,7 @@ def grade_one(key: Key, support: Path, work: Work, runner: Runner, full: bool) -
     """Read and grade one submission; raise CourseError alone, and never for what it contains."""
     try:
         with effort.limited():
-            return read_and_grade(key, support, work, runner, full)
+            return _read_and_grade(key, support, work, runner, full)
     except (CourseError, KeyboardInterrupt):
         raise
     except BaseException as error:  # some libraries' panics are no Exception
@@ -246,19 +246,19 @@ def failure(work: Work, error: BaseException) -> Done:
     return Done(replace(work, fingerprint=""), NOT_GRADED, sentence_of(error), None, error)
 
 
-def read_and_grade(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
+def _read_and_grade(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
     """Read and grade one submission."""
     handin = find_handin(work.folder, Lessons(key, support.parent))
     if handin.notebook is None:
         return Done(work, handin.outcome, handin.sentence, None)
-    submission = submission_of(work, handin, support)
+    submission = _submission_of(work, handin, support)
     graded = grade_notebook(handin.notebook, key, support, full, runner, submission)
     unusual = graded.status not in ("graded", "metadata recovered")
     status = graded.status if unusual or not handin.outcome else handin.outcome
     return Done(work, status, joined(handin.sentence, graded.sentence), graded)
 
 
-def submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
+def _submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
     """Return what a student's process may see: what lay beside the notebook, wherever that was."""
     if handin.files is not None:
         return Submission(work.student, files=beside_support(support, handin.files))

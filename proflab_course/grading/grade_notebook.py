@@ -147,13 +147,13 @@ def conclude_test(
             if answer is None:
                 if reply.state in ("raised", "lost"):
                     passed = False
-                    graded.errors.append((position, error_name(reply), reply.message))
+                    graded.errors.append((position, _error_name(reply), reply.message))
                     writer.setup_failed(step.code, reply, block.hidden)
                 continue
             verdict = judge(answer, reply)
             passed = passed and verdict.passed
             if not verdict.passed:
-                graded.errors.append((position, error_name(reply), answer.label))
+                graded.errors.append((position, _error_name(reply), answer.label))
             graded.cases.append(
                 CaseResult(
                     test.name,
@@ -169,7 +169,7 @@ def conclude_test(
     graded.scores[test.name] = test.points if passed else 0.0
 
 
-def error_name(reply: Reply) -> str:
+def _error_name(reply: Reply) -> str:
     """Return the exception that a notebook would show for a statement that failed so."""
     return reply.raised[0] if reply.raised else "AssertionError"
 

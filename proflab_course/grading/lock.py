@@ -16,7 +16,7 @@ from pathlib import Path
 from proflab_course.course.layout import Course, CourseError
 
 # Some network file systems know no locks: there, SQLite's own have to do.
-NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def only_grading(course: Course, lesson: str) -> Iterator[None]:
         raise CourseError(f"{path} cannot be written: {error.strerror}") from None
     try:
         take(descriptor, path)
-        write_name(descriptor, f"{lesson}, process {os.getpid()}")
+        _write_name(descriptor, f"{lesson}, process {os.getpid()}")
         yield
     finally:
         os.close(descriptor)
@@ -46,11 +46,11 @@ def take(descriptor: int, path: Path) -> None:
             "then run this again; nothing is lost"
         ) from None
     except OSError as error:
-        if error.errno not in NO_LOCKS:
+        if error.errno not in _NO_LOCKS:
             raise
 
 
-def write_name(descriptor: int, name: str) -> None:
+def _write_name(descriptor: int, name: str) -> None:
     """Say in the file who holds it; on a full disk it goes unsaid."""
     try:
         os.ftruncate(descriptor, 0)

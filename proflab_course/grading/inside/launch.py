@@ -13,7 +13,7 @@ import signal
 import sys
 from pathlib import Path
 
-STAGES = ("/mnt", "/media", "/srv", "/opt")
+_STAGES = ("/mnt", "/media", "/srv", "/opt")
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
     for group in orders["groups"]:
         Path(group).write_text(str(os.getpid()))
     if user is not None:
-        if not all(readable_by_others(source) for source, _ in binds):
+        if not all(_readable_by_others(source) for source, _ in binds):
             binds = stage(confine, binds)
         os.setgroups([])
         os.setresgid(user, user, user)
@@ -41,7 +41,7 @@ def main() -> None:
     os.execv(orders["bubblewrap"], [*arguments, *orders["after"]])
 
 
-def readable_by_others(path: str) -> bool:
+def _readable_by_others(path: str) -> bool:
     """Return True if any user can reach and read `path`."""
     real = Path(path).resolve()
     reachable = all(folder.stat().st_mode & 0o001 for folder in real.parents)
@@ -54,7 +54,9 @@ def stage(confine, binds: list[tuple[str, str]]) -> list[tuple[str, str]]:
     confine.mount("none", "/", flags=confine.MS_REC | confine.MS_PRIVATE)
     sources = [Path(source).resolve() for source, _ in binds]
     place = next(
-        p for p in map(Path, STAGES) if p.is_dir() and not any(s.is_relative_to(p) for s in sources)
+        p
+        for p in map(Path, _STAGES)
+        if p.is_dir() and not any(s.is_relative_to(p) for s in sources)
     )
     confine.mount("stage", str(place), "tmpfs", data="mode=755")
     staged = []

@@ -9,8 +9,8 @@ import base64
 import json
 from typing import Any
 
-OUTPUT_LIMIT = 2 * 1024**2
-OVERHEAD = 100
+_OUTPUT_LIMIT = 2 * 1024**2
+_OVERHEAD = 100
 CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
 
 
@@ -19,12 +19,12 @@ class OutputCapture:
 
     def __init__(self) -> None:
         self.outputs: list[dict] = []
-        self.left = OUTPUT_LIMIT
+        self.left = _OUTPUT_LIMIT
         self.clear_next = False
 
     def take(self) -> list[dict]:
         """Return what was recorded since the last call."""
-        outputs, self.outputs, self.left = self.outputs, [], OUTPUT_LIMIT
+        outputs, self.outputs, self.left = self.outputs, [], _OUTPUT_LIMIT
         return outputs
 
     def text(self, name: str, text: str) -> None:
@@ -34,9 +34,9 @@ class OutputCapture:
         if self.left < 0 or not text:
             return
         goes_on = last.get("output_type") == "stream" and last["name"] == name
-        self.left -= len(text) + (0 if goes_on else OVERHEAD)
+        self.left -= len(text) + (0 if goes_on else _OVERHEAD)
         if self.left < 0:
-            text = text[: self.left] + CUT_NOTE.format(OUTPUT_LIMIT)
+            text = text[: self.left] + CUT_NOTE.format(_OUTPUT_LIMIT)
         if not goes_on:
             last = {"output_type": "stream", "name": name, "parts": []}
             self.outputs.append(last)
@@ -50,16 +50,16 @@ class OutputCapture:
         if self.left < 0:
             return
         texts = [*map(str, output.get("data", {}).values()), *output.get("traceback", ())]
-        self.left -= OVERHEAD + sum(map(len, texts))
+        self.left -= _OVERHEAD + sum(map(len, texts))
         if self.left < 0:
-            note = CUT_NOTE.format(OUTPUT_LIMIT)
+            note = CUT_NOTE.format(_OUTPUT_LIMIT)
             self.outputs.append({"output_type": "stream", "name": "stderr", "parts": [note]})
             return
         self.outputs.append(output)
 
     def _before(self) -> None:
         if self.clear_next:
-            self.outputs, self.left, self.clear_next = [], OUTPUT_LIMIT, False
+            self.outputs, self.left, self.clear_next = [], _OUTPUT_LIMIT, False
 
 
 def finished(outputs: list[dict]) -> list[dict]:

@@ -32,15 +32,15 @@ from channel import Channel
 from outputs import OutputCapture, Stream, as_json, error_output, finished, safe_str
 
 # What a cell has that is not plain Python, or that a transformer might take for that.
-SPECIAL = re.compile(r"[%!?]|>>>|\.\.\.|In \[|^[ \t]+$|^\s*[,;/]", re.MULTILINE)
-REHEARSAL = (
+_SPECIAL = re.compile(r"[%!?]|>>>|\.\.\.|In \[|^[ \t]+$|^\s*[,;/]", re.MULTILINE)
+_REHEARSAL = (
     "import math\ndef area(radius):\n    return math.pi * radius**2\narea(2)",
     "%pwd",
     "raise ValueError('rehearsal')",
 )
 
 
-def make_shell(recorder: OutputCapture) -> Any:
+def _make_shell(recorder: OutputCapture) -> Any:
     """Return an IPython shell whose outputs go to `recorder`."""
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     from IPython.core.displayhook import DisplayHook
@@ -103,7 +103,7 @@ def make_shell(recorder: OutputCapture) -> Any:
     config.HistoryAccessor.enabled = False
     shell = RecordingShell.instance(config=config)
     shell.input_transformer_manager = make_transformer()
-    shell.system = lambda command: run_command(shell, command)
+    shell.system = lambda command: _run_command(shell, command)
     return shell
 
 
@@ -129,10 +129,10 @@ def make_transformer() -> Any:
 
 def is_plain_python(code: str) -> bool:
     """Return True if a cell has no magics, prompts or indents for IPython to transform."""
-    return bool(code) and not code[0].isspace() and SPECIAL.search(code) is None
+    return bool(code) and not code[0].isspace() and _SPECIAL.search(code) is None
 
 
-def run_command(shell: Any, command: str) -> None:
+def _run_command(shell: Any, command: str) -> None:
     """Run `!command` without the terminal that IPython would open for it."""
     import subprocess
 
@@ -156,7 +156,7 @@ class Worker:
         self.channel: Channel | None = None
         self.dumps, self.loads = dumps, loads
         self.recorder = OutputCapture()
-        self.shell = make_shell(self.recorder)
+        self.shell = _make_shell(self.recorder)
         self.nonce, self.hidden = "", False
         self.calling = threading.Lock()
         self.doers = {
@@ -170,7 +170,7 @@ class Worker:
 
     def rehearse(self) -> None:
         """Do once, before there is a student, what takes longer the first time; leave no trace."""
-        for code in REHEARSAL:
+        for code in _REHEARSAL:
             self.shell.run_cell(code)
         self.value("1 + 1")
         try:
@@ -264,11 +264,11 @@ class Worker:
         Not that of a hidden block, which nobody is shown.
         """
         names = [kind.__name__ for kind in type(error).__mro__][:20]
-        lines = [] if self.hidden else shown_lines(error)
+        lines = [] if self.hidden else _shown_lines(error)
         return {"raised": names, "message": safe_str(error), "traceback": lines}
 
 
-def shown_lines(error: BaseException) -> list[str]:
+def _shown_lines(error: BaseException) -> list[str]:
     """Return a traceback's last lines, without the worker's frames: no student knows them."""
     lines = traceback.format_exception(error)[-30:]
     start = next((i for i, line in enumerate(lines) if 'File "<test>"' in line), 1)
@@ -282,7 +282,7 @@ def quiet() -> contextlib.AbstractContextManager:
     return warnings.catch_warnings(action="ignore")
 
 
-def refuse_input(*_: Any) -> str:
+def _refuse_input(*_: Any) -> str:
     """Raise EOFError in place of input(): nobody sits at this keyboard."""
     raise EOFError("input() cannot be answered while a notebook is graded")
 
@@ -298,7 +298,7 @@ def prepare(folder: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path = [p for p in sys.path if p and p != os.path.dirname(os.path.abspath(__file__))]
     sys.path.append(folder)
-    builtins.input = refuse_input
+    builtins.input = _refuse_input
 
 
 def limit(pairs: list[str]) -> None:

@@ -22,8 +22,8 @@ from pathlib import Path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRATCH = "/proflab/student"
-HOME = f"{SCRATCH}/work"
-TEMPORARY = f"{SCRATCH}/tmp"
+_HOME = f"{SCRATCH}/work"
+_TEMPORARY = f"{SCRATCH}/tmp"
 DEVICES = ["/dev/null", "/dev/zero", "/dev/full"]
 
 
@@ -63,14 +63,14 @@ class Zygote:
         sys.path.insert(0, order["library"])
         from proflab.checks.values import dumps, loads
 
-        os.makedirs(HOME, exist_ok=True)
+        os.makedirs(_HOME, exist_ok=True)
         self.worker = self.student_side.Worker(dumps, loads)
-        warm_up(order["plots"])
+        _warm_up(order["plots"])
         self.worker.rehearse()
         nested = self.nested and self.try_nesting()
         gc.collect()
         gc.freeze()  # so that the collector does not copy what all students share
-        self.wake = wake_on_children()
+        self.wake = _wake_on_children()
         self.control.send(
             {"ready": True, "nested": nested, "landlock": self.confine.landlock_abi()}
         )
@@ -149,9 +149,9 @@ class Zygote:
         mount("none", "/", flags=c.MS_REC | c.MS_PRIVATE)
         mount("proc", "/proc", "proc", safe | c.MS_NOEXEC)
         mount("scratch", SCRATCH, "tmpfs", safe, size)
-        os.mkdir(TEMPORARY)
+        os.mkdir(_TEMPORARY)
         for place in self.writable:
-            mount(TEMPORARY, place, flags=c.MS_BIND)
+            mount(_TEMPORARY, place, flags=c.MS_BIND)
 
     def roots(self) -> list[str]:
         """Return the folders below which a turn can write; nested, all lie in one."""
@@ -167,8 +167,8 @@ class Init:
 
     def run(self) -> None:
         """Start the worker, then reap until the grader lets go."""
-        shutil.rmtree(HOME, ignore_errors=True)  # where it is the zygote's own
-        for folder in (HOME, TEMPORARY):
+        shutil.rmtree(_HOME, ignore_errors=True)  # where it is the zygote's own
+        for folder in (_HOME, _TEMPORARY):
             os.makedirs(folder, exist_ok=True)
         self.write_files()
         self.zygote.confine.drop_capabilities()
@@ -176,7 +176,7 @@ class Init:
         if pid == 0:
             self.become_student()
         self.channel.close()
-        wake = wake_on_children()
+        wake = _wake_on_children()
         self.control.send({"started": pid})
         self.reap()
         while True:
@@ -233,7 +233,7 @@ class Init:
         order, data = self.control.receive()
         start = 0
         for path, size in order["files"]:
-            target = Path(HOME, path)
+            target = Path(_HOME, path)
             with contextlib.suppress(OSError):  # a name or a size that does not fit
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data[start : start + size])
@@ -246,18 +246,18 @@ class Init:
             os.setsid()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             zygote.confine.be_first_to_go()
-            os.chdir(HOME)
+            os.chdir(_HOME)
             self.take_limits()
             zygote.confine.landlock([SCRATCH, *zygote.writable], DEVICES)
             zygote.confine.seccomp(zygote.program)
             sys.modules["numpy"].random.seed()
-            zygote.student_side.prepare(HOME)
+            zygote.student_side.prepare(_HOME)
         except BaseException as error:
             self.control.send({"failed": f"{type(error).__name__}: {error}"[:500]})
             os._exit(1)
         try:
             self.control.sock.detach()
-            channel = keep_only(self.channel.detach())
+            channel = _keep_only(self.channel.detach())
             zygote.worker.serve(zygote.student_side.Channel(channel))
         finally:
             os._exit(1)
@@ -266,7 +266,7 @@ class Init:
         """Set resource limits; memory counts from what the zygote has already."""
         limits = self.zygote.limits
         for kind, most in (
-            (resource.RLIMIT_DATA, data_bytes() + limits["memory"]),
+            (resource.RLIMIT_DATA, _data_bytes() + limits["memory"]),
             (resource.RLIMIT_CPU, limits["cpu"]),
             (resource.RLIMIT_NPROC, limits["processes"]),
             (resource.RLIMIT_FSIZE, limits["file"]),
@@ -278,7 +278,7 @@ class Init:
             resource.setrlimit(kind, (most, most))
 
 
-def wake_on_children() -> int:
+def _wake_on_children() -> int:
     """Return a descriptor that can be read from whenever a child may have ended."""
     wake, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
@@ -287,7 +287,7 @@ def wake_on_children() -> int:
     return wake
 
 
-def data_bytes() -> int:
+def _data_bytes() -> int:
     """Return the bytes that RLIMIT_DATA counts already."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmData:"):
@@ -295,7 +295,7 @@ def data_bytes() -> int:
     return 0
 
 
-def keep_only(descriptor: int) -> socket.socket:
+def _keep_only(descriptor: int) -> socket.socket:
     """Close every descriptor but one, which becomes number 3; 0 to 2 lead nowhere."""
     nowhere = os.open("/dev/null", os.O_RDWR)
     for number in (0, 1, 2):
@@ -306,7 +306,7 @@ def keep_only(descriptor: int) -> socket.socket:
     return socket.socket(fileno=3)
 
 
-def warm_up(plots: bool) -> None:
+def _warm_up(plots: bool) -> None:
     """Import and once use what takes long the first time; pyplot only for those who draw.
 
     What is in memory costs every fork some time, and pyplot is half of all.

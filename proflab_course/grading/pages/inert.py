@@ -29,12 +29,12 @@ ATTRIBUTES = {
     "details": {"open"},
     "*": {"title", "style"},
 }
-STYLES = {"color", "background-color", "font-weight", "font-style", "text-align"}
+_STYLES = {"color", "background-color", "font-weight", "font-style", "text-align"}
 # Classes only colour text; others would borrow the looks and the scripts of the page around.
 _NAMES = "black red green yellow blue magenta cyan white".split()
 _COLOURS = {f"ansi-{n}{i}-{e}" for n in _NAMES for i in ("", "-intense") for e in ("fg", "bg")}
 _MARKS = {"ansi-bold", "ansi-underline", "ansi-default-inverse-fg", "ansi-default-inverse-bg"}
-CLASSES = {
+_CLASSES = {
     "span": _COLOURS | _MARKS | set(STANDARD_TYPES.values()) - {""},
     "div": {"highlight"},
     "table": {"dataframe"},
@@ -44,7 +44,7 @@ PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+
 FORBIDDEN_TAG = re.compile(rf"<(?=[A-Za-z/!?])(?!/?(?:{'|'.join(sorted(TAGS))})[\s/>])", re.I)
 _TAG = re.compile(r"<(/?)([a-z0-9]+)")
 _VOID = {"br", "col", "hr", "img"}
-DEEPEST = 100
+_DEEPEST = 100
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 # What formgrader's MathJax would take for more than a formula: links, styles, names for both.
 _MATH_COMMAND = re.compile(
@@ -87,8 +87,8 @@ def filtered(rendered: str, math: bool = True) -> str:
         tags=TAGS,
         attributes=ATTRIBUTES,
         attribute_filter=allowed,
-        allowed_classes=CLASSES,
-        filter_style_properties=STYLES,
+        allowed_classes=_CLASSES,
+        filter_style_properties=_STYLES,
         url_schemes={"data"},
         link_rel=None,
     )
@@ -120,6 +120,6 @@ def too_deep(safe: str) -> bool:
     for tag in _TAG.finditer(safe):
         if tag[2] not in _VOID:
             depth += -1 if tag[1] else 1
-            if depth > DEEPEST:
+            if depth > _DEEPEST:
                 return True
     return False

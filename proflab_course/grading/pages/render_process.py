@@ -15,15 +15,15 @@ import time
 
 from proflab_course.grading.pages.markup import Piece, to_html
 
-MEMORY = 3 * 1024**3
+_MEMORY = 3 * 1024**3
 # Real time, as a multiple of CPU time: the machine may be busy.
-WALL_FACTOR = 10
+_WALL_FACTOR = 10
 
 
 def main() -> None:
     """Answer requests `{"piece": …, "seconds": …}` by `{"html": …, "seconds": …}`."""
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
@@ -51,7 +51,7 @@ def answer(request: dict) -> dict:
 def limit(seconds: float) -> None:
     """End this process after so much CPU time, or ten times as much real time; 0: do not."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, seconds * WALL_FACTOR)
+    signal.setitimer(signal.ITIMER_REAL, seconds * _WALL_FACTOR)
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.pages.inert import readable
 
-BINS = 10
-MOST_TEXT = 2_000
-CLEAN = ("graded", "metadata recovered", "renamed")
+_BINS = 10
+_MOST_TEXT = 2_000
+_CLEAN = ("graded", "metadata recovered", "renamed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +85,7 @@ class Student:
 
         Clean outcomes other than "graded" always have a sentence, which tells what they are.
         """
-        return self.status not in CLEAN or (self.status == "graded" and bool(self.sentence))
+        return self.status not in _CLEAN or (self.status == "graded" and bool(self.sentence))
 
 
 @dataclass
@@ -141,12 +141,12 @@ def read_summary(course: Course, lesson: str, public: bool = False) -> Summary:
         known = book.students()
     if not outcomes:
         raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
-    return summarise(key, outcomes, scores, known, public)
+    return _summarise(key, outcomes, scores, known, public)
 
 
-def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: bool) -> Summary:
+def _summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: bool) -> Summary:
     """Gather the figures."""
-    exercises = make_exercises(key)
+    exercises = _make_exercises(key)
     students = []
     mistakes: dict[tuple[str, str], list[str]] = defaultdict(list)
     # In alphabetical order a line without a name would still tell whose it is.
@@ -154,7 +154,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
         shown = f"submission {number}" if public else name
-        student = make_student(shown, outcome, scores[name], exercises, public)
+        student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)
         for exercise, sentence in diagnoses(outcome.cases, exercises, public):
             mistakes[exercise, sentence].append(shown)
@@ -175,7 +175,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     )
 
 
-def make_exercises(key: Key) -> list[Exercise]:
+def _make_exercises(key: Key) -> list[Exercise]:
     """Return the lesson's exercises in order; `test_x` and `test_x_2` belong to exercise x."""
     names = [c.grade_id for c in key.cells if c.kind == "solution"]
     exercises: dict[str, Exercise] = {}
@@ -189,7 +189,7 @@ def make_exercises(key: Key) -> list[Exercise]:
     return list(exercises.values())
 
 
-def make_student(
+def _make_student(
     name: str, outcome, score: dict, exercises: list[Exercise], public: bool
 ) -> Student:
     """Return one submission's line; count its marks into the exercises."""
@@ -240,10 +240,10 @@ def diagnoses(
 
 
 def histogram(points: list[float], most: float) -> list[int]:
-    """Count the scores in each of BINS equal parts from 0 to `most`; full marks in the last."""
-    counts = [0] * BINS
+    """Count the scores in each of _BINS equal parts from 0 to `most`; full marks in the last."""
+    counts = [0] * _BINS
     for value in points:
-        counts[min(BINS - 1, int(value / most * BINS)) if most else 0] += 1
+        counts[min(_BINS - 1, int(value / most * _BINS)) if most else 0] += 1
     return counts
 
 
@@ -255,7 +255,7 @@ def render(summary: Summary) -> str:
         trim_blocks=True,
         finalize=shown,
     )
-    return environment.get_template("report.html.j2").render(s=summary, clean=CLEAN)
+    return environment.get_template("report.html.j2").render(s=summary, clean=_CLEAN)
 
 
 def shown(value: object) -> object:
@@ -263,4 +263,4 @@ def shown(value: object) -> object:
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     text = readable(value)
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]} … (cut)"
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]} … (cut)"

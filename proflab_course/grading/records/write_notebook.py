@@ -35,7 +35,7 @@ def write_autograded(course: Course, lesson: str, work: Work, notebook: Notebook
 
     Raises CourseError where nobody's can be put there, OSError where this student's cannot.
     """
-    place = place_of(course, lesson, work)
+    place = _place_of(course, lesson, work)
     try:
         place.mkdir(parents=True, exist_ok=True)
         for path, data in support_files(course.source(lesson).parent, work).items():
@@ -45,7 +45,7 @@ def write_autograded(course: Course, lesson: str, work: Work, notebook: Notebook
         replace_file(place / f"{lesson}.ipynb", file_bytes(notebook))
         sync_folder(place)
     except OSError as error:
-        if not is_everyones(error, course):
+        if not _is_everyones(error, course):
             raise
         raise CourseError(
             f"the graded notebook of {work.student} cannot be written to autograded/: "
@@ -71,7 +71,7 @@ def written(value: Any) -> str:
     return text.encode("utf-8", "replace").decode()  # no file holds half a surrogate pair
 
 
-def is_everyones(error: OSError, course: Course) -> bool:
+def _is_everyones(error: OSError, course: Course) -> bool:
     """Return True if no other graded notebook could be written either."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
         return True
@@ -102,7 +102,7 @@ def support_files(source: Path, work: Work) -> dict[str, bytes]:
     return files if stamp is None else files | {STAMP: stamp}
 
 
-def place_of(course: Course, lesson: str, work: Work) -> Path:
+def _place_of(course: Course, lesson: str, work: Work) -> Path:
     """Return the folder of a graded hand-in."""
     return course.root / "autograded" / work.student / lesson
 
@@ -110,13 +110,13 @@ def place_of(course: Course, lesson: str, work: Work) -> Path:
 def remove_parts(course: Course, lesson: str, work: Work) -> None:
     """Remove what a grading that was killed left unfinished."""
     with contextlib.suppress(OSError):  # what stands in the way there is met, and named, later
-        for part in place_of(course, lesson, work).rglob(".*.part"):
+        for part in _place_of(course, lesson, work).rglob(".*.part"):
             part.unlink(missing_ok=True)
 
 
 def replace_file(target: Path, data: bytes) -> None:
     """Write `data` beside `target`, sync it and rename it into place."""
-    if is_already(target, data):
+    if _is_already(target, data):
         return
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
     try:
@@ -131,7 +131,7 @@ def replace_file(target: Path, data: bytes) -> None:
         raise
 
 
-def is_already(target: Path, data: bytes) -> bool:
+def _is_already(target: Path, data: bytes) -> bool:
     """Return True if the file is there with just this content."""
     try:
         return target.stat().st_size == len(data) and target.read_bytes() == data

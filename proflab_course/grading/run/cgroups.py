@@ -35,10 +35,10 @@ class Group:
         if os.geteuid() != 0:
             return None
         for version in MOUNTS:
-            parent = own_group(version)
+            parent = _own_group(version)
             if parent is None:
                 continue
-            remove_stale(parent)
+            _remove_stale(parent)
             group = cls(parent / f"{PREFIX}{os.getpid()}-{name}", version)
             try:
                 group.path.mkdir(exist_ok=True)
@@ -86,7 +86,7 @@ class Group:
                 time.sleep(0.02)
 
 
-def own_group(version: int) -> Path | None:
+def _own_group(version: int) -> Path | None:
     """Return the folder of this process's group, if memory can be limited below it."""
     mount = Path(MOUNTS[version][0])
     try:
@@ -106,7 +106,7 @@ def own_group(version: int) -> Path | None:
     return None
 
 
-def remove_stale(parent: Path) -> None:
+def _remove_stale(parent: Path) -> None:
     """Remove the empty groups that a grader left which was killed."""
     for folder in parent.glob(f"{PREFIX}*"):
         number = folder.name.removeprefix(PREFIX).split("-")[0]

@@ -31,11 +31,11 @@ from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import gather_files
 from proflab_course.grading.submissions.find import harness_fingerprint
 
-CONNECT_SECONDS = 4
+_CONNECT_SECONDS = 4
 FIRST_WORKER_SECONDS = 15
 NO_WORKER_SECONDS = 30.0
 POLL_SECONDS = 2.0
-HOW_TO_INSTALL = "pip install 'proflab[cluster]'"
+_HOW_TO_INSTALL = "pip install 'proflab[cluster]'"
 
 
 class Lost(Exception):
@@ -49,7 +49,7 @@ class ClusterRunner:
         self.address, self.isolation = address, isolation
         self.limits = limits or Limits()
         self._harness = harness_fingerprint()
-        self._client = connect(address)
+        self._client = _connect(address)
         self._refusals: dict[str, str] = {}
         self._local: Runner | None = None
         self._making, self._closed = threading.Lock(), False
@@ -72,7 +72,7 @@ class ClusterRunner:
         """Leave the cluster."""
         self._closed = True
         with quiet():
-            self._client.close(timeout=CONNECT_SECONDS)
+            self._client.close(timeout=_CONNECT_SECONDS)
         if self._local is not None:
             self._local.close()
 
@@ -135,17 +135,17 @@ class ClusterRunner:
         return self._local.run(submission, plan)
 
 
-def connect(address: str) -> Any:
+def _connect(address: str) -> Any:
     """Return a client of the scheduler at `address`; raise CourseError if it has no workers."""
     try:
         import distributed
     except ImportError:
         raise CourseError(
-            f"--scheduler needs dask.distributed, which is not installed: {HOW_TO_INSTALL}"
+            f"--scheduler needs dask.distributed, which is not installed: {_HOW_TO_INSTALL}"
         ) from None
     with quiet():
         try:
-            client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+            client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             said = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise CourseError(
@@ -155,7 +155,7 @@ def connect(address: str) -> Any:
         try:
             client.wait_for_workers(1, timeout=FIRST_WORKER_SECONDS)
         except (TimeoutError, OSError):
-            client.close(timeout=CONNECT_SECONDS)
+            client.close(timeout=_CONNECT_SECONDS)
             raise CourseError(
                 f"the Dask scheduler at {address} has no workers: start some with "
                 f"`dask worker {address}`"
@@ -193,7 +193,7 @@ def carry_out(data: bytes) -> bytes:
     try:
         if task.harness != harness_here():
             raise CourseError("it has another version of ProfLab than the grader")
-        runner = runner_here(task.isolation, task.limits, worker.state.nthreads)
+        runner = _runner_here(task.isolation, task.limits, worker.state.nthreads)
         submission = Submission("task", files=task.files)
         return pack_result(runner.run(submission, task.plan))
     except CourseError as error:
@@ -207,13 +207,13 @@ def harness_here() -> str:
 
 
 RUNNERS: dict[tuple, Runner] = {}
-MAKING = threading.Lock()
+_MAKING = threading.Lock()
 
 
-def runner_here(isolation: str, limits: Limits, jobs: int) -> Runner:
+def _runner_here(isolation: str, limits: Limits, jobs: int) -> Runner:
     """Return this worker's runner, made for its first task; it ends with the worker's process."""
     key = (isolation, limits, jobs)
-    with MAKING:
+    with _MAKING:
         if key not in RUNNERS:
             RUNNERS[key] = make_runner(isolation, jobs, limits)
         return RUNNERS[key]

@@ -32,12 +32,12 @@ from proflab_course.grading.run.replies import (
 )
 from proflab_course.grading.run.time_allowance import Allowance
 
-POLL_SECONDS = 0.1
-READ = 64 * 1024
-GRACE_SECONDS = 2.0
-NAPS = 6  # so many times idle_seconds may a notebook rest in all
-MAX_CALLS = 200_000
-CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
+_POLL_SECONDS = 0.1
+_READ = 64 * 1024
+_GRACE_SECONDS = 2.0
+_NAPS = 6  # so many times idle_seconds may a notebook rest in all
+_MAX_CALLS = 200_000
+_CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
 
 
 class ProcessEnded(Exception):
@@ -95,7 +95,7 @@ class LimitMonitor:
         now = time.monotonic()
         self.used, memory = self.body.usage(self.limits.memory)
         if self.body.resting():  # when the grader itself had to wait, nobody knows for how long
-            self.rested += min(now - self.looked, 2 * POLL_SECONDS)
+            self.rested += min(now - self.looked, 2 * _POLL_SECONDS)
         self.looked = now
         if self.base is None:
             self.base = self.used  # what it used before the first look is let go
@@ -115,8 +115,8 @@ class LimitMonitor:
         if self.used + self.allowance.spent > limits.notebook_seconds:
             most = limits.notebook_seconds
             return out_of_time(f"the notebook used more than {most:g} CPU seconds")
-        if self.rested_before + self.rested > NAPS * limits.idle_seconds:
-            most = NAPS * limits.idle_seconds
+        if self.rested_before + self.rested > _NAPS * limits.idle_seconds:
+            most = _NAPS * limits.idle_seconds
             return out_of_time(f"the notebook did nothing for more than {most:g} seconds")
         for what, since, most in (
             ("a cell", self.asked, limits.wall_factor * self.most),
@@ -136,7 +136,7 @@ class LimitMonitor:
 def new_channel() -> tuple[socket.socket, socket.socket]:
     """Return a grader's and a student's end; messages to the first say which process sent them."""
     ours, theirs = socket.socketpair()
-    if CREDENTIALS:
+    if _CREDENTIALS:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     return ours, theirs
 
@@ -148,7 +148,7 @@ class Connection:
         # The kernel waits, and gives up in time to look at the limits: one call a message.
         sock.setblocking(True)
         for way in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            sock.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 0, int(POLL_SECONDS * 1e6)))
+            sock.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 0, int(_POLL_SECONDS * 1e6)))
         self.sock, self.meter = sock, meter
         self.process: Process | None = None
         self.name = 0
@@ -182,9 +182,9 @@ class Connection:
             if "call" not in message:
                 return message, blob
             calls += 1
-            if world is None or calls > MAX_CALLS:
+            if world is None or calls > _MAX_CALLS:
                 raise tampered("the process asked for what is not its to ask")
-            answer, data = answer_call(world, message["call"], blob)
+            answer, data = _answer_call(world, message["call"], blob)
             self._send(answer | {"nonce": nonce}, data)
 
     def start(self, kind: str = "") -> None:
@@ -197,7 +197,7 @@ class Connection:
         self.start()
         message, _ = self._message()
         self.name = message.get("pid")
-        pid = self.sender if CREDENTIALS else self.name
+        pid = self.sender if _CREDENTIALS else self.name
         if type(pid) is not int or pid <= 0 or type(self.name) is not int:
             raise tampered("a process did not say who it is")
         try:
@@ -222,7 +222,7 @@ class Connection:
         looked = time.monotonic()
         while data:
             data = data[self._some(self.sock.send, data) :]
-            if data and time.monotonic() - looked >= POLL_SECONDS:
+            if data and time.monotonic() - looked >= _POLL_SECONDS:
                 self._look()  # whoever reads slowly gains no time
                 looked = time.monotonic()
 
@@ -231,7 +231,7 @@ class Connection:
             self._look()
 
     def _some(self, send: Callable[..., int], *arguments: Any) -> int:
-        """Send what can be sent within POLL_SECONDS; return how many bytes that was."""
+        """Send what can be sent within _POLL_SECONDS; return how many bytes that was."""
         try:
             return send(*arguments)
         except BlockingIOError:
@@ -257,15 +257,15 @@ class Connection:
         """Wait until `size` bytes are there."""
         looked = time.monotonic()
         while (missing := size - len(self.buffer)) > 0:
-            came = self._read(min(max(missing, READ), MB))
+            came = self._read(min(max(missing, _READ), MB))
             if not came and self.process is not None and self.process.ended():
                 raise self._ended()
-            if time.monotonic() - looked >= POLL_SECONDS and len(self.buffer) < size:
+            if time.monotonic() - looked >= _POLL_SECONDS and len(self.buffer) < size:
                 self._look()
                 looked = time.monotonic()
 
     def _read(self, most: int) -> bool:
-        """Read what comes within POLL_SECONDS; return True if something did."""
+        """Read what comes within _POLL_SECONDS; return True if something did."""
         try:
             if self.process is None:
                 room = socket.CMSG_SPACE(12)  # one ucred, and no room for descriptors
@@ -278,7 +278,7 @@ class Connection:
             part, notes = b"", []
         if not part:
             raise self._ended()
-        if notes and notes[0][1] == CREDENTIALS:
+        if notes and notes[0][1] == _CREDENTIALS:
             self.sender = struct.unpack("3i", notes[0][2][:12])[0]
         self.buffer += part
         return True
@@ -306,7 +306,7 @@ class Connection:
             if excess is not None:
                 self.interrupted, self._interrupted_at = excess, time.monotonic()
                 self.signal(signal.SIGINT)
-        elif time.monotonic() - self._interrupted_at > GRACE_SECONDS * self.meter.allowance.share:
+        elif time.monotonic() - self._interrupted_at > _GRACE_SECONDS * self.meter.allowance.share:
             self.signal(signal.SIGKILL)
             raise self.interrupted
 
@@ -316,7 +316,7 @@ class Connection:
             self.process.signal(number)
 
 
-def answer_call(world: DoubleRegistry, name: Any, blob: bytes) -> tuple[dict, bytes]:
+def _answer_call(world: DoubleRegistry, name: Any, blob: bytes) -> tuple[dict, bytes]:
     """Return what a stub in the student's process gets: plain data, or a sentence."""
     double = world.get(name) if isinstance(name, str) else None
     if double is None:

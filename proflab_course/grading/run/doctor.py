@@ -20,7 +20,7 @@ from proflab_course.grading.run.seccomp import SeccompMissing, seccomp_program
 
 State = Literal["works", "partly", "missing"]
 SETTINGS = Path("/proc/sys")
-MARKS = {"works": "✓", "partly": "~", "missing": "✗"}
+_MARKS = {"works": "✓", "partly": "~", "missing": "✗"}
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print every layer's state; return 0 if strangers' code can be graded here, else 1."""
     print(f"On {platform.system()} {platform.release()}, Python {platform.python_version()}:")
-    layers = examine()
+    layers = _examine()
     width = max(len(layer.name) for layer in layers)
     for layer in layers:
-        print(f"  {MARKS[layer.state]} {layer.name:<{width}}  {layer.sentence}")
+        print(f"  {_MARKS[layer.state]} {layer.name:<{width}}  {layer.sentence}")
     usable = layers[-1].state != "missing"
     if usable:
         print("Strangers' code can be graded here.")
@@ -53,12 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if usable else 1
 
 
-def examine() -> list[Layer]:
+def _examine() -> list[Layer]:
     """Try every layer; the last one is the sandbox as a whole."""
     if not sys.platform.startswith("linux"):
         sentence = "the sandbox needs Linux: grade in a container or a virtual machine"
         return [Layer("sandbox", "missing", sentence)]
-    layers = [bubblewrap(), user_namespaces(), seccomp(), landlock(), resource_limits(), cgroups()]
+    layers = [bubblewrap(), user_namespaces(), seccomp(), landlock(), _resource_limits(), cgroups()]
     return [*layers, *sandbox(can_start=layers[0].state == "works")]
 
 
@@ -85,10 +85,10 @@ def user_namespaces() -> Layer:
 
     if succeeds(enter):
         return Layer("user namespaces", "works", "an unprivileged user may have them")
-    return Layer("user namespaces", "missing", why_no_namespaces())
+    return Layer("user namespaces", "missing", _why_no_namespaces())
 
 
-def why_no_namespaces() -> str:
+def _why_no_namespaces() -> str:
     """Return the setting that refuses namespaces, as far as it can be told."""
     for path, bad, remedy in (
         ("kernel/apparmor_restrict_unprivileged_userns", "1", "=0"),
@@ -142,7 +142,7 @@ def landlock() -> Layer:
     return Layer("Landlock", "works", f"ABI {abi}: files, TCP, abstract sockets, signals")
 
 
-def resource_limits() -> Layer:
+def _resource_limits() -> Layer:
     """Check that limits on memory, processes and files can be set."""
     import resource
 

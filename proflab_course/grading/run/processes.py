@@ -13,8 +13,8 @@ from typing import Protocol
 
 import psutil
 
-LINUX = sys.platform.startswith("linux")
-TICKS = os.sysconf("SC_CLK_TCK")
+_LINUX = sys.platform.startswith("linux")
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Process:
@@ -88,7 +88,7 @@ class Family:
         """Return CPU seconds of the living and those waited for, which never fall, and bytes."""
         members = self.members()
         spent = max(self.spent, sum(members.values()))
-        self._resting = spent == self.spent and not any(map(wants_to_run, members))
+        self._resting = spent == self.spent and not any(map(_wants_to_run, members))
         self.spent = spent
         return self.spent, self.memory(members, enough)
 
@@ -98,7 +98,7 @@ class Family:
 
     def members(self) -> dict[int, float]:
         """Return the roots and all their descendants that are alive, each with its CPU seconds."""
-        table = all_processes()
+        table = _all_processes()
         children: dict[int, list[int]] = {}
         for pid, (parent, _) in table.items():
             children.setdefault(parent, []).append(pid)
@@ -113,8 +113,8 @@ class Family:
 
     def memory(self, members: Iterable[int], enough: int) -> int:
         """Return the bytes that they take together; beyond `enough`, count shared pages once."""
-        quick = sum(map(private_memory, members))
-        return quick if quick <= enough else sum(map(proportional_memory, members))
+        quick = sum(map(_private_memory, members))
+        return quick if quick <= enough else sum(map(_proportional_memory, members))
 
     def adopt(self, pid: int) -> bool:
         """Return True if `pid` descends from a root, and make it a root: its parent may end."""
@@ -130,20 +130,20 @@ class Family:
         return False
 
 
-def all_processes() -> dict[int, tuple[int, float]]:
+def _all_processes() -> dict[int, tuple[int, float]]:
     """Return every process's parent, and its CPU seconds with those of children it waited for."""
-    pids = map(int, filter(str.isdigit, os.listdir("/proc"))) if LINUX else psutil.pids()
+    pids = map(int, filter(str.isdigit, os.listdir("/proc"))) if _LINUX else psutil.pids()
     states = {pid: read_process(pid) for pid in pids}
     return {pid: state for pid, state in states.items() if state is not None}
 
 
 def read_process(pid: int) -> tuple[int, float] | None:
     """Return a process's parent and CPU seconds; None if there is none of that number."""
-    if LINUX:
+    if _LINUX:
         try:
             with open(f"/proc/{pid}/stat", "rb", 0) as file:
                 fields = file.read(4096).rpartition(b")")[2].split()
-            return int(fields[1]), sum(map(int, fields[11:15])) / TICKS
+            return int(fields[1]), sum(map(int, fields[11:15])) / _TICKS
         except (OSError, ValueError, IndexError):
             return None
     try:
@@ -153,9 +153,9 @@ def read_process(pid: int) -> tuple[int, float] | None:
         return None
 
 
-def wants_to_run(pid: int) -> bool:
+def _wants_to_run(pid: int) -> bool:
     """Return True if a thread of the process computes, waits for a core, or waits for a disk."""
-    if not LINUX:
+    if not _LINUX:
         try:
             return psutil.Process(pid).status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)
         except psutil.Error:
@@ -175,7 +175,7 @@ _PRIVATE = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+)", re.M)
 _PROPORTIONAL = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+)", re.M)
 
 
-def private_memory(pid: int) -> int:
+def _private_memory(pid: int) -> int:
     """Return a process's bytes that no file backs: fast, and too much where a fork shares them."""
     try:
         status = Path(f"/proc/{pid}/status").read_bytes()
@@ -184,12 +184,12 @@ def private_memory(pid: int) -> int:
     return 1024 * sum(map(int, _PRIVATE.findall(status)))
 
 
-def proportional_memory(pid: int) -> int:
+def _proportional_memory(pid: int) -> int:
     """Return a process's bytes that no file backs, a page of n processes counted as 1/n."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_bytes()
     except OSError:
-        return private_memory(pid)
+        return _private_memory(pid)
     return 1024 * sum(map(int, _PROPORTIONAL.findall(rollup)))
 
 

@@ -17,9 +17,9 @@ MAX_VALUE = 4 * MAX_BYTES
 # A parsed `[]` takes twenty times its two bytes: what counts is how many there are.
 MAX_ITEMS = 1_200_000
 MAX_TEXT = 2_000
-MAX_DEPTH = 32
-JSON_MIME = re.compile(r"application/(.*\+)?json")
-CUT_NOTE = "\n… the rest of the output was cut: it was longer than {:,} bytes\n"
+_MAX_DEPTH = 32
+_JSON_MIME = re.compile(r"application/(.*\+)?json")
+_CUT_NOTE = "\n… the rest of the output was cut: it was longer than {:,} bytes\n"
 
 
 class BadReply(ValueError):
@@ -93,7 +93,7 @@ def read_output(output: Any) -> dict | None:
         return {"output_type": kind, **names, "traceback": lines}
     if kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
         values = {text(mime, 100): value for mime, value in output["data"].items()}
-        data = {mime: fit(value) for mime, value in values.items() if storable(mime, value)}
+        data = {mime: fit(value) for mime, value in values.items() if _storable(mime, value)}
         rebuilt = {"output_type": kind, "data": data, "metadata": {}}
         if kind == "execute_result":
             count = output.get("execution_count")
@@ -103,15 +103,15 @@ def read_output(output: Any) -> dict | None:
     return None
 
 
-def storable(mime: str, value: Any) -> bool:
+def _storable(mime: str, value: Any) -> bool:
     """Return True if nbformat takes a mime value: a string, or JSON where that is its type.
 
     JSON that is too deep to be written again is none.
     """
-    if not JSON_MIME.fullmatch(mime):
+    if not _JSON_MIME.fullmatch(mime):
         return isinstance(value, str)
     level = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(_MAX_DEPTH):
         below: list = []
         for node in level:
             if isinstance(node, dict):
@@ -142,7 +142,7 @@ def cut_outputs(outputs: list[dict], most: int) -> list[dict]:
     for output in outputs:
         size = output_size(output)
         if size > left:
-            note = CUT_NOTE.format(most)
+            note = _CUT_NOTE.format(most)
             if output["output_type"] == "stream":
                 kept.append(output | {"text": start_of(output["text"], left) + note})
             else:

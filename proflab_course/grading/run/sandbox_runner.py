@@ -28,8 +28,8 @@ from proflab_course.grading.run.subprocess_runner import SharedLock, SubprocessR
 from proflab_course.grading.run.time_allowance import Allowance, run_through
 from proflab_course.grading.run.zygote_client import SandboxError, Wanted, ZygoteClient
 
-DRAWING = re.compile(r"matplotlib|pylab|pyplot|\bplot\.\w")
-HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you trust"
+_DRAWING = re.compile(r"matplotlib|pylab|pyplot|\bplot\.\w")
+_HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you trust"
 
 
 def make_runner(
@@ -46,12 +46,12 @@ def make_runner(
         return SubprocessRunner(limits)
     if not sys.platform.startswith("linux"):
         raise CourseError(
-            f"isolation needs Linux: grade in a container or virtual machine, {HOW_TO_GO_WITHOUT}"
+            f"isolation needs Linux: grade in a container or virtual machine, {_HOW_TO_GO_WITHOUT}"
         )
     if find_bubblewrap() is None:
         raise CourseError(
             "students' code cannot be isolated: bubblewrap is not installed. Install it "
-            f"(apt install bubblewrap, dnf install bubblewrap), {HOW_TO_GO_WITHOUT}"
+            f"(apt install bubblewrap, dnf install bubblewrap), {_HOW_TO_GO_WITHOUT}"
         )
     runner = SandboxRunner(limits, jobs)
     try:
@@ -60,7 +60,7 @@ def make_runner(
         runner.close()
         raise CourseError(
             f"students' code cannot be isolated: {error}. `proflab doctor` says what is missing; "
-            f"{HOW_TO_GO_WITHOUT[3:]}"
+            f"{_HOW_TO_GO_WITHOUT[3:]}"
         ) from None
     return runner
 
@@ -73,7 +73,7 @@ _open: weakref.WeakSet[SandboxRunner] = weakref.WeakSet()
 
 
 @atexit.register
-def close_all() -> None:
+def _close_all() -> None:
     """End what is still running when the grader ends in good order."""
     for runner in list(_open):
         runner.close()
@@ -228,7 +228,7 @@ class Slot:
     ) -> Result:
         zygote = self.zygote(plots)
         try:
-            with keeping_to(self.cores):
+            with _keeping_to(self.cores):
                 result = zygote.turn(files, plan, allowance)
         except BaseException:
             self._end(plots)
@@ -262,7 +262,7 @@ class Slot:
 
 
 @contextlib.contextmanager
-def keeping_to(cores: list[int]) -> Iterator[None]:
+def _keeping_to(cores: list[int]) -> Iterator[None]:
     """Let this thread run on these cores only."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
@@ -274,4 +274,4 @@ def keeping_to(cores: list[int]) -> Iterator[None]:
 
 def draws(plan: Plan) -> bool:
     """Return True if a plan's code seems to draw: a wrong guess merely makes an import longer."""
-    return any(DRAWING.search(code) for item in plan for _, code in statements(item))
+    return any(_DRAWING.search(code) for item in plan for _, code in statements(item))

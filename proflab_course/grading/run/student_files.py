@@ -16,9 +16,9 @@ from proflab_course.grading.plan import MB, Submission
 
 MAX_BYTES = 64 * MB
 MAX_FILES = 2_000
-MAX_ENTRIES = 20_000
-MAX_DEPTH = 16
-IMPORTABLE = (".py", ".pyc", ".pyw", ".so", ".pyd")
+_MAX_ENTRIES = 20_000
+_MAX_DEPTH = 16
+_IMPORTABLE = (".py", ".pyc", ".pyw", ".so", ".pyd")
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -74,7 +74,7 @@ def _modules(files: Iterable[str]) -> set[tuple[str, ...]]:
     """Return the modules among support files, and the packages that they are in, as paths."""
     modules: set[tuple[str, ...]] = set()
     for path in map(PurePosixPath, files):
-        if path.suffix in IMPORTABLE:
+        if path.suffix in _IMPORTABLE:
             parts = (*path.parts[:-1], path.name.partition(".")[0])
             modules |= {parts[:length] for length in range(1, len(parts) + 1)}
     return modules
@@ -88,7 +88,7 @@ def _shadows(path: str, modules: set[tuple[str, ...]]) -> bool:
     parts = PurePosixPath(path).parts
     if "__pycache__" in parts:
         return True
-    if PurePosixPath(path).suffix not in IMPORTABLE:
+    if PurePosixPath(path).suffix not in _IMPORTABLE:
         return False
     named = (*parts[:-1], parts[-1].partition(".")[0])
     return any(named[:length] in modules for length in range(1, len(named) + 1))
@@ -142,11 +142,11 @@ def _entries(folder: Path, left_out: Collection[str]) -> Iterator[tuple[str, str
             if parent == str(folder):
                 folders[:] = [name for name in folders if name not in left_out]
             seen += len(folders)
-            if parent.count(os.sep) - str(folder).count(os.sep) >= MAX_DEPTH:
+            if parent.count(os.sep) - str(folder).count(os.sep) >= _MAX_DEPTH:
                 folders.clear()
             for name in sorted(filter(_is_text, names)):
                 seen += 1
-                if seen > MAX_ENTRIES:
+                if seen > _MAX_ENTRIES:
                     return
                 yield parent, name, parent_fd
     except OSError:

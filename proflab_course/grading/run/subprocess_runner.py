@@ -42,7 +42,7 @@ __all__ = [
     "Submission", "fill_lost", "statements",
 ]  # fmt: skip
 
-WORKER = Path(__file__).parents[1] / "inside" / "subprocess_worker.py"
+_WORKER = Path(__file__).parents[1] / "inside" / "subprocess_worker.py"
 SPARE_SECONDS = 5
 
 
@@ -131,11 +131,11 @@ class SubprocessRunner:
                     return Session(ours, body, self.limits, allowance).carry_out(plan)
                 finally:
                     self._processes.discard(process)
-                    end_group(process)
+                    _end_group(process)
 
     def _start(self, place: Path, channel: int) -> subprocess.Popen:
         return subprocess.Popen(
-            [sys.executable, "-I", str(WORKER), str(channel), *self._limits()],
+            [sys.executable, "-I", str(_WORKER), str(channel), *self._limits()],
             cwd=place,
             env=student_environment(place),
             pass_fds=[channel],
@@ -173,7 +173,7 @@ class SubprocessBody(Family):
         return ""
 
 
-def end_group(process: subprocess.Popen) -> None:
+def _end_group(process: subprocess.Popen) -> None:
     """End a process and all that stayed in its session's first group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell
 
 LEAST_SHARE = 0.2
-LEAST_CHARGE = 0.1
+_LEAST_CHARGE = 0.1
 NOT_TRIED = "it was not tried, since an earlier case of the same test ran out of time"
 
 
@@ -34,7 +34,7 @@ class Allowance:
 
     def charge(self, seconds: float) -> bool:
         """Note that something ran out of time after `seconds`; return True if more of it may."""
-        self.left -= max(LEAST_CHARGE, seconds)
+        self.left -= max(_LEAST_CHARGE, seconds)
         self.share = max(LEAST_SHARE, self.share / 2)
         return self.left > 0
 

@@ -37,12 +37,12 @@ from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.subprocess_runner import SPARE_SECONDS
 from proflab_course.grading.run.time_allowance import Allowance
 
-LAUNCH = Path(__file__).parents[1] / "inside" / "launch.py"
-START_SECONDS = 120.0
-END_SECONDS = 30.0
+_LAUNCH = Path(__file__).parents[1] / "inside" / "launch.py"
+_START_SECONDS = 120.0
+_END_SECONDS = 30.0
 TURNS = 200
-NUMBERS = itertools.count()
-DESCRIPTORS = 256
+_NUMBERS = itertools.count()
+_DESCRIPTORS = 256
 
 
 class SandboxError(Exception):
@@ -70,10 +70,10 @@ class ZygoteClient:
 
     def __init__(self, wanted: Wanted) -> None:
         self.limits, self.turns, self.usable = wanted.limits, 0, True
-        self.group = Group.make(f"{next(NUMBERS)}")
+        self.group = Group.make(f"{next(_NUMBERS)}")
         ours, theirs = socket.socketpair()
         self.control = Channel(ours)
-        ours.settimeout(START_SECONDS)
+        ours.settimeout(_START_SECONDS)
         with theirs, tempfile.TemporaryFile() as complaints:
             self.process = self._launch(wanted, theirs.fileno(), complaints)
             theirs.close()
@@ -87,7 +87,7 @@ class ZygoteClient:
                 said = lines[-1] if lines else "it said nothing"
                 raise SandboxError(f"the sandbox did not start ({said[:300]})") from None
         self.nested = self.about["nested"]
-        ours.settimeout(END_SECONDS)
+        ours.settimeout(_END_SECONDS)
         if self.group is not None:
             # The scratch space counts, and what the zygote has already.
             self.group.limit(self.group.used() + self.limits.memory + self.limits.scratch)
@@ -105,7 +105,7 @@ class ZygoteClient:
             "after": view.after,
         }
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(orders)],
+            [sys.executable, "-I", "-S", str(_LAUNCH), json.dumps(orders)],
             env={},
             cwd="/",
             pass_fds=[channel],
@@ -126,7 +126,7 @@ class ZygoteClient:
             "cpu": int(limits.notebook_seconds) + SPARE_SECONDS,
             "processes": limits.processes,
             "file": limits.file,
-            "descriptors": DESCRIPTORS,
+            "descriptors": _DESCRIPTORS,
             "scratch": limits.scratch,
             "scratch_files": limits.scratch_files,
         }
@@ -194,7 +194,7 @@ class Body(Family):
     def __init__(
         self, init: socket.socket, files: dict[str, bytes], group: Group | None = None
     ) -> None:
-        init.settimeout(START_SECONDS)
+        init.settimeout(_START_SECONDS)
         self.group = group
         self.kills = group.kills() if group else 0
         self.init = Channel(init)
@@ -202,7 +202,7 @@ class Body(Family):
         names = [(path, len(data)) for path, data in files.items()]
         try:
             self.init.send({"files": names}, b"".join(files.values()))
-            super().__init__(sender(init))
+            super().__init__(_sender(init))
             message = self.init.receive()[0]
         except (EOFError, OSError, ValueError) as error:
             raise SandboxError(f"a turn could not be started ({error})") from None
@@ -227,7 +227,7 @@ class Body(Family):
 
     def tidy(self, waiting: list[int]) -> str:
         """End all but the copies `waiting`, and wake the first of them; see Body."""
-        numbers = [inner for inner in map(innermost, waiting) if inner]
+        numbers = [inner for inner in map(_innermost, waiting) if inner]
         try:
             self.init.send({"waiting": numbers, "more": len(waiting) > 1})
             while "tidied" not in (message := self.init.receive()[0]):
@@ -249,7 +249,7 @@ class Body(Family):
         self.process.close()
 
 
-def innermost(pid: int) -> int:
+def _innermost(pid: int) -> int:
     """Return a process's number in the innermost of its namespaces; 0 if it is gone."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
@@ -259,7 +259,7 @@ def innermost(pid: int) -> int:
     return int(line.split()[-1])
 
 
-def sender(sock: socket.socket) -> int:
+def _sender(sock: socket.socket) -> int:
     """Wait for the next message; return the process, as numbered here, that sent it."""
     _, notes, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(12), socket.MSG_PEEK)
     if not notes:

@@ -28,7 +28,7 @@ class Work:
 
     @property
     def stamp_folder(self) -> Path:
-        """The folder of timestamp.txt: for what was handed in without the lesson's folder, above."""
+        """The folder of timestamp.txt: the one above for what has no folder of the lesson."""
         return self.folder if self.folder.is_dir() else self.folder.parent
 
 
@@ -36,11 +36,11 @@ def find_work(course: Course, key: Key, students: list[str] | None, full: bool) 
     """Return the submissions of a lesson: every student's folder that holds one, or those named."""
     submitted, lesson = course.root / "submitted", key.name
     lessons = Lessons(key, course.root / "source")
-    found = find_students(submitted, lessons)
+    found = _find_students(submitted, lessons)
     for name in students or []:
         if not (submitted / name).is_dir() or name in (".", "..") or "/" in name:
             raise CourseError(f"there is no folder submitted/{name}; there are {', '.join(found)}")
-    support = folder_fingerprint(course.source(lesson).parent)
+    support = _folder_fingerprint(course.source(lesson).parent)
     base = [key.fingerprint, support, harness_fingerprint(), str(full)]
     works = []
     for student in dict.fromkeys(students or found):
@@ -53,7 +53,7 @@ def find_work(course: Course, key: Key, students: list[str] | None, full: bool) 
     return works
 
 
-def find_students(submitted: Path, lessons: Lessons) -> list[str]:
+def _find_students(submitted: Path, lessons: Lessons) -> list[str]:
     """Return who has a folder for the lesson, or has its notebook elsewhere in their own."""
     lesson = lessons.key.name
     folders = [path for path in submitted.glob("*") if path.is_dir()]
@@ -65,7 +65,7 @@ def handin_fingerprint(folder: Path, lessons: Lessons) -> str:
     digest = hashlib.sha256()
     notebook = f"{lessons.key.name}.ipynb"
     for path in (folder / notebook, folder / STAMP, folder.parent / STAMP):
-        digest.update(f"{state_of(path)}\n".encode())
+        digest.update(f"{_state_of(path)}\n".encode())
     digest.update(search_fingerprint(folder, notebook, lessons.folders()).encode())
     files = read_folder(folder) if folder.is_dir() else {}
     for path, data in files.items():
@@ -73,7 +73,7 @@ def handin_fingerprint(folder: Path, lessons: Lessons) -> str:
     return digest.hexdigest()
 
 
-def state_of(path: Path) -> str:
+def _state_of(path: Path) -> str:
     """Return what lies at `path`: its kind, its size, and its content if that may be read."""
     try:
         about = path.lstat()
@@ -85,7 +85,7 @@ def state_of(path: Path) -> str:
     return f"{stat.S_IFMT(about.st_mode)} {about.st_size} {content}"
 
 
-def folder_fingerprint(folder: Path) -> str:
+def _folder_fingerprint(folder: Path) -> str:
     """Return a hash of a course folder's regular files, and of where its links point."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):

@@ -23,8 +23,8 @@ from proflab_course.grading.submissions.decode_text import ZIP, read_text
 
 MAX_BYTES = 32 * 1024**2
 MAX_CELLS = 2_000
-MAX_SOURCE = 1024**2
-MAX_NAME = 200
+_MAX_SOURCE = 1024**2
+_MAX_NAME = 200
 KINDS = ("code", "markdown", "raw")
 
 
@@ -142,7 +142,7 @@ def rebuilt(cell: Any) -> NotebookNode | None:
         source = "".join(part for part in source if isinstance(part, str))
     if kind not in KINDS or not isinstance(source, str):
         return None
-    source = source.encode("utf-8", "replace").decode()[:MAX_SOURCE]
+    source = source.encode("utf-8", "replace").decode()[:_MAX_SOURCE]
     # By hand: nbformat's own makers take a tenth of a millisecond each to check what they made.
     new = NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source)
     if kind == "code":
@@ -159,19 +159,19 @@ def rebuilt(cell: Any) -> NotebookNode | None:
             }
         )
     if kind == "markdown":
-        pictures = read_attachments(cell.get("attachments"))
+        pictures = _read_attachments(cell.get("attachments"))
         if pictures:
             new["attachments"] = pictures
     return new
 
 
-def read_attachments(value: Any) -> dict:
+def _read_attachments(value: Any) -> dict:
     """Return the pictures pasted into a markdown cell."""
     if not isinstance(value, dict):
         return {}
     return {
-        fit_text(name, MAX_NAME): {
-            fit_text(mime, MAX_NAME): fit_text(data)
+        fit_text(name, _MAX_NAME): {
+            fit_text(mime, _MAX_NAME): fit_text(data)
             for mime, data in bundle.items()
             if isinstance(data, str)
         }
