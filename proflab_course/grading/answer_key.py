@@ -74,8 +74,8 @@ def read_key(path: Path) -> Key:
 
 def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
     """Return the key of the lesson `name` from its source notebook."""
-    master = _converted(source, "LockCells ClearSolutions ClearOutput ComputeChecksums")
-    released = _converted(master, "ClearHiddenTests ClearMarkScheme ComputeChecksums")
+    master = _preprocessed(source, "LockCells ClearSolutions ClearOutput ComputeChecksums")
+    released = _preprocessed(master, "ClearHiddenTests ClearMarkScheme ComputeChecksums")
     cells = tuple(
         KeyCell(kind_of(kept), meta(kept).get("grade_id", ""), kept, given)
         for kept, given in zip(master.cells, released.cells, strict=True)
@@ -99,10 +99,10 @@ def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
 def released_from(source: NotebookNode) -> NotebookNode:
     """Return what students get of an instructor's notebook, as `nbgrader generate_assignment`."""
     cleared = "LockCells ClearSolutions ClearOutput ComputeChecksums"
-    return _converted(source, f"{cleared} ClearHiddenTests ClearMarkScheme ComputeChecksums")
+    return _preprocessed(source, f"{cleared} ClearHiddenTests ClearMarkScheme ComputeChecksums")
 
 
-def _converted(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
+def _preprocessed(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
     """Return a copy of `notebook` after nbgrader's preprocessors of these names."""
     import nbgrader.preprocessors as available
 

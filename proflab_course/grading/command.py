@@ -21,7 +21,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading import work_limit as effort
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import Graded, grade_notebook
-from proflab_course.grading.grader_errors import NOT_GRADED, log_path, note, sentence_of
+from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.lock import only_grading
 from proflab_course.grading.plan import Limits, Runner, Submission
 from proflab_course.grading.records.write_notebook import (
@@ -255,7 +255,7 @@ def _read_and_grade(key: Key, support: Path, work: Work, runner: Runner, full: b
     graded = grade_notebook(handin.notebook, key, support, full, runner, submission)
     unusual = graded.status not in ("graded", "metadata recovered")
     status = graded.status if unusual or not handin.outcome else handin.outcome
-    return Done(work, status, joined(handin.sentence, graded.sentence), graded)
+    return Done(work, status, _join_sentences(handin.sentence, graded.sentence), graded)
 
 
 def _submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
@@ -265,7 +265,7 @@ def _submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
     return Submission(work.student, handin.folder or work.folder, support)
 
 
-def joined(*sentences: str) -> str:
+def _join_sentences(*sentences: str) -> str:
     """Return the sentences that there are, as one."""
     return "; ".join(filter(None, sentences))
 
@@ -277,7 +277,7 @@ def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
     """
     for _ in range(2):
         if done.error is not None:
-            note(course, key.name, done.work.student, done.error)
+            log_error(course, key.name, done.work.student, done.error)
         try:
             write(course, key, book, done)
             return {}
@@ -285,7 +285,7 @@ def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
             raise
         except Exception as error:
             done = failure(done.work, error)
-    note(course, key.name, done.work.student, done.error)
+    log_error(course, key.name, done.work.student, done.error)
     return {done.work.student: done.sentence}
 
 
@@ -303,6 +303,6 @@ def write(course: Course, key: Key, book, done: Done) -> None:
         if done.error is None or isinstance(error, CourseError):
             raise
     cases = graded.cases if graded else []
-    sentence = joined(done.sentence, handed.problem)
+    sentence = _join_sentences(done.sentence, handed.problem)
     outcome = Outcome(work.student, key.name, done.status, sentence, work.fingerprint, cases)
     book.write(key, outcome, graded, handed)

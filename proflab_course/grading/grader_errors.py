@@ -31,7 +31,7 @@ def sentence_of(error: BaseException) -> str:
     )
 
 
-def note(course: Course, lesson: str, student: str, error: BaseException) -> None:
+def log_error(course: Course, lesson: str, student: str, error: BaseException) -> None:
     """Add the error to the course's log; raise nothing where that cannot be written."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     try:

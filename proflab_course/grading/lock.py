@@ -28,14 +28,14 @@ def only_grading(course: Course, lesson: str) -> Iterator[None]:
     except OSError as error:
         raise CourseError(f"{path} cannot be written: {error.strerror}") from None
     try:
-        take(descriptor, path)
+        _take_lock(descriptor, path)
         _write_name(descriptor, f"{lesson}, process {os.getpid()}")
         yield
     finally:
         os.close(descriptor)
 
 
-def take(descriptor: int, path: Path) -> None:
+def _take_lock(descriptor: int, path: Path) -> None:
     """Lock the open file; raise CourseError that says who has it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

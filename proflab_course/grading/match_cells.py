@@ -58,7 +58,7 @@ def align(notebook: NotebookNode, key: Key) -> Aligned:
     aligned.former = is_former_release(notebook, release_digest(c.released for c in key.cells))
     had_metadata = any(slot.key is not None for slot in slots)
     _drop_duplicates(aligned)
-    _recover(aligned, key, had_metadata)
+    _recover_metadata(aligned, key, had_metadata)
     _note_changes(aligned)
     _insert_missing(aligned, key, had_metadata)
     for slot in aligned.slots:
@@ -66,14 +66,14 @@ def align(notebook: NotebookNode, key: Key) -> Aligned:
     return aligned
 
 
-def _matched(aligned: Aligned) -> dict[str, int]:
+def _slot_positions(aligned: Aligned) -> dict[str, int]:
     """Return for each grade_id the position of its slot."""
     return {s.key.grade_id: i for i, s in enumerate(aligned.slots) if s.key is not None}
 
 
 def _drop_duplicates(aligned: Aligned) -> None:
     """Let the last of cells with one grade_id count, as in nbgrader; the others are plain."""
-    last = _matched(aligned)
+    last = _slot_positions(aligned)
     for position, slot in enumerate(aligned.slots):
         if slot.key is not None and last[slot.key.grade_id] != position:
             name, kind = slot.key.grade_id, slot.key.kind
@@ -84,13 +84,15 @@ def _drop_duplicates(aligned: Aligned) -> None:
             slot.key = None
 
 
-def _recover(aligned: Aligned, key: Key, had_metadata: bool) -> None:
+def _recover_metadata(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     """Recognise cells that have lost their metadata.
 
     A function that was moved into a cell of the student's own has lost nothing.
     """
     missing = {
-        c.grade_id: c for c in key.cells if c.grade_id and c.grade_id not in _matched(aligned)
+        c.grade_id: c
+        for c in key.cells
+        if c.grade_id and c.grade_id not in _slot_positions(aligned)
     }
     names = names_in_each([s.cell.source for s in aligned.slots], set(missing))
     texts = {
@@ -117,7 +119,7 @@ def _recover(aligned: Aligned, key: Key, had_metadata: bool) -> None:
 def _recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
     """Recognise an essay: the first free cell of its type between its lesson's neighbours."""
     place = key.cells.index(wanted)
-    positions = _matched(aligned)
+    positions = _slot_positions(aligned)
     before = [positions[c.grade_id] for c in key.cells[:place] if c.grade_id in positions]
     after = [positions[c.grade_id] for c in key.cells[place + 1 :] if c.grade_id in positions]
     start = max(before) + 1 if before else 0
@@ -167,7 +169,7 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     own = [slot for slot in aligned.slots if _is_students(slot)]
     defined = names_in_each([slot.cell.source for slot in own], exercises)
     for place, wanted in enumerate(key.cells):
-        if not wanted.grade_id or wanted.grade_id in _matched(aligned):
+        if not wanted.grade_id or wanted.grade_id in _slot_positions(aligned):
             continue
         if wanted.kind == "solution" and any(wanted.grade_id in names for names in defined):
             continue
@@ -201,7 +203,7 @@ def _is_students(slot: Slot) -> bool:
 
 def _place_in_lesson(aligned: Aligned, key: Key, place: int) -> int:
     """Return the position behind those cells that come before in the lesson."""
-    positions = _matched(aligned)
+    positions = _slot_positions(aligned)
     before = [positions[c.grade_id] for c in key.cells[:place] if c.grade_id in positions]
     return max(before) + 1 if before else 0
 
@@ -229,10 +231,10 @@ def _behind_definitions(aligned: Aligned, definers: list[Slot], least: int) -> i
 def _graded_cell(slot: Slot) -> NotebookNode:
     """Return the cell as it is graded: the grader's if it is locked, else the student's text."""
     if slot.key is None:
-        cell = copied(slot.cell)
+        cell = copy_cell(slot.cell)
         cell.metadata.pop("nbgrader", None)
         return cell
-    cell = copied(slot.key.master)
+    cell = copy_cell(slot.key.master)
     if slot.key.kind in ("solution", "manual"):
         cell.source = slot.cell.source
         if "attachments" in slot.cell:
@@ -240,6 +242,6 @@ def _graded_cell(slot: Slot) -> NotebookNode:
     return cell
 
 
-def copied(cell: NotebookNode) -> NotebookNode:
+def copy_cell(cell: NotebookNode) -> NotebookNode:
     """Return a copy whose fields, and those of its metadata, can be set; the rest is shared."""
     return NotebookNode(cell, metadata=NotebookNode(cell.metadata))

@@ -53,7 +53,7 @@ def cut_notebook(notebook: NotebookNode, most: int = _MAX_WRITTEN) -> str:
     sizes = [output_size(cell) for cell in notebook.cells]
     if sum(sizes) <= most:
         return ""
-    for cut in (_drop_outputs, _drop_pictures, _shorten):
+    for cut in (_drop_outputs, _drop_pictures, _shorten_source):
         for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
             if sum(sizes) <= most:
                 break
@@ -76,6 +76,6 @@ def _drop_pictures(cell: NotebookNode) -> None:
         cell["source"] += "\n\n(Its pictures were cut: the notebook was too large.)"
 
 
-def _shorten(cell: NotebookNode) -> None:
+def _shorten_source(cell: NotebookNode) -> None:
     """Leave the beginning of a cell's source."""
     cell["source"] = cut_text(start_of(cell["source"], MAX_TEXT))

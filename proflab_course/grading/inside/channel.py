@@ -11,7 +11,7 @@ import socket
 import struct
 
 HEADER = struct.Struct(">II")
-encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Channel:
@@ -45,5 +45,5 @@ class Channel:
 
     def send(self, message: dict, blob: bytes = b"") -> None:
         """Send one message: a dict that JSON can hold, and `blob` as it is."""
-        body = encode(message).encode("utf-8", "replace")
+        body = _encode(message).encode("utf-8", "replace")
         self.sock.sendall(HEADER.pack(len(body), len(blob)) + body + blob)

@@ -28,7 +28,7 @@ def main() -> None:
         Path(group).write_text(str(os.getpid()))
     if user is not None:
         if not all(_readable_by_others(source) for source, _ in binds):
-            binds = stage(confine, binds)
+            binds = _stage_binds(confine, binds)
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
@@ -48,7 +48,7 @@ def _readable_by_others(path: str) -> bool:
     return reachable and real.stat().st_mode & 0o005 != 0
 
 
-def stage(confine, binds: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _stage_binds(confine, binds: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Bind every source where any user can reach it, in a mount namespace of one's own."""
     confine.unshare(confine.CLONE_NEWNS)
     confine.mount("none", "/", flags=confine.MS_REC | confine.MS_PRIVATE)

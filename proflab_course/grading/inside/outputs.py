@@ -11,7 +11,7 @@ from typing import Any
 
 _OUTPUT_LIMIT = 2 * 1024**2
 _OVERHEAD = 100
-CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
+_CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
 
 
 class OutputCapture:
@@ -36,7 +36,7 @@ class OutputCapture:
         goes_on = last.get("output_type") == "stream" and last["name"] == name
         self.left -= len(text) + (0 if goes_on else _OVERHEAD)
         if self.left < 0:
-            text = text[: self.left] + CUT_NOTE.format(_OUTPUT_LIMIT)
+            text = text[: self.left] + _CUT_NOTE.format(_OUTPUT_LIMIT)
         if not goes_on:
             last = {"output_type": "stream", "name": name, "parts": []}
             self.outputs.append(last)
@@ -52,7 +52,7 @@ class OutputCapture:
         texts = [*map(str, output.get("data", {}).values()), *output.get("traceback", ())]
         self.left -= _OVERHEAD + sum(map(len, texts))
         if self.left < 0:
-            note = CUT_NOTE.format(_OUTPUT_LIMIT)
+            note = _CUT_NOTE.format(_OUTPUT_LIMIT)
             self.outputs.append({"output_type": "stream", "name": "stderr", "parts": [note]})
             return
         self.outputs.append(output)
@@ -62,7 +62,7 @@ class OutputCapture:
             self.outputs, self.left, self.clear_next = [], _OUTPUT_LIMIT, False
 
 
-def finished(outputs: list[dict]) -> list[dict]:
+def join_streams(outputs: list[dict]) -> list[dict]:
     """Return recorded outputs with each stream's parts joined."""
     for output in outputs:
         if "parts" in output:

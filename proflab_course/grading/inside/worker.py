@@ -29,7 +29,7 @@ from collections.abc import Callable
 from typing import Any
 
 from channel import Channel
-from outputs import OutputCapture, Stream, as_json, error_output, finished, safe_str
+from outputs import OutputCapture, Stream, as_json, error_output, join_streams, safe_str
 
 # What a cell has that is not plain Python, or that a transformer might take for that.
 _SPECIAL = re.compile(r"[%!?]|>>>|\.\.\.|In \[|^[ \t]+$|^\s*[,;/]", re.MULTILINE)
@@ -177,7 +177,7 @@ class Worker:
             self.setup("raise ValueError('rehearsal')")
         except ValueError as error:
             self.raised(error)
-        finished(self.recorder.take())
+        join_streams(self.recorder.take())
         self.shell.reset()
 
     def serve(self, channel: Channel) -> None:
@@ -204,7 +204,7 @@ class Worker:
             with self.calling:
                 self.nonce = ""
             sys.stdout, sys.stderr = streams
-            reply |= {"nonce": request["nonce"], "outputs": finished(self.recorder.take())}
+            reply |= {"nonce": request["nonce"], "outputs": join_streams(self.recorder.take())}
             self.channel.send(reply, blob)
 
     def snapshot(self, request: dict, sock: socket.socket) -> None:

@@ -21,10 +21,10 @@ import sys
 from pathlib import Path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SCRATCH = "/proflab/student"
-_HOME = f"{SCRATCH}/work"
-_TEMPORARY = f"{SCRATCH}/tmp"
-DEVICES = ["/dev/null", "/dev/zero", "/dev/full"]
+_SCRATCH = "/proflab/student"
+_HOME = f"{_SCRATCH}/work"
+_TEMPORARY = f"{_SCRATCH}/tmp"
+_DEVICES = ["/dev/null", "/dev/zero", "/dev/full"]
 
 
 def main() -> None:
@@ -148,14 +148,14 @@ class Zygote:
         size = f"size={self.limits['scratch']},nr_inodes={self.limits['scratch_files']},mode=700"
         mount("none", "/", flags=c.MS_REC | c.MS_PRIVATE)
         mount("proc", "/proc", "proc", safe | c.MS_NOEXEC)
-        mount("scratch", SCRATCH, "tmpfs", safe, size)
+        mount("scratch", _SCRATCH, "tmpfs", safe, size)
         os.mkdir(_TEMPORARY)
         for place in self.writable:
             mount(_TEMPORARY, place, flags=c.MS_BIND)
 
     def roots(self) -> list[str]:
         """Return the folders below which a turn can write; nested, all lie in one."""
-        return [SCRATCH] if self.nested else [SCRATCH, *self.writable]
+        return [_SCRATCH] if self.nested else [_SCRATCH, *self.writable]
 
 
 class Init:
@@ -248,7 +248,7 @@ class Init:
             zygote.confine.be_first_to_go()
             os.chdir(_HOME)
             self.take_limits()
-            zygote.confine.landlock([SCRATCH, *zygote.writable], DEVICES)
+            zygote.confine.landlock([_SCRATCH, *zygote.writable], _DEVICES)
             zygote.confine.seccomp(zygote.program)
             sys.modules["numpy"].random.seed()
             zygote.student_side.prepare(_HOME)
@@ -323,10 +323,10 @@ def _warm_up(plots: bool) -> None:
         importlib.import_module(module.name)
     np.ones((64, 64), np.float32) @ np.ones((64, 64), np.float32)
     if plots:
-        draw()
+        _draw_figure()
 
 
-def draw() -> None:
+def _draw_figure() -> None:
     """Import pyplot and draw a figure."""
     import io
 

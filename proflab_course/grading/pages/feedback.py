@@ -33,14 +33,14 @@ class HideHidden(NbGraderPreprocessor):
     ) -> tuple[NotebookNode, dict]:
         """Rewrite a test cell that has hidden cases; leave every other cell as it is."""
         if kind_of(cell) == "test" and BEGIN_HIDDEN in cell.source:
-            _hide(cell)
+            _hide_cases(cell)
         return cell, resources
 
 
-def _hide(cell: NotebookNode) -> None:
+def _hide_cases(cell: NotebookNode) -> None:
     """Take the hidden cases out of one graded test cell."""
     marked = [o for o in cell.outputs if _mark_of(o) is not None]
-    visible, hidden = labels(cell)
+    visible, hidden = _case_labels(cell)
     if marked:
         verdicts = [(_mark_of(o)["label"], bool(_mark_of(o)["passed"])) for o in marked]
         cell.outputs = [o for o in cell.outputs if _mark_of(o) is None]
@@ -62,7 +62,7 @@ def _mark_of(output: NotebookNode) -> dict | None:
     return output.get("metadata", {}).get("proflab", {}).get(HIDDEN)
 
 
-def labels(cell: NotebookNode) -> tuple[list[str], list[str]]:
+def _case_labels(cell: NotebookNode) -> tuple[list[str], list[str]]:
     """Return the labels of a test cell's visible cases, and of its hidden ones."""
     try:
         cases = split(cell.source, meta(cell).get("grade_id", "")).answers

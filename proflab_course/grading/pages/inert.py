@@ -15,7 +15,7 @@ from pygments.token import STANDARD_TYPES
 
 # ── the allow-lists ─────────────────────────────────────────────────────────────────────────
 
-TAGS = set(
+_TAGS = set(
     "abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption "
     "figure h1 h2 h3 h4 h5 h6 hr i img kbd li mark ol p pre s small span strong sub summary sup "
     "table tbody td tfoot th thead tr u ul".split()
@@ -41,7 +41,7 @@ _CLASSES = {
 }
 PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+")
 
-FORBIDDEN_TAG = re.compile(rf"<(?=[A-Za-z/!?])(?!/?(?:{'|'.join(sorted(TAGS))})[\s/>])", re.I)
+FORBIDDEN_TAG = re.compile(rf"<(?=[A-Za-z/!?])(?!/?(?:{'|'.join(sorted(_TAGS))})[\s/>])", re.I)
 _TAG = re.compile(r"<(/?)([a-z0-9]+)")
 _VOID = {"br", "col", "hr", "img"}
 _DEEPEST = 100
@@ -84,9 +84,9 @@ def filtered(rendered: str, math: bool = True) -> str:
     """
     safe = nh3.clean(
         rendered,
-        tags=TAGS,
+        tags=_TAGS,
         attributes=ATTRIBUTES,
-        attribute_filter=allowed,
+        attribute_filter=_allowed_attribute,
         allowed_classes=_CLASSES,
         filter_style_properties=_STYLES,
         url_schemes={"data"},
@@ -100,7 +100,7 @@ def plain_math(text: str) -> str:
     return _MATH_COMMAND.sub("\\\\\u200b", text)
 
 
-def allowed(tag: str, name: str, value: str) -> str | None:
+def _allowed_attribute(tag: str, name: str, value: str) -> str | None:
     """Return the value that an attribute may keep, if any.
 
     It must not raise, for nh3 would then keep the attribute.

@@ -63,10 +63,10 @@ def to_html(piece: Piece) -> str:
     """Return the piece as HTML that a browser only shows; cut where it is too long."""
     text, left_out = cut(readable(piece.text), MOST[piece.kind])
     if piece.kind == "text":
-        return terminal(text) + left_out
+        return _terminal_html(text) + left_out
     if piece.kind == "code":
-        return coloured(text) + left_out
-    shown = filtered(markdown(text, piece) if piece.kind == "markdown" else text)
+        return _code_html(text) + left_out
+    shown = filtered(_markdown_html(text, piece) if piece.kind == "markdown" else text)
     return (as_written(piece, _TOO_DEEP) if too_deep(shown) else shown) + left_out
 
 
@@ -79,19 +79,19 @@ def as_written(piece: Piece, why: str) -> str:
     return note(f"{why} and stands here as it was written") + shown
 
 
-def markdown(text: str, piece: Piece) -> str:
+def _markdown_html(text: str, piece: Piece) -> str:
     """Return markdown as HTML, not yet filtered."""
     return MarkdownWithMath(renderer=Renderer(piece)).render(text)
 
 
-def coloured(code: str) -> str:
+def _code_html(code: str) -> str:
     """Return code as HTML with its syntax in colours."""
     return filtered(
         highlight(code or " ", get_lexer_by_name("ipython3"), HtmlFormatter()), math=False
     )
 
 
-def terminal(text: str) -> str:
+def _terminal_html(text: str) -> str:
     """Return what a program printed as HTML, in its colours if these are not too many."""
     keep = len(_COLOUR.findall(text)) <= _MOST_COLOURS
     text = _ESCAPE.sub(lambda found: found[0] if keep and _COLOUR.fullmatch(found[0]) else "", text)

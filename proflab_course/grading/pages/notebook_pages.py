@@ -104,7 +104,7 @@ class DisarmMarkup(NbGraderPreprocessor):
         pasted = pasted if isinstance(pasted, dict) else {}
         outputs = cell.pop("outputs", None)
         kind = cell.cell_type if cell.cell_type in ("code", "markdown") else "text"
-        yield cell, "source", Piece(kind, joined(cell.get("source")), pasted, folder)
+        yield cell, "source", Piece(kind, _join_text(cell.get("source")), pasted, folder)
         if cell.cell_type == "code":
             count = cell.get("execution_count")
             cell.execution_count = count if type(count) is int else None
@@ -140,7 +140,7 @@ def _shown_output(output: Any) -> NotebookNode | None:
         name = "stderr" if output.get("name") == "stderr" else "stdout"
         return new_output("stream", name=name, text=_kept_text(output.get("text")))
     if kind == "error":
-        lines = output.get("traceback") or [joined(output.get("evalue"))]
+        lines = output.get("traceback") or [_join_text(output.get("evalue"))]
         traceback = _kept_text(lines, "\n")
         return new_output("error", ename="", evalue="", traceback=[traceback])
     data = output.get("data") if kind in ("display_data", "execute_result") else None
@@ -173,7 +173,7 @@ def _shown_data(data: dict) -> NotebookNode:
 def usable(mime: str, value: Any) -> bool:
     """Tell whether a value is what its kind says, as far as that matters."""
     if mime.startswith("image/"):
-        return bool(_BASE64.fullmatch(joined(value)))
+        return bool(_BASE64.fullmatch(_join_text(value)))
     return isinstance(value, str | list)
 
 
@@ -210,7 +210,7 @@ def _say_what_is_missing(output: NotebookNode) -> None:
             )
 
 
-def joined(value: Any, between: str = "") -> str:
+def _join_text(value: Any, between: str = "") -> str:
     """Return a text that a notebook may hold as a list of lines; empty for anything else."""
     if isinstance(value, list):
         return between.join(part for part in value if isinstance(part, str))
@@ -221,7 +221,7 @@ def _kept_text(value: Any, between: str = "") -> str:
     """Return a text as `joined` does, but leave alone what has been through the filter."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    return value if isinstance(value, Inert) else joined(value, between)
+    return value if isinstance(value, Inert) else _join_text(value, between)
 
 
 def _page_of_failure(resources: dict, error: str) -> str:

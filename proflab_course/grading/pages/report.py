@@ -156,7 +156,7 @@ def _summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public:
         shown = f"submission {number}" if public else name
         student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)
-        for exercise, sentence in diagnoses(outcome.cases, exercises, public):
+        for exercise, sentence in _diagnosed_mistakes(outcome.cases, exercises, public):
             mistakes[exercise, sentence].append(shown)
     points = [s.score for s in students]
     shared = sorted(mistakes.items(), key=lambda item: (-len(item[1]), item[0]))
@@ -199,14 +199,14 @@ def _make_student(
     marks: dict[str, bool | None] = {}
     for exercise in exercises:
         cases = [case for cell in exercise.cells for case in by_cell.get(cell, [])]
-        written = [case for case in cases if not unwritten(case)]
+        written = [case for case in cases if not _is_unwritten(case)]
         marks[exercise.name] = all(case.passed for case in cases) if written else None
         exercise.attempted += bool(cases)
         exercise.passed += bool(marks[exercise.name])
     failed = [
         case
         for case in outcome.cases
-        if not case.passed and not unwritten(case) and not (public and case.hidden)
+        if not case.passed and not _is_unwritten(case) and not (public and case.hidden)
     ]
     return Student(
         name,
@@ -221,12 +221,12 @@ def _make_student(
     )
 
 
-def unwritten(case: CaseResult) -> bool:
+def _is_unwritten(case: CaseResult) -> bool:
     """Return True if a case failed because its exercise is still the stub."""
     return not case.passed and "NotImplementedError" in case.reason
 
 
-def diagnoses(
+def _diagnosed_mistakes(
     cases: list[CaseResult], exercises: list[Exercise], public: bool
 ) -> list[tuple[str, str]]:
     """Return the (exercise, misconception) pairs that failed cases point to, each once."""

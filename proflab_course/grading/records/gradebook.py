@@ -80,7 +80,7 @@ class Book:
         course_id = (config or Config()).CourseDirectory.get("course_id", "")
         with _clear_errors(path):
             if not path.exists() or path.stat().st_size == 0:
-                _create(path, course_id)
+                _create_gradebook(path, course_id)
             self.gradebook = _open_gradebook(path, course_id)
         self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
         self.penalties.init_plugin()
@@ -265,7 +265,7 @@ def _open_gradebook(path: Path, course_id: str) -> Gradebook:
     return gradebook
 
 
-def _create(path: Path, course_id: str) -> None:
+def _create_gradebook(path: Path, course_id: str) -> None:
     """Make an empty gradebook under another name: nbgrader takes several steps, of which none or
     all must have been taken.
     """

@@ -60,12 +60,12 @@ def file_bytes(notebook: NotebookNode) -> bytes:
 
 def notebook_text(notebook: NotebookNode) -> str:
     """Return the notebook's file, a line a cell; nbformat's own writer takes far longer."""
-    cells = ",\n".join(written(cell) for cell in notebook.cells)
-    rest = written({name: value for name, value in notebook.items() if name != "cells"})
+    cells = ",\n".join(_json_text(cell) for cell in notebook.cells)
+    rest = _json_text({name: value for name, value in notebook.items() if name != "cells"})
     return f'{{"cells": [\n{cells}\n],\n{rest[1:]}\n'
 
 
-def written(value: Any) -> str:
+def _json_text(value: Any) -> str:
     """Return plain JSON, with its keys in order."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     return text.encode("utf-8", "replace").decode()  # no file holds half a surrogate pair

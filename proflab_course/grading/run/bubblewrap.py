@@ -22,7 +22,7 @@ _INSIDE = Path(__file__).parents[1] / "inside"
 LIBRARY, _PROGRAMS = "/proflab/library", "/proflab/programs"
 _SCRATCH = "/proflab/student"
 _SHARED = ("/tmp", "/dev/shm")
-SYSTEM = (
+_SYSTEM = (
     "/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share/zoneinfo",
     "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/ld.so.cache",
     "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime",
@@ -117,7 +117,7 @@ def _system_binds() -> tuple[list[str], list[tuple[str, str]]]:
     """Return the symbolic links to repeat, as arguments, and what to bind of the system."""
     links: list[str] = []
     binds: list[tuple[str, str]] = []
-    for name in SYSTEM:
+    for name in _SYSTEM:
         path = Path(name)
         if path.is_symlink() and path.parent == Path("/"):
             links += ["--symlink", os.readlink(path), name]

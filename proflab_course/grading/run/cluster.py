@@ -87,7 +87,7 @@ class ClusterRunner:
                 return answer
             if answer.where not in self._refusals:
                 self._refusals[answer.where] = answer.sentence
-                tell(f"worker {answer.where} gets no more work: {answer.sentence}")
+                _print_above_bar(f"worker {answer.where} gets no more work: {answer.sentence}")
 
     def _fit_workers(self) -> list[str] | None:
         """Return the workers that have not refused; None where all are welcome."""
@@ -128,7 +128,7 @@ class ClusterRunner:
         if self._closed:
             raise CourseError("the grading was ended")
         if why:
-            tell(f"{submission.name} is executed on this machine: {why}")
+            _print_above_bar(f"{submission.name} is executed on this machine: {why}")
         with self._making:
             if self._local is None:
                 self._local = make_runner(self.isolation, 1, self.limits)
@@ -175,7 +175,7 @@ class quiet:
         self.log.setLevel(self.level)
 
 
-def tell(sentence: str) -> None:
+def _print_above_bar(sentence: str) -> None:
     """Say something while a bar may be drawn."""
     from tqdm import tqdm
 

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print every layer's state; return 0 if strangers' code can be graded here, else 1."""
     print(f"On {platform.system()} {platform.release()}, Python {platform.python_version()}:")
-    layers = _examine()
+    layers = _examine_layers()
     width = max(len(layer.name) for layer in layers)
     for layer in layers:
         print(f"  {_MARKS[layer.state]} {layer.name:<{width}}  {layer.sentence}")
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if usable else 1
 
 
-def _examine() -> list[Layer]:
+def _examine_layers() -> list[Layer]:
     """Try every layer; the last one is the sandbox as a whole."""
     if not sys.platform.startswith("linux"):
         sentence = "the sandbox needs Linux: grade in a container or a virtual machine"

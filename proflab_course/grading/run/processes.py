@@ -207,7 +207,7 @@ def socket_memory(pid: int) -> int:
     return int(found[1]) * each if found else 0
 
 
-def ending(code: int) -> str:
+def describe_exit(code: int) -> str:
     """Return a sentence for an exit status as Popen.returncode has it."""
     if code >= 0:
         return f"the notebook's process ended itself (exit status {code})"

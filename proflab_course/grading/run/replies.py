@@ -15,7 +15,7 @@ from proflab_course.grading.plan import MB, Reply
 MAX_JSON = 16 * MB
 MAX_VALUE = 4 * MAX_BYTES
 # A parsed `[]` takes twenty times its two bytes: what counts is how many there are.
-MAX_ITEMS = 1_200_000
+_MAX_ITEMS = 1_200_000
 MAX_TEXT = 2_000
 _MAX_DEPTH = 32
 _JSON_MIME = re.compile(r"application/(.*\+)?json")
@@ -28,7 +28,7 @@ class BadReply(ValueError):
 
 def parse_message(body: bytes) -> dict:
     """Return the JSON object in `body`; raise BadReply for anything else."""
-    if _items(body) > MAX_ITEMS:
+    if _items(body) > _MAX_ITEMS:
         raise BadReply("a reply held too many items")
     try:
         message = json.loads(body)
@@ -41,7 +41,7 @@ def parse_message(body: bytes) -> dict:
 
 def parse_value(blob: bytes) -> Any:
     """Return the plain data in `blob`; raise NotPlainData for what is none or costs too much."""
-    if len(blob) > MAX_VALUE or _items(blob) > MAX_ITEMS:
+    if len(blob) > MAX_VALUE or _items(blob) > _MAX_ITEMS:
         raise NotPlainData(f"the value is larger than {MAX_BYTES // MB} MB")
     return loads(blob)
 
@@ -93,7 +93,11 @@ def read_output(output: Any) -> dict | None:
         return {"output_type": kind, **names, "traceback": lines}
     if kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
         values = {text(mime, 100): value for mime, value in output["data"].items()}
-        data = {mime: fit(value) for mime, value in values.items() if _storable(mime, value)}
+        data = {
+            mime: _without_surrogates(value)
+            for mime, value in values.items()
+            if _storable(mime, value)
+        }
         rebuilt = {"output_type": kind, "data": data, "metadata": {}}
         if kind == "execute_result":
             count = output.get("execution_count")
@@ -124,7 +128,7 @@ def _storable(mime: str, value: Any) -> bool:
     return False
 
 
-def fit(value: Any) -> Any:
+def _without_surrogates(value: Any) -> Any:
     """Return a mime value without the lone surrogates that no file can hold."""
     if isinstance(value, str):
         return text(value)

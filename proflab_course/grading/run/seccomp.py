@@ -128,7 +128,7 @@ def _add_allowed(rules, pyseccomp) -> None:
     for name, argument, values in allowed_arguments():
         for value in values:
             add(rules, pyseccomp.ALLOW, name, low_half(argument, value))
-    for value in (*numbers("fcntl", "F_SETLK F_SETLKW"), *_LOCKS):
+    for value in (*_constants("fcntl", "F_SETLK F_SETLKW"), *_LOCKS):
         add(rules, pyseccomp.ERRNO(0), "fcntl", low_half(1, value))
     # clone3's flags lie in memory, where a filter cannot look: libc falls back on clone.
     add(rules, pyseccomp.ALLOW, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, _CLONE_NEW, 0))
@@ -141,11 +141,11 @@ def _add_allowed(rules, pyseccomp) -> None:
 
 def allowed_arguments() -> list[tuple[str, int, tuple[int, ...]]]:
     """Return (system call, which argument decides, its allowed values), in this machine's terms."""
-    found = [(call, place, numbers(*rest)) for call, (place, *rest) in _ALLOWED_WITH.items()]
+    found = [(call, place, _constants(*rest)) for call, (place, *rest) in _ALLOWED_WITH.items()]
     return [*found, ("prctl", 0, _PRCTL), ("madvise", 2, _GUARDS)]
 
 
-def numbers(module: str, names: str) -> tuple[int, ...]:
+def _constants(module: str, names: str) -> tuple[int, ...]:
     """Return the values of a module's constants."""
     home = importlib.import_module(module)
     return tuple(int(getattr(home, name)) for name in names.split())

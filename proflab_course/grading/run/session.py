@@ -191,7 +191,7 @@ class Session:
             self._note(conversation.interrupted)
             if kind != "cell":
                 reply = Reply("lost", reply.outputs, message=str(conversation.interrupted))
-        if "MemoryError" in _exceptions(reply):
+        if "MemoryError" in _exception_names(reply):
             sentence = f"a cell asked for more than {self.limits.memory / MB:,.0f} MB of memory"
             self._note(ProcessEnded("out of memory", sentence))
         if not reply.outputs:
@@ -201,6 +201,6 @@ class Session:
         return replace(reply, outputs=outputs)
 
 
-def _exceptions(reply: Reply) -> list[str]:
+def _exception_names(reply: Reply) -> list[str]:
     """Return the names of the exceptions that a cell or step ended with."""
     return [*reply.raised, *(o["ename"] for o in reply.outputs if o["output_type"] == "error")]

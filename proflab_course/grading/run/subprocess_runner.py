@@ -32,7 +32,7 @@ from proflab_course.grading.plan import (
     statements,
 )
 from proflab_course.grading.run.connection import new_channel
-from proflab_course.grading.run.processes import Family, ending
+from proflab_course.grading.run.processes import Family, describe_exit
 from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.student_files import gather_files, write_files
 from proflab_course.grading.run.time_allowance import Allowance, run_through
@@ -162,7 +162,7 @@ class SubprocessBody(Family):
         """Return how the process ended; see Body."""
         if name != self.process.pid or self.process.poll() is None:
             return ""
-        return ending(self.process.returncode)
+        return describe_exit(self.process.returncode)
 
     def starved(self) -> bool:
         """Return True where memory ran out; see Body."""

@@ -31,7 +31,7 @@ from proflab_course.grading.run.bubblewrap import (
 )
 from proflab_course.grading.run.cgroups import Group
 from proflab_course.grading.run.connection import new_channel
-from proflab_course.grading.run.processes import Family, Process, ending, socket_memory
+from proflab_course.grading.run.processes import Family, Process, describe_exit, socket_memory
 from proflab_course.grading.run.seccomp import SeccompMissing, seccomp_program
 from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.subprocess_runner import SPARE_SECONDS
@@ -202,7 +202,7 @@ class Body(Family):
         names = [(path, len(data)) for path, data in files.items()]
         try:
             self.init.send({"files": names}, b"".join(files.values()))
-            super().__init__(_sender(init))
+            super().__init__(_wait_for_sender(init))
             message = self.init.receive()[0]
         except (EOFError, OSError, ValueError) as error:
             raise SandboxError(f"a turn could not be started ({error})") from None
@@ -217,7 +217,7 @@ class Body(Family):
                 self._note(self.init.receive()[0])
             except (EOFError, OSError, ValueError):
                 break
-        return ending(self.endings[name]) if name in self.endings else ""
+        return describe_exit(self.endings[name]) if name in self.endings else ""
 
     def _note(self, message: dict) -> None:
         if "failed" in message:
@@ -227,7 +227,7 @@ class Body(Family):
 
     def tidy(self, waiting: list[int]) -> str:
         """End all but the copies `waiting`, and wake the first of them; see Body."""
-        numbers = [inner for inner in map(_innermost, waiting) if inner]
+        numbers = [inner for inner in map(_innermost_pid, waiting) if inner]
         try:
             self.init.send({"waiting": numbers, "more": len(waiting) > 1})
             while "tidied" not in (message := self.init.receive()[0]):
@@ -249,7 +249,7 @@ class Body(Family):
         self.process.close()
 
 
-def _innermost(pid: int) -> int:
+def _innermost_pid(pid: int) -> int:
     """Return a process's number in the innermost of its namespaces; 0 if it is gone."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
@@ -259,7 +259,7 @@ def _innermost(pid: int) -> int:
     return int(line.split()[-1])
 
 
-def _sender(sock: socket.socket) -> int:
+def _wait_for_sender(sock: socket.socket) -> int:
     """Wait for the next message; return the process, as numbered here, that sent it."""
     _, notes, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(12), socket.MSG_PEEK)
     if not notes:

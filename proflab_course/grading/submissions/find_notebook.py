@@ -54,17 +54,17 @@ def find_handin(folder: Path, lessons: Lessons) -> HandIn:
     other_lesson = lessons.lesson_of(right.notebook) if right.notebook is not None else lesson
     if other_lesson not in ("", lesson):
         right = HandIn(None, "wrong lesson", f"{expected} is the notebook of lesson {other_lesson}")
-    others += _search(folder, expected)
-    fitting = _distinct(_fitting_ones(others, lessons), right)
+    others += _search_below(folder, expected)
+    fitting = _distinct_texts(_fitting_ones(others, lessons), right)
     if right.notebook is None and not fitting:
         outside = _search_outside(folder, lessons)
         others += outside
-        fitting = _distinct(_fitting_ones(outside, lessons), right)
+        fitting = _distinct_texts(_fitting_ones(outside, lessons), right)
     if right.notebook is not None:
         return _with_others(right, expected, fitting, lessons)
     if not fitting:
         return _nothing_found(right, folder, others, lessons)
-    return choose(right, expected, fitting, lessons)
+    return _choose_fitting(right, expected, fitting, lessons)
 
 
 def _read_expected(folder: Path, expected: str) -> tuple[HandIn, list[Candidate]]:
@@ -82,7 +82,7 @@ def _fitting_ones(candidates: list[Candidate], lessons: Lessons) -> list[Candida
     return [c for c in there if lessons.fits(c.handin.notebook)]
 
 
-def _distinct(candidates: list[Candidate], right: HandIn) -> list[Candidate]:
+def _distinct_texts(candidates: list[Candidate], right: HandIn) -> list[Candidate]:
     """Return one of each text, and none of that which lies in its place."""
     seen = {Candidate("", "", right).text} if right.notebook is not None else set()
     kept = []
@@ -103,14 +103,16 @@ def _with_others(
     if fitting and lessons.is_untouched(right.notebook):
         worked = [c for c in fitting if not lessons.is_untouched(c.handin.notebook)]
         if len(worked) == 1:
-            return taken(worked[0], f"{expected} is as it was given out", [])
+            return _take_found(worked[0], f"{expected} is as it was given out", [])
     if not fitting:
         return right
-    note = f"there is also {listed([c.label for c in fitting])}; {expected} was graded"
+    note = f"there is also {_first_few([c.label for c in fitting])}; {expected} was graded"
     return replace(right, sentence="; ".join(filter(None, [right.sentence, note])))
 
 
-def choose(right: HandIn, expected: str, fitting: list[Candidate], lessons: Lessons) -> HandIn:
+def _choose_fitting(
+    right: HandIn, expected: str, fitting: list[Candidate], lessons: Lessons
+) -> HandIn:
     """Return the one that fits; of several the one of the right name, or the only one worked on."""
     why = right.sentence
     if right.outcome == "missing":
@@ -119,15 +121,15 @@ def choose(right: HandIn, expected: str, fitting: list[Candidate], lessons: Less
     worked = [c for c in fitting if not lessons.is_untouched(c.handin.notebook)]
     for chosen in (fitting, named, worked):
         if len(chosen) == 1:
-            return taken(chosen[0], why, [c.label for c in fitting if c is not chosen[0]])
-    labels = listed([c.label for c in fitting])
+            return _take_found(chosen[0], why, [c.label for c in fitting if c is not chosen[0]])
+    labels = _first_few([c.label for c in fitting])
     sentence = f"{why}, and several notebooks fit: {labels}; name the one that counts {expected}"
     return HandIn(None, "several notebooks", sentence)
 
 
-def taken(candidate: Candidate, why: str, others: list[str]) -> HandIn:
+def _take_found(candidate: Candidate, why: str, others: list[str]) -> HandIn:
     """Return a notebook that was found elsewhere, and say so."""
-    also = f"; there is also {listed(others)}" if others else ""
+    also = f"; there is also {_first_few(others)}" if others else ""
     sentence = f"{why}; {candidate.label} was graded{also}"
     note = candidate.handin.sentence
     sentence = f"{sentence}; {note}" if note else sentence
@@ -151,13 +153,15 @@ def _nothing_found(
     what_is_there = [f"{label} ({what})" for label, (what, _) in foreign.items()]
     what_is_there += [name for name in _names_in(folder) if name not in foreign]
     if right.outcome != "missing":
-        return replace(right, sentence=f"{right.sentence}; there is also {listed(what_is_there)}")
-    there = f"there is {listed(what_is_there)}" if what_is_there else "there is nothing"
+        return replace(
+            right, sentence=f"{right.sentence}; there is also {_first_few(what_is_there)}"
+        )
+    there = f"there is {_first_few(what_is_there)}" if what_is_there else "there is nothing"
     outcomes = [outcome for _, outcome in foreign.values()]
-    return HandIn(None, _worst(foreign, outcomes, lessons), f"{right.sentence}; {there}")
+    return HandIn(None, _worst_outcome(foreign, outcomes, lessons), f"{right.sentence}; {there}")
 
 
-def _worst(labels: Collection[str], outcomes: list[str], lessons: Lessons) -> str:
+def _worst_outcome(labels: Collection[str], outcomes: list[str], lessons: Lessons) -> str:
     """Return the outcome of a hand-in by those of its files, none of which is the notebook."""
     for outcome in ("wrong lesson", "unreadable"):
         if outcome in outcomes:
@@ -170,7 +174,7 @@ def _worst(labels: Collection[str], outcomes: list[str], lessons: Lessons) -> st
 # ── what lies there ──────────────────────────────────────────────────────────────────────────
 
 
-def _search(folder: Path, expected: str) -> list[Candidate]:
+def _search_below(folder: Path, expected: str) -> list[Candidate]:
     """Return the candidates below a submission's folder, but for that which is in its place."""
     return list(_candidates_below(folder, "", {expected}, set()))
 
@@ -197,16 +201,16 @@ def _candidates_below(
         left -= len(data)
         if number >= _MAX_CANDIDATES or left < 0:
             return
-        label = prefix + shown(path)
+        label = prefix + _printable_name(path)
         if data.startswith(ZIP):
             yield from _in_archive(data, label, PurePosixPath(path).name)
             continue
         handin = parse_bytes(data, label)
         if handin.notebook is not None or _is_notebook_name(path):
-            yield Candidate(label, PurePosixPath(path).name, beside(handin, root / path))
+            yield Candidate(label, PurePosixPath(path).name, _with_folder(handin, root / path))
 
 
-def beside(handin: HandIn, path: Path) -> HandIn:
+def _with_folder(handin: HandIn, path: Path) -> HandIn:
     """Return the hand-in with the folder whose files its code may read."""
     return replace(handin, folder=path.parent)
 
@@ -288,16 +292,16 @@ def _names_in(folder: Path) -> list[str]:
     except OSError:
         return []
     kept = [path for path in entries if not _is_cache(path.name)]
-    return [shown(path.name) + ("/" if path.is_dir() else "") for path in kept]
+    return [_printable_name(path.name) + ("/" if path.is_dir() else "") for path in kept]
 
 
-def shown(name: str) -> str:
+def _printable_name(name: str) -> str:
     """Return a file's name as it may be printed."""
     text = "".join(letter if letter.isprintable() else "�" for letter in name)
     return text if len(text) <= 80 else f"{text[:60]}…{text[-19:]}"
 
 
-def listed(names: list[str]) -> str:
+def _first_few(names: list[str]) -> str:
     """Return the first few names, and how many more there are."""
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more

@@ -25,7 +25,7 @@ MAX_BYTES = 32 * 1024**2
 MAX_CELLS = 2_000
 _MAX_SOURCE = 1024**2
 _MAX_NAME = 200
-KINDS = ("code", "markdown", "raw")
+_KINDS = ("code", "markdown", "raw")
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def rebuilt(cell: Any) -> NotebookNode | None:
     source, kind = cell.get("source", ""), cell.get("cell_type")
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
-    if kind not in KINDS or not isinstance(source, str):
+    if kind not in _KINDS or not isinstance(source, str):
         return None
     source = source.encode("utf-8", "replace").decode()[:_MAX_SOURCE]
     # By hand: nbformat's own makers take a tenth of a millisecond each to check what they made.
