@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from proflab_course.course.notebook import Lesson, set_cell_ids
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
-from proflab_course.grading.match_cells import Aligned, Slot, align, copied
+from proflab_course.grading.match_cells import Aligned, Slot, align, copy_cell
 from proflab_course.grading.plan import Result, Runner, Submission
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
@@ -110,7 +110,7 @@ def _filled_in(lesson: Lesson, release: NotebookNode) -> Iterator[NotebookNode]:
     solutions = {cell.name: cell.source for cell in lesson.named("exercise", "manual")}
     for cell in release.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
-        yield NotebookNode(copied(cell), source=solutions.get(name, cell.source))
+        yield NotebookNode(copy_cell(cell), source=solutions.get(name, cell.source))
 
 
 def _solved_mistakes(lesson: Lesson, solved) -> Iterator[str]:

@@ -20,7 +20,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from proflab.checks.compare import Verdict, compare, compare_between, compare_raised, show
 from proflab.checks.values import NotPlainData, to_plain_data
 from proflab_course.course.asserts import assertion
 from proflab_course.course.hidden_doubles import (
@@ -65,20 +64,6 @@ class Answer:
     low: float = 0.0
     high: float = 0.0
     exception: str = ""
-
-    def judge_value(self, value: Any) -> Verdict:
-        """The verdict on the plain data that the case yielded."""
-        if self.call == "expect_between":
-            return compare_between(value, self.low, self.high)
-        if self.call == "expect_raises":
-            return compare_raised([], show(value), self.exception)
-        return compare(value, self.expected, self.rel, self.abs, self.mistakes)
-
-    def judge_raised(self, raised: list[str], message: str) -> Verdict:
-        """The verdict on an exception of the classes `raised`, its own first."""
-        if self.call == "expect_raises":
-            return compare_raised(raised, message, self.exception)
-        return Verdict(False, f"{raised[0]}: {message}" if message else raised[0])
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@
     plan.py             plan: the words that grader and runners share
     run/                run: a plan goes in, replies come out
     inside/             what runs in the student's process
-    grade_notebook.py   judge: verdicts and points from the replies
+    grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook
+    verdict.py          judge: one case, from its answer and its reply
+    output_cells.py     judge: what a test cell shows in the graded notebook
     records/            write: gradebook and graded notebook
     pages/              show: feedback, report
     table.py            the table in the terminal

@@ -37,7 +37,7 @@ class KeyCell:
 
     @property
     def demo(self) -> bool:
-        """Whether the cell only shows something."""
+        """True for a cell that only shows something."""
         return "demo" in self.master.metadata.get("tags", [])
 
 
@@ -52,7 +52,7 @@ class Key:
     metadata: dict = field(default_factory=dict)
 
     def cell(self, grade_id: str) -> KeyCell:
-        """The cell with this grade_id."""
+        """Return the cell with this grade_id; raise StopIteration where there is none."""
         return next(c for c in self.cells if c.grade_id == grade_id)
 
     @property
@@ -62,7 +62,7 @@ class Key:
 
 
 def read_key(path: Path) -> Key:
-    """The key of the source notebook at `path`; CourseError where it cannot be used."""
+    """Return the key of the source notebook at `path`; raise CourseError if it cannot be used."""
     try:
         notebook = nbformat.read(path, as_version=4)
     except FileNotFoundError:
@@ -73,9 +73,9 @@ def read_key(path: Path) -> Key:
 
 
 def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
-    """The key of the lesson `name` from its source notebook."""
-    master = converted(source, "LockCells ClearSolutions ClearOutput ComputeChecksums")
-    released = converted(master, "ClearHiddenTests ClearMarkScheme ComputeChecksums")
+    """Return the key of the lesson `name` from its source notebook."""
+    master = _preprocessed(source, "LockCells ClearSolutions ClearOutput ComputeChecksums")
+    released = _preprocessed(master, "ClearHiddenTests ClearMarkScheme ComputeChecksums")
     cells = tuple(
         KeyCell(kind_of(kept), meta(kept).get("grade_id", ""), kept, given)
         for kept, given in zip(master.cells, released.cells, strict=True)
@@ -99,11 +99,11 @@ def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
 def released_from(source: NotebookNode) -> NotebookNode:
     """Return what students get of an instructor's notebook, as `nbgrader generate_assignment`."""
     cleared = "LockCells ClearSolutions ClearOutput ComputeChecksums"
-    return converted(source, f"{cleared} ClearHiddenTests ClearMarkScheme ComputeChecksums")
+    return _preprocessed(source, f"{cleared} ClearHiddenTests ClearMarkScheme ComputeChecksums")
 
 
-def converted(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
-    """A copy of `notebook` after nbgrader's preprocessors of these names."""
+def _preprocessed(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
+    """Return a copy of `notebook` after nbgrader's preprocessors of these names."""
     import nbgrader.preprocessors as available
 
     notebook, resources = copy.deepcopy(notebook), {}
@@ -113,13 +113,13 @@ def converted(notebook: NotebookNode, preprocessors: str) -> NotebookNode:
 
 
 def meta(cell: NotebookNode) -> dict:
-    """A cell's nbgrader metadata; empty where it has none."""
+    """Return a cell's nbgrader metadata; empty where it has none."""
     found = cell.metadata.get("nbgrader", {})
     return found if isinstance(found, dict) else {}
 
 
 def kind_of(cell: NotebookNode) -> Kind:
-    """What a lesson's cell is for, by its nbgrader metadata."""
+    """Return what a lesson's cell is for, by its nbgrader metadata."""
     found = meta(cell)
     match found.get("grade", False), found.get("solution", False):
         case True, True:

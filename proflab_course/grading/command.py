@@ -21,7 +21,7 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading import work_limit as effort
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import Graded, grade_notebook
-from proflab_course.grading.grader_errors import NOT_GRADED, log_path, note, sentence_of
+from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.lock import only_grading
 from proflab_course.grading.plan import Limits, Runner, Submission
 from proflab_course.grading.records.write_notebook import (
@@ -40,9 +40,9 @@ from proflab_course.grading.table import Row, make_rows, print_table, progress_b
 
 __all__ = ["Row", "grade_class"]
 
-EARLIER_STANDS = "until then the points of the earlier grading stand"
+_EARLIER_STANDS = "until then the points of the earlier grading stand"
 # Hand-ins read ahead for each job: enough to keep it busy, few enough to keep memory flat.
-AHEAD = 2
+_AHEAD = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """A whole number from 1, for argparse."""
+    """Read a whole number from 1, for argparse; raise ArgumentTypeError for less."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")
@@ -86,7 +86,7 @@ def positive(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """A length of time of at least a tenth of a second, for argparse."""
+    """Read a time in seconds, from 0.1 to a day, for argparse; raise ArgumentTypeError else."""
     number = float(text)
     if not 0.1 <= number <= 86_400:
         raise argparse.ArgumentTypeError("must be from 0.1 to 86,400")
@@ -94,7 +94,7 @@ def seconds(text: str) -> float:
 
 
 def chosen_limits(cell_seconds: float | None, notebook_seconds: float | None) -> Limits:
-    """The limits of time that were asked for; what code without an end may take grows with them."""
+    """Return the limits for these CPU seconds; what endless code may take grows with them."""
     usual = Limits()
     factor = (cell_seconds or usual.cell_seconds) / usual.cell_seconds
     return replace(
@@ -108,11 +108,11 @@ def chosen_limits(cell_seconds: float | None, notebook_seconds: float | None) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Grade the class, print a table of scores; 0 unless the input cannot be used."""
+    """Grade the class and print a table of scores; return 0, or raise CourseError."""
     course = Course.find()
     arguments.lesson = course.lesson(arguments.lesson, "source")
     with ThreadPoolExecutor(1) as beside:
-        starting = beside.submit(choose_runner, arguments, count_handins(course, arguments))
+        starting = beside.submit(_choose_runner, arguments, _count_handins(course, arguments))
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
     with closing(runner):
@@ -132,14 +132,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def count_handins(course: Course, arguments: argparse.Namespace) -> int:
-    """How many submissions there are at most to grade."""
+def _count_handins(course: Course, arguments: argparse.Namespace) -> int:
+    """Return how many submissions there are at most to grade."""
     named = arguments.student or course.root.glob(f"submitted/*/{arguments.lesson}")
     return len(list(named))
 
 
-def choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, int]:
-    """Where students' code is executed, and how many submissions at a time."""
+def _choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, int]:
+    """Return the runner of students' code, and how many submissions it takes at a time."""
     isolation = "none" if arguments.no_sandbox else "auto"
     limits = chosen_limits(arguments.cell_seconds, arguments.notebook_seconds)
     if arguments.scheduler is None:
@@ -175,7 +175,7 @@ def grade_class(
     full: bool = False,
     progress: bool = True,
 ) -> list[Row]:
-    """Grade the submissions of `lesson`; returns a row for each student, in order of their names.
+    """Grade the submissions of `lesson`; return a row for each student, in order of their names.
 
     Raises CourseError when the lesson, a student or the gradebook cannot be used, or when another
     grading is at work in the course.
@@ -194,7 +194,7 @@ def grade_class(
         book.register(key)
         known = book.outcomes(lesson)
         due = [w for w in works if regrade or needs_grading(course, key, w, known)]
-        graded = graded_works(course, key, due, runner, jobs, full)
+        graded = _graded_works(course, key, due, runner, jobs, full)
         nowhere: dict[str, str] = {}
         for done in progress_bar(graded, len(due), progress):
             nowhere |= record(course, key, book, done)
@@ -204,7 +204,7 @@ def grade_class(
         return make_rows(book, key, works, fresh, nowhere)
 
 
-def graded_works(
+def _graded_works(
     course: Course, key: Key, works: list[Work], runner: Runner, jobs: int, full: bool
 ) -> Iterator[Done]:
     """Yield a Done for each work as it is finished; holds few at a time, however many there are."""
@@ -215,7 +215,7 @@ def graded_works(
         while True:
             for work in left:
                 running.add(pool.submit(grade_one, key, support, work, runner, full))
-                if len(running) >= AHEAD * jobs:
+                if len(running) >= _AHEAD * jobs:
                     break
             if not running:
                 return
@@ -227,10 +227,10 @@ def graded_works(
 
 
 def grade_one(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
-    """Read and grade one submission; raises CourseError alone, and never for what it contains."""
+    """Read and grade one submission; raise CourseError alone, and never for what it contains."""
     try:
         with effort.limited():
-            return read_and_grade(key, support, work, runner, full)
+            return _read_and_grade(key, support, work, runner, full)
     except (CourseError, KeyboardInterrupt):
         raise
     except BaseException as error:  # some libraries' panics are no Exception
@@ -238,42 +238,42 @@ def grade_one(key: Key, support: Path, work: Work, runner: Runner, full: bool) -
 
 
 def failure(work: Work, error: BaseException) -> Done:
-    """The outcome of a submission at which the grader failed; it will be graded anew."""
+    """Return the outcome of a submission at which the grader failed; it will be graded anew."""
     return Done(replace(work, fingerprint=""), NOT_GRADED, sentence_of(error), None, error)
 
 
-def read_and_grade(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
+def _read_and_grade(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
     """Read and grade one submission."""
     handin = find_handin(work.folder, Lessons(key, support.parent))
     if handin.notebook is None:
         return Done(work, handin.outcome, handin.sentence, None)
-    submission = submission_of(work, handin, support)
+    submission = _submission_of(work, handin, support)
     graded = grade_notebook(handin.notebook, key, support, full, runner, submission)
     unusual = graded.status not in ("graded", "metadata recovered")
     status = graded.status if unusual or not handin.outcome else handin.outcome
-    return Done(work, status, joined(handin.sentence, graded.sentence), graded)
+    return Done(work, status, _join_sentences(handin.sentence, graded.sentence), graded)
 
 
-def submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
+def _submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
     """Return what a student's process may see: what lay beside the notebook, wherever that was."""
     if handin.files is not None:
         return Submission(work.student, files=beside_support(support, handin.files))
     return Submission(work.student, handin.folder or work.folder, support)
 
 
-def joined(*sentences: str) -> str:
+def _join_sentences(*sentences: str) -> str:
     """Return the sentences that there are, as one."""
     return "; ".join(filter(None, sentences))
 
 
 def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
-    """Write what a submission got, or that it got nothing; who has no row, and a sentence why.
+    """Write what a submission got, or that it got nothing; return who has no row, and why.
 
     Raises CourseError where nobody's could be written.
     """
     for _ in range(2):
         if done.error is not None:
-            note(course, key.name, done.work.student, done.error)
+            log_error(course, key.name, done.work.student, done.error)
         try:
             write(course, key, book, done)
             return {}
@@ -281,7 +281,7 @@ def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
             raise
         except Exception as error:
             done = failure(done.work, error)
-    note(course, key.name, done.work.student, done.error)
+    log_error(course, key.name, done.work.student, done.error)
     return {done.work.student: done.sentence}
 
 
@@ -292,7 +292,7 @@ def write(course: Course, key: Key, book, done: Done) -> None:
     work, graded = done.work, done.graded
     earlier = book.outcomes(key.name).get(work.student) if done.error is not None else None
     if earlier is not None and earlier.cases:
-        sentence = joined(done.sentence, EARLIER_STANDS)
+        sentence = _join_sentences(done.sentence, _EARLIER_STANDS)
         book.write_outcome(replace(earlier, status=done.status, sentence=sentence, fingerprint=""))
         return
     notebook = graded.notebook if graded else placeholder(key.name, done.status, done.sentence)
@@ -304,6 +304,6 @@ def write(course: Course, key: Key, book, done: Done) -> None:
         if done.error is None or isinstance(error, CourseError):
             raise
     cases = graded.cases if graded else []
-    sentence = joined(done.sentence, handed.problem)
+    sentence = _join_sentences(done.sentence, handed.problem)
     outcome = Outcome(work.student, key.name, done.status, sentence, work.fingerprint, cases)
     book.write(key, outcome, graded, handed)

@@ -13,8 +13,8 @@ import tokenize
 from collections.abc import Iterator
 from tokenize import TokenInfo
 
-MAX_TEXT = 50_000
-MAX_NOTEBOOK = 10 * MAX_TEXT
+_MAX_TEXT = 50_000
+_MAX_NOTEBOOK = 10 * _MAX_TEXT
 _LINE = re.compile(
     r"^[ \t]*(?:(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]+)?=(?!=)"
     r"|(?:from|import)\b.*\bas[ \t]+(\w+)|from\b.*\bimport\b.*\b(\w+))",
@@ -34,7 +34,7 @@ _LAYOUT = (tokenize.COMMENT, tokenize.NL)
 
 def defined_names(source: str) -> set[str]:
     """Return the names that a cell binds at top level, inside `if`, `try` and the like, too."""
-    if len(source) > MAX_TEXT:
+    if len(source) > _MAX_TEXT:
         return _names_by_line(source)
     text = _MAGIC.sub(_without_magic, source)
     names: set[str] = set()
@@ -51,7 +51,7 @@ def names_in_each(sources: list[str], wanted: set[str]) -> list[set[str]]:
 
     A notebook may hold a great deal of text: what is beyond a limit is looked at line by line.
     """
-    found, left = [], MAX_NOTEBOOK
+    found, left = [], _MAX_NOTEBOOK
     for source in sources:
         if not any(name in source for name in wanted):
             found.append(set())

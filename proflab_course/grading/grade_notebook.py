@@ -1,4 +1,4 @@
-"""Grades one notebook: aligns it with the lesson, has it executed, and reaches the verdicts here.
+"""Grades one notebook: matches it with the lesson, has it executed, and reaches the verdicts here.
 
 The runner is given code only; labels, expected values and tolerances stay in the key.
 """
@@ -11,12 +11,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from proflab.checks.compare import Verdict, show
-from proflab.checks.expect import failed_text, passed_line
-from proflab_course.course.test_cells import Answer
-from proflab_course.grading import work_limit as effort
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.match_cells import Aligned, Slot, align
+from proflab_course.grading.output_cells import OutputWriter, lost_output
 from proflab_course.grading.run.subprocess_runner import (
     Plan,
     Reply,
@@ -29,8 +26,7 @@ from proflab_course.grading.run.subprocess_runner import (
 )
 from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
 from proflab_course.grading.submissions.read_notebook import notebook_of
-
-HIDDEN = "hidden"
+from proflab_course.grading.verdict import judge
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ class CaseResult:
 
 @dataclass
 class Graded:
-    """What grading one notebook yields.
+    """The outcome of grading one notebook.
 
     `scores`: points of each autograded test cell by grade_id; `errors`: (cell index, exception's
     name, message) of everything that was raised; `unanswered`: manual cells left as released.
@@ -93,7 +89,7 @@ def grade_notebook(
 
 
 def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
-    """What is executed, and for each item the position of its cell."""
+    """Return what is to be executed, and for each item the position of its cell."""
     plan: list[RunCell | RunBlock] = []
     places: list[int] = []
     for position, slot in enumerate(aligned.slots):
@@ -112,7 +108,7 @@ def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
 
 
 def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Graded:
-    """Scores, verdicts and the executed notebook from the replies."""
+    """Return scores, verdicts and the executed notebook from the replies to a plan."""
     by_place: dict[int, list[list[Reply]]] = {}
     for place, replies in zip(places, result.replies, strict=True):
         by_place.setdefault(place, []).append(replies)
@@ -151,13 +147,13 @@ def conclude_test(
             if answer is None:
                 if reply.state in ("raised", "lost"):
                     passed = False
-                    graded.errors.append((position, error_name(reply), reply.message))
+                    graded.errors.append((position, _error_name(reply), reply.message))
                     writer.setup_failed(step.code, reply, block.hidden)
                 continue
             verdict = judge(answer, reply)
             passed = passed and verdict.passed
             if not verdict.passed:
-                graded.errors.append((position, error_name(reply), answer.label))
+                graded.errors.append((position, _error_name(reply), answer.label))
             graded.cases.append(
                 CaseResult(
                     test.name,
@@ -173,105 +169,9 @@ def conclude_test(
     graded.scores[test.name] = test.points if passed else 0.0
 
 
-def error_name(reply: Reply) -> str:
-    """The exception that a notebook would show for a statement that failed so."""
+def _error_name(reply: Reply) -> str:
+    """Return the exception that a notebook would show for a statement that failed so."""
     return reply.raised[0] if reply.raised else "AssertionError"
-
-
-def judge(answer: Answer, reply: Reply) -> Verdict:
-    """The verdict on one case."""
-    effort.check()
-    if reply.state == "value":
-        return answer.judge_value(reply.value)
-    if reply.state == "raised":
-        return answer.judge_raised(reply.raised, reply.message)
-    return Verdict(False, reply.message or "nothing came back")
-
-
-class OutputWriter:
-    """The outputs that a test cell has in the graded notebook."""
-
-    def __init__(self) -> None:
-        self.outputs: list[dict] = []
-        self.failures: list[str] = []
-        self.tracebacks: list[str] = []
-        self.hidden_failures = 0
-
-    def add(self, outputs: list[dict]) -> None:
-        """What the student's code printed or displayed.
-
-        nbgrader reads points from a test cell's outputs: a line on stderr is none, a value is a
-        score. So neither is passed on as such.
-        """
-        for output in outputs:
-            if output["output_type"] == "stream":
-                self._text(output["text"])
-            elif output["output_type"] != "error":
-                data = {"output_type": "display_data", "data": output["data"], "metadata": {}}
-                self.outputs.append(data)
-
-    def case(self, answer: Answer, reply: Reply, verdict: Verdict, hidden: bool) -> None:
-        """A case's line; a hidden one is marked, so that feedback can shorten it."""
-        if hidden:
-            mark = "✅" if verdict.passed else "❌"
-            why = f": {verdict.reason} {verdict.diagnosis}".rstrip() if verdict.reason else ""
-            self._hidden(f"{mark} {answer.label} (hidden){why}", answer.label, verdict.passed)
-            self.hidden_failures += not verdict.passed
-        elif verdict.passed:
-            shown = answer.exception if answer.call == "expect_raises" else show(reply.value)
-            self._text(passed_line(answer.label, shown) + "\n")
-        else:
-            self.failures.append(failed_text(answer.label, verdict))
-            if reply.state == "raised":
-                self.tracebacks += ["".join(reply.traceback).rstrip()]
-
-    def setup_failed(self, code: str, reply: Reply, hidden: bool) -> None:
-        """A statement of the set-up raised, which costs the cell its points."""
-        what = f"{reply.raised[0]}: {reply.message}" if reply.raised else reply.message
-        text = f"❌ set-up: `{code.splitlines()[0]}` ended with {what}"
-        if hidden:
-            self._hidden(f"{text} (hidden)", "set-up", False)
-            self.hidden_failures += 1
-        else:
-            self.failures.append(text)
-
-    def finish(self) -> list[NotebookNode]:
-        """All outputs; failures come as one error, as an assertion in a notebook would."""
-        if self.hidden_failures:
-            cases = "case" if self.hidden_failures == 1 else "cases"
-            self.failures.append(f"❌ {self.hidden_failures} {cases} on other input failed")
-        if self.failures:
-            self.outputs.append(
-                {
-                    "output_type": "error",
-                    "ename": "AssertionError",
-                    "evalue": self.failures[0],
-                    "traceback": [*dict.fromkeys(self.tracebacks), *self.failures],
-                }
-            )
-        return [nbformat.from_dict(output) for output in self.outputs]
-
-    def _text(self, text: str) -> None:
-        last = self.outputs[-1] if self.outputs else {}
-        if last.get("output_type") == "stream":
-            last["text"] += text
-        else:
-            self.outputs.append({"output_type": "stream", "name": "stdout", "text": text})
-
-    def _hidden(self, text: str, label: str, passed: bool) -> None:
-        mark = {HIDDEN: {"label": label, "passed": passed}}
-        data = {"text/plain": text}
-        self.outputs.append(
-            {"output_type": "display_data", "data": data, "metadata": {"proflab": mark}}
-        )
-
-
-def lost_output(message: str) -> NotebookNode:
-    """The output of a cell from which nothing came back."""
-    text = f"This cell was not executed to its end: {message}."
-    return nbformat.from_dict(
-        {"output_type": "error", "ename": "NotExecuted", "evalue": message, "traceback": [text]}
-    )
 
 
 def number_cell(cell: NotebookNode, count: int) -> None:
@@ -283,14 +183,14 @@ def number_cell(cell: NotebookNode, count: int) -> None:
 
 
 def executed_notebook(aligned: Aligned, key: Key) -> NotebookNode:
-    """The graded notebook; its cells are the slots', which are filled in afterwards."""
+    """Return the graded notebook; its cells are the slots', which are filled in afterwards."""
     names = ("kernelspec", "language_info")
     metadata = {name: key.metadata[name] for name in names if name in key.metadata}
     return notebook_of([slot.cell for slot in aligned.slots], metadata)
 
 
 def unanswered(aligned: Aligned, key: Key) -> list[str]:
-    """Manual cells that are still as they were released."""
+    """Return the grade_ids of manual cells that are still as they were released."""
     return [
         slot.key.grade_id
         for slot in aligned.slots
@@ -301,7 +201,7 @@ def unanswered(aligned: Aligned, key: Key) -> list[str]:
 
 
 def name_outcome(graded: Graded, aligned: Aligned, result: Result) -> None:
-    """The submission's status, and the sentence for the student."""
+    """Set the submission's status, and the sentence for the student."""
     sentences = [result.sentence] if result.sentence else []
     sentences += aligned.notes
     if result.status != "finished":

@@ -17,23 +17,25 @@ from proflab_course.course.layout import Course
 from proflab_course.grading.work_limit import TooMuchWork
 
 NOT_GRADED = "not graded"
-LOG = "grading.log"
+_LOG = "grading.log"
 # The end of a traceback, where the cause stands: a student must not fill the disk with it either.
-MOST_TEXT = 20_000
+_MOST_TEXT = 20_000
 
 
 def sentence_of(error: BaseException) -> str:
-    """The sentence for the student whose hand-in met this error."""
+    """Return the sentence for the student whose hand-in met this error."""
     if isinstance(error, TooMuchWork):
         return str(error)
-    return f"the grader failed at it ({type(error).__name__}); for your instructor, {LOG} says more"
+    return (
+        f"the grader failed at it ({type(error).__name__}); for your instructor, {_LOG} says more"
+    )
 
 
-def note(course: Course, lesson: str, student: str, error: BaseException) -> None:
-    """Add the error to the course's log; nothing is raised where that cannot be written."""
+def log_error(course: Course, lesson: str, student: str, error: BaseException) -> None:
+    """Add the error to the course's log; raise nothing where that cannot be written."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     try:
-        said = "".join(traceback.format_exception(error))[-MOST_TEXT:]
+        said = "".join(traceback.format_exception(error))[-_MOST_TEXT:]
     except Exception:  # its own text may be what cannot be made
         said = f"{type(error).__name__}\n"
     text = f"{now} {lesson} {student!r}\n{said}\n"
@@ -45,5 +47,5 @@ def note(course: Course, lesson: str, student: str, error: BaseException) -> Non
 
 
 def log_path(course: Course) -> Path:
-    """Where the tracebacks of a course's gradings are kept."""
-    return course.root / LOG
+    """Return the file that keeps the tracebacks of a course's gradings."""
+    return course.root / _LOG

@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from proflab_course.course.layout import Course, CourseError
 
 # Some network file systems know no locks: there, SQLite's own have to do.
-NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 @contextmanager
@@ -50,5 +50,5 @@ def _acquire(lock: FileLock, path: Path) -> None:
             "then run this again; nothing is lost"
         ) from None
     except OSError as error:
-        if error.errno not in NO_LOCKS:
+        if error.errno not in _NO_LOCKS:
             raise CourseError(f"{path} cannot be written: {error.strerror}") from None

@@ -51,46 +51,48 @@ class Aligned:
 
 
 def align(notebook: NotebookNode, key: Key) -> Aligned:
-    """The student's cells, in their order, with the grader's cells where they belong."""
+    """Return the student's cells, in their order, with the grader's cells where they belong."""
     by_id = {c.grade_id: c for c in key.cells if c.grade_id}
     slots = [Slot(cell, by_id.get(meta(cell).get("grade_id", ""))) for cell in notebook.cells]
     aligned = Aligned(slots)
     aligned.former = is_former_release(notebook, release_digest(c.released for c in key.cells))
     had_metadata = any(slot.key is not None for slot in slots)
-    drop_duplicates(aligned)
-    recover(aligned, key, had_metadata)
-    note_changes(aligned)
-    insert_missing(aligned, key, had_metadata)
+    _drop_duplicates(aligned)
+    _recover_metadata(aligned, key, had_metadata)
+    _note_changes(aligned)
+    _insert_missing(aligned, key, had_metadata)
     for slot in aligned.slots:
-        slot.cell = graded_cell(slot)
+        slot.cell = _graded_cell(slot)
     return aligned
 
 
-def matched(aligned: Aligned) -> dict[str, int]:
-    """grade_id → position of its slot."""
+def _slot_positions(aligned: Aligned) -> dict[str, int]:
+    """Return for each grade_id the position of its slot."""
     return {s.key.grade_id: i for i, s in enumerate(aligned.slots) if s.key is not None}
 
 
-def drop_duplicates(aligned: Aligned) -> None:
-    """Of cells with the same grade_id the last counts, as in nbgrader; the others are plain."""
-    last = matched(aligned)
+def _drop_duplicates(aligned: Aligned) -> None:
+    """Let the last of cells with one grade_id count, as in nbgrader; the others are plain."""
+    last = _slot_positions(aligned)
     for position, slot in enumerate(aligned.slots):
         if slot.key is not None and last[slot.key.grade_id] != position:
             name, kind = slot.key.grade_id, slot.key.kind
             how = "both are executed" if kind == "solution" else "the last counts"
-            if kind == "test" and not has_lessons_text(slot):
+            if kind == "test" and not _has_lessons_text(slot):
                 aligned.changed.append(name)
             aligned.notes.append(f"cell {name} stands there twice; {how}")
             slot.key = None
 
 
-def recover(aligned: Aligned, key: Key, had_metadata: bool) -> None:
+def _recover_metadata(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     """Recognise cells that have lost their metadata.
 
     A function that was moved into a cell of the student's own has lost nothing.
     """
     missing = {
-        c.grade_id: c for c in key.cells if c.grade_id and c.grade_id not in matched(aligned)
+        c.grade_id: c
+        for c in key.cells
+        if c.grade_id and c.grade_id not in _slot_positions(aligned)
     }
     names = names_in_each([s.cell.source for s in aligned.slots], set(missing))
     texts = {
@@ -111,13 +113,13 @@ def recover(aligned: Aligned, key: Key, had_metadata: bool) -> None:
                 aligned.recovered.append(found.grade_id)
     for cell in missing.values():
         if cell.kind == "manual":
-            recover_by_place(aligned, key, cell)
+            _recover_by_place(aligned, key, cell)
 
 
-def recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
-    """The essay is the first free cell of its type between its neighbours in the lesson."""
+def _recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
+    """Recognise an essay: the first free cell of its type between its lesson's neighbours."""
     place = key.cells.index(wanted)
-    positions = matched(aligned)
+    positions = _slot_positions(aligned)
     before = [positions[c.grade_id] for c in key.cells[:place] if c.grade_id in positions]
     after = [positions[c.grade_id] for c in key.cells[place + 1 :] if c.grade_id in positions]
     start = max(before) + 1 if before else 0
@@ -131,7 +133,7 @@ def recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
             return
 
 
-def has_lessons_text(slot: Slot) -> bool:
+def _has_lessons_text(slot: Slot) -> bool:
     """Return True if a cell's text is the lesson's: as released, or as the grader keeps it.
 
     The grader's own notebook (source/) holds the hidden cases: it is no edited copy.
@@ -140,7 +142,7 @@ def has_lessons_text(slot: Slot) -> bool:
     return squeezed(slot.cell.source) in map(squeezed, ours)
 
 
-def note_changes(aligned: Aligned) -> None:
+def _note_changes(aligned: Aligned) -> None:
     """Note graded cells whose text, flags or points are no longer the lesson's."""
     for slot in aligned.slots:
         if slot.key is None or slot.key.grade_id in aligned.recovered:
@@ -153,7 +155,7 @@ def note_changes(aligned: Aligned) -> None:
         ]
         name, kind = slot.key.grade_id, slot.key.kind
         turned = slot.cell.cell_type != slot.key.master.cell_type
-        if flipped or (kind == "test" and (turned or not has_lessons_text(slot))):
+        if flipped or (kind == "test" and (turned or not _has_lessons_text(slot))):
             what = "'s " + " and ".join(flipped) if flipped else ""
             aligned.note_change(name, f"cell {name}{what} was changed; the original counts")
         elif turned:
@@ -161,28 +163,28 @@ def note_changes(aligned: Aligned) -> None:
             aligned.notes.append(f"cell {name} was a {now} cell and is taken as {once}")
 
 
-def insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
+def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     """Put back cells that were deleted, but no exercise that the student's other cells define."""
     exercises = {c.grade_id for c in key.cells if c.kind == "solution"}
-    own = [slot for slot in aligned.slots if is_students(slot)]
+    own = [slot for slot in aligned.slots if _is_students(slot)]
     defined = names_in_each([slot.cell.source for slot in own], exercises)
     for place, wanted in enumerate(key.cells):
-        if not wanted.grade_id or wanted.grade_id in matched(aligned):
+        if not wanted.grade_id or wanted.grade_id in _slot_positions(aligned):
             continue
         if wanted.kind == "solution" and any(wanted.grade_id in names for names in defined):
             continue
-        where = place_in_lesson(aligned, key, place)
+        where = _place_in_lesson(aligned, key, place)
         if wanted.kind == "solution":
-            where = before_use(aligned, key, place, where)
+            where = _before_use(aligned, key, place, where)
         elif wanted.kind == "test":
             tested = {name for name in exercises if mentions(wanted.master.source, name)}
             definers = [s for s, names in zip(own, defined, strict=True) if names & tested]
-            where = behind_definitions(aligned, definers, where)
+            where = _behind_definitions(aligned, definers, where)
         aligned.slots.insert(where, Slot(copy.deepcopy(wanted.released), wanted))
-        note_put_back(aligned, wanted, had_metadata)
+        _note_put_back(aligned, wanted, had_metadata)
 
 
-def note_put_back(aligned: Aligned, wanted: KeyCell, had_metadata: bool) -> None:
+def _note_put_back(aligned: Aligned, wanted: KeyCell, had_metadata: bool) -> None:
     """Note that a cell was missing; a missing test is a change, unless all metadata was lost."""
     sentence = f"cell {wanted.grade_id} was missing and was put back"
     if wanted.kind == "test" and had_metadata:
@@ -191,7 +193,7 @@ def note_put_back(aligned: Aligned, wanted: KeyCell, had_metadata: bool) -> None
         aligned.notes.append(sentence)
 
 
-def is_students(slot: Slot) -> bool:
+def _is_students(slot: Slot) -> bool:
     """Return True for a code cell whose text, as executed, is the student's."""
     if slot.key is None:
         return slot.cell.cell_type == "code"
@@ -199,40 +201,40 @@ def is_students(slot: Slot) -> bool:
     return slot.key.kind == "solution" and edited
 
 
-def place_in_lesson(aligned: Aligned, key: Key, place: int) -> int:
+def _place_in_lesson(aligned: Aligned, key: Key, place: int) -> int:
     """Return the position behind those cells that come before in the lesson."""
-    positions = matched(aligned)
+    positions = _slot_positions(aligned)
     before = [positions[c.grade_id] for c in key.cells[:place] if c.grade_id in positions]
     return max(before) + 1 if before else 0
 
 
-def before_use(aligned: Aligned, key: Key, place: int, most: int) -> int:
+def _before_use(aligned: Aligned, key: Key, place: int, most: int) -> int:
     """Return the position before the first cell that uses an exercise, or may define it unseen."""
     name = key.cells[place].grade_id
     later = {c.grade_id for c in key.cells[place + 1 :] if c.kind != "solution"}
     for position, slot in enumerate(aligned.slots[:most]):
         source = slot.cell.source
-        if is_students(slot) and (mentions(source, name) or may_define_unseen(source)):
+        if _is_students(slot) and (mentions(source, name) or may_define_unseen(source)):
             return position
         if slot.key is not None and slot.key.grade_id in later and mentions(source, name):
             return position
     return most
 
 
-def behind_definitions(aligned: Aligned, definers: list[Slot], least: int) -> int:
+def _behind_definitions(aligned: Aligned, definers: list[Slot], least: int) -> int:
     """Return a position for a test: behind what it tests, should that not come before anyway."""
     wanted = {id(slot) for slot in definers}
     positions = [p for p, slot in enumerate(aligned.slots) if id(slot) in wanted]
     return max(positions) + 1 if positions and min(positions) >= least else least
 
 
-def graded_cell(slot: Slot) -> NotebookNode:
-    """The cell as it is graded: the grader's own if it is locked, else the student's text."""
+def _graded_cell(slot: Slot) -> NotebookNode:
+    """Return the cell as it is graded: the grader's if it is locked, else the student's text."""
     if slot.key is None:
-        cell = copied(slot.cell)
+        cell = copy_cell(slot.cell)
         cell.metadata.pop("nbgrader", None)
         return cell
-    cell = copied(slot.key.master)
+    cell = copy_cell(slot.key.master)
     if slot.key.kind in ("solution", "manual"):
         cell.source = slot.cell.source
         if "attachments" in slot.cell:
@@ -240,6 +242,6 @@ def graded_cell(slot: Slot) -> NotebookNode:
     return cell
 
 
-def copied(cell: NotebookNode) -> NotebookNode:
-    """A copy whose fields, and those of its metadata, can be set; what is below is shared."""
+def copy_cell(cell: NotebookNode) -> NotebookNode:
+    """Return a copy whose fields, and those of its metadata, can be set; the rest is shared."""
     return NotebookNode(cell, metadata=NotebookNode(cell.metadata))

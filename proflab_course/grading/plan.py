@@ -42,7 +42,7 @@ Plan = tuple[RunCell | RunBlock, ...]
 
 @dataclass(frozen=True)
 class Submission:
-    """What a student's process may see: its own folder, and support files that replace copies.
+    """The files that a student's process may see: its own, and support files, which come first.
 
     `files`, where given, are these already gathered, on another machine.
     """
@@ -82,7 +82,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Reply:
-    """What one cell or step did. `state` says which of the other fields count.
+    """The reply of one cell or step. `state` says which of the other fields count.
 
     "done": executed; "value": `value` is plain data; "refused": `message` says why its value is
     no plain data; "raised": class names, message and traceback of the exception; "lost": nothing
@@ -117,12 +117,12 @@ class Runner(Protocol):
     """Executes plans; one implementation a degree of isolation."""
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """Execute `plan` for `submission`; never raises for what the student's code does."""
+        """Execute `plan` for `submission`; raise nothing for what the student's code does."""
         ...
 
 
 def statements(item: RunCell | RunBlock) -> Iterator[tuple[str, str]]:
-    """What is sent for a plan's item: (kind, code) of each request."""
+    """Yield what is sent for a plan's item: (kind, code) of each request."""
     if isinstance(item, RunCell):
         yield "cell", item.code
     else:

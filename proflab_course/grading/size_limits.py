@@ -15,45 +15,45 @@ from proflab_course.grading.plan import MB
 from proflab_course.grading.run.replies import MAX_TEXT, output_size, start_of
 from proflab_course.grading.run.replies import text as fit_text
 
-MAX_WRITTEN = 32 * MB
+_MAX_WRITTEN = 32 * MB
 MAX_REASONS = 256 * 1024
-SHORT = 100
-CUT = "… (the rest was cut)"
+_SHORT = 100
+_CUT = "… (the rest was cut)"
 # A notebook as it is read: so many lists and objects, and items in them, take 500 MB at most.
-MAX_BOXES, MAX_ITEMS = 1_000_000, 8_000_000
+_MAX_BOXES, _MAX_ITEMS = 1_000_000, 8_000_000
 
 
 def too_many_parts(text: str) -> bool:
-    """Whether JSON would take far more memory than its text, being made of very small parts."""
+    """Return True if JSON would take far more memory than its text, being of very small parts."""
     boxes = text.count("[") + text.count("{")
-    return boxes > MAX_BOXES or boxes + text.count(",") > MAX_ITEMS
+    return boxes > _MAX_BOXES or boxes + text.count(",") > _MAX_ITEMS
 
 
 def cut_text(text: str, most: int = MAX_TEXT) -> str:
-    """`text`, or its beginning and a note that there was more."""
-    return text if len(text) <= most else text[: most - len(CUT)] + CUT
+    """Return `text`, or its beginning and a note that there was more."""
+    return text if len(text) <= most else text[: most - len(_CUT)] + _CUT
 
 
 def cut_cases(cases: list) -> list:
-    """The cases with reasons of at most 2,000 characters; once there is much, of 100."""
+    """Return the cases with reasons of at most 2,000 characters; once there is much, of 100."""
     kept, left = [], MAX_REASONS
     for case in cases:
-        most = MAX_TEXT if left > 0 else SHORT
+        most = MAX_TEXT if left > 0 else _SHORT
         case = replace(case, reason=fit_text(cut_text(case.reason, most)))
         left -= output_size(case.reason)
         kept.append(case)
     return kept
 
 
-def cut_notebook(notebook: NotebookNode, most: int = MAX_WRITTEN) -> str:
-    """Make the notebook fit into `most` bytes; a sentence that says what was cut, or none.
+def cut_notebook(notebook: NotebookNode, most: int = _MAX_WRITTEN) -> str:
+    """Make the notebook fit into `most` bytes; return a sentence on what was cut, or none.
 
     First outputs go, the largest first, then pictures pasted into text, then the ends of sources.
     """
     sizes = [output_size(cell) for cell in notebook.cells]
     if sum(sizes) <= most:
         return ""
-    for cut in (drop_outputs, drop_pictures, shorten):
+    for cut in (_drop_outputs, _drop_pictures, _shorten_source):
         for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
             if sum(sizes) <= most:
                 break
@@ -62,7 +62,7 @@ def cut_notebook(notebook: NotebookNode, most: int = MAX_WRITTEN) -> str:
     return f"the graded copy shows only part of it, since it was larger than {most // MB} MB"
 
 
-def drop_outputs(cell: NotebookNode) -> None:
+def _drop_outputs(cell: NotebookNode) -> None:
     """Leave a note in place of a cell's outputs."""
     if cell.get("outputs"):
         note = "… this cell's output was cut: the notebook was too large\n"
@@ -70,12 +70,12 @@ def drop_outputs(cell: NotebookNode) -> None:
         cell["outputs"] = [nbformat.from_dict(output)]
 
 
-def drop_pictures(cell: NotebookNode) -> None:
+def _drop_pictures(cell: NotebookNode) -> None:
     """Leave a note in place of the pictures pasted into a cell."""
     if cell.pop("attachments", None):
         cell["source"] += "\n\n(Its pictures were cut: the notebook was too large.)"
 
 
-def shorten(cell: NotebookNode) -> None:
+def _shorten_source(cell: NotebookNode) -> None:
     """Leave the beginning of a cell's source."""
     cell["source"] = cut_text(start_of(cell["source"], MAX_TEXT))

@@ -40,7 +40,7 @@ T = TypeVar("T", bound=HasStatus)
 
 
 def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
-    """`items` with a bar that counts outcomes and tells the time left."""
+    """Yield `items` with a bar that counts outcomes and tells the time left."""
     from tqdm import tqdm
 
     counts: Counter[str] = Counter()
@@ -55,7 +55,7 @@ def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
 def make_rows(
     book, key: Key, works: list[Work], fresh: set[str], nowhere: Mapping[str, str]
 ) -> list[Row]:
-    """The table's rows from what the gradebook holds now.
+    """Return the table's rows from what the gradebook holds now.
 
     nowhere: students of whom nothing could be written, each with a sentence why; if the gradebook
     has an earlier result of theirs, it stands there still.
@@ -82,7 +82,7 @@ def print_table(rows: list[Row]) -> None:
     width = max(len(row.student) for row in rows)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a folder's name need not be text
-    points = [written_score(row) for row in rows]
+    points = [_written_score(row) for row in rows]
     wide = max(map(len, points))
     space = max(20, shutil.get_terminal_size((100, 20)).columns - width - wide - 23)
     for row, score in zip(rows, points, strict=True):
@@ -93,7 +93,7 @@ def print_table(rows: list[Row]) -> None:
         print(f"({old} of {len(rows)} were unchanged since they were graded; --regrade forces)")
 
 
-def written_score(row: Row) -> str:
+def _written_score(row: Row) -> str:
     """Return the points for code as they were earned, and what lateness takes off."""
     late = f", late: −{row.penalty:g}" if row.penalty else ""
     return f"{row.score:5g} / {row.max_score:g}{late}"

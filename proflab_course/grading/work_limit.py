@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MOST_SECONDS = 30.0
+_MOST_SECONDS = 30.0
 _here = threading.local()
 
 
@@ -20,7 +20,7 @@ class TooMuchWork(Exception):
 
 
 @contextmanager
-def limited(seconds: float = MOST_SECONDS) -> Iterator[None]:
+def limited(seconds: float = _MOST_SECONDS) -> Iterator[None]:
     """Let what this thread does in the block use so many CPU seconds."""
     _here.most, _here.until = seconds, time.thread_time() + seconds
     try:

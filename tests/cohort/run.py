@@ -37,6 +37,7 @@ from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, read_module
 from proflab_course.course.test_cells import Answer, Step, TestCell, split
+from proflab_course.grading.verdict import judge_raised, judge_value
 
 ROOT = Path(__file__).parents[2]
 
@@ -194,11 +195,11 @@ def _ask(step: Step, answer: Answer, scope: dict[str, Any]):
     try:
         value = eval(step.code, scope)
     except Exception as error:
-        return answer.judge_raised([kind.__name__ for kind in type(error).__mro__], str(error))
+        return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
     try:
-        return answer.judge_value(loads(dumps(to_plain_data(value))))
+        return judge_value(answer, loads(dumps(to_plain_data(value))))
     except NotPlainData as error:
-        return answer.judge_raised(["NotPlainData"], str(error))
+        return judge_raised(answer, ["NotPlainData"], str(error))
 
 
 class _Notebook:

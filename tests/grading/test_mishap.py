@@ -21,7 +21,7 @@ from proflab_course.grading import command as grading
 from proflab_course.grading import grade_notebook as execute
 from proflab_course.grading import work_limit as effort
 from proflab_course.grading.command import grade_class
-from proflab_course.grading.grader_errors import NOT_GRADED, log_path, note, sentence_of
+from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.plan import RunCell, Submission
 from proflab_course.grading.records import write_notebook as autograded
 from proflab_course.grading.records.gradebook import Book
@@ -247,13 +247,13 @@ def test_a_folders_name_that_is_no_text_is_named_and_ends_nothing(course):
 
 
 def test_the_log_takes_any_text_and_a_full_disk_is_not_raised(course, monkeypatch):
-    note(course, LESSON, "\ud800", ValueError("\udfff" * 100_000))
+    log_error(course, LESSON, "\ud800", ValueError("\udfff" * 100_000))
     text = log_path(course).read_text(encoding="utf-8")
     assert "ValueError" in text or "\\udfff" in text
     assert len(text) < 200_000
     log_path(course).unlink()
     log_path(course).mkdir()
-    note(course, LESSON, "x", ValueError("no place"))
+    log_error(course, LESSON, "x", ValueError("no place"))
 
 
 def test_the_graders_own_work_is_limited():

@@ -19,6 +19,7 @@ from cohort.attacks.staying import MARK
 
 from proflab_course.grading.plan import MB, Limits, Plan, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
+from proflab_course.grading.verdict import judge
 
 CANARY = "canary-of-"
 NAP = f"98765.{os.getpid()}"  # seconds for which left processes would sleep
@@ -127,11 +128,7 @@ def passed_cases(result: Result, first: int) -> list[str]:
         for answer, reply in zip(block.answers, replies, strict=True):
             if answer is None or reply.state not in ("value", "raised"):
                 continue
-            if reply.state == "value":
-                verdict = answer.judge_value(reply.value)
-            else:
-                verdict = answer.judge_raised(reply.raised, reply.message)
-            passed += [answer.label] if verdict.passed else []
+            passed += [answer.label] if judge(answer, reply).passed else []
     return passed
 
 

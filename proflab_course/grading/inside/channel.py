@@ -11,7 +11,7 @@ import socket
 import struct
 
 HEADER = struct.Struct(">II")
-encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Channel:
@@ -21,13 +21,13 @@ class Channel:
         self.sock = sock
 
     def receive(self) -> tuple[dict, bytes]:
-        """The next message and its data; EOFError at the end."""
+        """Return the next message and its data; raise EOFError at the end."""
         json_size, blob_size = HEADER.unpack(self._exactly(HEADER.size))
         data = self._exactly(json_size + blob_size)
         return json.loads(data[:json_size].decode()), data[json_size:]
 
     def receive_socket(self) -> socket.socket:
-        """The socket that comes after a message; EOFError where none does."""
+        """Return the socket that comes after a message; raise EOFError where none does."""
         _, fds, _, _ = socket.recv_fds(self.sock, 1, 1)
         if not fds:
             raise EOFError
@@ -44,6 +44,6 @@ class Channel:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def send(self, message: dict, blob: bytes = b"") -> None:
-        """Send one message."""
-        body = encode(message).encode("utf-8", "replace")
+        """Send one message: a dict that JSON can hold, and `blob` as it is."""
+        body = _encode(message).encode("utf-8", "replace")
         self.sock.sendall(HEADER.pack(len(body), len(blob)) + body + blob)

@@ -32,18 +32,18 @@ def _check(result: int, what: str) -> int:
 
 
 def prctl(option: int, *values: int) -> None:
-    """prctl(2); raises OSError."""
+    """Call prctl(2); raise OSError where the kernel refuses."""
     padded = [ctypes.c_ulong(v) for v in (*values, 0, 0, 0, 0)[:4]]
     _check(_libc.prctl(option, *padded), f"prctl {option}")
 
 
 def unshare(flags: int) -> None:
-    """unshare(2): os.unshare came with Python 3.12."""
+    """Call unshare(2), as os.unshare does from Python 3.12; raise OSError."""
     _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    """mount(2); raises OSError."""
+    """Call mount(2); raise OSError where the kernel refuses."""
     texts = [text.encode() for text in (source, target, kind)]
     _check(_libc.mount(*texts, ctypes.c_ulong(flags), data.encode()), f"mount {target}")
 
@@ -69,7 +69,7 @@ def _write(path: str, text: str) -> None:
 
 
 def be_first_to_go() -> None:
-    """Where memory runs out, let the system end this process rather than another."""
+    """Let the system end this process rather than another where memory runs out."""
     prctl(PR_SET_DUMPABLE, 1)
     _write("/proc/self/oom_score_adj", "1000")
     prctl(PR_SET_DUMPABLE, 0)
@@ -87,12 +87,12 @@ def drop_capabilities() -> None:
 
 
 def landlock_abi() -> int:
-    """The version of Landlock that the kernel has; 0 for none."""
+    """Return the version of Landlock that the kernel has; 0 for none."""
     return max(0, _libc.syscall(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), 1))
 
 
 def landlock(writable: list[str], devices: list[str]) -> int:
-    """Allow reading everywhere, writing below `writable` and to `devices` only; returns the ABI.
+    """Allow reading everywhere, writing below `writable` and to `devices` only; return the ABI.
 
     Also no TCP, no abstract sockets and no signals beyond one's own, where the kernel knows these.
     """

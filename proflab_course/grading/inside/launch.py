@@ -13,11 +13,11 @@ import signal
 import sys
 from pathlib import Path
 
-STAGES = ("/mnt", "/media", "/srv", "/opt")
+_STAGES = ("/mnt", "/media", "/srv", "/opt")
 
 
 def main() -> None:
-    """Follow the orders; ends by becoming bubblewrap."""
+    """Follow the orders; end by becoming bubblewrap."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import confine
 
@@ -27,8 +27,8 @@ def main() -> None:
     for group in orders["groups"]:
         Path(group).write_text(str(os.getpid()))
     if user is not None:
-        if not all(readable_by_others(source) for source, _ in binds):
-            binds = stage(confine, binds)
+        if not all(_readable_by_others(source) for source, _ in binds):
+            binds = _stage_binds(confine, binds)
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
@@ -41,20 +41,22 @@ def main() -> None:
     os.execv(orders["bubblewrap"], [*arguments, *orders["after"]])
 
 
-def readable_by_others(path: str) -> bool:
-    """Whether any user can reach and read `path`."""
+def _readable_by_others(path: str) -> bool:
+    """Return True if any user can reach and read `path`."""
     real = Path(path).resolve()
     reachable = all(folder.stat().st_mode & 0o001 for folder in real.parents)
     return reachable and real.stat().st_mode & 0o005 != 0
 
 
-def stage(confine, binds: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _stage_binds(confine, binds: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Bind every source where any user can reach it, in a mount namespace of one's own."""
     confine.unshare(confine.CLONE_NEWNS)
     confine.mount("none", "/", flags=confine.MS_REC | confine.MS_PRIVATE)
     sources = [Path(source).resolve() for source, _ in binds]
     place = next(
-        p for p in map(Path, STAGES) if p.is_dir() and not any(s.is_relative_to(p) for s in sources)
+        p
+        for p in map(Path, _STAGES)
+        if p.is_dir() and not any(s.is_relative_to(p) for s in sources)
     )
     confine.mount("stage", str(place), "tmpfs", data="mode=755")
     staged = []

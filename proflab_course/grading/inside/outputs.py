@@ -9,9 +9,9 @@ import base64
 import json
 from typing import Any
 
-OUTPUT_LIMIT = 2 * 1024**2
-OVERHEAD = 100
-CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
+_OUTPUT_LIMIT = 2 * 1024**2
+_OVERHEAD = 100
+_CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
 
 
 class OutputCapture:
@@ -19,12 +19,12 @@ class OutputCapture:
 
     def __init__(self) -> None:
         self.outputs: list[dict] = []
-        self.left = OUTPUT_LIMIT
+        self.left = _OUTPUT_LIMIT
         self.clear_next = False
 
     def take(self) -> list[dict]:
-        """What was recorded since the last call."""
-        outputs, self.outputs, self.left = self.outputs, [], OUTPUT_LIMIT
+        """Return what was recorded since the last call."""
+        outputs, self.outputs, self.left = self.outputs, [], _OUTPUT_LIMIT
         return outputs
 
     def text(self, name: str, text: str) -> None:
@@ -34,9 +34,9 @@ class OutputCapture:
         if self.left < 0 or not text:
             return
         goes_on = last.get("output_type") == "stream" and last["name"] == name
-        self.left -= len(text) + (0 if goes_on else OVERHEAD)
+        self.left -= len(text) + (0 if goes_on else _OVERHEAD)
         if self.left < 0:
-            text = text[: self.left] + CUT_NOTE.format(OUTPUT_LIMIT)
+            text = text[: self.left] + _CUT_NOTE.format(_OUTPUT_LIMIT)
         if not goes_on:
             last = {"output_type": "stream", "name": name, "parts": []}
             self.outputs.append(last)
@@ -50,20 +50,20 @@ class OutputCapture:
         if self.left < 0:
             return
         texts = [*map(str, output.get("data", {}).values()), *output.get("traceback", ())]
-        self.left -= OVERHEAD + sum(map(len, texts))
+        self.left -= _OVERHEAD + sum(map(len, texts))
         if self.left < 0:
-            note = CUT_NOTE.format(OUTPUT_LIMIT)
+            note = _CUT_NOTE.format(_OUTPUT_LIMIT)
             self.outputs.append({"output_type": "stream", "name": "stderr", "parts": [note]})
             return
         self.outputs.append(output)
 
     def _before(self) -> None:
         if self.clear_next:
-            self.outputs, self.left, self.clear_next = [], OUTPUT_LIMIT, False
+            self.outputs, self.left, self.clear_next = [], _OUTPUT_LIMIT, False
 
 
-def finished(outputs: list[dict]) -> list[dict]:
-    """Recorded outputs with each stream's parts joined."""
+def join_streams(outputs: list[dict]) -> list[dict]:
+    """Return recorded outputs with each stream's parts joined."""
     for output in outputs:
         if "parts" in output:
             output["text"] = "".join(output.pop("parts"))
@@ -110,14 +110,14 @@ class Stream:
 
 
 def as_json(data: dict) -> dict:
-    """A mime bundle as it can be stored: bytes as base64, anything else that JSON lacks as text."""
+    """Return a mime bundle as JSON can hold it: bytes as base64, what it lacks as text."""
     encode = {bytes: lambda value: base64.b64encode(value).decode()}
     plain = {key: encode.get(type(value), lambda v: v)(value) for key, value in data.items()}
     return json.loads(json.dumps(plain, default=repr))
 
 
 def error_output(etype: type, evalue: BaseException, lines: list[str]) -> dict:
-    """An exception as nbformat stores it."""
+    """Return an exception as nbformat stores it."""
     return {
         "output_type": "error",
         "ename": etype.__name__,
@@ -127,7 +127,7 @@ def error_output(etype: type, evalue: BaseException, lines: list[str]) -> dict:
 
 
 def safe_str(error: BaseException) -> str:
-    """`str(error)`, also where that raises; at most 2,000 characters."""
+    """Return `str(error)`, also where that raises; at most 2,000 characters."""
     try:
         return str(str(error))[:2000]
     except BaseException:

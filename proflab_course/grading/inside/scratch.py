@@ -14,11 +14,11 @@ import stat
 import subprocess
 import time
 
-MAX_DEPTH = 40
-MAX_PATH = 3_500  # bytes; the kernel takes 4,096
-STOP_SECONDS = 60.0  # they are stopped and killed: only a busy machine takes so long
-GONE = ("", "Z", "X")  # states of a process
-STOPPED = (*GONE, "T", "t")
+_MAX_DEPTH = 40
+_MAX_PATH = 3_500  # bytes; the kernel takes 4,096
+_STOP_SECONDS = 60.0  # they are stopped and killed: only a busy machine takes so long
+_GONE = ("", "Z", "X")  # states of a process
+_STOPPED = (*_GONE, "T", "t")
 # relative path → (its lstat, a file's content or a link's target or None)
 Kept = dict[str, tuple[os.stat_result, bytes | str | None]]
 
@@ -32,33 +32,33 @@ def stop_all_but(waiting: list[int]) -> None:
         os.kill(-1, signal.SIGSTOP)
     except ProcessLookupError:
         return
-    deadline = time.monotonic() + STOP_SECONDS
-    while not settled(waiting):
+    deadline = time.monotonic() + _STOP_SECONDS
+    while not _settled(waiting):
         if time.monotonic() > deadline:
             raise TimeoutError("a process of the notebook does not end")
         time.sleep(0.001)
 
 
-def settled(waiting: list[int]) -> bool:
-    """End all processes that are not `waiting`; whether they are gone, and the others stopped."""
+def _settled(waiting: list[int]) -> bool:
+    """End all that are not `waiting`; return True once they are gone and the others stopped."""
     done = True
     for pid in processes():
         now = state(pid)
-        if pid not in waiting and now not in GONE:
+        if pid not in waiting and now not in _GONE:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        done = done and now in (STOPPED if pid in waiting else GONE)
+        done = done and now in (_STOPPED if pid in waiting else _GONE)
     return done
 
 
 def processes() -> list[int]:
-    """The processes of these namespaces, without this one."""
+    """Return the processes of these namespaces, without this one."""
     mine = {1, os.getpid()}
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in mine]
 
 
 def state(pid: int) -> str:
-    """The letter of a process's state; empty if there is none of that number."""
+    """Return the letter of a process's state; empty if there is none of that number."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b") ")[2][:1].decode()
@@ -67,16 +67,16 @@ def state(pid: int) -> str:
 
 
 def keep(root: str, most: int) -> Kept:
-    """What lies below `root` now, as long as its files hold no more than `most` bytes."""
+    """Return what lies below `root` now, as long as its files hold at most `most` bytes."""
     kept: Kept = {}
-    for path, about in entries(root):
+    for path, about in _entries(root):
         full = os.path.join(root, path)
         if stat.S_ISREG(about.st_mode) and about.st_size <= most:
             kept[path] = about, read(full)
             most -= about.st_size
         elif stat.S_ISLNK(about.st_mode):
             kept[path] = about, os.readlink(full)
-        elif stat.S_ISDIR(about.st_mode) and reachable(path):
+        elif stat.S_ISDIR(about.st_mode) and _reachable(path):
             kept[path] = about, None
     mark(root, kept)
     return kept
@@ -84,7 +84,7 @@ def keep(root: str, most: int) -> Kept:
 
 def put_back(root: str, kept: Kept) -> None:
     """Make what lies below `root` what it was when it was kept: content, modes and times."""
-    for path, about in entries(root):
+    for path, about in _entries(root):
         before = kept.get(path)
         if before is None or stat.S_IFMT(before[0].st_mode) != stat.S_IFMT(about.st_mode):
             remove(os.path.join(root, path), about)
@@ -107,8 +107,8 @@ def mark(root: str, kept: Kept) -> None:
             os.utime(os.path.join(root, path), ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
-def entries(root: str) -> list[tuple[str, os.stat_result]]:
-    """(relative path, lstat) of all below `root`, a folder before what is in it.
+def _entries(root: str) -> list[tuple[str, os.stat_result]]:
+    """Return (relative path, lstat) of all below `root`, a folder before what is in it.
 
     Folders are made enterable on the way; those out of reach are listed, but not what they hold.
     """
@@ -119,15 +119,15 @@ def entries(root: str) -> list[tuple[str, os.stat_result]]:
             path = os.path.join(folder, name)
             about = os.lstat(os.path.join(root, path))
             found.append((path, about))
-            if stat.S_ISDIR(about.st_mode) and reachable(path):
+            if stat.S_ISDIR(about.st_mode) and _reachable(path):
                 os.chmod(os.path.join(root, path), 0o700)
                 left.append(path)
     return found
 
 
-def reachable(folder: str) -> bool:
-    """Whether a folder is not too deep to be kept."""
-    return folder.count("/") < MAX_DEPTH and len(os.fsencode(folder)) < MAX_PATH
+def _reachable(folder: str) -> bool:
+    """Return True if a folder is not too deep to be kept."""
+    return folder.count("/") < _MAX_DEPTH and len(os.fsencode(folder)) < _MAX_PATH
 
 
 def remove(path: str, about: os.stat_result) -> None:
@@ -142,7 +142,7 @@ def remove(path: str, about: os.stat_result) -> None:
 
 
 def read(path: str) -> bytes:
-    """The content of a file of one's own, whatever its mode."""
+    """Return the content of a file of one's own, whatever its mode."""
     os.chmod(path, 0o600)
     with open(path, "rb") as file:
         return file.read()

@@ -20,7 +20,7 @@ def main() -> None:
 
     sys.path.remove(HERE)
     worker.hide_programs()
-    limit([*sys.argv[2:], str(resource.RLIMIT_CORE), "0"])
+    _set_limits([*sys.argv[2:], str(resource.RLIMIT_CORE), "0"])
     from proflab.checks.values import (  # before the folder, whose proflab.py is not ours
         dumps,
         loads,
@@ -31,7 +31,7 @@ def main() -> None:
     worker.Worker(dumps, loads).serve(Channel(socket.socket(fileno=int(sys.argv[1]))))
 
 
-def limit(pairs: list[str]) -> None:
+def _set_limits(pairs: list[str]) -> None:
     """Set resource limits: a list of (resource, limit, resource, limit, …)."""
     for kind, most in zip(pairs[::2], pairs[1::2], strict=True):
         with contextlib.suppress(ValueError, OSError):

@@ -29,19 +29,19 @@ from collections.abc import Callable
 from typing import Any
 
 from channel import Channel
-from outputs import OutputCapture, Stream, as_json, error_output, finished, safe_str
+from outputs import OutputCapture, Stream, as_json, error_output, join_streams, safe_str
 
 # What a cell has that is not plain Python, or that a transformer might take for that.
-SPECIAL = re.compile(r"[%!?]|>>>|\.\.\.|In \[|^[ \t]+$|^\s*[,;/]", re.MULTILINE)
-REHEARSAL = (
+_SPECIAL = re.compile(r"[%!?]|>>>|\.\.\.|In \[|^[ \t]+$|^\s*[,;/]", re.MULTILINE)
+_REHEARSAL = (
     "import math\ndef area(radius):\n    return math.pi * radius**2\narea(2)",
     "%pwd",
     "raise ValueError('rehearsal')",
 )
 
 
-def make_shell(recorder: OutputCapture) -> Any:
-    """An IPython shell whose outputs go to `recorder`."""
+def _make_shell(recorder: OutputCapture) -> Any:
+    """Return an IPython shell whose outputs go to `recorder`."""
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
@@ -103,12 +103,12 @@ def make_shell(recorder: OutputCapture) -> Any:
     config.HistoryAccessor.enabled = False
     shell = RecordingShell.instance(config=config)
     shell.input_transformer_manager = make_transformer()
-    shell.system = lambda command: run_command(shell, command)
+    shell.system = lambda command: _run_command(shell, command)
     return shell
 
 
 def make_transformer() -> Any:
-    """IPython's transformer of cells, which leaves plain Python alone without taking it apart."""
+    """Return IPython's transformer of cells, which leaves plain Python alone, unparsed."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     class QuickTransformer(TransformerManager):
@@ -128,12 +128,12 @@ def make_transformer() -> Any:
 
 
 def is_plain_python(code: str) -> bool:
-    """Whether IPython's transformers surely leave a cell as it is: no magics, prompts, indents."""
-    return bool(code) and not code[0].isspace() and SPECIAL.search(code) is None
+    """Return True if a cell has no magics, prompts or indents for IPython to transform."""
+    return bool(code) and not code[0].isspace() and _SPECIAL.search(code) is None
 
 
-def run_command(shell: Any, command: str) -> None:
-    """`!command`, without the terminal that IPython would open for it."""
+def _run_command(shell: Any, command: str) -> None:
+    """Run `!command` without the terminal that IPython would open for it."""
     import subprocess
 
     process = subprocess.Popen(
@@ -156,7 +156,7 @@ class Worker:
         self.channel: Channel | None = None
         self.dumps, self.loads = dumps, loads
         self.recorder = OutputCapture()
-        self.shell = make_shell(self.recorder)
+        self.shell = _make_shell(self.recorder)
         self.nonce, self.hidden = "", False
         self.calling = threading.Lock()
         self.doers = {
@@ -169,15 +169,15 @@ class Worker:
         self.compile, self.exec, self.eval = builtins.compile, builtins.exec, builtins.eval
 
     def rehearse(self) -> None:
-        """Do once, before there is a student, what takes longer the first time; leaves no trace."""
-        for code in REHEARSAL:
+        """Do once, before there is a student, what takes longer the first time; leave no trace."""
+        for code in _REHEARSAL:
             self.shell.run_cell(code)
         self.value("1 + 1")
         try:
             self.setup("raise ValueError('rehearsal')")
         except ValueError as error:
             self.raised(error)
-        finished(self.recorder.take())
+        join_streams(self.recorder.take())
         self.shell.reset()
 
     def serve(self, channel: Channel) -> None:
@@ -204,7 +204,7 @@ class Worker:
             with self.calling:
                 self.nonce = ""
             sys.stdout, sys.stderr = streams
-            reply |= {"nonce": request["nonce"], "outputs": finished(self.recorder.take())}
+            reply |= {"nonce": request["nonce"], "outputs": join_streams(self.recorder.take())}
             self.channel.send(reply, blob)
 
     def snapshot(self, request: dict, sock: socket.socket) -> None:
@@ -226,7 +226,7 @@ class Worker:
         sys.modules[module.__name__] = module
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """What the grader's double `name` returns for plain `arguments`; RuntimeError if nothing.
+        """Ask the grader's double `name`; return its answer, or raise RuntimeError.
 
         Works only while a statement of a test with doubles is executed.
         """
@@ -251,7 +251,7 @@ class Worker:
         return {}, b""
 
     def value(self, code: str) -> tuple[dict, bytes]:
-        """Evaluate an expression; its plain data, or the sentence that says why it is none."""
+        """Evaluate an expression; return its plain data, or the sentence why it is none."""
         value = self.eval(self.compile(code, "<test>", "eval"), self.shell.user_ns)
         try:
             return {}, self.dumps(value)
@@ -259,31 +259,31 @@ class Worker:
             return {"refused": safe_str(error)}, b""
 
     def raised(self, error: BaseException) -> dict:
-        """The reply for an exception: its classes' names, its message, its traceback.
+        """Return the reply for an exception: its classes' names, its message, its traceback.
 
         Not that of a hidden block, which nobody is shown.
         """
         names = [kind.__name__ for kind in type(error).__mro__][:20]
-        lines = [] if self.hidden else shown_lines(error)
+        lines = [] if self.hidden else _shown_lines(error)
         return {"raised": names, "message": safe_str(error), "traceback": lines}
 
 
-def shown_lines(error: BaseException) -> list[str]:
-    """A traceback's last lines, without the worker's own frames: the student knows none of them."""
+def _shown_lines(error: BaseException) -> list[str]:
+    """Return a traceback's last lines, without the worker's frames: no student knows them."""
     lines = traceback.format_exception(error)[-30:]
     start = next((i for i, line in enumerate(lines) if 'File "<test>"' in line), 1)
     return [line[:2000] for line in [lines[0], *lines[start:]]]
 
 
 def quiet() -> contextlib.AbstractContextManager:
-    """Without warnings, where os.fork gives any."""
+    """Leave out warnings in the block, where os.fork gives any."""
     if sys.version_info < (3, 12):
         return contextlib.nullcontext()
     return warnings.catch_warnings(action="ignore")
 
 
-def refuse_input(*_: Any) -> str:
-    """Stands in for input(): nobody sits at this keyboard."""
+def _refuse_input(*_: Any) -> str:
+    """Raise EOFError in place of input(): nobody sits at this keyboard."""
     raise EOFError("input() cannot be answered while a notebook is graded")
 
 
@@ -298,7 +298,7 @@ def prepare(folder: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path = [p for p in sys.path if p and p != os.path.dirname(os.path.abspath(__file__))]
     sys.path.append(folder)
-    builtins.input = refuse_input
+    builtins.input = _refuse_input
 
 
 def limit(pairs: list[str]) -> None:

@@ -21,10 +21,10 @@ import sys
 from pathlib import Path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SCRATCH = "/proflab/student"
-HOME = f"{SCRATCH}/work"
-TEMPORARY = f"{SCRATCH}/tmp"
-DEVICES = ["/dev/null", "/dev/zero", "/dev/full"]
+_SCRATCH = "/proflab/student"
+_HOME = f"{_SCRATCH}/work"
+_TEMPORARY = f"{_SCRATCH}/tmp"
+_DEVICES = ["/dev/null", "/dev/zero", "/dev/full"]
 
 
 def main() -> None:
@@ -63,20 +63,20 @@ class Zygote:
         sys.path.insert(0, order["library"])
         from proflab.checks.values import dumps, loads
 
-        os.makedirs(HOME, exist_ok=True)
+        os.makedirs(_HOME, exist_ok=True)
         self.worker = self.student_side.Worker(dumps, loads)
-        warm_up(order["plots"])
+        _warm_up(order["plots"])
         self.worker.rehearse()
         nested = self.nested and self.try_nesting()
         gc.collect()
         gc.freeze()  # so that the collector does not copy what all students share
-        self.wake = wake_on_children()
+        self.wake = _wake_on_children()
         self.control.send(
             {"ready": True, "nested": nested, "landlock": self.confine.landlock_abi()}
         )
 
     def try_nesting(self) -> bool:
-        """Whether a child can have namespaces and a /proc of its own here."""
+        """Return True if a child can have namespaces and a /proc of its own here."""
         pid = os.fork()
         if pid == 0:
             try:
@@ -91,7 +91,7 @@ class Zygote:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
     def serve(self) -> None:
-        """One turn at a time, each announced with two sockets: init's and the worker's."""
+        """Carry out a turn at a time, each announced with two sockets: init's and the worker's."""
         while True:
             order, fds = self.receive_turn()
             with socket.socket(fileno=fds[0]) as init, socket.socket(fileno=fds[1]) as channel:
@@ -101,14 +101,14 @@ class Zygote:
             self.control.send({"ended": order["turn"]})
 
     def receive_turn(self) -> tuple[dict, list[int]]:
-        """The next order and the descriptors that came with it."""
+        """Return the next order and the descriptors that came with it."""
         data, fds, _, _ = socket.recv_fds(self.control.sock, 4096, 2)
         if not data:
             raise EOFError
         return json.loads(data), fds
 
     def wait_for_children(self) -> None:
-        """Reap until nothing is left of the turn; raises EOFError when the grader is gone."""
+        """Reap until nothing is left of the turn; raise EOFError when the grader is gone."""
         while True:
             try:
                 while os.waitpid(-1, os.WNOHANG)[0]:
@@ -122,7 +122,7 @@ class Zygote:
                 os.read(self.wake, 4096)
 
     def begin(self, init: socket.socket, channel: socket.socket) -> None:
-        """In the turn's first child: enter namespaces and become, or make, their init."""
+        """Enter namespaces, in the turn's first child, and become, or make, their init."""
         try:
             signal.set_wakeup_fd(-1)
             os.close(self.control.sock.detach())
@@ -138,24 +138,24 @@ class Zygote:
         os._exit(1)
 
     def enter_namespaces(self) -> None:
-        """Unshare; the next fork is pid 1 of the new namespaces."""
+        """Enter new namespaces; the next fork is their pid 1."""
         self.confine.new_namespaces()
 
     def mount_scratch(self) -> None:
-        """A /proc of one's own, and one small file system for all that may be written."""
+        """Mount a /proc of one's own, and one small file system for all that may be written."""
         mount, c = self.confine.mount, self.confine
         safe = c.MS_NOSUID | c.MS_NODEV
         size = f"size={self.limits['scratch']},nr_inodes={self.limits['scratch_files']},mode=700"
         mount("none", "/", flags=c.MS_REC | c.MS_PRIVATE)
         mount("proc", "/proc", "proc", safe | c.MS_NOEXEC)
-        mount("scratch", SCRATCH, "tmpfs", safe, size)
-        os.mkdir(TEMPORARY)
+        mount("scratch", _SCRATCH, "tmpfs", safe, size)
+        os.mkdir(_TEMPORARY)
         for place in self.writable:
-            mount(TEMPORARY, place, flags=c.MS_BIND)
+            mount(_TEMPORARY, place, flags=c.MS_BIND)
 
     def roots(self) -> list[str]:
-        """The folders below which a turn can write; nested, all lie in one."""
-        return [SCRATCH] if self.nested else [SCRATCH, *self.writable]
+        """Return the folders below which a turn can write; nested, all lie in one."""
+        return [_SCRATCH] if self.nested else [_SCRATCH, *self.writable]
 
 
 class Init:
@@ -167,8 +167,8 @@ class Init:
 
     def run(self) -> None:
         """Start the worker, then reap until the grader lets go."""
-        shutil.rmtree(HOME, ignore_errors=True)  # where it is the zygote's own
-        for folder in (HOME, TEMPORARY):
+        shutil.rmtree(_HOME, ignore_errors=True)  # where it is the zygote's own
+        for folder in (_HOME, _TEMPORARY):
             os.makedirs(folder, exist_ok=True)
         self.write_files()
         self.zygote.confine.drop_capabilities()
@@ -176,7 +176,7 @@ class Init:
         if pid == 0:
             self.become_student()
         self.channel.close()
-        wake = wake_on_children()
+        wake = _wake_on_children()
         self.control.send({"started": pid})
         self.reap()
         while True:
@@ -233,40 +233,40 @@ class Init:
         order, data = self.control.receive()
         start = 0
         for path, size in order["files"]:
-            target = Path(HOME, path)
+            target = Path(_HOME, path)
             with contextlib.suppress(OSError):  # a name or a size that does not fit
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data[start : start + size])
             start += size
 
     def become_student(self) -> None:
-        """In the worker: take the limits, keep the channel and nothing else, serve."""
+        """Take the limits, in the worker, keep the channel and nothing else, serve."""
         zygote = self.zygote
         try:
             os.setsid()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             zygote.confine.be_first_to_go()
-            os.chdir(HOME)
+            os.chdir(_HOME)
             self.take_limits()
-            zygote.confine.landlock([SCRATCH, *zygote.writable], DEVICES)
+            zygote.confine.landlock([_SCRATCH, *zygote.writable], _DEVICES)
             zygote.confine.seccomp(zygote.program)
             sys.modules["numpy"].random.seed()
-            zygote.student_side.prepare(HOME)
+            zygote.student_side.prepare(_HOME)
         except BaseException as error:
             self.control.send({"failed": f"{type(error).__name__}: {error}"[:500]})
             os._exit(1)
         try:
             self.control.sock.detach()
-            channel = keep_only(self.channel.detach())
+            channel = _keep_only(self.channel.detach())
             zygote.worker.serve(zygote.student_side.Channel(channel))
         finally:
             os._exit(1)
 
     def take_limits(self) -> None:
-        """Resource limits; memory counts from what the zygote has already."""
+        """Set resource limits; memory counts from what the zygote has already."""
         limits = self.zygote.limits
         for kind, most in (
-            (resource.RLIMIT_DATA, data_bytes() + limits["memory"]),
+            (resource.RLIMIT_DATA, _data_bytes() + limits["memory"]),
             (resource.RLIMIT_CPU, limits["cpu"]),
             (resource.RLIMIT_NPROC, limits["processes"]),
             (resource.RLIMIT_FSIZE, limits["file"]),
@@ -278,8 +278,8 @@ class Init:
             resource.setrlimit(kind, (most, most))
 
 
-def wake_on_children() -> int:
-    """A descriptor that can be read from whenever a child may have ended."""
+def _wake_on_children() -> int:
+    """Return a descriptor that can be read from whenever a child may have ended."""
     wake, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -287,15 +287,15 @@ def wake_on_children() -> int:
     return wake
 
 
-def data_bytes() -> int:
-    """What RLIMIT_DATA counts already."""
+def _data_bytes() -> int:
+    """Return the bytes that RLIMIT_DATA counts already."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmData:"):
             return int(line.split()[1]) * 1024
     return 0
 
 
-def keep_only(descriptor: int) -> socket.socket:
+def _keep_only(descriptor: int) -> socket.socket:
     """Close every descriptor but one, which becomes number 3; 0 to 2 lead nowhere."""
     nowhere = os.open("/dev/null", os.O_RDWR)
     for number in (0, 1, 2):
@@ -306,7 +306,7 @@ def keep_only(descriptor: int) -> socket.socket:
     return socket.socket(fileno=3)
 
 
-def warm_up(plots: bool) -> None:
+def _warm_up(plots: bool) -> None:
     """Import and once use what takes long the first time; pyplot only for those who draw.
 
     What is in memory costs every fork some time, and pyplot is half of all.
@@ -323,10 +323,10 @@ def warm_up(plots: bool) -> None:
         importlib.import_module(module.name)
     np.ones((64, 64), np.float32) @ np.ones((64, 64), np.float32)
     if plots:
-        draw()
+        _draw_figure()
 
 
-def draw() -> None:
+def _draw_figure() -> None:
     """Import pyplot and draw a figure."""
     import io
 

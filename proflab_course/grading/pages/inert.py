@@ -15,7 +15,7 @@ from pygments.token import STANDARD_TYPES
 
 # ── the allow-lists ─────────────────────────────────────────────────────────────────────────
 
-TAGS = set(
+_TAGS = set(
     "abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption "
     "figure h1 h2 h3 h4 h5 h6 hr i img kbd li mark ol p pre s small span strong sub summary sup "
     "table tbody td tfoot th thead tr u ul".split()
@@ -29,22 +29,22 @@ ATTRIBUTES = {
     "details": {"open"},
     "*": {"title", "style"},
 }
-STYLES = {"color", "background-color", "font-weight", "font-style", "text-align"}
+_STYLES = {"color", "background-color", "font-weight", "font-style", "text-align"}
 # Classes only colour text; others would borrow the looks and the scripts of the page around.
 _NAMES = "black red green yellow blue magenta cyan white".split()
 _COLOURS = {f"ansi-{n}{i}-{e}" for n in _NAMES for i in ("", "-intense") for e in ("fg", "bg")}
 _MARKS = {"ansi-bold", "ansi-underline", "ansi-default-inverse-fg", "ansi-default-inverse-bg"}
-CLASSES = {
+_CLASSES = {
     "span": _COLOURS | _MARKS | set(STANDARD_TYPES.values()) - {""},
     "div": {"highlight"},
     "table": {"dataframe"},
 }
 PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+")
 
-FORBIDDEN_TAG = re.compile(rf"<(?=[A-Za-z/!?])(?!/?(?:{'|'.join(sorted(TAGS))})[\s/>])", re.I)
+FORBIDDEN_TAG = re.compile(rf"<(?=[A-Za-z/!?])(?!/?(?:{'|'.join(sorted(_TAGS))})[\s/>])", re.I)
 _TAG = re.compile(r"<(/?)([a-z0-9]+)")
 _VOID = {"br", "col", "hr", "img"}
-DEEPEST = 100
+_DEEPEST = 100
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 # What formgrader's MathJax would take for more than a formula: links, styles, names for both.
 _MATH_COMMAND = re.compile(
@@ -84,11 +84,11 @@ def filtered(rendered: str, math: bool = True) -> str:
     """
     safe = nh3.clean(
         rendered,
-        tags=TAGS,
+        tags=_TAGS,
         attributes=ATTRIBUTES,
-        attribute_filter=allowed,
-        allowed_classes=CLASSES,
-        filter_style_properties=STYLES,
+        attribute_filter=_allowed_attribute,
+        allowed_classes=_CLASSES,
+        filter_style_properties=_STYLES,
         url_schemes={"data"},
         link_rel=None,
     )
@@ -100,7 +100,7 @@ def plain_math(text: str) -> str:
     return _MATH_COMMAND.sub("\\\\\u200b", text)
 
 
-def allowed(tag: str, name: str, value: str) -> str | None:
+def _allowed_attribute(tag: str, name: str, value: str) -> str | None:
     """Return the value that an attribute may keep, if any.
 
     It must not raise, for nh3 would then keep the attribute.
@@ -120,6 +120,6 @@ def too_deep(safe: str) -> bool:
     for tag in _TAG.finditer(safe):
         if tag[2] not in _VOID:
             depth += -1 if tag[1] else 1
-            if depth > DEEPEST:
+            if depth > _DEEPEST:
                 return True
     return False

@@ -32,15 +32,15 @@ from proflab_course.grading.run.student_files import read_start
 
 # Characters of one piece: what is longer is cut, and the page says so.
 MOST = {"markdown": 100_000, "code": 100_000, "text": 100_000, "html": 4_000_000}
-TOO_DEEP = "This is nested too deeply to be laid out"
-MOST_AS_WRITTEN = 10_000
-MOST_COLOURS = 2_000
-MOST_ADDRESS = 300
-MOST_PICTURES = 8 * 1024**2
-MOST_PICTURE = 2 * 1024**2
+_TOO_DEEP = "This is nested too deeply to be laid out"
+_MOST_AS_WRITTEN = 10_000
+_MOST_COLOURS = 2_000
+_MOST_ADDRESS = 300
+_MOST_PICTURES = 8 * 1024**2
+_MOST_PICTURE = 2 * 1024**2
 
-FILES = {b"\x89PNG\r\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
-ELSEWHERE = "<em>[a picture from elsewhere is not shown]</em>"
+_FILES = {b"\x89PNG\r\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+_ELSEWHERE = "<em>[a picture from elsewhere is not shown]</em>"
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,8}[@-~])?")
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,40}m")
 
@@ -63,37 +63,37 @@ def to_html(piece: Piece) -> str:
     """Return the piece as HTML that a browser only shows; cut where it is too long."""
     text, left_out = cut(readable(piece.text), MOST[piece.kind])
     if piece.kind == "text":
-        return terminal(text) + left_out
+        return _terminal_html(text) + left_out
     if piece.kind == "code":
-        return coloured(text) + left_out
-    shown = filtered(markdown(text, piece) if piece.kind == "markdown" else text)
-    return (as_written(piece, TOO_DEEP) if too_deep(shown) else shown) + left_out
+        return _code_html(text) + left_out
+    shown = filtered(_markdown_html(text, piece) if piece.kind == "markdown" else text)
+    return (as_written(piece, _TOO_DEEP) if too_deep(shown) else shown) + left_out
 
 
 def as_written(piece: Piece, why: str) -> str:
     """Return what stands in for a piece that could not be laid out: its text, and why."""
     if piece.kind == "html":
         return note(f"{why} and is left out")
-    text, left_out = cut(_ESCAPE.sub("", readable(piece.text)), MOST_AS_WRITTEN)
+    text, left_out = cut(_ESCAPE.sub("", readable(piece.text)), _MOST_AS_WRITTEN)
     shown = f"<pre>{html.escape(text)}</pre>{left_out}"
     return note(f"{why} and stands here as it was written") + shown
 
 
-def markdown(text: str, piece: Piece) -> str:
+def _markdown_html(text: str, piece: Piece) -> str:
     """Return markdown as HTML, not yet filtered."""
     return MarkdownWithMath(renderer=Renderer(piece)).render(text)
 
 
-def coloured(code: str) -> str:
+def _code_html(code: str) -> str:
     """Return code as HTML with its syntax in colours."""
     return filtered(
         highlight(code or " ", get_lexer_by_name("ipython3"), HtmlFormatter()), math=False
     )
 
 
-def terminal(text: str) -> str:
+def _terminal_html(text: str) -> str:
     """Return what a program printed as HTML, in its colours if these are not too many."""
-    keep = len(_COLOUR.findall(text)) <= MOST_COLOURS
+    keep = len(_COLOUR.findall(text)) <= _MOST_COLOURS
     text = _ESCAPE.sub(lambda found: found[0] if keep and _COLOUR.fullmatch(found[0]) else "", text)
     left_out = "" if keep else note("colours are left out: there are too many")
     return filtered(ansi2html(text), math=False) + left_out
@@ -105,7 +105,7 @@ class Renderer(IPythonRenderer):
     def __init__(self, piece: Piece) -> None:
         super().__init__(escape=False, exclude_anchor_links=True)
         self.pasted, self.folder = piece.attachments, piece.folder
-        self.left = MOST_PICTURES
+        self.left = _MOST_PICTURES
 
     def inline_html(self, html: str) -> str:
         """Return a tag that is allowed, or its text."""
@@ -127,8 +127,8 @@ class Renderer(IPythonRenderer):
 
     def link(self, text: str, url: str, title: str | None = None) -> str:
         """Return a link's text and its address, on which nobody clicks by mistake."""
-        address = html.escape(html.unescape(url)[:MOST_ADDRESS])
-        text = text.removesuffix(f" {ELSEWHERE}")
+        address = html.escape(html.unescape(url)[:_MOST_ADDRESS])
+        text = text.removesuffix(f" {_ELSEWHERE}")
         return text if text == address else f"{text} ({address})"
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
@@ -141,13 +141,13 @@ class Renderer(IPythonRenderer):
 
     def picture(self, url: str) -> tuple[str, str]:
         """Return the picture's data URL, or an empty string and, as HTML, why there is none."""
-        name = unquote(url.removeprefix("attachment:"))[:MOST_ADDRESS]
+        name = unquote(url.removeprefix("attachment:"))[:_MOST_ADDRESS]
         if url.startswith("data:"):
             data, why = url, "a picture of a kind that is not shown"
         elif url.startswith("attachment:"):
             data, why = self.attached(url, name), f"the pasted picture {name} is missing"
         elif re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]", url):
-            return "", ELSEWHERE
+            return "", _ELSEWHERE
         else:
             data, why = self.beside(name), f"the picture {name} is missing"
         self.left -= len(data)
@@ -167,8 +167,8 @@ class Renderer(IPythonRenderer):
         """Return the data URL of a picture file beside the notebook, empty where there is none."""
         if not self.folder or not re.fullmatch(r"(?:[\w-][\w .-]*/)*[\w-][\w .-]*", name):
             return ""
-        data = read_start(Path(self.folder) / name, MOST_PICTURE + 1) or b""
-        kind = next((mime for start, mime in FILES.items() if data.startswith(start)), "")
-        if not kind or len(data) > MOST_PICTURE:
+        data = read_start(Path(self.folder) / name, _MOST_PICTURE + 1) or b""
+        kind = next((mime for start, mime in _FILES.items() if data.startswith(start)), "")
+        if not kind or len(data) > _MOST_PICTURE:
             return ""
         return f"data:{kind};base64,{base64.b64encode(data).decode()}"

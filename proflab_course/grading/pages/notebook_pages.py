@@ -28,8 +28,8 @@ from proflab_course.grading.run.replies import as_list
 from proflab_course.grading.submissions.read_notebook import MAX_CELLS
 
 # Outputs of a cell, and of a page.
-MOST_OUTPUTS, MOST_PAGE_OUTPUTS = 200, 2_000
-MOST_LATEX = 10_000
+_MOST_OUTPUTS, _MOST_PAGE_OUTPUTS = 200, 2_000
+_MOST_LATEX = 10_000
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 _MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,100}")
 _NAME = re.compile(r"[\w.:-]{1,200}")
@@ -67,7 +67,7 @@ class FeedbackPage(HTMLExporter):
             raise
         except Exception as error:
             self.log.exception("The page of %s only says that it could not be made", filename)
-            page = page_of_failure(resources, type(error).__name__)
+            page = _page_of_failure(resources, type(error).__name__)
         return page.encode("utf-8", "replace").decode(), resources
 
 
@@ -82,7 +82,7 @@ class DisarmMarkup(NbGraderPreprocessor):
         nb.nbformat_minor = 4  # without cell ids
         folder = str(resources.get("metadata", {}).get("path", ""))
         nb.cells = nb.cells[:MAX_CELLS]
-        left = MOST_PAGE_OUTPUTS
+        left = _MOST_PAGE_OUTPUTS
         places = []
         for cell in nb.cells:
             places += self.disarm(cell, folder, left)
@@ -94,27 +94,27 @@ class DisarmMarkup(NbGraderPreprocessor):
         for cell in nb.cells:
             for output in cell.get("outputs", []):
                 if "data" in output:
-                    say_what_is_missing(output)
+                    _say_what_is_missing(output)
         return nb, resources
 
     def disarm(self, cell: NotebookNode, folder: str, left: int) -> Iterator[Place]:
         """Rebuild a cell from what the page shows; yield what of it must be laid out."""
-        cell.metadata = known_metadata(cell.metadata)
+        cell.metadata = _known_metadata(cell.metadata)
         cell.pop("id", None)
         pasted = cell.pop("attachments", None)
         pasted = pasted if isinstance(pasted, dict) else {}
         outputs = cell.pop("outputs", None)
         kind = cell.cell_type if cell.cell_type in ("code", "markdown") else "text"
-        yield cell, "source", Piece(kind, joined(cell.get("source")), pasted, folder)
+        yield cell, "source", Piece(kind, _join_text(cell.get("source")), pasted, folder)
         if cell.cell_type == "code":
             count = cell.get("execution_count")
             cell.execution_count = count if type(count) is int else None
-            cell.outputs = first_outputs(as_list(outputs), min(MOST_OUTPUTS, max(0, left)))
+            cell.outputs = _first_outputs(as_list(outputs), min(_MOST_OUTPUTS, max(0, left)))
             for output in cell.outputs:
-                yield from places_in(output)
+                yield from _places_in(output)
 
 
-def known_metadata(metadata: dict) -> NotebookNode:
+def _known_metadata(metadata: dict) -> NotebookNode:
     """Return of a cell's metadata what the templates read, if it is well-formed."""
     known = NotebookNode()
     marks, tags = metadata.get("nbgrader"), metadata.get("tags")
@@ -125,30 +125,30 @@ def known_metadata(metadata: dict) -> NotebookNode:
     return known
 
 
-def first_outputs(outputs: list, most: int) -> list[NotebookNode]:
+def _first_outputs(outputs: list, most: int) -> list[NotebookNode]:
     """Return a cell's outputs, so many at most, rebuilt from the fields that a page shows."""
-    kept = [rebuilt for rebuilt in map(shown_output, outputs[:most]) if rebuilt]
+    kept = [rebuilt for rebuilt in map(_shown_output, outputs[:most]) if rebuilt]
     if len(outputs) > most:
         text = f"… {len(outputs) - most:,} more outputs are left out here\n"
         kept.append(new_output("stream", name="stdout", text=text))
     return kept
 
 
-def shown_output(output: Any) -> NotebookNode | None:
+def _shown_output(output: Any) -> NotebookNode | None:
     """Return an output with its best form that a page shows, and its text to fall back on."""
     kind = output.get("output_type") if isinstance(output, dict) else None
     if kind == "stream":
         name = "stderr" if output.get("name") == "stderr" else "stdout"
-        return new_output("stream", name=name, text=kept_text(output.get("text")))
+        return new_output("stream", name=name, text=_kept_text(output.get("text")))
     if kind == "error":
-        lines = output.get("traceback") or [joined(output.get("evalue"))]
-        traceback = kept_text(lines, "\n")
+        lines = output.get("traceback") or [_join_text(output.get("evalue"))]
+        traceback = _kept_text(lines, "\n")
         return new_output("error", ename="", evalue="", traceback=[traceback])
     data = output.get("data") if kind in ("display_data", "execute_result") else None
     if not isinstance(data, dict):
         return None
-    shown = shown_data(data)
-    sizes = picture_sizes(output.get("metadata"), shown)
+    shown = _shown_data(data)
+    sizes = _picture_sizes(output.get("metadata"), shown)
     if kind == "execute_result":
         count = output.get("execution_count")
         count = count if type(count) is int else None
@@ -156,14 +156,14 @@ def shown_output(output: Any) -> NotebookNode | None:
     return new_output(kind, shown, metadata=sizes)
 
 
-def shown_data(data: dict) -> NotebookNode:
+def _shown_data(data: dict) -> NotebookNode:
     """Return the best form of a display that a page shows, and its text to fall back on."""
     forms = [mime for mime in _SHOWN if mime in data and usable(mime, data[mime])]
-    kept = NotebookNode({mime: kept_text(data[mime]) for mime in forms[:1]})
+    kept = NotebookNode({mime: _kept_text(data[mime]) for mime in forms[:1]})
     if "text/plain" in forms:
-        kept["text/plain"] = kept_text(data["text/plain"])
+        kept["text/plain"] = _kept_text(data["text/plain"])
     if "text/latex" in kept:
-        kept["text/latex"] = plain_math(readable(kept["text/latex"])[:MOST_LATEX])
+        kept["text/latex"] = plain_math(readable(kept["text/latex"])[:_MOST_LATEX])
     if not kept:
         kinds = ", ".join(sorted(name for name in map(str, data) if _MIME.fullmatch(name))[:5])
         what = f"an output of the kind {kinds}" if kinds else "an empty output"
@@ -174,11 +174,11 @@ def shown_data(data: dict) -> NotebookNode:
 def usable(mime: str, value: Any) -> bool:
     """Tell whether a value is what its kind says, as far as that matters."""
     if mime.startswith("image/"):
-        return bool(_BASE64.fullmatch(joined(value)))
+        return bool(_BASE64.fullmatch(_join_text(value)))
     return isinstance(value, str | list)
 
 
-def picture_sizes(metadata: Any, data: dict) -> dict:
+def _picture_sizes(metadata: Any, data: dict) -> dict:
     """Return the width and height of the pictures, where these are numbers."""
     sizes = {}
     for mime in data:
@@ -188,7 +188,7 @@ def picture_sizes(metadata: Any, data: dict) -> dict:
     return sizes
 
 
-def places_in(output: NotebookNode) -> Iterator[Place]:
+def _places_in(output: NotebookNode) -> Iterator[Place]:
     """Yield what of an output must be laid out."""
     if output.output_type == "stream":
         yield output, "text", Piece("text", output.text)
@@ -200,7 +200,7 @@ def places_in(output: NotebookNode) -> Iterator[Place]:
                 yield output.data, mime, Piece(_KINDS[mime], output.data[mime])
 
 
-def say_what_is_missing(output: NotebookNode) -> None:
+def _say_what_is_missing(output: NotebookNode) -> None:
     """Fall back on an output's text where the filter left nothing of its HTML to be seen."""
     for mime in ("text/html", "text/markdown"):
         shown = output.data.get(mime, " <img")
@@ -211,21 +211,21 @@ def say_what_is_missing(output: NotebookNode) -> None:
             )
 
 
-def joined(value: Any, between: str = "") -> str:
+def _join_text(value: Any, between: str = "") -> str:
     """Return a text that a notebook may hold as a list of lines; empty for anything else."""
     if isinstance(value, list):
         return between.join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
 
 
-def kept_text(value: Any, between: str = "") -> str:
+def _kept_text(value: Any, between: str = "") -> str:
     """Return a text as `joined` does, but leave alone what has been through the filter."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    return value if isinstance(value, Inert) else joined(value, between)
+    return value if isinstance(value, Inert) else _join_text(value, between)
 
 
-def page_of_failure(resources: dict, error: str) -> str:
+def _page_of_failure(resources: dict, error: str) -> str:
     """Return the page of a student whose page could not be made."""
     marks = resources.get("nbgrader", {})
     lesson = note(f"{marks.get('notebook', 'This lesson')}: this page could not be made ({error})")
@@ -241,7 +241,7 @@ def page_of_failure(resources: dict, error: str) -> str:
 # ── filters of the templates ────────────────────────────────────────────────────────────────
 
 
-def laying_out(kind: str) -> Callable[..., Inert]:
+def _laying_out(kind: str) -> Callable[..., Inert]:
     """Return a template's filter that lays out what has not been through the filter yet."""
 
     def lay_out(text: Any, *_: Any, **__: Any) -> Inert:
@@ -252,15 +252,15 @@ def laying_out(kind: str) -> Callable[..., Inert]:
     return lay_out
 
 
-def strip_prefix(text: str) -> str:
+def _strip_prefix(text: str) -> str:
     """Leave alone what has been through the filter, which has no such addresses."""
     return text if isinstance(text, Inert) else strip_files_prefix(text)
 
 
 FILTERS = {
-    "markdown2html": laying_out("markdown"),
-    "highlight_code": laying_out("code"),
-    "ansi2html": laying_out("text"),
-    "clean_html": laying_out("html"),
-    "strip_files_prefix": strip_prefix,
+    "markdown2html": _laying_out("markdown"),
+    "highlight_code": _laying_out("code"),
+    "ansi2html": _laying_out("text"),
+    "clean_html": _laying_out("html"),
+    "strip_files_prefix": _strip_prefix,
 }

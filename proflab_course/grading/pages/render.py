@@ -18,12 +18,12 @@ from proflab_course.grading.pages.inert import note
 from proflab_course.grading.pages.markup import Piece, as_written
 
 # CPU seconds; a process that dies of a piece takes one more to be replaced.
-PIECE_SECONDS, PAGE_SECONDS, START_SECONDS = 1.0, 5.0, 1.0
+_PIECE_SECONDS, PAGE_SECONDS, _START_SECONDS = 1.0, 5.0, 1.0
 MOST_BYTES = 32 * 1024**2
-MOST_TAGS = 50_000
-TOO_SLOW = "This took too long or too much memory to be laid out"
-PAGE_SLOW = "The page took too long: from here on it is not laid out"
-PAGE_FULL = "The page would be too large with this: it is not laid out"
+_MOST_TAGS = 50_000
+_TOO_SLOW = "This took too long or too much memory to be laid out"
+_PAGE_SLOW = "The page took too long: from here on it is not laid out"
+_PAGE_FULL = "The page would be too large with this: it is not laid out"
 _COMMAND = "from proflab_course.grading.pages.render_process import main; main()"
 
 
@@ -55,8 +55,8 @@ class Renderer:
         if budget.seconds > 0:
             shown = self.laid_out(piece, budget)
         else:
-            shown = as_written(piece, PAGE_SLOW)
-        for instead in (as_written(piece, PAGE_FULL), note(PAGE_FULL)):
+            shown = as_written(piece, _PAGE_SLOW)
+        for instead in (as_written(piece, _PAGE_FULL), note(_PAGE_FULL)):
             if budget.holds(shown):
                 break
             shown = instead
@@ -65,13 +65,13 @@ class Renderer:
 
     def laid_out(self, piece: Piece, budget: Budget) -> str:
         """Return what the process answers, or the text as written where it fails."""
-        seconds = min(PIECE_SECONDS, budget.seconds)
+        seconds = min(_PIECE_SECONDS, budget.seconds)
         try:
             answer = self.ask({"piece": piece.as_dict(), "seconds": seconds})
         except (OSError, ValueError):
             self.close()
-            budget.seconds -= seconds + START_SECONDS
-            return as_written(piece, TOO_SLOW)
+            budget.seconds -= seconds + _START_SECONDS
+            return as_written(piece, _TOO_SLOW)
         budget.seconds -= answer["seconds"]
         if answer["html"] is None:
             return as_written(piece, f"This could not be laid out ({answer['error']})")
@@ -86,7 +86,7 @@ class Renderer:
         return json.loads(self.process.stdout.readline())
 
     def start(self) -> None:
-        """Start the process; OSError where it does not come up."""
+        """Start the process; raise OSError where it does not come up."""
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-c", _COMMAND],
             stdin=subprocess.PIPE,
@@ -106,10 +106,10 @@ class Renderer:
 
 
 class Budget:
-    """What a page may still take: CPU seconds, bytes, and tags, which cost the reader's browser."""
+    """The room left in a page: CPU seconds, bytes, and tags, which cost the reader's browser."""
 
     def __init__(self) -> None:
-        self.seconds, self.size, self.tags = PAGE_SECONDS, MOST_BYTES, MOST_TAGS
+        self.seconds, self.size, self.tags = PAGE_SECONDS, MOST_BYTES, _MOST_TAGS
 
     def take(self, shown: str) -> None:
         """Count what has been laid out."""

@@ -15,15 +15,15 @@ import time
 
 from proflab_course.grading.pages.markup import Piece, to_html
 
-MEMORY = 3 * 1024**3
+_MEMORY = 3 * 1024**3
 # Real time, as a multiple of CPU time: the machine may be busy.
-WALL_FACTOR = 10
+_WALL_FACTOR = 10
 
 
 def main() -> None:
     """Answer requests `{"piece": …, "seconds": …}` by `{"html": …, "seconds": …}`."""
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
@@ -31,27 +31,27 @@ def main() -> None:
     answers.flush()
     for line in requests:
         request = json.loads(line)
-        answers.write(json.dumps(answer(request)).encode() + b"\n")
+        answers.write(json.dumps(_answer_request(request)).encode() + b"\n")
         answers.flush()
 
 
-def answer(request: dict) -> dict:
+def _answer_request(request: dict) -> dict:
     """Lay out one piece under its limit; an error leaves "html" empty and says its name."""
     begun = time.process_time()
-    limit(request["seconds"])
+    _limit_seconds(request["seconds"])
     try:
         result = {"html": to_html(Piece(**request["piece"])), "error": ""}
     except Exception as error:
         result = {"html": None, "error": type(error).__name__}
     finally:
-        limit(0)
+        _limit_seconds(0)
     return result | {"seconds": time.process_time() - begun}
 
 
-def limit(seconds: float) -> None:
+def _limit_seconds(seconds: float) -> None:
     """End this process after so much CPU time, or ten times as much real time; 0: do not."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, seconds * WALL_FACTOR)
+    signal.setitimer(signal.ITIMER_REAL, seconds * _WALL_FACTOR)
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.pages.inert import readable
 
-BINS = 10
-MOST_TEXT = 2_000
-CLEAN = ("graded", "metadata recovered", "renamed")
+_BINS = 10
+_MOST_TEXT = 2_000
+_CLEAN = ("graded", "metadata recovered", "renamed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass
 class Exercise:
-    """How the class did in one exercise; points and passes over all of its test cells."""
+    """One exercise's figures for the class; points and passes over all of its test cells."""
 
     name: str
     points: float = 0.0
@@ -85,7 +85,7 @@ class Student:
 
         Clean outcomes other than "graded" always have a sentence, which tells what they are.
         """
-        return self.status not in CLEAN or (self.status == "graded" and bool(self.sentence))
+        return self.status not in _CLEAN or (self.status == "graded" and bool(self.sentence))
 
 
 @dataclass
@@ -130,7 +130,7 @@ class Summary:
 
 
 def read_summary(course: Course, lesson: str, public: bool = False) -> Summary:
-    """The figures of `lesson` from the course's gradebook; CourseError before it was graded."""
+    """Return the figures of `lesson` from the gradebook; raise CourseError before it was graded."""
     from proflab_course.grading.records.gradebook import Book
 
     key = read_key(course.source(lesson))
@@ -141,12 +141,12 @@ def read_summary(course: Course, lesson: str, public: bool = False) -> Summary:
         known = book.students()
     if not outcomes:
         raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
-    return summarise(key, outcomes, scores, known, public)
+    return _summarise(key, outcomes, scores, known, public)
 
 
-def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: bool) -> Summary:
+def _summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: bool) -> Summary:
     """Gather the figures."""
-    exercises = make_exercises(key)
+    exercises = _make_exercises(key)
     students = []
     mistakes: dict[tuple[str, str], list[str]] = defaultdict(list)
     # In alphabetical order a line without a name would still tell whose it is.
@@ -154,9 +154,9 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
         shown = f"submission {number}" if public else name
-        student = make_student(shown, outcome, scores[name], exercises, public)
+        student = _make_student(shown, outcome, scores[name], exercises, public)
         students.append(student)
-        for exercise, sentence in diagnoses(outcome.cases, exercises, public):
+        for exercise, sentence in _diagnosed_mistakes(outcome.cases, exercises, public):
             mistakes[exercise, sentence].append(shown)
     points = [s.score for s in students]
     shared = sorted(mistakes.items(), key=lambda item: (-len(item[1]), item[0]))
@@ -175,8 +175,8 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     )
 
 
-def make_exercises(key: Key) -> list[Exercise]:
-    """The lesson's exercises in order; test cells `test_x`, `test_x_2` belong to exercise x."""
+def _make_exercises(key: Key) -> list[Exercise]:
+    """Return the lesson's exercises in order; `test_x` and `test_x_2` belong to exercise x."""
     names = [c.grade_id for c in key.cells if c.kind == "solution"]
     exercises: dict[str, Exercise] = {}
     for cell in key.cells:
@@ -189,24 +189,24 @@ def make_exercises(key: Key) -> list[Exercise]:
     return list(exercises.values())
 
 
-def make_student(
+def _make_student(
     name: str, outcome, score: dict, exercises: list[Exercise], public: bool
 ) -> Student:
-    """One submission's line; counts its marks into the exercises."""
+    """Return one submission's line; count its marks into the exercises."""
     by_cell: dict[str, list[CaseResult]] = defaultdict(list)
     for case in outcome.cases:
         by_cell[case.cell].append(case)
     marks: dict[str, bool | None] = {}
     for exercise in exercises:
         cases = [case for cell in exercise.cells for case in by_cell.get(cell, [])]
-        written = [case for case in cases if not unwritten(case)]
+        written = [case for case in cases if not _is_unwritten(case)]
         marks[exercise.name] = all(case.passed for case in cases) if written else None
         exercise.attempted += bool(cases)
         exercise.passed += bool(marks[exercise.name])
     failed = [
         case
         for case in outcome.cases
-        if not case.passed and not unwritten(case) and not (public and case.hidden)
+        if not case.passed and not _is_unwritten(case) and not (public and case.hidden)
     ]
     return Student(
         name,
@@ -221,15 +221,15 @@ def make_student(
     )
 
 
-def unwritten(case: CaseResult) -> bool:
-    """Whether a case failed because its exercise is still the stub."""
+def _is_unwritten(case: CaseResult) -> bool:
+    """Return True if a case failed because its exercise is still the stub."""
     return not case.passed and "NotImplementedError" in case.reason
 
 
-def diagnoses(
+def _diagnosed_mistakes(
     cases: list[CaseResult], exercises: list[Exercise], public: bool
 ) -> list[tuple[str, str]]:
-    """The (exercise, misconception) pairs that a submission's failed cases point to, each once."""
+    """Return the (exercise, misconception) pairs that failed cases point to, each once."""
     home = {cell: exercise.name for exercise in exercises for cell in exercise.cells}
     found = [
         (home.get(case.cell, case.cell), case.diagnosis)
@@ -240,22 +240,22 @@ def diagnoses(
 
 
 def histogram(points: list[float], most: float) -> list[int]:
-    """How many scores lie in each of BINS equal parts from 0 to `most`; full marks in the last."""
-    counts = [0] * BINS
+    """Count the scores in each of _BINS equal parts from 0 to `most`; full marks in the last."""
+    counts = [0] * _BINS
     for value in points:
-        counts[min(BINS - 1, int(value / most * BINS)) if most else 0] += 1
+        counts[min(_BINS - 1, int(value / most * _BINS)) if most else 0] += 1
     return counts
 
 
 def render(summary: Summary) -> str:
-    """The page as HTML that needs no other file."""
+    """Return the page as HTML that needs no other file."""
     environment = Environment(
         loader=PackageLoader("proflab_course.grading.pages"),
         autoescape=True,
         trim_blocks=True,
         finalize=shown,
     )
-    return environment.get_template("report.html.j2").render(s=summary, clean=CLEAN)
+    return environment.get_template("report.html.j2").render(s=summary, clean=_CLEAN)
 
 
 def shown(value: object) -> object:
@@ -263,4 +263,4 @@ def shown(value: object) -> object:
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     text = readable(value)
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]} … (cut)"
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]} … (cut)"

@@ -42,7 +42,7 @@ from proflab_course.grading.grade_notebook import CaseResult, Graded
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
 BUSY_SECONDS = 60
-LEAST_ROOM = 64 * 1024
+_LEAST_ROOM = 64 * 1024
 
 OUTCOMES = Table(
     "proflab_outcome",
@@ -78,10 +78,10 @@ class Book:
         # nbgrader calls alembic by name, which an environment that is not activated does not find.
         os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         course_id = (config or Config()).CourseDirectory.get("course_id", "")
-        with clear_errors(path):
+        with _clear_errors(path):
             if not path.exists() or path.stat().st_size == 0:
-                create(path, course_id)
-            self.gradebook = open_gradebook(path, course_id)
+                _create_gradebook(path, course_id)
+            self.gradebook = _open_gradebook(path, course_id)
         self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
         self.penalties.init_plugin()
 
@@ -93,11 +93,11 @@ class Book:
 
     @contextmanager
     def transaction(self) -> Iterator[Gradebook]:
-        """nbgrader's Gradebook whose commits wait for the end of the block; all or nothing."""
+        """Yield nbgrader's Gradebook; its commits wait for the end of the block: all or nothing."""
         session = self.gradebook.db
         commit = session().commit
         session.commit = session.flush
-        with clear_errors(self.path):
+        with _clear_errors(self.path):
             try:
                 # At once: what is read here stays true, and who waits for the lock holds none.
                 session().connection().exec_driver_sql("BEGIN IMMEDIATE")
@@ -131,11 +131,11 @@ class Book:
                 ) from None
 
     def outcomes(self, assignment: str) -> dict[str, Outcome]:
-        """The outcome of every student who has one for this assignment."""
+        """Return the outcome of every student who has one for this assignment."""
         query = select(OUTCOMES).where(OUTCOMES.c.assignment == assignment)
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
             rows = connection.execute(query).mappings().all()
-        return {row["student"]: read_row(dict(row)) for row in rows}
+        return {row["student"]: _read_row(dict(row)) for row in rows}
 
     def write(
         self,
@@ -213,7 +213,7 @@ class Book:
                 self._write_penalty(book, submission, notebook)
 
     def _late_or_penalised(self, assignment: str) -> set[str]:
-        """The students whose penalty is not sure to be none."""
+        """Return the students whose penalty is not sure to be none."""
         timed = Assignment.duedate.is_not(None) & SubmittedAssignment.timestamp.is_not(None)
         penalised = SubmittedNotebook.late_submission_penalty.is_not(None)
         rows = (
@@ -222,11 +222,11 @@ class Book:
             .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
             .where(Assignment.name == assignment, timed | penalised)
         )
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return set(connection.execute(rows).scalars())
 
     def late_penalties(self, assignment: str) -> dict[str, float]:
-        """What is taken off for lateness, for each student of whom it is."""
+        """Return what is taken off for lateness, for each student of whom it is."""
         rows = (
             select(
                 SubmittedAssignment.student_id, func.sum(SubmittedNotebook.late_submission_penalty)
@@ -236,16 +236,16 @@ class Book:
             .where(Assignment.name == assignment)
             .group_by(SubmittedAssignment.student_id)
         )
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return {student: float(off) for student, off in connection.execute(rows) if off}
 
     def students(self) -> list[str]:
-        """The ids of all students that the gradebook knows."""
-        with clear_errors(self.path):
+        """Return the ids of all students that the gradebook knows."""
+        with _clear_errors(self.path):
             return [student.id for student in self.gradebook.students]
 
     def auto_scores(self, assignment: str) -> dict[str, float]:
-        """Each student's points for code, in one query, however large the class."""
+        """Return each student's points for code, in one query, however large the class."""
         rows = (
             select(SubmittedAssignment.student_id, func.sum(Grade.score))
             .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
@@ -255,44 +255,44 @@ class Book:
             .where(Assignment.name == assignment, GradeCell.cell_type == "code")
             .group_by(SubmittedAssignment.student_id)
         )
-        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return {student: float(score) for student, score in connection.execute(rows)}
 
     def scores(self, assignment: str) -> dict[str, dict[str, float]]:
-        """For each student: `auto`, `manual`, `penalty`, `score`, `max_score`, `needs_manual`."""
-        with clear_errors(self.path):
+        """Return a student's `auto`, `manual`, `penalty`, `score`, `max_score`, `needs_manual`."""
+        with _clear_errors(self.path):
             try:
                 submissions = self.gradebook.find_assignment(assignment).submissions
             except MissingEntry:
                 return {}
-            return {s.student.id: submission_scores(s) for s in submissions}
+            return {s.student.id: _submission_scores(s) for s in submissions}
 
 
-def open_gradebook(path: Path, course_id: str) -> Gradebook:
-    """The database at `path`, with our table in it."""
+def _open_gradebook(path: Path, course_id: str) -> Gradebook:
+    """Open the database at `path`, with our table in it."""
     gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
     OUTCOMES.create(gradebook.engine, checkfirst=True)
     return gradebook
 
 
-def create(path: Path, course_id: str) -> None:
+def _create_gradebook(path: Path, course_id: str) -> None:
     """Make an empty gradebook under another name: nbgrader takes several steps, of which none or
     all must have been taken.
     """
     part = path.with_name(path.name + ".part")
     for left in path.parent.glob(part.name + "*"):
         left.unlink()
-    open_gradebook(part, course_id).close()
+    _open_gradebook(part, course_id).close()
     os.replace(part, path)
 
 
-def read_row(row: dict) -> Outcome:
-    """An Outcome from a row of our table."""
+def _read_row(row: dict) -> Outcome:
+    """Return a row of our table as an Outcome."""
     return Outcome(**row | {"cases": [CaseResult(**case) for case in json.loads(row["cases"])]})
 
 
-def submission_scores(submission: Any) -> dict[str, float]:
-    """One submission's points, as nbgrader counts them."""
+def _submission_scores(submission: Any) -> dict[str, float]:
+    """Return one submission's points, as nbgrader counts them."""
     grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
     return {
         "auto": sum(g.score for g in grades if g.cell_type == "code"),
@@ -305,9 +305,9 @@ def submission_scores(submission: Any) -> dict[str, float]:
 
 
 @contextmanager
-def clear_errors(path: Path) -> Iterator[None]:
+def _clear_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's complaints into one sentence that says what to do."""
-    nbgrader.api.app_log.addFilter(not_twice)
+    nbgrader.api.app_log.addFilter(_not_twice)
     try:
         yield
     except (DatabaseError, InvalidEntry) as error:  # nbgrader makes the one into the other
@@ -316,20 +316,20 @@ def clear_errors(path: Path) -> Iterator[None]:
             raise  # what was to be written is to blame, not the file
         if "locked" in said:
             what = "is in use by another program: close it (formgrader, another grading)"
-        elif "full" in said or no_room(path.parent):
+        elif "full" in said or _no_room(path.parent):
             what = "cannot be written, the disk is full: make room"
         else:
             what = f"cannot be used ({said})"
         raise CourseError(f"{path} {what}, then run it again; nothing is lost") from None
     finally:
-        nbgrader.api.app_log.removeFilter(not_twice)
+        nbgrader.api.app_log.removeFilter(_not_twice)
 
 
-def not_twice(record: logging.LogRecord) -> bool:
+def _not_twice(record: logging.LogRecord) -> bool:
     """Leave out the traceback that nbgrader logs before it raises what becomes our sentence."""
     return "database error" not in str(record.msg)
 
 
-def no_room(folder: Path) -> bool:
-    """Whether a journal may not even be begun there."""
-    return shutil.disk_usage(folder).free < LEAST_ROOM
+def _no_room(folder: Path) -> bool:
+    """Return True if a journal may not even be begun there."""
+    return shutil.disk_usage(folder).free < _LEAST_ROOM

@@ -31,13 +31,13 @@ class SandboxedExecute(NbGraderPreprocessor):
     full = Bool(True, help="Whether demo cells are executed, too.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        """The executed notebook; CourseError where isolation is not to be had."""
+        """Return the executed notebook; raise CourseError where isolation is not to be had."""
         folder = Path(resources["metadata"]["path"]).resolve()
         course = Course.find(folder)
         source = course.source(resources["nbgrader"]["notebook"])
-        key = cached_key(source, source.stat().st_mtime_ns)
+        key = _cached_key(source, source.stat().st_mtime_ns)
         submission = Submission(resources["nbgrader"]["student"], folder, source.parent)
-        runner = cached_runner(self.isolation)
+        runner = _cached_runner(self.isolation)
         graded = grade_notebook(nb, key, source.parent, self.full, runner, submission)
         if graded.sentence:
             self.log.warning("%s: %s: %s", submission.name, graded.status, graded.sentence)
@@ -46,14 +46,14 @@ class SandboxedExecute(NbGraderPreprocessor):
 
 
 @functools.lru_cache(maxsize=4)
-def cached_key(source: Path, changed: int) -> Key:
-    """The lesson's key, read once for each state of its file."""
+def _cached_key(source: Path, changed: int) -> Key:
+    """Return the lesson's key, read once for each state of its file."""
     return read_key(source)
 
 
 @functools.cache
-def cached_runner(isolation: str) -> Runner:
-    """One runner for this process, kept warm between submissions."""
+def _cached_runner(isolation: str) -> Runner:
+    """Return the one runner of this process, kept warm between submissions."""
     runner = make_runner(isolation)
     atexit.register(runner.close)
     return runner

@@ -25,7 +25,7 @@ from proflab_course.grading.submissions.timestamp import STAMP, STAMP_BYTES
 
 
 def placeholder(lesson: str, status: str, sentence: str) -> NotebookNode:
-    """The graded notebook of a hand-in in which there was nothing to grade."""
+    """Return the graded notebook of a hand-in in which there was nothing to grade."""
     text = f"# {lesson}: {status}\n\nThis hand-in could not be graded: {sentence}."
     return notebook_of([new_markdown_cell(text)], {})
 
@@ -35,7 +35,7 @@ def write_autograded(course: Course, lesson: str, work: Work, notebook: Notebook
 
     Raises CourseError where nobody's can be put there, OSError where this student's cannot.
     """
-    place = place_of(course, lesson, work)
+    place = _place_of(course, lesson, work)
     try:
         place.mkdir(parents=True, exist_ok=True)
         for path, data in support_files(course.source(lesson).parent, work).items():
@@ -45,7 +45,7 @@ def write_autograded(course: Course, lesson: str, work: Work, notebook: Notebook
         replace_file(place / f"{lesson}.ipynb", file_bytes(notebook))
         sync_folder(place)
     except OSError as error:
-        if not is_everyones(error, course):
+        if not _is_everyones(error, course):
             raise
         raise CourseError(
             f"the graded notebook of {work.student} cannot be written to autograded/: "
@@ -59,20 +59,20 @@ def file_bytes(notebook: NotebookNode) -> bytes:
 
 
 def notebook_text(notebook: NotebookNode) -> str:
-    """The notebook's file, a line for each cell; nbformat's own writer takes far longer."""
-    cells = ",\n".join(written(cell) for cell in notebook.cells)
-    rest = written({name: value for name, value in notebook.items() if name != "cells"})
+    """Return the notebook's file, a line a cell; nbformat's own writer takes far longer."""
+    cells = ",\n".join(_json_text(cell) for cell in notebook.cells)
+    rest = _json_text({name: value for name, value in notebook.items() if name != "cells"})
     return f'{{"cells": [\n{cells}\n],\n{rest[1:]}\n'
 
 
-def written(value: Any) -> str:
-    """Plain JSON, with its keys in order."""
+def _json_text(value: Any) -> str:
+    """Return plain JSON, with its keys in order."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     return text.encode("utf-8", "replace").decode()  # no file holds half a surrogate pair
 
 
-def is_everyones(error: OSError, course: Course) -> bool:
-    """Whether no other graded notebook could be written either."""
+def _is_everyones(error: OSError, course: Course) -> bool:
+    """Return True if no other graded notebook could be written either."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
         return True
     try:
@@ -83,7 +83,7 @@ def is_everyones(error: OSError, course: Course) -> bool:
 
 
 def support_files(source: Path, work: Work) -> dict[str, bytes]:
-    """What lies beside the graded notebook: the lesson's files and when it was handed in."""
+    """Return what lies beside the graded notebook: the lesson's files and timestamp.txt."""
     files = {
         str(path.relative_to(source)): path.read_bytes()
         for path in sorted(source.rglob("*"))
@@ -93,13 +93,13 @@ def support_files(source: Path, work: Work) -> dict[str, bytes]:
     return files if stamp is None else files | {STAMP: stamp}
 
 
-def place_of(course: Course, lesson: str, work: Work) -> Path:
-    """The folder of a graded hand-in."""
+def _place_of(course: Course, lesson: str, work: Work) -> Path:
+    """Return the folder of a graded hand-in."""
     return course.root / "autograded" / work.student / lesson
 
 
 def remove_parts(course: Course, lesson: str, work: Work) -> None:
     """Remove what a grading that was killed left unfinished."""
     with contextlib.suppress(OSError):  # what stands in the way there is met, and named, later
-        for part in place_of(course, lesson, work).rglob(".*.part"):
+        for part in _place_of(course, lesson, work).rglob(".*.part"):
             part.unlink(missing_ok=True)

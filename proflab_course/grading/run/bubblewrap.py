@@ -17,19 +17,19 @@ import proflab
 from proflab_course.grading.plan import Limits
 from proflab_course.grading.run.subprocess_runner import student_environment
 
-PACKAGE = Path(proflab.__file__).parent
-INSIDE = Path(__file__).parents[1] / "inside"
-LIBRARY, PROGRAMS = "/proflab/library", "/proflab/programs"
-SCRATCH = "/proflab/student"
-SHARED = ("/tmp", "/dev/shm")
-SYSTEM = (
+_PACKAGE = Path(proflab.__file__).parent
+_INSIDE = Path(__file__).parents[1] / "inside"
+LIBRARY, _PROGRAMS = "/proflab/library", "/proflab/programs"
+_SCRATCH = "/proflab/student"
+_SHARED = ("/tmp", "/dev/shm")
+_SYSTEM = (
     "/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share/zoneinfo",
     "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/ld.so.cache",
     "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime",
     "/sys/devices/system/cpu",
 )  # fmt: skip
-DEVICES = ("null", "zero", "full", "random", "urandom")
-FIRST_USER = 64_000
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+_FIRST_USER = 64_000
 
 
 @dataclass(frozen=True)
@@ -42,82 +42,82 @@ class View:
 
 
 def find_bubblewrap() -> str | None:
-    """The path of the program, if it is installed."""
+    """Return the path of the program; None where it is not installed."""
     return shutil.which("bwrap") or shutil.which("bwrap", path="/usr/bin:/usr/local/bin")
 
 
 def unprivileged_user(slot: int) -> int | None:
-    """The user to become for a job slot when one is root: a number that no account has."""
+    """Return the user to become for a job slot when one is root: a number that no account has."""
     if os.geteuid() != 0:
         return None
     taken = {entry.pw_uid for entry in pwd.getpwall()}
-    return next(n for n in range(FIRST_USER + slot, 65_500) if n not in taken)
+    return next(n for n in range(_FIRST_USER + slot, 65_500) if n not in taken)
 
 
 def site_folders() -> list[str]:
-    """The folders from which this Python imports installed packages."""
+    """Return the folders from which this Python imports installed packages."""
     names = ("site-packages", "dist-packages")
     return [p for p in sys.path if Path(p).name in names and Path(p).is_dir()]
 
 
-def installed_packages() -> list[str]:
-    """The folders of this distribution in site-packages, which are bound with all that is there."""
+def _installed_packages() -> list[str]:
+    """Return this distribution's folders in site-packages, which are bound with all they hold."""
     found = [Path(site, name) for site in site_folders() for name in ("proflab", "proflab_course")]
     return [str(path) for path in found if path.is_dir()]
 
 
 def make_view(limits: Limits, threads: int, nested: bool, channel: int) -> View:
-    """The view for a zygote whose control socket is the descriptor `channel`."""
-    links, binds = system_binds()
-    binds += python_binds(binds)
+    """Return the view for a zygote whose control socket is the descriptor `channel`."""
+    links, binds = _system_binds()
+    binds += _python_binds(binds)
     binds += package_binds()
     before = [
         "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts",
         "--unshare-cgroup-try", "--uid", "1000", "--gid", "1000", "--hostname", "proflab",
         "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", *links,
     ]  # fmt: skip
-    after = ["--proc", "/proc", *scratch_arguments(limits, nested)]
-    for device in DEVICES:
+    after = ["--proc", "/proc", *_scratch_arguments(limits, nested)]
+    for device in _DEVICES:
         after += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
-    for path in installed_packages():
+    for path in _installed_packages():
         after += ["--tmpfs", path, "--remount-ro", path]
-    for name, value in zygote_environment(threads).items():
+    for name, value in _zygote_environment(threads).items():
         after += ["--setenv", name, value]
     after += ["--chdir", "/", "--remount-ro", "/"]
-    after += [sys.executable, "-I", f"{PROGRAMS}/zygote.py", str(channel)]
+    after += [sys.executable, "-I", f"{_PROGRAMS}/zygote.py", str(channel)]
     return View(before, binds, after)
 
 
 def writable_folders() -> list[str]:
-    """The usual places for temporary files, but where this Python itself lies below one."""
-    targets = [Path(target) for _, target in python_binds([])]
-    return [p for p in SHARED if not any(target.is_relative_to(p) for target in targets)]
+    """Return the usual places for temporary files, but where this Python itself lies below one."""
+    targets = [Path(target) for _, target in _python_binds([])]
+    return [p for p in _SHARED if not any(target.is_relative_to(p) for target in targets)]
 
 
-def scratch_arguments(limits: Limits, nested: bool) -> list[str]:
-    """What may be written to. Where turns can, they mount one of their own over all of these."""
+def _scratch_arguments(limits: Limits, nested: bool) -> list[str]:
+    """Return what may be written to. Where turns can, they mount their own over all of these."""
     size = ["--size", str(limits.scratch)]
-    arguments = [*size, "--tmpfs", SCRATCH]
-    for folder in SHARED:
+    arguments = [*size, "--tmpfs", _SCRATCH]
+    for folder in _SHARED:
         own = folder in writable_folders() and not nested
         arguments += [*size, "--tmpfs", folder] if own else ["--dir", folder]
     return arguments
 
 
-def zygote_environment(threads: int) -> dict[str, str]:
-    """The environment of zygote and students."""
+def _zygote_environment(threads: int) -> dict[str, str]:
+    """Return the environment of zygote and students."""
     libraries = ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMEXPR")
     counts = {f"{name}_NUM_THREADS": str(threads) for name in libraries}
-    home = student_environment(Path(SCRATCH, "work"))
+    home = student_environment(Path(_SCRATCH, "work"))
     # PYTHONPATH is for the Pythons that a student starts: the zygote itself takes no notice.
-    return home | counts | {"TMPDIR": f"{SCRATCH}/tmp", "PYTHONPATH": LIBRARY}
+    return home | counts | {"TMPDIR": f"{_SCRATCH}/tmp", "PYTHONPATH": LIBRARY}
 
 
-def system_binds() -> tuple[list[str], list[tuple[str, str]]]:
-    """Symbolic links to repeat, as arguments, and what to bind of the system."""
+def _system_binds() -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the symbolic links to repeat, as arguments, and what to bind of the system."""
     links: list[str] = []
     binds: list[tuple[str, str]] = []
-    for name in SYSTEM:
+    for name in _SYSTEM:
         path = Path(name)
         if path.is_symlink() and path.parent == Path("/"):
             links += ["--symlink", os.readlink(path), name]
@@ -126,8 +126,8 @@ def system_binds() -> tuple[list[str], list[tuple[str, str]]]:
     return links, binds
 
 
-def python_binds(bound: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """This Python, its standard library and its installed packages, where they are not bound."""
+def _python_binds(bound: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return this Python, its library and its installed packages, where they are not bound."""
     prefixes = (sys.base_prefix, sys.base_exec_prefix, sys.prefix, sys.exec_prefix)
     wanted = [
         Path(prefix, part)
@@ -144,5 +144,5 @@ def python_binds(bound: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def package_binds() -> list[tuple[str, str]]:
-    """The package `proflab`, and the folder of programs that run inside: nothing else of ours."""
-    return [(str(PACKAGE), f"{LIBRARY}/proflab"), (str(INSIDE), PROGRAMS)]
+    """Return the package `proflab`, and the folder of programs that run inside; no more of ours."""
+    return [(str(_PACKAGE), f"{LIBRARY}/proflab"), (str(_INSIDE), _PROGRAMS)]

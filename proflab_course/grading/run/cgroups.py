@@ -31,14 +31,14 @@ class Group:
 
     @classmethod
     def make(cls, name: str) -> Group | None:
-        """A new group, or None where there can be none."""
+        """Return a new group, or None where there can be none."""
         if os.geteuid() != 0:
             return None
         for version in MOUNTS:
-            parent = own_group(version)
+            parent = _own_group(version)
             if parent is None:
                 continue
-            remove_stale(parent)
+            _remove_stale(parent)
             group = cls(parent / f"{PREFIX}{os.getpid()}-{name}", version)
             try:
                 group.path.mkdir(exist_ok=True)
@@ -55,11 +55,11 @@ class Group:
         return str(self.path / "cgroup.procs")
 
     def limit(self, size: int) -> None:
-        """Let the group's processes take `size` bytes together; raises OSError."""
+        """Let the group's processes take `size` bytes together; raise OSError."""
         (self.path / MOUNTS[self.version][1]).write_text(str(size))
 
     def used(self) -> int:
-        """Bytes that the group takes now."""
+        """Return the bytes that the group takes now."""
         name = "memory.current" if self.version == 2 else "memory.usage_in_bytes"
         try:
             return int((self.path / name).read_text())
@@ -67,7 +67,7 @@ class Group:
             return 0
 
     def kills(self) -> int:
-        """How many processes the kernel has ended here for want of memory."""
+        """Return how many processes the kernel has ended here for want of memory."""
         try:
             text = (self.path / MOUNTS[self.version][2]).read_text()
         except OSError:
@@ -86,8 +86,8 @@ class Group:
                 time.sleep(0.02)
 
 
-def own_group(version: int) -> Path | None:
-    """The folder of the group that this process is in, if memory can be limited below it."""
+def _own_group(version: int) -> Path | None:
+    """Return the folder of this process's group, if memory can be limited below it."""
     mount = Path(MOUNTS[version][0])
     try:
         lines = Path(OWN).read_text().splitlines()
@@ -106,7 +106,7 @@ def own_group(version: int) -> Path | None:
     return None
 
 
-def remove_stale(parent: Path) -> None:
+def _remove_stale(parent: Path) -> None:
     """Remove the empty groups that a grader left which was killed."""
     for folder in parent.glob(f"{PREFIX}*"):
         number = folder.name.removeprefix(PREFIX).split("-")[0]

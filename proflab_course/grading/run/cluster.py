@@ -31,11 +31,11 @@ from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import gather_files
 from proflab_course.grading.submissions.find import harness_fingerprint
 
-CONNECT_SECONDS = 4
+_CONNECT_SECONDS = 4
 FIRST_WORKER_SECONDS = 15
 NO_WORKER_SECONDS = 30.0
 POLL_SECONDS = 2.0
-HOW_TO_INSTALL = "pip install 'proflab[cluster]'"
+_HOW_TO_INSTALL = "pip install 'proflab[cluster]'"
 
 
 class Lost(Exception):
@@ -49,18 +49,18 @@ class ClusterRunner:
         self.address, self.isolation = address, isolation
         self.limits = limits or Limits()
         self._harness = harness_fingerprint()
-        self._client = connect(address)
+        self._client = _connect(address)
         self._refusals: dict[str, str] = {}
         self._local: Runner | None = None
         self._making, self._closed = threading.Lock(), False
 
     @property
     def jobs(self) -> int:
-        """How many submissions the cluster executes at a time."""
+        """The number of submissions that the cluster executes at a time."""
         return max(1, sum(self._client.nthreads().values()))
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """See Runner. Raises CourseError when no worker can isolate."""
+        """Execute a plan, as a Runner does; raise CourseError when no worker can isolate."""
         files = gather_files(submission)
         task = pack_task(Task(plan, files, self.limits, self.isolation, self._harness))
         try:
@@ -72,7 +72,7 @@ class ClusterRunner:
         """Leave the cluster."""
         self._closed = True
         with quiet():
-            self._client.close(timeout=CONNECT_SECONDS)
+            self._client.close(timeout=_CONNECT_SECONDS)
         if self._local is not None:
             self._local.close()
 
@@ -87,10 +87,10 @@ class ClusterRunner:
                 return answer
             if answer.where not in self._refusals:
                 self._refusals[answer.where] = answer.sentence
-                tell(f"worker {answer.where} gets no more work: {answer.sentence}")
+                _print_above_bar(f"worker {answer.where} gets no more work: {answer.sentence}")
 
     def _fit_workers(self) -> list[str] | None:
-        """The workers that have not refused; None where all are welcome."""
+        """Return the workers that have not refused; None where all are welcome."""
         if not self._refusals:
             return None
         fit = [worker for worker in self._client.nthreads() if worker not in self._refusals]
@@ -128,24 +128,24 @@ class ClusterRunner:
         if self._closed:
             raise CourseError("the grading was ended")
         if why:
-            tell(f"{submission.name} is executed on this machine: {why}")
+            _print_above_bar(f"{submission.name} is executed on this machine: {why}")
         with self._making:
             if self._local is None:
                 self._local = make_runner(self.isolation, 1, self.limits)
         return self._local.run(submission, plan)
 
 
-def connect(address: str) -> Any:
-    """A client of the scheduler at `address`, which has workers; CourseError if there is none."""
+def _connect(address: str) -> Any:
+    """Return a client of the scheduler at `address`; raise CourseError if it has no workers."""
     try:
         import distributed
     except ImportError:
         raise CourseError(
-            f"--scheduler needs dask.distributed, which is not installed: {HOW_TO_INSTALL}"
+            f"--scheduler needs dask.distributed, which is not installed: {_HOW_TO_INSTALL}"
         ) from None
     with quiet():
         try:
-            client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+            client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             said = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise CourseError(
@@ -155,7 +155,7 @@ def connect(address: str) -> Any:
         try:
             client.wait_for_workers(1, timeout=FIRST_WORKER_SECONDS)
         except (TimeoutError, OSError):
-            client.close(timeout=CONNECT_SECONDS)
+            client.close(timeout=_CONNECT_SECONDS)
             raise CourseError(
                 f"the Dask scheduler at {address} has no workers: start some with "
                 f"`dask worker {address}`"
@@ -175,7 +175,7 @@ class quiet:
         self.log.setLevel(self.level)
 
 
-def tell(sentence: str) -> None:
+def _print_above_bar(sentence: str) -> None:
     """Say something while a bar may be drawn."""
     from tqdm import tqdm
 
@@ -186,14 +186,14 @@ def tell(sentence: str) -> None:
 
 
 def carry_out(data: bytes) -> bytes:
-    """A task's result, or why it is refused: this is what the cluster is asked to call."""
+    """Return a task's result, or why it is refused: this is what the cluster is asked to call."""
     from distributed import get_worker
 
     worker, task = get_worker(), unpack_task(data)
     try:
         if task.harness != harness_here():
             raise CourseError("it has another version of ProfLab than the grader")
-        runner = runner_here(task.isolation, task.limits, worker.state.nthreads)
+        runner = _runner_here(task.isolation, task.limits, worker.state.nthreads)
         submission = Submission("task", files=task.files)
         return pack_result(runner.run(submission, task.plan))
     except CourseError as error:
@@ -202,18 +202,18 @@ def carry_out(data: bytes) -> bytes:
 
 @functools.cache
 def harness_here() -> str:
-    """The version of the package that this worker has loaded."""
+    """Return the version of the package that this worker has loaded."""
     return harness_fingerprint()
 
 
 RUNNERS: dict[tuple, Runner] = {}
-MAKING = threading.Lock()
+_MAKING = threading.Lock()
 
 
-def runner_here(isolation: str, limits: Limits, jobs: int) -> Runner:
-    """This worker's runner, made for its first task; it ends with the worker's process."""
+def _runner_here(isolation: str, limits: Limits, jobs: int) -> Runner:
+    """Return this worker's runner, made for its first task; it ends with the worker's process."""
     key = (isolation, limits, jobs)
-    with MAKING:
+    with _MAKING:
         if key not in RUNNERS:
             RUNNERS[key] = make_runner(isolation, jobs, limits)
         return RUNNERS[key]

@@ -27,7 +27,7 @@ from proflab_course.grading.plan import (
 )
 from proflab_course.grading.run.replies import as_list, read_reply, text
 
-STATUSES = ("finished", "timed out", "out of memory", "process died", "tampered")
+_STATUSES = ("finished", "timed out", "out of memory", "process died", "tampered")
 
 
 class BadCrossing(ValueError):
@@ -36,7 +36,7 @@ class BadCrossing(ValueError):
 
 @dataclass(frozen=True)
 class Task:
-    """What is sent: `harness` is the version that the sender wants it carried out by."""
+    """A task as it is sent: `harness` is the version that the sender wants it carried out by."""
 
     plan: Plan
     files: dict[str, bytes]
@@ -47,22 +47,22 @@ class Task:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a machine carries out no task."""
+    """The sentence that says why a machine carries out no task."""
 
     where: str
     sentence: str
 
 
 def pack_task(task: Task) -> bytes:
-    """The bytes of a task."""
+    """Return the bytes of a task."""
     files = {path: base64.b64encode(data).decode() for path, data in task.files.items()}
-    plan = [pack_item(item) for item in task.plan]
+    plan = [_pack_item(item) for item in task.plan]
     packed = {"plan": plan, "files": files, "limits": asdict(task.limits)}
     return json.dumps(packed | {"isolation": task.isolation, "harness": task.harness}).encode()
 
 
-def pack_item(item: RunCell | RunBlock) -> Any:
-    """A plan's item as JSON."""
+def _pack_item(item: RunCell | RunBlock) -> Any:
+    """Return a plan's item as JSON."""
     if isinstance(item, RunCell):
         return item.code
     steps = [[step.kind, step.code] for step in item.steps]
@@ -73,8 +73,8 @@ def pack_item(item: RunCell | RunBlock) -> Any:
     return {"hidden": item.hidden, "steps": steps, "doubles": doubles, "cell": item.cell}
 
 
-def unpack_item(item: Any) -> RunCell | RunBlock:
-    """A plan's item, as a grader sent it."""
+def _unpack_item(item: Any) -> RunCell | RunBlock:
+    """Return a plan's item, as a grader sent it."""
     if isinstance(item, str):
         return RunCell(item)
     doubles = (
@@ -86,28 +86,28 @@ def unpack_item(item: Any) -> RunCell | RunBlock:
 
 
 def unpack_task(data: bytes) -> Task:
-    """The task in `data`, which comes from a grader."""
+    """Return the task in `data`, which comes from a grader."""
     packed = json.loads(data)
-    plan = map(unpack_item, packed["plan"])
+    plan = map(_unpack_item, packed["plan"])
     files = {path: base64.b64decode(data) for path, data in packed["files"].items()}
     limits = Limits(**packed["limits"])
     return Task(tuple(plan), files, limits, packed["isolation"], packed["harness"])
 
 
 def pack_refusal(refusal: Refusal) -> bytes:
-    """The bytes of a refusal."""
+    """Return the bytes of a refusal."""
     return json.dumps({"where": refusal.where, "refused": refusal.sentence}).encode()
 
 
 def pack_result(result: Result) -> bytes:
-    """The bytes of a result."""
-    replies = [[pack_reply(reply) for reply in item] for item in result.replies]
+    """Return the bytes of a result."""
+    replies = [[_pack_reply(reply) for reply in item] for item in result.replies]
     packed = {"status": result.status, "sentence": result.sentence, "hit_wall": result.hit_wall}
     return json.dumps(packed | {"replies": replies}).encode()
 
 
-def pack_reply(reply: Reply) -> dict:
-    """A reply as JSON; only what its state has."""
+def _pack_reply(reply: Reply) -> dict:
+    """Return a reply as JSON; only what its state has."""
     packed: dict[str, Any] = {"outputs": reply.outputs}
     match reply.state:
         case "value":
@@ -121,18 +121,18 @@ def pack_reply(reply: Reply) -> dict:
 
 
 def unpack_answer(data: Any, plan: Plan) -> Result | Refusal:
-    """The result of `plan`, or the refusal, in `data`; raises BadCrossing."""
+    """Return the result of `plan`, or the refusal, in `data`; raise BadCrossing."""
     try:
         packed = json.loads(data)
         if "refused" in packed:
             return Refusal(text(packed["where"], 200), text(packed["refused"], 2000))
         status, replies = packed["status"], packed["replies"]
-        if status not in STATUSES or len(replies) != len(plan):
+        if status not in _STATUSES or len(replies) != len(plan):
             raise BadCrossing("a result of another plan came back")
         return Result(
             status,
             text(packed["sentence"], 2000),
-            [unpack_replies(*pair) for pair in zip(replies, plan, strict=True)],
+            [_unpack_replies(*pair) for pair in zip(replies, plan, strict=True)],
             packed["hit_wall"] is True,
         )
     except BadCrossing:
@@ -141,16 +141,16 @@ def unpack_answer(data: Any, plan: Plan) -> Result | Refusal:
         raise BadCrossing(f"no result came back ({type(error).__name__})") from None
 
 
-def unpack_replies(packed: Any, item: RunCell | RunBlock) -> list[Reply]:
-    """The replies to a plan's item."""
+def _unpack_replies(packed: Any, item: RunCell | RunBlock) -> list[Reply]:
+    """Return the replies to a plan's item."""
     kinds = [kind for kind, _ in statements(item)]
     if len(as_list(packed)) != len(kinds):
         raise BadCrossing("a result of another plan came back")
-    return [unpack_reply(*pair) for pair in zip(packed, kinds, strict=True)]
+    return [_unpack_reply(*pair) for pair in zip(packed, kinds, strict=True)]
 
 
-def unpack_reply(packed: dict, kind: str) -> Reply:
-    """A reply to a statement of `kind`, every field checked."""
+def _unpack_reply(packed: dict, kind: str) -> Reply:
+    """Return a reply to a statement of `kind`, every field checked."""
     if "lost" in packed:
         return Reply("lost", message=text(packed["lost"], 2000))
     return read_reply(packed, text(packed.get("value")).encode(), kind)

@@ -32,12 +32,12 @@ from proflab_course.grading.run.replies import (
 )
 from proflab_course.grading.run.time_allowance import Allowance
 
-POLL_SECONDS = 0.1
-READ = 64 * 1024
-GRACE_SECONDS = 2.0
-NAPS = 6  # so many times idle_seconds may a notebook rest in all
-MAX_CALLS = 200_000
-CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
+_POLL_SECONDS = 0.1
+_READ = 64 * 1024
+_GRACE_SECONDS = 2.0
+_NAPS = 6  # so many times idle_seconds may a notebook rest in all
+_MAX_CALLS = 200_000
+_CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
 
 
 class ProcessEnded(Exception):
@@ -54,17 +54,17 @@ class ProcessEnded(Exception):
 
 
 def tampered(sentence: str) -> ProcessEnded:
-    """The process broke the protocol."""
+    """Return the error for a process that broke the protocol."""
     return ProcessEnded("tampered", sentence)
 
 
 def out_of_time(sentence: str, **more: bool) -> ProcessEnded:
-    """A limit of time was reached."""
+    """Return the error for a limit of time that was reached."""
     return ProcessEnded("timed out", sentence, **more)
 
 
 class LimitMonitor:
-    """What one turn has used, and whether that is too much; shared by its conversations."""
+    """The limits of one turn and what it has used of them; shared by its conversations."""
 
     def __init__(self, body: Body, limits: Limits, allowance: Allowance) -> None:
         self.body, self.limits, self.allowance = body, limits, allowance
@@ -74,7 +74,7 @@ class LimitMonitor:
         self.most = limits.cell_seconds
 
     def start(self, kind: str = "") -> None:
-        """A new request begins: a statement of a test, or what may take as long as a cell."""
+        """Begin a new request: a statement of a test, or what may take as long as a cell."""
         self.asked = self.looked = time.monotonic()
         self.base, self.rested_before, self.rested = None, self.rested_before + self.rested, 0.0
         seconds = self.limits.cell_seconds
@@ -83,26 +83,26 @@ class LimitMonitor:
         self.most = seconds * self.allowance.share
 
     def spent(self) -> float:
-        """Seconds that the request has used or let pass, when last looked at."""
+        """Return the seconds that the request has used or let pass, when last looked at."""
         return self.used - (self.base or 0.0) + self.rested
 
     def end(self) -> None:
-        """The turn ends: what it used counts for the hand-in's next one, if there is one."""
+        """End the turn: what it used counts for the hand-in's next one, if there is one."""
         self.allowance.spent += self.used
 
     def _look(self) -> int:
-        """Note what has been used; the memory that is taken."""
+        """Note what has been used; return the memory that is taken."""
         now = time.monotonic()
         self.used, memory = self.body.usage(self.limits.memory)
         if self.body.resting():  # when the grader itself had to wait, nobody knows for how long
-            self.rested += min(now - self.looked, 2 * POLL_SECONDS)
+            self.rested += min(now - self.looked, 2 * _POLL_SECONDS)
         self.looked = now
         if self.base is None:
             self.base = self.used  # what it used before the first look is let go
         return memory
 
     def excess(self) -> ProcessEnded | None:
-        """The limit that is exceeded, if one is. Called only while one waits: it costs a little."""
+        """Return the limit that is exceeded, if any. Called only while one waits, for its cost."""
         limits, memory = self.limits, self._look()
         if memory > limits.memory or self.body.starved():
             return self.starved()
@@ -115,8 +115,8 @@ class LimitMonitor:
         if self.used + self.allowance.spent > limits.notebook_seconds:
             most = limits.notebook_seconds
             return out_of_time(f"the notebook used more than {most:g} CPU seconds")
-        if self.rested_before + self.rested > NAPS * limits.idle_seconds:
-            most = NAPS * limits.idle_seconds
+        if self.rested_before + self.rested > _NAPS * limits.idle_seconds:
+            most = _NAPS * limits.idle_seconds
             return out_of_time(f"the notebook did nothing for more than {most:g} seconds")
         for what, since, most in (
             ("a cell", self.asked, limits.wall_factor * self.most),
@@ -128,15 +128,15 @@ class LimitMonitor:
         return None
 
     def starved(self) -> ProcessEnded:
-        """The end of processes that took too much memory."""
+        """Return the error for processes that took too much memory."""
         sentence = f"it took more than {self.limits.memory / MB:,.0f} MB of memory"
         return ProcessEnded("out of memory", sentence)
 
 
 def new_channel() -> tuple[socket.socket, socket.socket]:
-    """A grader's and a student's end; messages to the first say which process sent them."""
+    """Return a grader's and a student's end; messages to the first say which process sent them."""
     ours, theirs = socket.socketpair()
-    if CREDENTIALS:
+    if _CREDENTIALS:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     return ours, theirs
 
@@ -148,7 +148,7 @@ class Connection:
         # The kernel waits, and gives up in time to look at the limits: one call a message.
         sock.setblocking(True)
         for way in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            sock.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 0, int(POLL_SECONDS * 1e6)))
+            sock.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 0, int(_POLL_SECONDS * 1e6)))
         self.sock, self.meter = sock, meter
         self.process: Process | None = None
         self.name = 0
@@ -163,7 +163,7 @@ class Connection:
         send: socket.socket | None = None,
         world: DoubleRegistry | None = None,
     ) -> tuple[dict, bytes]:
-        """Send a request; its reply and the plain data in it, within the limits.
+        """Send a request; return its reply and the plain data in it, within the limits.
 
         Raises ProcessEnded. `interrupted` then says which limit it ran into, if any, even where
         the process obeyed and replied.
@@ -182,22 +182,22 @@ class Connection:
             if "call" not in message:
                 return message, blob
             calls += 1
-            if world is None or calls > MAX_CALLS:
+            if world is None or calls > _MAX_CALLS:
                 raise tampered("the process asked for what is not its to ask")
-            answer, data = answer_call(world, message["call"], blob)
+            answer, data = _answer_call(world, message["call"], blob)
             self._send(answer | {"nonce": nonce}, data)
 
     def start(self, kind: str = "") -> None:
-        """A new request begins: its limits count from now."""
+        """Begin a new request: its limits count from now."""
         self.interrupted, self._interrupted_at = None, 0.0
         self.meter.start(kind)
 
     def hello(self) -> None:
-        """The first message on a new channel: whose it is, as the kernel says."""
+        """Receive the first message on a new channel and learn who sent it, as the kernel says."""
         self.start()
         message, _ = self._message()
         self.name = message.get("pid")
-        pid = self.sender if CREDENTIALS else self.name
+        pid = self.sender if _CREDENTIALS else self.name
         if type(pid) is not int or pid <= 0 or type(self.name) is not int:
             raise tampered("a process did not say who it is")
         try:
@@ -210,7 +210,7 @@ class Connection:
         self.process = process
 
     def close(self) -> None:
-        """End the conversation; the process notices."""
+        """End the conversation, which the process notices."""
         self.sock.close()
         if self.process is not None:
             self.process.close()
@@ -222,7 +222,7 @@ class Connection:
         looked = time.monotonic()
         while data:
             data = data[self._some(self.sock.send, data) :]
-            if data and time.monotonic() - looked >= POLL_SECONDS:
+            if data and time.monotonic() - looked >= _POLL_SECONDS:
                 self._look()  # whoever reads slowly gains no time
                 looked = time.monotonic()
 
@@ -231,7 +231,7 @@ class Connection:
             self._look()
 
     def _some(self, send: Callable[..., int], *arguments: Any) -> int:
-        """How many bytes could be sent within POLL_SECONDS."""
+        """Send what can be sent within _POLL_SECONDS; return how many bytes that was."""
         try:
             return send(*arguments)
         except BlockingIOError:
@@ -257,15 +257,15 @@ class Connection:
         """Wait until `size` bytes are there."""
         looked = time.monotonic()
         while (missing := size - len(self.buffer)) > 0:
-            came = self._read(min(max(missing, READ), MB))
+            came = self._read(min(max(missing, _READ), MB))
             if not came and self.process is not None and self.process.ended():
                 raise self._ended()
-            if time.monotonic() - looked >= POLL_SECONDS and len(self.buffer) < size:
+            if time.monotonic() - looked >= _POLL_SECONDS and len(self.buffer) < size:
                 self._look()
                 looked = time.monotonic()
 
     def _read(self, most: int) -> bool:
-        """Read what comes within POLL_SECONDS; whether something did."""
+        """Read what comes within _POLL_SECONDS; return True if something did."""
         try:
             if self.process is None:
                 room = socket.CMSG_SPACE(12)  # one ucred, and no room for descriptors
@@ -278,13 +278,13 @@ class Connection:
             part, notes = b"", []
         if not part:
             raise self._ended()
-        if notes and notes[0][1] == CREDENTIALS:
+        if notes and notes[0][1] == _CREDENTIALS:
             self.sender = struct.unpack("3i", notes[0][2][:12])[0]
         self.buffer += part
         return True
 
     def _ended(self) -> ProcessEnded:
-        """Why nothing more comes: the limit that it ran into, or how the process died."""
+        """Return why nothing more comes: the limit that it ran into, or how the process died."""
         if self.interrupted is not None:
             return self.interrupted
         body, why = self.meter.body, ""
@@ -306,7 +306,7 @@ class Connection:
             if excess is not None:
                 self.interrupted, self._interrupted_at = excess, time.monotonic()
                 self.signal(signal.SIGINT)
-        elif time.monotonic() - self._interrupted_at > GRACE_SECONDS * self.meter.allowance.share:
+        elif time.monotonic() - self._interrupted_at > _GRACE_SECONDS * self.meter.allowance.share:
             self.signal(signal.SIGKILL)
             raise self.interrupted
 
@@ -316,8 +316,8 @@ class Connection:
             self.process.signal(number)
 
 
-def answer_call(world: DoubleRegistry, name: Any, blob: bytes) -> tuple[dict, bytes]:
-    """What a stub in the student's process gets for its call: plain data, or a sentence."""
+def _answer_call(world: DoubleRegistry, name: Any, blob: bytes) -> tuple[dict, bytes]:
+    """Return what a stub in the student's process gets: plain data, or a sentence."""
     double = world.get(name) if isinstance(name, str) else None
     if double is None:
         return {"refused": "there is no double of that name"}, b""

@@ -20,7 +20,7 @@ from proflab_course.grading.run.seccomp import SeccompMissing, seccomp_program
 
 State = Literal["works", "partly", "missing"]
 SETTINGS = Path("/proc/sys")
-MARKS = {"works": "✓", "partly": "~", "missing": "✗"}
+_MARKS = {"works": "✓", "partly": "~", "missing": "✗"}
 
 
 @dataclass(frozen=True)
@@ -33,16 +33,16 @@ class Layer:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`proflab doctor` takes no arguments."""
+    """Declare the arguments of `proflab doctor`: none."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every layer's state; 0 if strangers' code can be graded here, else 1."""
+    """Print every layer's state; return 0 if strangers' code can be graded here, else 1."""
     print(f"On {platform.system()} {platform.release()}, Python {platform.python_version()}:")
-    layers = examine()
+    layers = _examine_layers()
     width = max(len(layer.name) for layer in layers)
     for layer in layers:
-        print(f"  {MARKS[layer.state]} {layer.name:<{width}}  {layer.sentence}")
+        print(f"  {_MARKS[layer.state]} {layer.name:<{width}}  {layer.sentence}")
     usable = layers[-1].state != "missing"
     if usable:
         print("Strangers' code can be graded here.")
@@ -53,17 +53,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if usable else 1
 
 
-def examine() -> list[Layer]:
-    """Every layer, tried; the last one is the sandbox as a whole."""
+def _examine_layers() -> list[Layer]:
+    """Try every layer; the last one is the sandbox as a whole."""
     if not sys.platform.startswith("linux"):
         sentence = "the sandbox needs Linux: grade in a container or a virtual machine"
         return [Layer("sandbox", "missing", sentence)]
-    layers = [bubblewrap(), user_namespaces(), seccomp(), landlock(), resource_limits(), cgroups()]
+    layers = [bubblewrap(), user_namespaces(), seccomp(), landlock(), _resource_limits(), cgroups()]
     return [*layers, *sandbox(can_start=layers[0].state == "works")]
 
 
 def bubblewrap() -> Layer:
-    """Whether the program is there."""
+    """Check that the program is there."""
     path = find_bubblewrap()
     if path is None:
         return Layer("bubblewrap", "missing", "install it: apt install bubblewrap")
@@ -72,7 +72,7 @@ def bubblewrap() -> Layer:
 
 
 def user_namespaces() -> Layer:
-    """Whether an unprivileged user may have namespaces."""
+    """Check that an unprivileged user may have namespaces."""
     from proflab_course.grading.inside import confine
 
     def enter() -> None:
@@ -85,11 +85,11 @@ def user_namespaces() -> Layer:
 
     if succeeds(enter):
         return Layer("user namespaces", "works", "an unprivileged user may have them")
-    return Layer("user namespaces", "missing", why_no_namespaces())
+    return Layer("user namespaces", "missing", _why_no_namespaces())
 
 
-def why_no_namespaces() -> str:
-    """The setting that refuses namespaces, as far as it can be told."""
+def _why_no_namespaces() -> str:
+    """Return the setting that refuses namespaces, as far as it can be told."""
     for path, bad, remedy in (
         ("kernel/apparmor_restrict_unprivileged_userns", "1", "=0"),
         ("kernel/unprivileged_userns_clone", "0", "=1"),
@@ -103,7 +103,7 @@ def why_no_namespaces() -> str:
 
 
 def seccomp() -> Layer:
-    """Whether a filter of system calls can be made and installed."""
+    """Check that a filter of system calls can be made and installed."""
     from proflab_course.grading.inside import confine
 
     try:
@@ -121,7 +121,7 @@ def seccomp() -> Layer:
 
 
 def landlock() -> Layer:
-    """Whether the kernel has Landlock, and how much of it."""
+    """Check that the kernel has Landlock, and how much of it."""
     from proflab_course.grading.inside import confine
 
     abi = confine.landlock_abi()
@@ -142,8 +142,8 @@ def landlock() -> Layer:
     return Layer("Landlock", "works", f"ABI {abi}: files, TCP, abstract sockets, signals")
 
 
-def resource_limits() -> Layer:
-    """Whether limits on memory, processes and files can be set."""
+def _resource_limits() -> Layer:
+    """Check that limits on memory, processes and files can be set."""
     import resource
 
     def lower() -> None:
@@ -160,7 +160,7 @@ def resource_limits() -> Layer:
 
 
 def cgroups() -> Layer:
-    """Whether a memory cgroup can be had."""
+    """Check that a memory cgroup can be had."""
     from proflab_course.grading.run.cgroups import Group
 
     group = Group.make("doctor")
@@ -197,7 +197,7 @@ def sandbox(can_start: bool) -> list[Layer]:
 
 
 def succeeds(action: Callable[[], None]) -> bool:
-    """Whether `action` succeeds, tried in a child so that it changes nothing here."""
+    """Return True if `action` succeeds, tried in a child so that it changes nothing here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # 3.12 warns of BLAS's threads; the child uses none
         pid = os.fork()

@@ -13,8 +13,8 @@ from typing import Protocol
 
 import psutil
 
-LINUX = sys.platform.startswith("linux")
-TICKS = os.sysconf("SC_CLK_TCK")
+_LINUX = sys.platform.startswith("linux")
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Process:
@@ -35,7 +35,7 @@ class Process:
             pass
 
     def ended(self) -> bool:
-        """Whether the process has ended."""
+        """Return True if the process has ended."""
         if self.fd is None:
             return not psutil.pid_exists(self.pid)
         return bool(select.select([self.fd], [], [], 0)[0])
@@ -51,26 +51,26 @@ class Body(Protocol):
     """All processes of one turn."""
 
     def usage(self, enough: int) -> tuple[float, int]:
-        """(CPU seconds used, bytes of memory taken) by all together.
+        """Return (CPU seconds used, bytes of memory taken) by all together.
 
         The seconds include those that ended, as far as is known; bytes beyond `enough` are counted
         with care.
         """
 
     def adopt(self, pid: int) -> bool:
-        """Whether the process `pid` is one of them; if so it stays one when its parent ends."""
+        """Return True if the process `pid` is one of them; it stays one when its parent ends."""
 
     def death(self, name: int) -> str:
-        """How the process that calls itself `name` ended; empty while it lives, or if unknown."""
+        """Return how the process that calls itself `name` ended; "" if it lives or is unknown."""
 
     def resting(self) -> bool:
-        """Whether, when last looked at, none of them computed or wanted to."""
+        """Return True if, when last looked at, none of them computed or wanted to."""
 
     def starved(self) -> bool:
-        """Whether the system ended one of them for want of memory."""
+        """Return True if the system ended one of them for want of memory."""
 
     def tidy(self, waiting: list[int]) -> str:
-        """Before a hidden block: end all but the copies `waiting`, and wake the first of them.
+        """End all but the copies `waiting`, before a hidden block, and wake the first of them.
 
         Undoes what the hidden block before it wrote. Returns a sentence where that failed.
         """
@@ -85,20 +85,20 @@ class Family:
         self._resting = False
 
     def usage(self, enough: int) -> tuple[float, int]:
-        """See Body: CPU of the living and of those whose parents waited for them; never falls."""
+        """Return CPU seconds of the living and those waited for, which never fall, and bytes."""
         members = self.members()
         spent = max(self.spent, sum(members.values()))
-        self._resting = spent == self.spent and not any(map(wants_to_run, members))
+        self._resting = spent == self.spent and not any(map(_wants_to_run, members))
         self.spent = spent
         return self.spent, self.memory(members, enough)
 
     def resting(self) -> bool:
-        """See Body. Who waits for a core on a busy machine does not rest."""
+        """Return True if none wants to run; who waits for a core on a busy machine does."""
         return self._resting
 
     def members(self) -> dict[int, float]:
-        """The roots and all their descendants that are alive, each with its CPU seconds."""
-        table = all_processes()
+        """Return the roots and all their descendants that are alive, each with its CPU seconds."""
+        table = _all_processes()
         children: dict[int, list[int]] = {}
         for pid, (parent, _) in table.items():
             children.setdefault(parent, []).append(pid)
@@ -112,12 +112,12 @@ class Family:
         return found
 
     def memory(self, members: Iterable[int], enough: int) -> int:
-        """Bytes that they take together; where that may exceed `enough`, shared pages once."""
-        quick = sum(map(private_memory, members))
-        return quick if quick <= enough else sum(map(proportional_memory, members))
+        """Return the bytes that they take together; beyond `enough`, count shared pages once."""
+        quick = sum(map(_private_memory, members))
+        return quick if quick <= enough else sum(map(_proportional_memory, members))
 
     def adopt(self, pid: int) -> bool:
-        """Whether `pid` is a root or descends from one; then it is a root from now on."""
+        """Return True if `pid` descends from a root, and make it a root: its parent may end."""
         above = pid
         for _ in range(64):
             if above in self.roots:
@@ -130,20 +130,20 @@ class Family:
         return False
 
 
-def all_processes() -> dict[int, tuple[int, float]]:
-    """Every process: its parent and its CPU seconds, with those of children it waited for."""
-    pids = map(int, filter(str.isdigit, os.listdir("/proc"))) if LINUX else psutil.pids()
+def _all_processes() -> dict[int, tuple[int, float]]:
+    """Return every process's parent, and its CPU seconds with those of children it waited for."""
+    pids = map(int, filter(str.isdigit, os.listdir("/proc"))) if _LINUX else psutil.pids()
     states = {pid: read_process(pid) for pid in pids}
     return {pid: state for pid, state in states.items() if state is not None}
 
 
 def read_process(pid: int) -> tuple[int, float] | None:
-    """A process's parent and CPU seconds; None if there is none of that number."""
-    if LINUX:
+    """Return a process's parent and CPU seconds; None if there is none of that number."""
+    if _LINUX:
         try:
             with open(f"/proc/{pid}/stat", "rb", 0) as file:
                 fields = file.read(4096).rpartition(b")")[2].split()
-            return int(fields[1]), sum(map(int, fields[11:15])) / TICKS
+            return int(fields[1]), sum(map(int, fields[11:15])) / _TICKS
         except (OSError, ValueError, IndexError):
             return None
     try:
@@ -153,9 +153,9 @@ def read_process(pid: int) -> tuple[int, float] | None:
         return None
 
 
-def wants_to_run(pid: int) -> bool:
-    """Whether a thread of the process computes, waits for a core, or waits for a disk."""
-    if not LINUX:
+def _wants_to_run(pid: int) -> bool:
+    """Return True if a thread of the process computes, waits for a core, or waits for a disk."""
+    if not _LINUX:
         try:
             return psutil.Process(pid).status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)
         except psutil.Error:
@@ -175,8 +175,8 @@ _PRIVATE = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+)", re.M)
 _PROPORTIONAL = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+)", re.M)
 
 
-def private_memory(pid: int) -> int:
-    """Bytes of a process that no file backs: fast, and too much where a fork shares them."""
+def _private_memory(pid: int) -> int:
+    """Return a process's bytes that no file backs: fast, and too much where a fork shares them."""
     try:
         status = Path(f"/proc/{pid}/status").read_bytes()
     except OSError:
@@ -184,17 +184,17 @@ def private_memory(pid: int) -> int:
     return 1024 * sum(map(int, _PRIVATE.findall(status)))
 
 
-def proportional_memory(pid: int) -> int:
-    """Bytes of a process that no file backs, a page that n processes share counted as 1/n."""
+def _proportional_memory(pid: int) -> int:
+    """Return a process's bytes that no file backs, a page of n processes counted as 1/n."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_bytes()
     except OSError:
-        return private_memory(pid)
+        return _private_memory(pid)
     return 1024 * sum(map(int, _PROPORTIONAL.findall(rollup)))
 
 
 def socket_memory(pid: int) -> int:
-    """The most bytes that the buffers of a network namespace's sockets can hold, by one process.
+    """Return the most bytes that one process can make a network namespace's sockets hold.
 
     They belong to no process. Each holds what was sent and not yet read, up to the system's limit.
     """
@@ -207,8 +207,8 @@ def socket_memory(pid: int) -> int:
     return int(found[1]) * each if found else 0
 
 
-def ending(code: int) -> str:
-    """A sentence for an exit status as Popen.returncode has it."""
+def describe_exit(code: int) -> str:
+    """Return a sentence for an exit status as Popen.returncode has it."""
     if code >= 0:
         return f"the notebook's process ended itself (exit status {code})"
     known = {

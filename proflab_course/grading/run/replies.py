@@ -15,11 +15,11 @@ from proflab_course.grading.plan import MB, Reply
 MAX_JSON = 16 * MB
 MAX_VALUE = 4 * MAX_BYTES
 # A parsed `[]` takes twenty times its two bytes: what counts is how many there are.
-MAX_ITEMS = 1_200_000
+_MAX_ITEMS = 1_200_000
 MAX_TEXT = 2_000
-MAX_DEPTH = 32
-JSON_MIME = re.compile(r"application/(.*\+)?json")
-CUT_NOTE = "\n… the rest of the output was cut: it was longer than {:,} bytes\n"
+_MAX_DEPTH = 32
+_JSON_MIME = re.compile(r"application/(.*\+)?json")
+_CUT_NOTE = "\n… the rest of the output was cut: it was longer than {:,} bytes\n"
 
 
 class BadReply(ValueError):
@@ -27,8 +27,8 @@ class BadReply(ValueError):
 
 
 def parse_message(body: bytes) -> dict:
-    """The JSON object in `body`; raises BadReply for anything else."""
-    if _items(body) > MAX_ITEMS:
+    """Return the JSON object in `body`; raise BadReply for anything else."""
+    if _items(body) > _MAX_ITEMS:
         raise BadReply("a reply held too many items")
     try:
         message = json.loads(body)
@@ -40,8 +40,8 @@ def parse_message(body: bytes) -> dict:
 
 
 def parse_value(blob: bytes) -> Any:
-    """The plain data in `blob`; raises NotPlainData for anything that is none or costs too much."""
-    if len(blob) > MAX_VALUE or _items(blob) > MAX_ITEMS:
+    """Return the plain data in `blob`; raise NotPlainData for what is none or costs too much."""
+    if len(blob) > MAX_VALUE or _items(blob) > _MAX_ITEMS:
         raise NotPlainData(f"the value is larger than {MAX_BYTES // MB} MB")
     return loads(blob)
 
@@ -51,7 +51,7 @@ def _items(body: bytes) -> int:
 
 
 def read_reply(message: dict, blob: bytes, kind: str) -> Reply:
-    """A worker's reply to a request of `kind`, every field checked."""
+    """Return a worker's reply to a request of `kind`, every field checked."""
     outputs = [o for o in map(read_output, as_list(message.get("outputs"))) if o]
     if "raised" in message:
         names = [text(name, 200) for name in as_list(message["raised"])[:20]] or ["Exception"]
@@ -69,19 +69,19 @@ def read_reply(message: dict, blob: bytes, kind: str) -> Reply:
 
 
 def as_list(value: Any) -> list:
-    """`value` if it is a list, else an empty one."""
+    """Return `value` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def text(value: Any, most: int = MAX_JSON) -> str:
-    """`value` if it is a string, cut at `most` characters and fit to be stored; else empty."""
+    """Return `value` if it is a string, cut at `most` characters and fit to be stored; else ""."""
     if not isinstance(value, str):
         return ""
     return value[:most].encode("utf-8", "replace").decode()
 
 
 def read_output(output: Any) -> dict | None:
-    """One output, rebuilt from the fields that nbformat knows; None for anything else."""
+    """Return one output, rebuilt from the fields that nbformat knows; None for anything else."""
     if not isinstance(output, dict):
         return None
     kind = output.get("output_type")
@@ -93,7 +93,11 @@ def read_output(output: Any) -> dict | None:
         return {"output_type": kind, **names, "traceback": lines}
     if kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
         values = {text(mime, 100): value for mime, value in output["data"].items()}
-        data = {mime: fit(value) for mime, value in values.items() if storable(mime, value)}
+        data = {
+            mime: _without_surrogates(value)
+            for mime, value in values.items()
+            if _storable(mime, value)
+        }
         rebuilt = {"output_type": kind, "data": data, "metadata": {}}
         if kind == "execute_result":
             count = output.get("execution_count")
@@ -103,15 +107,15 @@ def read_output(output: Any) -> dict | None:
     return None
 
 
-def storable(mime: str, value: Any) -> bool:
-    """Whether a mime value is one that nbformat takes: a string, or JSON where that is its type.
+def _storable(mime: str, value: Any) -> bool:
+    """Return True if nbformat takes a mime value: a string, or JSON where that is its type.
 
     JSON that is too deep to be written again is none.
     """
-    if not JSON_MIME.fullmatch(mime):
+    if not _JSON_MIME.fullmatch(mime):
         return isinstance(value, str)
     level = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(_MAX_DEPTH):
         below: list = []
         for node in level:
             if isinstance(node, dict):
@@ -124,25 +128,25 @@ def storable(mime: str, value: Any) -> bool:
     return False
 
 
-def fit(value: Any) -> Any:
-    """A mime value without the lone surrogates that no file can hold."""
+def _without_surrogates(value: Any) -> Any:
+    """Return a mime value without the lone surrogates that no file can hold."""
     if isinstance(value, str):
         return text(value)
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def output_size(output: Any) -> int:
-    """The bytes that an output, or a part of one, takes in a notebook's file: keys and all."""
+    """Return the bytes that an output, or a part of one, takes in a notebook's file, with keys."""
     return len(json.dumps(output, ensure_ascii=False).encode("utf-8", "replace")) + 2
 
 
 def cut_outputs(outputs: list[dict], most: int) -> list[dict]:
-    """The outputs that fit into `most` bytes, and a note where something was left out."""
+    """Return the outputs that fit into `most` bytes, and a note where something was left out."""
     kept, left = [], most
     for output in outputs:
         size = output_size(output)
         if size > left:
-            note = CUT_NOTE.format(most)
+            note = _CUT_NOTE.format(most)
             if output["output_type"] == "stream":
                 kept.append(output | {"text": start_of(output["text"], left) + note})
             else:
@@ -154,7 +158,7 @@ def cut_outputs(outputs: list[dict], most: int) -> list[dict]:
 
 
 def start_of(string: str, most: int) -> str:
-    """As much of a text's beginning as takes at most `most` bytes in a file."""
+    """Return as much of a text's beginning as takes at most `most` bytes in a file."""
     string = string[: max(0, most)]
     while string and (size := output_size(string)) > most:
         string = string[: len(string) * most // size]  # shorter each time: most < size

@@ -1,6 +1,6 @@
 """Runs strangers' code: one warm zygote a job slot inside bubblewrap, one forked student a turn.
 
-The grader's side. How it holds a zygote is in `warm.py`, what the student's process may see in
+The grader's side. How it holds a zygote is in `zygote_client.py`, what the student's process may see in
 `bubblewrap.py`, what it does to itself before any student code in `zygote.py`. `docs/security.md`
 says what is defended and what is not.
 """
@@ -28,8 +28,8 @@ from proflab_course.grading.run.subprocess_runner import SharedLock, SubprocessR
 from proflab_course.grading.run.time_allowance import Allowance, run_through
 from proflab_course.grading.run.zygote_client import SandboxError, Wanted, ZygoteClient
 
-DRAWING = re.compile(r"matplotlib|pylab|pyplot|\bplot\.\w")
-HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you trust"
+_DRAWING = re.compile(r"matplotlib|pylab|pyplot|\bplot\.\w")
+_HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you trust"
 
 
 def make_runner(
@@ -38,7 +38,7 @@ def make_runner(
     limits: Limits | None = None,
     plots: bool = False,
 ) -> Runner:
-    """The runner for `jobs` turns at a time; CourseError where isolation is not to be had.
+    """Return the runner for `jobs` turns at a time; raise CourseError where it cannot isolate.
 
     plots: nearly all code will draw, as it does where demo cells are executed.
     """
@@ -46,12 +46,12 @@ def make_runner(
         return SubprocessRunner(limits)
     if not sys.platform.startswith("linux"):
         raise CourseError(
-            f"isolation needs Linux: grade in a container or virtual machine, {HOW_TO_GO_WITHOUT}"
+            f"isolation needs Linux: grade in a container or virtual machine, {_HOW_TO_GO_WITHOUT}"
         )
     if find_bubblewrap() is None:
         raise CourseError(
             "students' code cannot be isolated: bubblewrap is not installed. Install it "
-            f"(apt install bubblewrap, dnf install bubblewrap), {HOW_TO_GO_WITHOUT}"
+            f"(apt install bubblewrap, dnf install bubblewrap), {_HOW_TO_GO_WITHOUT}"
         )
     runner = SandboxRunner(limits, jobs)
     try:
@@ -60,7 +60,7 @@ def make_runner(
         runner.close()
         raise CourseError(
             f"students' code cannot be isolated: {error}. `proflab doctor` says what is missing; "
-            f"{HOW_TO_GO_WITHOUT[3:]}"
+            f"{_HOW_TO_GO_WITHOUT[3:]}"
         ) from None
     return runner
 
@@ -73,7 +73,7 @@ _open: weakref.WeakSet[SandboxRunner] = weakref.WeakSet()
 
 
 @atexit.register
-def close_all() -> None:
+def _close_all() -> None:
     """End what is still running when the grader ends in good order."""
     for runner in list(_open):
         runner.close()
@@ -98,7 +98,7 @@ class SandboxRunner:
         _open.add(self)
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """See Runner. Raises CourseError when the sandbox itself fails, for an empty plan, too."""
+        """Execute a plan; raise CourseError where the sandbox fails, for an empty plan, too."""
         files = gather_files(submission)
         slot = self._take()
 
@@ -116,7 +116,7 @@ class SandboxRunner:
             self._give_back(slot)
 
     def _take(self) -> Slot:
-        """A free slot; waits for one. Raises RunnerClosed when there will be none."""
+        """Wait for a free slot and take it; raise RunnerClosed when there will be none."""
         slot = self._slots.get()
         if slot is None:
             self._slots.put(None)  # for whoever else waits
@@ -131,7 +131,7 @@ class SandboxRunner:
         slot.close()
 
     def warm(self, plots: bool = False) -> dict:
-        """Start one zygote now, the other slots' behind the scenes; what it found on this machine.
+        """Start one zygote now, the others behind the scenes; return what it found here.
 
         Raises SandboxError.
         """
@@ -146,7 +146,7 @@ class SandboxRunner:
             self._give_back(slot)
 
     def start(self, number: int, plots: bool) -> Future[ZygoteClient]:
-        """A new zygote for a slot."""
+        """Return a new zygote for a slot."""
         if self.closed:
             raise RunnerClosed
         return self._starter.submit(self._start, number, plots)
@@ -161,7 +161,7 @@ class SandboxRunner:
         return zygote
 
     def share(self, number: int) -> list[int]:
-        """The cores of one slot: about as many for each, none another's while there are enough.
+        """Return the cores of one slot: as many for each, none another's while there are enough.
 
         Grader and student take turns: on one core they need not wake another for every message.
         """
@@ -208,7 +208,7 @@ class Slot:
         return self.zygotes[plots]
 
     def zygote(self, plots: bool = False) -> ZygoteClient:
-        """The slot's zygote for code that draws or does not. Raises SandboxError."""
+        """Return the slot's zygote for code that draws or does not; raise SandboxError."""
         try:
             return self.begin(plots).result()
         except Exception:
@@ -216,7 +216,7 @@ class Slot:
             raise
 
     def turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
-        """One turn; where the sandbox fails before the student's code began, once more."""
+        """Carry out a turn; where the sandbox fails before the student's code began, once more."""
         plots = draws(plan)
         try:
             return self._turn(files, plan, allowance, plots)
@@ -228,7 +228,7 @@ class Slot:
     ) -> Result:
         zygote = self.zygote(plots)
         try:
-            with keeping_to(self.cores):
+            with _keeping_to(self.cores):
                 result = zygote.turn(files, plan, allowance)
         except BaseException:
             self._end(plots)
@@ -238,7 +238,7 @@ class Slot:
         return result
 
     def works(self) -> bool:
-        """Whether an empty plan can be carried out here."""
+        """Return True if an empty plan can be carried out here."""
         try:
             return self.turn({}, (), Allowance(self.runner.limits)).status == "finished"
         except SandboxError:
@@ -262,7 +262,7 @@ class Slot:
 
 
 @contextlib.contextmanager
-def keeping_to(cores: list[int]) -> Iterator[None]:
+def _keeping_to(cores: list[int]) -> Iterator[None]:
     """Let this thread run on these cores only."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
@@ -273,5 +273,5 @@ def keeping_to(cores: list[int]) -> Iterator[None]:
 
 
 def draws(plan: Plan) -> bool:
-    """Whether a plan's code seems to draw: where that is wrong, an import merely takes longer."""
-    return any(DRAWING.search(code) for item in plan for _, code in statements(item))
+    """Return True if a plan's code seems to draw: a wrong guess merely makes an import longer."""
+    return any(_DRAWING.search(code) for item in plan for _, code in statements(item))

@@ -16,7 +16,7 @@ import importlib
 import socket
 import tempfile
 
-FILES = """
+_FILES = """
     read write readv writev pread64 pwrite64 preadv pwritev lseek _llseek open openat creat close
     close_range dup dup2 dup3 stat fstat lstat stat64 fstat64 lstat64 newfstatat fstatat64 statx
     access faccessat faccessat2 readlink readlinkat getdents getdents64 getcwd chdir fchdir rename
@@ -26,8 +26,8 @@ FILES = """
     fstatfs64 copy_file_range sendfile sendfile64 getxattr lgetxattr fgetxattr listxattr llistxattr
     flistxattr
 """
-MEMORY = "brk mmap mmap2 munmap mremap mprotect get_mempolicy membarrier"
-PROCESSES = """
+_MEMORY = "brk mmap mmap2 munmap mremap mprotect get_mempolicy membarrier"
+_PROCESSES = """
     fork vfork execve execveat exit exit_group wait4 waitid waitpid getpid getppid gettid getpgid
     getpgrp getsid setpgid setsid getuid geteuid getgid getegid getresuid getresgid getgroups capget
     capset getrlimit ugetrlimit setrlimit prlimit64 getrusage times sysinfo uname arch_prctl
@@ -36,23 +36,23 @@ PROCESSES = """
     sched_setscheduler sched_getattr sched_get_priority_max sched_get_priority_min
     sched_rr_get_interval riscv_flush_icache riscv_hwprobe
 """
-SIGNALS_AND_TIME = """
+_SIGNALS_AND_TIME = """
     rt_sigaction rt_sigprocmask rt_sigpending rt_sigsuspend rt_sigtimedwait rt_sigqueueinfo
     rt_tgsigqueueinfo rt_sigreturn sigreturn sigaltstack restart_syscall kill tkill tgkill pause
     alarm getitimer setitimer signalfd signalfd4 timer_create timer_settime timer_gettime
     timer_getoverrun timer_delete timerfd_create timerfd_settime timerfd_gettime clock_gettime
     clock_getres clock_nanosleep nanosleep gettimeofday time
 """
-WAITING_AND_TALKING = """
+_WAITING_AND_TALKING = """
     futex futex_waitv select _newselect pselect6 poll ppoll epoll_create epoll_create1 epoll_ctl
     epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd2 pipe pipe2 bind connect listen accept
     accept4 getsockname getpeername getsockopt send sendto sendmsg sendmmsg recv recvfrom recvmsg
     recvmmsg shutdown getrandom
 """
-ALLOWED = " ".join((FILES, MEMORY, PROCESSES, SIGNALS_AND_TIME, WAITING_AND_TALKING)).split()
+ALLOWED = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_TALKING)).split()
 
 # system call → (which argument decides, the module that names its values, those allowed)
-ALLOWED_WITH = {
+_ALLOWED_WITH = {
     # No leases, notices of changes, seals, hints; no owner of signals; no larger pipes.
     "fcntl": (1, "fcntl", "F_DUPFD F_DUPFD_CLOEXEC F_GETFD F_SETFD F_GETFL F_SETFL F_GETPIPE_SZ"),
     "ioctl": (1, "termios", "TCGETS TIOCGWINSZ TIOCGPGRP FIONREAD FIONBIO FIOCLEX FIONCLEX"),
@@ -69,13 +69,13 @@ ALLOWED_WITH = {
     ),
 }  # fmt: skip
 # Names, the signal at a parent's death, dumpable, no_new_privs; and what merely tells.
-PRCTL = (1, 2, 3, 4, 15, 16, 21, 23, 27, 30, 38, 39)
-GUARDS = (102, 103)  # of madvise: the pages by which newer libcs bound stacks
-LOCKS = (37, 38)  # of fcntl: those that belong to an open file; the others have names
-CLONE_NEW = 0x7E020080  # every namespace flag of clone
+_PRCTL = (1, 2, 3, 4, 15, 16, 21, 23, 27, 30, 38, 39)
+_GUARDS = (102, 103)  # of madvise: the pages by which newer libcs bound stacks
+_LOCKS = (37, 38)  # of fcntl: those that belong to an open file; the others have names
+_CLONE_NEW = 0x7E020080  # every namespace flag of clone
 
 # Answered otherwise than by "no such call": (system calls, errno; 0 claims success).
-ANSWERED: tuple[tuple[str, int], ...] = (
+_ANSWERED: tuple[tuple[str, int], ...] = (
     ("ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd process_madvise", errno.EPERM),
     ("unshare setns mount umount2 pivot_root chroot move_mount open_tree fsopen", errno.EPERM),
     ("bpf perf_event_open keyctl add_key request_key fanotify_init syslog acct", errno.EPERM),
@@ -96,7 +96,7 @@ class SeccompMissing(Exception):
 
 @functools.cache
 def seccomp_program() -> bytes:
-    """The filter as the kernel takes it; raises SeccompMissing."""
+    """Return the filter as the kernel takes it; raise SeccompMissing."""
     try:
         import pyseccomp
     except ImportError:
@@ -107,8 +107,8 @@ def seccomp_program() -> bytes:
     rules = pyseccomp.SyscallFilter(lacking)
     # Calls by another ABI of the processor (32 bits, x32) have numbers of their own.
     rules.set_attr(pyseccomp.Attr.ACT_BADARCH, lacking)
-    add_allowed(rules, pyseccomp)
-    for names, number in ANSWERED:
+    _add_allowed(rules, pyseccomp)
+    for names, number in _ANSWERED:
         for name in names.split():
             add(rules, pyseccomp.ERRNO(number), name)
     with tempfile.TemporaryFile() as file:
@@ -117,7 +117,7 @@ def seccomp_program() -> bytes:
         return file.read()
 
 
-def add_allowed(rules, pyseccomp) -> None:
+def _add_allowed(rules, pyseccomp) -> None:
     """Add what is allowed to the rules, always or with some arguments, and what these exclude."""
 
     def low_half(argument: int, value: int):  # the kernel takes 32 bits of these, so we do
@@ -128,10 +128,10 @@ def add_allowed(rules, pyseccomp) -> None:
     for name, argument, values in allowed_arguments():
         for value in values:
             add(rules, pyseccomp.ALLOW, name, low_half(argument, value))
-    for value in (*numbers("fcntl", "F_SETLK F_SETLKW"), *LOCKS):
+    for value in (*_constants("fcntl", "F_SETLK F_SETLKW"), *_LOCKS):
         add(rules, pyseccomp.ERRNO(0), "fcntl", low_half(1, value))
     # clone3's flags lie in memory, where a filter cannot look: libc falls back on clone.
-    add(rules, pyseccomp.ALLOW, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0))
+    add(rules, pyseccomp.ALLOW, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, _CLONE_NEW, 0))
     unix = int(socket.AF_UNIX)
     for name in ("socket", "socketpair"):
         add(rules, pyseccomp.ALLOW, name, pyseccomp.Arg(0, pyseccomp.EQ, unix))
@@ -140,13 +140,13 @@ def add_allowed(rules, pyseccomp) -> None:
 
 
 def allowed_arguments() -> list[tuple[str, int, tuple[int, ...]]]:
-    """(system call, which argument decides, its allowed values), in this machine's numbers."""
-    found = [(call, place, numbers(*rest)) for call, (place, *rest) in ALLOWED_WITH.items()]
-    return [*found, ("prctl", 0, PRCTL), ("madvise", 2, GUARDS)]
+    """Return (system call, which argument decides, its allowed values), in this machine's terms."""
+    found = [(call, place, _constants(*rest)) for call, (place, *rest) in _ALLOWED_WITH.items()]
+    return [*found, ("prctl", 0, _PRCTL), ("madvise", 2, _GUARDS)]
 
 
-def numbers(module: str, names: str) -> tuple[int, ...]:
-    """The values of a module's constants."""
+def _constants(module: str, names: str) -> tuple[int, ...]:
+    """Return the values of a module's constants."""
     home = importlib.import_module(module)
     return tuple(int(getattr(home, name)) for name in names.split())
 

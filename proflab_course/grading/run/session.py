@@ -99,7 +99,7 @@ class Session:
         return None
 
     def _note(self, error: ProcessEnded) -> None:
-        """The first thing that went wrong is the turn's status."""
+        """Set the turn's status, which is the first thing that went wrong."""
         if self.result.status == "finished":
             self.result.status, self.result.sentence = error.status, str(error)
             self.result.hit_wall = error.hit_wall
@@ -120,7 +120,7 @@ class Session:
     def _leave_out(
         self, index: int, item: RunCell | RunBlock, replies: list[Reply], error: ProcessEnded
     ) -> bool:
-        """Whether another turn shall do without the item that had to be killed."""
+        """Return True if another turn shall do without the item that had to be killed."""
         if not error.stuck:
             return False
         fill_lost(replies, item, str(error))
@@ -166,7 +166,7 @@ class Session:
                 return
 
     def _out_of_time(self, item: RunCell | RunBlock, replies: list[Reply]) -> None:
-        """A statement was interrupted: its test cell has no more time, other cells have."""
+        """Give up a test cell of which a statement was interrupted; other cells have time."""
         fill_lost(replies, item, NOT_TRIED)
         self.allowance.stop(item)
         if not self.allowance.charge(self.meter.spent()):
@@ -191,7 +191,7 @@ class Session:
             self._note(conversation.interrupted)
             if kind != "cell":
                 reply = Reply("lost", reply.outputs, message=str(conversation.interrupted))
-        if "MemoryError" in exceptions(reply):
+        if "MemoryError" in _exception_names(reply):
             sentence = f"a cell asked for more than {self.limits.memory / MB:,.0f} MB of memory"
             self._note(ProcessEnded("out of memory", sentence))
         if not reply.outputs:
@@ -201,6 +201,6 @@ class Session:
         return replace(reply, outputs=outputs)
 
 
-def exceptions(reply: Reply) -> list[str]:
-    """The names of the exceptions that a cell or step ended with."""
+def _exception_names(reply: Reply) -> list[str]:
+    """Return the names of the exceptions that a cell or step ended with."""
     return [*reply.raised, *(o["ename"] for o in reply.outputs if o["output_type"] == "error")]

@@ -16,14 +16,14 @@ from proflab_course.grading.plan import MB, Submission
 
 MAX_BYTES = 64 * MB
 MAX_FILES = 2_000
-MAX_ENTRIES = 20_000
-MAX_DEPTH = 16
-IMPORTABLE = (".py", ".pyc", ".pyw", ".so", ".pyd")
+_MAX_ENTRIES = 20_000
+_MAX_DEPTH = 16
+_IMPORTABLE = (".py", ".pyc", ".pyw", ".so", ".pyd")
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
 
 
 def gather_files(submission: Submission) -> dict[str, bytes]:
-    """Relative path → content of the submission's files; the lesson's support files win.
+    """Return the submission's files by relative path; the lesson's support files win.
 
     They also come first, so that they are there whatever room is left for the student's.
     """
@@ -51,7 +51,7 @@ def beside_support(support: Path | None, own: dict[str, bytes]) -> dict[str, byt
 
 
 def read_start(path: Path, most: int) -> bytes | None:
-    """The first `most` bytes of a regular file; None for anything else, without waiting for it."""
+    """Return the first `most` bytes of a regular file, never waiting; None for anything else."""
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError:
@@ -71,31 +71,31 @@ def _in_the_way(path: str, files: dict[str, bytes]) -> bool:
 
 
 def _modules(files: Iterable[str]) -> set[tuple[str, ...]]:
-    """The modules among support files, and the packages that they are in, as paths."""
+    """Return the modules among support files, and the packages that they are in, as paths."""
     modules: set[tuple[str, ...]] = set()
     for path in map(PurePosixPath, files):
-        if path.suffix in IMPORTABLE:
+        if path.suffix in _IMPORTABLE:
             parts = (*path.parts[:-1], path.name.partition(".")[0])
             modules |= {parts[:length] for length in range(1, len(parts) + 1)}
     return modules
 
 
 def _shadows(path: str, modules: set[tuple[str, ...]]) -> bool:
-    """Whether Python might import `path` in the place of one of these modules, or of a part of one.
+    """Return True if Python might import `path` in place of one of these modules, or of its part.
 
     `built/__init__.py`, `built.so` and `__pycache__/built.cpython-311.pyc` all shadow `built.py`.
     """
     parts = PurePosixPath(path).parts
     if "__pycache__" in parts:
         return True
-    if PurePosixPath(path).suffix not in IMPORTABLE:
+    if PurePosixPath(path).suffix not in _IMPORTABLE:
         return False
     named = (*parts[:-1], parts[-1].partition(".")[0])
     return any(named[:length] in modules for length in range(1, len(named) + 1))
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
-    """The regular files below `folder`, notebooks left out, as far as they fit into the limits."""
+    """Return the regular files below `folder` that fit into the limits, notebooks left out."""
     files: dict[str, bytes] = {}
     left = MAX_BYTES
     for path, descriptor in regular_files(folder, lambda name: not name.endswith(".ipynb")):
@@ -112,7 +112,7 @@ def read_folder(folder: Path) -> dict[str, bytes]:
 def regular_files(
     folder: Path, wanted: Callable[[str], bool], left_out: Collection[str] = ()
 ) -> Iterator[tuple[str, int]]:
-    """(relative path, open descriptor) of each whose name is wanted; the caller closes it.
+    """Yield (relative path, open descriptor) of each that is wanted; the caller closes it.
 
     left_out: names of folders right below `folder` that are not entered.
     """
@@ -134,7 +134,7 @@ def regular_files(
 
 
 def _entries(folder: Path, left_out: Collection[str]) -> Iterator[tuple[str, str, int]]:
-    """(folder, name, the folder's descriptor) of what may be a file, up to a number and a depth."""
+    """Yield (folder, name, the folder's descriptor) of what may be a file, within limits."""
     seen = 0
     try:
         for parent, folders, names, parent_fd in os.fwalk(folder, follow_symlinks=False):
@@ -142,11 +142,11 @@ def _entries(folder: Path, left_out: Collection[str]) -> Iterator[tuple[str, str
             if parent == str(folder):
                 folders[:] = [name for name in folders if name not in left_out]
             seen += len(folders)
-            if parent.count(os.sep) - str(folder).count(os.sep) >= MAX_DEPTH:
+            if parent.count(os.sep) - str(folder).count(os.sep) >= _MAX_DEPTH:
                 folders.clear()
             for name in sorted(filter(_is_text, names)):
                 seen += 1
-                if seen > MAX_ENTRIES:
+                if seen > _MAX_ENTRIES:
                     return
                 yield parent, name, parent_fd
     except OSError:

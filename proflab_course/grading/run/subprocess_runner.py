@@ -32,7 +32,7 @@ from proflab_course.grading.plan import (
     statements,
 )
 from proflab_course.grading.run.connection import new_channel
-from proflab_course.grading.run.processes import Family, ending
+from proflab_course.grading.run.processes import Family, describe_exit
 from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.student_files import gather_files, write_files
 from proflab_course.grading.run.time_allowance import Allowance, run_through
@@ -42,7 +42,7 @@ __all__ = [
     "Submission", "fill_lost", "statements",
 ]  # fmt: skip
 
-WORKER = Path(__file__).parents[1] / "inside" / "subprocess_worker.py"
+_WORKER = Path(__file__).parents[1] / "inside" / "subprocess_worker.py"
 SPARE_SECONDS = 5
 
 
@@ -102,7 +102,7 @@ class SubprocessRunner:
         self._processes: set[subprocess.Popen] = set()
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """See Runner."""
+        """Execute a plan, as a Runner does."""
         files = gather_files(submission)
 
         def turn() -> Result:
@@ -131,11 +131,11 @@ class SubprocessRunner:
                     return Session(ours, body, self.limits, allowance).carry_out(plan)
                 finally:
                     self._processes.discard(process)
-                    end_group(process)
+                    _end_group(process)
 
     def _start(self, place: Path, channel: int) -> subprocess.Popen:
         return subprocess.Popen(
-            [sys.executable, "-I", str(WORKER), str(channel), *self._limits()],
+            [sys.executable, "-I", str(_WORKER), str(channel), *self._limits()],
             cwd=place,
             env=student_environment(place),
             pass_fds=[channel],
@@ -159,21 +159,21 @@ class SubprocessBody(Family):
         self.process = process
 
     def death(self, name: int) -> str:
-        """See Body."""
+        """Return how the process ended; see Body."""
         if name != self.process.pid or self.process.poll() is None:
             return ""
-        return ending(self.process.returncode)
+        return describe_exit(self.process.returncode)
 
     def starved(self) -> bool:
-        """See Body."""
+        """Return True where memory ran out; see Body."""
         return False
 
     def tidy(self, waiting: list[int]) -> str:
-        """See Body: without isolation nothing is undone."""
+        """Do nothing: without isolation nothing is undone."""
         return ""
 
 
-def end_group(process: subprocess.Popen) -> None:
+def _end_group(process: subprocess.Popen) -> None:
     """End a process and all that stayed in its session's first group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -183,7 +183,7 @@ def end_group(process: subprocess.Popen) -> None:
 
 
 def student_environment(home: Path) -> dict[str, str]:
-    """The environment variables of a student's process: none of the instructor's."""
+    """Return the variables of a student's process: none of the instructor's."""
     return {
         "HOME": str(home),
         "PATH": "/usr/local/bin:/usr/bin:/bin",

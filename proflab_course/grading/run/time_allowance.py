@@ -13,7 +13,7 @@ from collections.abc import Callable
 from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell
 
 LEAST_SHARE = 0.2
-LEAST_CHARGE = 0.1
+_LEAST_CHARGE = 0.1
 NOT_TRIED = "it was not tried, since an earlier case of the same test ran out of time"
 
 
@@ -33,8 +33,8 @@ class Allowance:
         self._stopped: set[int] = set()
 
     def charge(self, seconds: float) -> bool:
-        """Something ran out of time after `seconds`; whether more of this may happen."""
-        self.left -= max(LEAST_CHARGE, seconds)
+        """Note that something ran out of time after `seconds`; return True if more of it may."""
+        self.left -= max(_LEAST_CHARGE, seconds)
         self.share = max(LEAST_SHARE, self.share / 2)
         return self.left > 0
 
@@ -48,7 +48,7 @@ class Allowance:
             self._stopped.add(item.cell)
 
     def stopped(self, item: RunCell | RunBlock) -> bool:
-        """Whether the test cell that `item` is a part of has run out of time."""
+        """Return True if the test cell that `item` is a part of has run out of time."""
         return isinstance(item, RunBlock) and item.cell in self._stopped
 
 

@@ -31,18 +31,18 @@ from proflab_course.grading.run.bubblewrap import (
 )
 from proflab_course.grading.run.cgroups import Group
 from proflab_course.grading.run.connection import new_channel
-from proflab_course.grading.run.processes import Family, Process, ending, socket_memory
+from proflab_course.grading.run.processes import Family, Process, describe_exit, socket_memory
 from proflab_course.grading.run.seccomp import SeccompMissing, seccomp_program
 from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.subprocess_runner import SPARE_SECONDS
 from proflab_course.grading.run.time_allowance import Allowance
 
-LAUNCH = Path(__file__).parents[1] / "inside" / "launch.py"
-START_SECONDS = 120.0
-END_SECONDS = 30.0
+_LAUNCH = Path(__file__).parents[1] / "inside" / "launch.py"
+_START_SECONDS = 120.0
+_END_SECONDS = 30.0
 TURNS = 200
-NUMBERS = itertools.count()
-DESCRIPTORS = 256
+_NUMBERS = itertools.count()
+_DESCRIPTORS = 256
 
 
 class SandboxError(Exception):
@@ -51,7 +51,7 @@ class SandboxError(Exception):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a zygote shall be like.
+    """The kind of zygote that is wanted.
 
     slot: its job's number; cores: where it starts; threads: how many BLAS may use; nested: turns
     have namespaces of their own; plots: it has pyplot in memory.
@@ -70,10 +70,10 @@ class ZygoteClient:
 
     def __init__(self, wanted: Wanted) -> None:
         self.limits, self.turns, self.usable = wanted.limits, 0, True
-        self.group = Group.make(f"{next(NUMBERS)}")
+        self.group = Group.make(f"{next(_NUMBERS)}")
         ours, theirs = socket.socketpair()
         self.control = Channel(ours)
-        ours.settimeout(START_SECONDS)
+        ours.settimeout(_START_SECONDS)
         with theirs, tempfile.TemporaryFile() as complaints:
             self.process = self._launch(wanted, theirs.fileno(), complaints)
             theirs.close()
@@ -87,7 +87,7 @@ class ZygoteClient:
                 said = lines[-1] if lines else "it said nothing"
                 raise SandboxError(f"the sandbox did not start ({said[:300]})") from None
         self.nested = self.about["nested"]
-        ours.settimeout(END_SECONDS)
+        ours.settimeout(_END_SECONDS)
         if self.group is not None:
             # The scratch space counts, and what the zygote has already.
             self.group.limit(self.group.used() + self.limits.memory + self.limits.scratch)
@@ -105,7 +105,7 @@ class ZygoteClient:
             "after": view.after,
         }
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(orders)],
+            [sys.executable, "-I", "-S", str(_LAUNCH), json.dumps(orders)],
             env={},
             cwd="/",
             pass_fds=[channel],
@@ -126,7 +126,7 @@ class ZygoteClient:
             "cpu": int(limits.notebook_seconds) + SPARE_SECONDS,
             "processes": limits.processes,
             "file": limits.file,
-            "descriptors": DESCRIPTORS,
+            "descriptors": _DESCRIPTORS,
             "scratch": limits.scratch,
             "scratch_files": limits.scratch_files,
         }
@@ -141,7 +141,7 @@ class ZygoteClient:
         self.control.send(order, program)
 
     def turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
-        """Carry out a plan in a fork; returns when nothing of it is left running."""
+        """Carry out a plan in a fork; return when nothing of it is left running."""
         self.turns += 1
         init, init_theirs = new_channel()
         ours, theirs = new_channel()
@@ -194,7 +194,7 @@ class Body(Family):
     def __init__(
         self, init: socket.socket, files: dict[str, bytes], group: Group | None = None
     ) -> None:
-        init.settimeout(START_SECONDS)
+        init.settimeout(_START_SECONDS)
         self.group = group
         self.kills = group.kills() if group else 0
         self.init = Channel(init)
@@ -202,7 +202,7 @@ class Body(Family):
         names = [(path, len(data)) for path, data in files.items()]
         try:
             self.init.send({"files": names}, b"".join(files.values()))
-            super().__init__(sender(init))
+            super().__init__(_wait_for_sender(init))
             message = self.init.receive()[0]
         except (EOFError, OSError, ValueError) as error:
             raise SandboxError(f"a turn could not be started ({error})") from None
@@ -211,13 +211,13 @@ class Body(Family):
         self.process = Process(self.roots[0])
 
     def death(self, name: int) -> str:
-        """See processes.Body."""
+        """Return how a process of the turn ended; see Body."""
         while select.select([self.init.sock], [], [], 0)[0]:
             try:
                 self._note(self.init.receive()[0])
             except (EOFError, OSError, ValueError):
                 break
-        return ending(self.endings[name]) if name in self.endings else ""
+        return describe_exit(self.endings[name]) if name in self.endings else ""
 
     def _note(self, message: dict) -> None:
         if "failed" in message:
@@ -226,8 +226,8 @@ class Body(Family):
             self.endings[message["died"]] = message["code"]
 
     def tidy(self, waiting: list[int]) -> str:
-        """See processes.Body."""
-        numbers = [inner for inner in map(innermost, waiting) if inner]
+        """End all but the copies `waiting`, and wake the first of them; see Body."""
+        numbers = [inner for inner in map(_innermost_pid, waiting) if inner]
         try:
             self.init.send({"waiting": numbers, "more": len(waiting) > 1})
             while "tidied" not in (message := self.init.receive()[0]):
@@ -237,11 +237,11 @@ class Body(Family):
         return message["tidied"]
 
     def memory(self, members: Iterable[int], enough: int) -> int:
-        """Bytes that the processes take together, with what their sockets can hold."""
+        """Return the bytes that the processes take together, with what their sockets can hold."""
         return super().memory(members, enough) + socket_memory(self.process.pid)
 
     def starved(self) -> bool:
-        """See processes.Body."""
+        """Return True if the system ended one for want of memory; see Body."""
         return self.group is not None and self.group.kills() > self.kills
 
     def close(self) -> None:
@@ -249,8 +249,8 @@ class Body(Family):
         self.process.close()
 
 
-def innermost(pid: int) -> int:
-    """The number that a process has in the innermost of its namespaces; 0 if it is gone."""
+def _innermost_pid(pid: int) -> int:
+    """Return a process's number in the innermost of its namespaces; 0 if it is gone."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
             [line] = [line for line in file if line.startswith(b"NSpid:")]
@@ -259,8 +259,8 @@ def innermost(pid: int) -> int:
     return int(line.split()[-1])
 
 
-def sender(sock: socket.socket) -> int:
-    """The process, as numbered here, whose message comes next; waits for it."""
+def _wait_for_sender(sock: socket.socket) -> int:
+    """Wait for the next message; return the process, as numbered here, that sent it."""
     _, notes, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(12), socket.MSG_PEEK)
     if not notes:
         raise EOFError("no message")

@@ -28,19 +28,19 @@ class Work:
 
     @property
     def stamp_folder(self) -> Path:
-        """Where timestamp.txt lies: for what was handed in without the lesson's folder, above."""
+        """The folder of timestamp.txt: the one above for what has no folder of the lesson."""
         return self.folder if self.folder.is_dir() else self.folder.parent
 
 
 def find_work(course: Course, key: Key, students: list[str] | None, full: bool) -> list[Work]:
-    """The submissions of a lesson: every student's folder that holds one, or those named."""
+    """Return the submissions of a lesson: every student's folder that holds one, or those named."""
     submitted, lesson = course.root / "submitted", key.name
     lessons = Lessons(key, course.root / "source")
-    found = find_students(submitted, lessons)
+    found = _find_students(submitted, lessons)
     for name in students or []:
         if not (submitted / name).is_dir() or name in (".", "..") or "/" in name:
             raise CourseError(f"there is no folder submitted/{name}; there are {', '.join(found)}")
-    support = folder_fingerprint(course.source(lesson).parent)
+    support = _folder_fingerprint(course.source(lesson).parent)
     base = [key.fingerprint, support, harness_fingerprint(), str(full)]
     works = []
     for student in dict.fromkeys(students or found):
@@ -53,19 +53,19 @@ def find_work(course: Course, key: Key, students: list[str] | None, full: bool) 
     return works
 
 
-def find_students(submitted: Path, lessons: Lessons) -> list[str]:
-    """The students with a folder for the lesson, or with its notebook elsewhere in their own."""
+def _find_students(submitted: Path, lessons: Lessons) -> list[str]:
+    """Return who has a folder for the lesson, or has its notebook elsewhere in their own."""
     lesson = lessons.key.name
     folders = [path for path in submitted.glob("*") if path.is_dir()]
     return sorted(p.name for p in folders if (p / lesson).is_dir() or has_strays(p, lessons))
 
 
 def handin_fingerprint(folder: Path, lessons: Lessons) -> str:
-    """A hash of what grading reads of a hand-in, which is little, whatever lies in its folder."""
+    """Return a hash of what grading reads of a hand-in: little, whatever lies in its folder."""
     digest = hashlib.sha256()
     notebook = f"{lessons.key.name}.ipynb"
     for path in (folder / notebook, folder / STAMP, folder.parent / STAMP):
-        digest.update(f"{state_of(path)}\n".encode())
+        digest.update(f"{_state_of(path)}\n".encode())
     digest.update(search_fingerprint(folder, notebook, lessons.folders()).encode())
     files = read_folder(folder) if folder.is_dir() else {}
     for path, data in files.items():
@@ -73,8 +73,8 @@ def handin_fingerprint(folder: Path, lessons: Lessons) -> str:
     return digest.hexdigest()
 
 
-def state_of(path: Path) -> str:
-    """What lies at `path`: what kind of thing, its size, and its content if that may be read."""
+def _state_of(path: Path) -> str:
+    """Return what lies at `path`: its kind, its size, and its content if that may be read."""
     try:
         about = path.lstat()
     except OSError as error:
@@ -85,8 +85,8 @@ def state_of(path: Path) -> str:
     return f"{stat.S_IFMT(about.st_mode)} {about.st_size} {content}"
 
 
-def folder_fingerprint(folder: Path) -> str:
-    """A hash of the regular files in a folder of the course's own, and of where its links point."""
+def _folder_fingerprint(folder: Path) -> str:
+    """Return a hash of a course folder's regular files, and of where its links point."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         digest.update(str(path.relative_to(folder)).encode("utf-8", "surrogateescape") + b"\0")
@@ -102,7 +102,7 @@ def folder_fingerprint(folder: Path) -> str:
 
 
 def harness_fingerprint() -> str:
-    """A hash of the package: a change in engine or grader makes earlier grades stale."""
+    """Return a hash of the package: a change in engine or grader makes earlier grades stale."""
     digest = hashlib.sha256()
     for root in (Path(proflab.__file__).parent, Path(__file__).parents[2]):
         for path in sorted(root.rglob("*.py")):
@@ -111,7 +111,7 @@ def harness_fingerprint() -> str:
 
 
 def needs_grading(course: Course, key: Key, work: Work, known: dict) -> bool:
-    """Whether there is no result for exactly this submission, lesson and harness."""
+    """Return True if there is no result for exactly this submission, lesson and harness."""
     outcome = known.get(work.student)
     written = course.root / "autograded" / work.student / key.name / f"{key.name}.ipynb"
     changed = outcome is None or not work.fingerprint or outcome.fingerprint != work.fingerprint

@@ -25,11 +25,11 @@ from proflab_course.grading.submissions.read_notebook import (
 from proflab_course.grading.submissions.which_lesson import Lessons
 from proflab_course.grading.submissions.zip_archive import unpack
 
-MAX_CANDIDATES = 60
+_MAX_CANDIDATES = 60
 MAX_READ = 96 * MB
-LISTED = 8
-SUFFIXES = (".json", ".txt", ".zip", "")  # what browsers and mail programs make of a notebook
-CACHES = (".ipynb_checkpoints", "__MACOSX")
+_LISTED = 8
+_SUFFIXES = (".json", ".txt", ".zip", "")  # what browsers and mail programs make of a notebook
+_CACHES = (".ipynb_checkpoints", "__MACOSX")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Candidate:
 
     @property
     def text(self) -> tuple:
-        """What two copies of one notebook have in common."""
+        """The text that two copies of one notebook have in common."""
         return tuple((cell.cell_type, cell.source) for cell in self.handin.notebook.cells)
 
 
@@ -50,39 +50,39 @@ def find_handin(folder: Path, lessons: Lessons) -> HandIn:
     """Return the notebook that counts of those in a submission's folder, or the named outcome."""
     lesson = lessons.key.name
     expected = f"{lesson}.ipynb"
-    right, others = read_expected(folder, expected)
+    right, others = _read_expected(folder, expected)
     other_lesson = lessons.lesson_of(right.notebook) if right.notebook is not None else lesson
     if other_lesson not in ("", lesson):
         right = HandIn(None, "wrong lesson", f"{expected} is the notebook of lesson {other_lesson}")
-    others += search(folder, expected)
-    fitting = distinct(fitting_ones(others, lessons), right)
+    others += _search_below(folder, expected)
+    fitting = _distinct_texts(_fitting_ones(others, lessons), right)
     if right.notebook is None and not fitting:
-        outside = search_outside(folder, lessons)
+        outside = _search_outside(folder, lessons)
         others += outside
-        fitting = distinct(fitting_ones(outside, lessons), right)
+        fitting = _distinct_texts(_fitting_ones(outside, lessons), right)
     if right.notebook is not None:
-        return with_others(right, expected, fitting, lessons)
+        return _with_others(right, expected, fitting, lessons)
     if not fitting:
-        return nothing_found(right, folder, others, lessons)
-    return choose(right, expected, fitting, lessons)
+        return _nothing_found(right, folder, others, lessons)
+    return _choose_fitting(right, expected, fitting, lessons)
 
 
-def read_expected(folder: Path, expected: str) -> tuple[HandIn, list[Candidate]]:
+def _read_expected(folder: Path, expected: str) -> tuple[HandIn, list[Candidate]]:
     """Return what lies where the notebook should be; if it is an archive, what that holds."""
     data = read_bytes(folder / expected)
     if isinstance(data, HandIn):
         return data, []
     found = parse_bytes(data, expected)
-    return found, list(in_archive(data, expected, expected)) if data.startswith(ZIP) else []
+    return found, list(_in_archive(data, expected, expected)) if data.startswith(ZIP) else []
 
 
-def fitting_ones(candidates: list[Candidate], lessons: Lessons) -> list[Candidate]:
+def _fitting_ones(candidates: list[Candidate], lessons: Lessons) -> list[Candidate]:
     """Return those that are notebooks of this lesson."""
     there = [c for c in candidates if c.handin.notebook is not None]
     return [c for c in there if lessons.fits(c.handin.notebook)]
 
 
-def distinct(candidates: list[Candidate], right: HandIn) -> list[Candidate]:
+def _distinct_texts(candidates: list[Candidate], right: HandIn) -> list[Candidate]:
     """Return one of each text, and none of that which lies in its place."""
     seen = {Candidate("", "", right).text} if right.notebook is not None else set()
     kept = []
@@ -93,7 +93,9 @@ def distinct(candidates: list[Candidate], right: HandIn) -> list[Candidate]:
     return kept
 
 
-def with_others(right: HandIn, expected: str, fitting: list[Candidate], lessons: Lessons) -> HandIn:
+def _with_others(
+    right: HandIn, expected: str, fitting: list[Candidate], lessons: Lessons
+) -> HandIn:
     """Return the notebook in its place, and say what else lies there.
 
     If it is as it was given out, and one other is not, that is the work.
@@ -101,14 +103,16 @@ def with_others(right: HandIn, expected: str, fitting: list[Candidate], lessons:
     if fitting and lessons.is_untouched(right.notebook):
         worked = [c for c in fitting if not lessons.is_untouched(c.handin.notebook)]
         if len(worked) == 1:
-            return taken(worked[0], f"{expected} is as it was given out", [])
+            return _take_found(worked[0], f"{expected} is as it was given out", [])
     if not fitting:
         return right
-    note = f"there is also {listed([c.label for c in fitting])}; {expected} was graded"
+    note = f"there is also {_first_few([c.label for c in fitting])}; {expected} was graded"
     return replace(right, sentence="; ".join(filter(None, [right.sentence, note])))
 
 
-def choose(right: HandIn, expected: str, fitting: list[Candidate], lessons: Lessons) -> HandIn:
+def _choose_fitting(
+    right: HandIn, expected: str, fitting: list[Candidate], lessons: Lessons
+) -> HandIn:
     """Return the one that fits; of several the one of the right name, or the only one worked on."""
     why = right.sentence
     if right.outcome == "missing":
@@ -117,22 +121,24 @@ def choose(right: HandIn, expected: str, fitting: list[Candidate], lessons: Less
     worked = [c for c in fitting if not lessons.is_untouched(c.handin.notebook)]
     for chosen in (fitting, named, worked):
         if len(chosen) == 1:
-            return taken(chosen[0], why, [c.label for c in fitting if c is not chosen[0]])
-    labels = listed([c.label for c in fitting])
+            return _take_found(chosen[0], why, [c.label for c in fitting if c is not chosen[0]])
+    labels = _first_few([c.label for c in fitting])
     sentence = f"{why}, and several notebooks fit: {labels}; name the one that counts {expected}"
     return HandIn(None, "several notebooks", sentence)
 
 
-def taken(candidate: Candidate, why: str, others: list[str]) -> HandIn:
+def _take_found(candidate: Candidate, why: str, others: list[str]) -> HandIn:
     """Return a notebook that was found elsewhere, and say so."""
-    also = f"; there is also {listed(others)}" if others else ""
+    also = f"; there is also {_first_few(others)}" if others else ""
     sentence = f"{why}; {candidate.label} was graded{also}"
     note = candidate.handin.sentence
     sentence = f"{sentence}; {note}" if note else sentence
     return replace(candidate.handin, outcome="renamed", sentence=sentence)
 
 
-def nothing_found(right: HandIn, folder: Path, others: list[Candidate], lessons: Lessons) -> HandIn:
+def _nothing_found(
+    right: HandIn, folder: Path, others: list[Candidate], lessons: Lessons
+) -> HandIn:
     """Return the outcome of a hand-in without a notebook of this lesson, and list what is there."""
     if right.outcome != "missing" and not others:
         return right
@@ -145,15 +151,17 @@ def nothing_found(right: HandIn, folder: Path, others: list[Candidate], lessons:
         else:
             foreign[candidate.label] = (candidate.handin.sentence, candidate.handin.outcome)
     what_is_there = [f"{label} ({what})" for label, (what, _) in foreign.items()]
-    what_is_there += [name for name in names_in(folder) if name not in foreign]
+    what_is_there += [name for name in _names_in(folder) if name not in foreign]
     if right.outcome != "missing":
-        return replace(right, sentence=f"{right.sentence}; there is also {listed(what_is_there)}")
-    there = f"there is {listed(what_is_there)}" if what_is_there else "there is nothing"
+        return replace(
+            right, sentence=f"{right.sentence}; there is also {_first_few(what_is_there)}"
+        )
+    there = f"there is {_first_few(what_is_there)}" if what_is_there else "there is nothing"
     outcomes = [outcome for _, outcome in foreign.values()]
-    return HandIn(None, worst(foreign, outcomes, lessons), f"{right.sentence}; {there}")
+    return HandIn(None, _worst_outcome(foreign, outcomes, lessons), f"{right.sentence}; {there}")
 
 
-def worst(labels: Collection[str], outcomes: list[str], lessons: Lessons) -> str:
+def _worst_outcome(labels: Collection[str], outcomes: list[str], lessons: Lessons) -> str:
     """Return the outcome of a hand-in by those of its files, none of which is the notebook."""
     for outcome in ("wrong lesson", "unreadable"):
         if outcome in outcomes:
@@ -166,48 +174,48 @@ def worst(labels: Collection[str], outcomes: list[str], lessons: Lessons) -> str
 # ── what lies there ──────────────────────────────────────────────────────────────────────────
 
 
-def search(folder: Path, expected: str) -> list[Candidate]:
+def _search_below(folder: Path, expected: str) -> list[Candidate]:
     """Return the candidates below a submission's folder, but for that which is in its place."""
-    return list(candidates_below(folder, "", {expected}, set()))
+    return list(_candidates_below(folder, "", {expected}, set()))
 
 
-def search_outside(folder: Path, lessons: Lessons) -> list[Candidate]:
+def _search_outside(folder: Path, lessons: Lessons) -> list[Candidate]:
     """Return the candidates in the student's folder that lie in no lesson's."""
     student = folder.parent
-    return list(candidates_below(student, f"submitted/{student.name}/", set(), lessons.folders()))
+    return list(_candidates_below(student, f"submitted/{student.name}/", set(), lessons.folders()))
 
 
 def has_strays(student: Path, lessons: Lessons) -> bool:
     """Return True if a student without the lesson's folder has handed in its notebook elsewhere."""
     lesson = lessons.key.name
-    found = search_outside(student / lesson, lessons)
-    return bool(fitting_ones(found, lessons)) or any(lesson in c.name for c in found)
+    found = _search_outside(student / lesson, lessons)
+    return bool(_fitting_ones(found, lessons)) or any(lesson in c.name for c in found)
 
 
-def candidates_below(
+def _candidates_below(
     root: Path, prefix: str, left_out: Collection[str], folders_left_out: Collection[str]
 ) -> Iterator[Candidate]:
     """Yield what may be a notebook below `root`, archives opened, up to the limits."""
     left = MAX_READ
-    for number, (path, data) in enumerate(files_below(root, left_out, folders_left_out)):
+    for number, (path, data) in enumerate(_files_below(root, left_out, folders_left_out)):
         left -= len(data)
-        if number >= MAX_CANDIDATES or left < 0:
+        if number >= _MAX_CANDIDATES or left < 0:
             return
-        label = prefix + shown(path)
+        label = prefix + _printable_name(path)
         if data.startswith(ZIP):
-            yield from in_archive(data, label, PurePosixPath(path).name)
+            yield from _in_archive(data, label, PurePosixPath(path).name)
             continue
         handin = parse_bytes(data, label)
-        if handin.notebook is not None or is_notebook_name(path):
-            yield Candidate(label, PurePosixPath(path).name, beside(handin, root / path))
+        if handin.notebook is not None or _is_notebook_name(path):
+            yield Candidate(label, PurePosixPath(path).name, _with_folder(handin, root / path))
 
 
-def beside(handin: HandIn, path: Path) -> HandIn:
+def _with_folder(handin: HandIn, path: Path) -> HandIn:
     """Return the hand-in with the folder whose files its code may read."""
     return replace(handin, folder=path.parent)
 
 
-def files_below(
+def _files_below(
     root: Path, left_out: Collection[str] = (), folders_left_out: Collection[str] = ()
 ) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the files that may be a notebook or an archive of one."""
@@ -216,35 +224,35 @@ def files_below(
     for path, descriptor in regular_files(root, lambda name: name[0] != ".", folders_left_out):
         with open(descriptor, "rb") as file:
             size = os.fstat(descriptor).st_size
-            if path in left_out or is_cache(path) or size > MAX_BYTES:
+            if path in left_out or _is_cache(path) or size > MAX_BYTES:
                 continue
             head = file.read(len(ZIP))
-            if head == ZIP or may_be_one(path):
+            if head == ZIP or _may_be_one(path):
                 data = head + file.read(MAX_BYTES)
-                if head == ZIP or is_notebook_name(path) or has_cells(data):
+                if head == ZIP or _is_notebook_name(path) or _has_cells(data):
                     yield path, data
 
 
-def has_cells(data: bytes) -> bool:
+def _has_cells(data: bytes) -> bool:
     """Return True if a file that is not called a notebook may yet be one, in any encoding."""
     return b'"cells"' in data.replace(b"\0", b"")
 
 
-def in_archive(data: bytes, label: str, name: str) -> Iterator[Candidate]:
+def _in_archive(data: bytes, label: str, name: str) -> Iterator[Candidate]:
     """Yield the notebooks in an archive; if there are none, what is wrong with it."""
     unpacked = unpack(data, label)
     empty = True
     for path, content in unpacked.files.items():
-        if is_cache(path) or not may_be_one(path):
+        if _is_cache(path) or not _may_be_one(path):
             continue
-        if not is_notebook_name(path) and not has_cells(content):
+        if not _is_notebook_name(path) and not _has_cells(content):
             continue
         inside = f"{path} in {label}"
         handin = parse_bytes(content, inside)
-        if handin.notebook is None and not is_notebook_name(path):
+        if handin.notebook is None and not _is_notebook_name(path):
             continue
         empty = False
-        files = files_beside(path, unpacked.files)
+        files = _files_beside(path, unpacked.files)
         yield Candidate(inside, PurePosixPath(path).name, replace(handin, files=files))
     if unpacked.problem:
         yield Candidate(label, name, HandIn(None, "unreadable", unpacked.problem))
@@ -253,50 +261,50 @@ def in_archive(data: bytes, label: str, name: str) -> Iterator[Candidate]:
         yield Candidate(label, name, HandIn(None, "not a notebook", sentence))
 
 
-def files_beside(notebook: str, files: dict[str, bytes]) -> dict[str, bytes]:
+def _files_beside(notebook: str, files: dict[str, bytes]) -> dict[str, bytes]:
     """Return an archive's other files, by their paths from the notebook's folder."""
     folder = notebook.rpartition("/")[0]
     start = f"{folder}/" if folder else ""
     there = {p.removeprefix(start): data for p, data in files.items() if p.startswith(start)}
-    return {path: data for path, data in there.items() if not is_notebook_name(path)}
+    return {path: data for path, data in there.items() if not _is_notebook_name(path)}
 
 
-def is_notebook_name(path: str) -> bool:
+def _is_notebook_name(path: str) -> bool:
     """Return True if a file is called a notebook, whatever was hung onto its name."""
     return ".ipynb" in PurePosixPath(path).name.lower()
 
 
-def may_be_one(path: str) -> bool:
+def _may_be_one(path: str) -> bool:
     """Return True if a file's name does not speak against its being a notebook."""
-    return is_notebook_name(path) or PurePosixPath(path).suffix.lower() in SUFFIXES
+    return _is_notebook_name(path) or PurePosixPath(path).suffix.lower() in _SUFFIXES
 
 
-def is_cache(path: str) -> bool:
+def _is_cache(path: str) -> bool:
     """Return True for what editors and archivers leave behind."""
     parts = PurePosixPath(path).parts
-    return parts[-1].startswith(".") or any(part in CACHES for part in parts)
+    return parts[-1].startswith(".") or any(part in _CACHES for part in parts)
 
 
-def names_in(folder: Path) -> list[str]:
+def _names_in(folder: Path) -> list[str]:
     """Return what lies in a folder, for a message: folders with a slash, links called links."""
     try:
         entries = sorted(folder.iterdir())
     except OSError:
         return []
-    kept = [path for path in entries if not is_cache(path.name)]
-    return [shown(path.name) + ("/" if path.is_dir() else "") for path in kept]
+    kept = [path for path in entries if not _is_cache(path.name)]
+    return [_printable_name(path.name) + ("/" if path.is_dir() else "") for path in kept]
 
 
-def shown(name: str) -> str:
+def _printable_name(name: str) -> str:
     """Return a file's name as it may be printed."""
     text = "".join(letter if letter.isprintable() else "�" for letter in name)
     return text if len(text) <= 80 else f"{text[:60]}…{text[-19:]}"
 
 
-def listed(names: list[str]) -> str:
+def _first_few(names: list[str]) -> str:
     """Return the first few names, and how many more there are."""
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return ", ".join(names[:LISTED]) + more
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
 
 
 def search_fingerprint(folder: Path, expected: str, lessons: Collection[str]) -> str:
@@ -304,7 +312,7 @@ def search_fingerprint(folder: Path, expected: str, lessons: Collection[str]) ->
     digest = hashlib.sha256()
     for root, files, folders in ((folder, [expected], []), (folder.parent, [], lessons)):
         left = MAX_READ
-        for path, data in files_below(root, files, folders):
+        for path, data in _files_below(root, files, folders):
             left -= len(data)
             if left < 0:
                 break

@@ -23,9 +23,9 @@ from proflab_course.grading.submissions.decode_text import ZIP, read_text
 
 MAX_BYTES = 32 * 1024**2
 MAX_CELLS = 2_000
-MAX_SOURCE = 1024**2
-MAX_NAME = 200
-KINDS = ("code", "markdown", "raw")
+_MAX_SOURCE = 1024**2
+_MAX_NAME = 200
+_KINDS = ("code", "markdown", "raw")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class HandIn:
 
 
 def read_handin(path: Path) -> HandIn:
-    """What lies at `path`."""
+    """Return what lies at `path`."""
     data = read_bytes(path)
     return data if isinstance(data, HandIn) else parse_bytes(data, path.name)
 
@@ -72,7 +72,7 @@ def read_bytes(path: Path) -> bytes | HandIn:
 
 
 def parse_bytes(data: bytes, name: str) -> HandIn:
-    """The notebook in `data`, in whatever encoding it was saved."""
+    """Return the notebook in `data`, in whatever encoding it was saved."""
     if data.startswith(ZIP):
         return HandIn(None, "not a notebook", f"{name} is a zip archive")
     decoded = read_text(data, name)
@@ -86,7 +86,7 @@ def parse_bytes(data: bytes, name: str) -> HandIn:
 
 
 def parse_handin(text: str, name: str) -> HandIn:
-    """The notebook in `text`."""
+    """Return the notebook in `text`."""
     if not text.strip():
         return HandIn(None, "not a notebook", f"{name} is empty")
     if too_many_parts(text):
@@ -125,7 +125,7 @@ def parse_handin(text: str, name: str) -> HandIn:
 
 
 def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:
-    """A notebook of format 4.4: without cell ids, which a student's copy may have lost."""
+    """Return a notebook of format 4.4: without cell ids, which a student's copy may have lost."""
     for cell in cells:
         cell.pop("id", None)
     return NotebookNode(
@@ -134,15 +134,15 @@ def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:
 
 
 def rebuilt(cell: Any) -> NotebookNode | None:
-    """A cell from its type, source, grade_id and tags alone; None if it is no cell."""
+    """Return a cell from its type, source, grade_id and tags alone; None if it is no cell."""
     if not isinstance(cell, dict):
         return None
     source, kind = cell.get("source", ""), cell.get("cell_type")
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
-    if kind not in KINDS or not isinstance(source, str):
+    if kind not in _KINDS or not isinstance(source, str):
         return None
-    source = source.encode("utf-8", "replace").decode()[:MAX_SOURCE]
+    source = source.encode("utf-8", "replace").decode()[:_MAX_SOURCE]
     # By hand: nbformat's own makers take a tenth of a millisecond each to check what they made.
     new = NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source)
     if kind == "code":
@@ -159,19 +159,19 @@ def rebuilt(cell: Any) -> NotebookNode | None:
             }
         )
     if kind == "markdown":
-        pictures = read_attachments(cell.get("attachments"))
+        pictures = _read_attachments(cell.get("attachments"))
         if pictures:
             new["attachments"] = pictures
     return new
 
 
-def read_attachments(value: Any) -> dict:
-    """The pictures pasted into a markdown cell."""
+def _read_attachments(value: Any) -> dict:
+    """Return the pictures pasted into a markdown cell."""
     if not isinstance(value, dict):
         return {}
     return {
-        fit_text(name, MAX_NAME): {
-            fit_text(mime, MAX_NAME): fit_text(data)
+        fit_text(name, _MAX_NAME): {
+            fit_text(mime, _MAX_NAME): fit_text(data)
             for mime, data in bundle.items()
             if isinstance(data, str)
         }

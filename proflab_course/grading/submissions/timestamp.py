@@ -26,7 +26,7 @@ _EXAMPLE = "write it as 2026-12-03 14:30:00 UTC"
 
 @dataclass(frozen=True)
 class Handed:
-    """When a submission was handed in, in UTC and without a zone; or why that is not known."""
+    """The time of a hand-in, in UTC and without a zone; or why it is not known."""
 
     at: datetime.datetime | None = None
     problem: str = ""

@@ -16,7 +16,7 @@ from proflab_course.grading.defined_names import names_in_each
 
 @dataclass(frozen=True)
 class Names:
-    """What only one lesson has: its graded cells' names, and which of these are exercises."""
+    """Names that only one lesson has: its graded cells' names, and which of these are exercises."""
 
     graded: frozenset[str]
     exercises: frozenset[str]
@@ -36,7 +36,7 @@ class Lessons:
     @cached_property
     def _all(self) -> dict[str, Names]:
         others = sorted(self._sources.glob("*/*.ipynb")) if self._sources else []
-        found = {path.stem: read_names(path) for path in others if path.stem == path.parent.name}
+        found = {path.stem: _read_names(path) for path in others if path.stem == path.parent.name}
         return found | {self.key.name: self._own}
 
     def folders(self) -> set[str]:
@@ -74,7 +74,7 @@ class Lessons:
         return all(squeezed(cell.source) in given for cell in notebook.cells)
 
 
-def read_names(path: Path) -> Names:
+def _read_names(path: Path) -> Names:
     """Return the names in a source notebook; none where it cannot be read."""
     try:
         cells = json.loads(path.read_text("utf-8"))["cells"]

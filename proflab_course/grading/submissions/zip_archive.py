@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from proflab_course.grading.plan import MB
 from proflab_course.grading.submissions.decode_text import ZIP
 
-MAX_MEMBERS = 2_000
+_MAX_MEMBERS = 2_000
 MAX_UNPACKED = 64 * MB
 _ENTRY = b"PK\x01\x02"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -31,8 +31,8 @@ def unpack(data: bytes, name: str, nested: bool = True) -> Unpacked:
     """Return the regular files of a zip archive, and with `nested` those of archives in it."""
     found = Unpacked()
     # Counted before they are read, which takes ten times the room.
-    if data.count(_ENTRY) > MAX_MEMBERS:
-        found.problem = f"{name} holds more than {MAX_MEMBERS:,} files"
+    if data.count(_ENTRY) > _MAX_MEMBERS:
+        found.problem = f"{name} holds more than {_MAX_MEMBERS:,} files"
         return found
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -49,7 +49,7 @@ def unpack(data: bytes, name: str, nested: bool = True) -> Unpacked:
 def _read_members(archive: zipfile.ZipFile, name: str, found: Unpacked) -> None:
     left = MAX_UNPACKED
     for member in archive.infolist():
-        path = safe_path(member.filename)
+        path = _safe_path(member.filename)
         if not path or not _is_regular(member):
             continue
         if member.flag_bits & 1:
@@ -85,7 +85,7 @@ def _open_nested(found: Unpacked, name: str) -> None:
             found.files.setdefault(f"{path}/{below}", content)
 
 
-def safe_path(name: str) -> str:
+def _safe_path(name: str) -> str:
     """Return a member's path below where it is unpacked; empty if it leads elsewhere."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     odd = not parts or parts[0].startswith("/") or ".." in parts or ":" in parts[0]

@@ -1,0 +1,102 @@
+"""What a test cell shows in the graded notebook: a line a case, and one error for all that failed.
+
+A hidden case's line is marked in its metadata, so that the feedback for students can shorten it.
+"""
+
+from __future__ import annotations
+
+import nbformat
+from nbformat import NotebookNode
+
+from proflab.checks.compare import Verdict, show
+from proflab.checks.expect import failed_text, passed_line
+from proflab_course.course.test_cells import Answer
+from proflab_course.grading.plan import Reply
+
+HIDDEN = "hidden"
+
+
+class OutputWriter:
+    """The outputs that a test cell has in the graded notebook."""
+
+    def __init__(self) -> None:
+        self.outputs: list[dict] = []
+        self.failures: list[str] = []
+        self.tracebacks: list[str] = []
+        self.hidden_failures = 0
+
+    def add(self, outputs: list[dict]) -> None:
+        """Add what the student's code printed or displayed.
+
+        nbgrader reads points from a test cell's outputs: a line on stderr is none, a value is a
+        score. So neither is passed on as such.
+        """
+        for output in outputs:
+            if output["output_type"] == "stream":
+                self._text(output["text"])
+            elif output["output_type"] != "error":
+                data = {"output_type": "display_data", "data": output["data"], "metadata": {}}
+                self.outputs.append(data)
+
+    def case(self, answer: Answer, reply: Reply, verdict: Verdict, hidden: bool) -> None:
+        """Add a case's line; mark a hidden one, so that feedback can shorten it."""
+        if hidden:
+            mark = "✅" if verdict.passed else "❌"
+            why = f": {verdict.reason} {verdict.diagnosis}".rstrip() if verdict.reason else ""
+            self._hidden(f"{mark} {answer.label} (hidden){why}", answer.label, verdict.passed)
+            self.hidden_failures += not verdict.passed
+        elif verdict.passed:
+            shown = answer.exception if answer.call == "expect_raises" else show(reply.value)
+            self._text(passed_line(answer.label, shown) + "\n")
+        else:
+            self.failures.append(failed_text(answer.label, verdict))
+            if reply.state == "raised":
+                self.tracebacks += ["".join(reply.traceback).rstrip()]
+
+    def setup_failed(self, code: str, reply: Reply, hidden: bool) -> None:
+        """Add that a statement of the set-up raised, which costs the cell its points."""
+        what = f"{reply.raised[0]}: {reply.message}" if reply.raised else reply.message
+        text = f"❌ set-up: `{code.splitlines()[0]}` ended with {what}"
+        if hidden:
+            self._hidden(f"{text} (hidden)", "set-up", False)
+            self.hidden_failures += 1
+        else:
+            self.failures.append(text)
+
+    def finish(self) -> list[NotebookNode]:
+        """Return all outputs; failures come as one error, as an assertion in a notebook would."""
+        if self.hidden_failures:
+            cases = "case" if self.hidden_failures == 1 else "cases"
+            self.failures.append(f"❌ {self.hidden_failures} {cases} on other input failed")
+        if self.failures:
+            self.outputs.append(
+                {
+                    "output_type": "error",
+                    "ename": "AssertionError",
+                    "evalue": self.failures[0],
+                    "traceback": [*dict.fromkeys(self.tracebacks), *self.failures],
+                }
+            )
+        return [nbformat.from_dict(output) for output in self.outputs]
+
+    def _text(self, text: str) -> None:
+        last = self.outputs[-1] if self.outputs else {}
+        if last.get("output_type") == "stream":
+            last["text"] += text
+        else:
+            self.outputs.append({"output_type": "stream", "name": "stdout", "text": text})
+
+    def _hidden(self, text: str, label: str, passed: bool) -> None:
+        mark = {HIDDEN: {"label": label, "passed": passed}}
+        data = {"text/plain": text}
+        self.outputs.append(
+            {"output_type": "display_data", "data": data, "metadata": {"proflab": mark}}
+        )
+
+
+def lost_output(message: str) -> NotebookNode:
+    """Return the output of a cell from which nothing came back."""
+    text = f"This cell was not executed to its end: {message}."
+    return nbformat.from_dict(
+        {"output_type": "error", "ename": "NotExecuted", "evalue": message, "traceback": [text]}
+    )

@@ -1,0 +1,39 @@
+"""The verdict on one case: the answer that the grader keeps, against the reply that came back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proflab.checks.compare import Verdict, compare, compare_between, compare_raised, show
+from proflab_course.course.test_cells import Answer
+from proflab_course.grading import work_limit as effort
+from proflab_course.grading.plan import Reply
+
+
+def judge(answer: Answer, reply: Reply) -> Verdict:
+    """Return the verdict on a reply; a reply without a value fails, and its message is the reason.
+
+    Raises TooMuchWork where the grader's time for this hand-in is used up.
+    """
+    effort.check()
+    if reply.state == "value":
+        return judge_value(answer, reply.value)
+    if reply.state == "raised":
+        return judge_raised(answer, reply.raised, reply.message)
+    return Verdict(False, reply.message or "nothing came back")
+
+
+def judge_value(answer: Answer, value: Any) -> Verdict:
+    """Return the verdict on the plain data that a case yielded."""
+    if answer.call == "expect_between":
+        return compare_between(value, answer.low, answer.high)
+    if answer.call == "expect_raises":
+        return compare_raised([], show(value), answer.exception)
+    return compare(value, answer.expected, answer.rel, answer.abs, answer.mistakes)
+
+
+def judge_raised(answer: Answer, raised: list[str], message: str) -> Verdict:
+    """Return the verdict on an exception, given the names of its classes, its own first."""
+    if answer.call == "expect_raises":
+        return compare_raised(raised, message, answer.exception)
+    return Verdict(False, f"{raised[0]}: {message}" if message else raised[0])
