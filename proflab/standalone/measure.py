@@ -99,7 +99,7 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
         say("measuring the roofs")
         roof, rounds = _measure_roofs(names, request.threads)
         say("timing the pass")
-        work = make_pass(model, request.train)
+        work = _make_pass(model, request.train)
         latency = names["measure_latency"](work, x, warmup=1, iterations=request.passes)
         say("recording its operations")
         rows, passes = record(names, lambda: work(x), request.passes)
@@ -121,12 +121,12 @@ def measure(names: dict[str, Any], request: Request, say: Callable[[str], None])
         training=names["training_memory"](model, shape, "adam"),
         rows=rows,
     )
-    report.top = top(names, rows, roof)
-    report.points = points(names, rows, roof)
+    report.top = _top(names, rows, roof)
+    report.points = _points(names, rows, roof)
     return report
 
 
-def make_pass(model: Any, train: bool) -> Callable[[Tensor], Any]:
+def _make_pass(model: Any, train: bool) -> Callable[[Tensor], Any]:
     """Return a function of the input that runs a forward pass, or that and the backward pass."""
 
     def forward(x: Tensor) -> Tensor:
@@ -185,7 +185,7 @@ def _memory_parts(names: dict[str, Any], model: Any, shape: tuple[int, ...]) -> 
 # ── by operation ─────────────────────────────────────────────────────────────────────────────
 
 
-def top(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
+def _top(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
     """Return each kind of operation, the longest first, with its counts and its wall."""
     found = []
     for entry in names["top_operations"](rows, len(rows)):
@@ -204,17 +204,17 @@ def top(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
     return found
 
 
-def points(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
+def _points(names: dict[str, Any], rows: list[dict], roof: Hardware) -> list[dict]:
     """Return the places of alike operations under the roof, with their shares of the time."""
     total = sum(row["self_ms"] for row in rows) or 1.0
     found = []
-    for row in alike(rows):
+    for row in add_up_alike(rows):
         for point in names["roofline_points"]([row], roof):
             found.append(point | {"op": row["op"], "share": row["self_ms"] / total})
     return found
 
 
-def alike(rows: list[dict]) -> Iterator[dict]:
+def add_up_alike(rows: list[dict]) -> Iterator[dict]:
     """Add up rows of the same op, phase, shapes, and module but for its numbers."""
     groups: dict[tuple, dict] = {}
     for row in rows:

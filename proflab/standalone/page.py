@@ -6,7 +6,7 @@ from html import escape
 
 from proflab.standalone import svg
 from proflab.standalone.measure import Report
-from proflab.standalone.svg import rate, short
+from proflab.standalone.svg import rate, three_digits
 
 STYLE = """
 :root { color-scheme: only light; }
@@ -42,7 +42,7 @@ def page(report: Report, when: str) -> str:
             svg.draw_roofline(report.points, report.roof, report.ridge),
             "Each mark is an operation, or several that are alike; its area is their share of the "
             f"time. The roof was measured on {report.threads}, float32, the best of "
-            f"{len(report.roof_rounds)} rounds: {rounds(report)}. A mark above the slope got its "
+            f"{len(report.roof_rounds)} rounds: {_rounds(report)}. A mark above the slope got its "
             "data from a cache. Elementwise operations run on one thread, whatever the roof.",
         ),
         "<h2>Timeline</h2>",
@@ -53,7 +53,7 @@ def page(report: Report, when: str) -> str:
         "<h2>Memory</h2>",
         _figure(svg.draw_bars(report.memory, "MB", "Memory of a forward pass"), _MEMORY_SAID),
         _figure(
-            svg.draw_bars(training(report), "MB", "Memory of training with Adam"),
+            svg.draw_bars(_training(report), "MB", "Memory of training with Adam"),
             "Training with Adam: what a step needs at least, counted.",
         ),
         "<h2>Top operations</h2>",
@@ -73,7 +73,7 @@ def page(report: Report, when: str) -> str:
 
 def figures(report: Report) -> list[tuple[str, str]]:
     """Return what there is to know in single numbers: (name, value)."""
-    passes = f"{short(min(report.passes_ms))} to {short(max(report.passes_ms))} ms"
+    passes = f"{three_digits(min(report.passes_ms))} to {three_digits(max(report.passes_ms))} ms"
     return [
         ("parameters", f"{report.parameters:,}"),
         ("FLOPs of its products", f"{report.flops:,}"),
@@ -114,7 +114,7 @@ def operations(report: Report, most: int) -> list[tuple[str, ...]]:
     return rows
 
 
-def rounds(report: Report) -> str:
+def _rounds(report: Report) -> str:
     """Return what the rounds found for the two roofs, from the lowest to the highest."""
     peaks, widths = zip(*report.roof_rounds, strict=True)
     return (
@@ -123,7 +123,7 @@ def rounds(report: Report) -> str:
     )
 
 
-def training(report: Report) -> dict[str, float]:
+def _training(report: Report) -> dict[str, float]:
     """Return the parts of training's memory under names for people."""
     names = {
         "parameters": "parameter_mb",

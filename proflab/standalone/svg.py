@@ -26,7 +26,7 @@ def rate(value: float, unit: str) -> str:
     return f"{value:.3g} {unit}"
 
 
-def short(number: float) -> str:
+def three_digits(number: float) -> str:
     """Return a number in three digits, or as a whole one: 0.171, 35, 1,495."""
     return f"{number:,.3g}" if abs(number) < 1000 else f"{number:,.0f}"
 
@@ -206,13 +206,13 @@ def draw_timeline(rows: Sequence[dict]) -> str:
         at = 1 + share * (WIDTH - 2)
         parts.append(_line(at, y + 34, at, y + 39, QUIET))
         anchor = {0: "start", 1: "end"}.get(share, "middle")
-        ms = short(share * total) + (" ms" if share == 1 else "")
+        ms = three_digits(share * total) + (" ms" if share == 1 else "")
         parts.append(_text(at, y + 52, ms, anchor, QUIET))
     legend, end = _legend(dict(list(kinds.items())[: len(COLOURS)]), y + 74)
     longest = max(time, key=time.__getitem__)
     description = (
-        f"{len(rows)} operations in {short(total)} ms; "
-        f"most of it, {short(time[longest])} ms, is {longest}."
+        f"{len(rows)} operations in {three_digits(total)} ms; "
+        f"most of it, {three_digits(time[longest])} ms, is {longest}."
     )
     return _svg(end, "Timeline of one pass", description, [*parts, *legend])
 

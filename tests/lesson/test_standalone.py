@@ -19,7 +19,7 @@ from cohort.run import ROOT, complete, entries, solved
 from proflab import meta, models
 from proflab.lesson.hardware import Hardware
 from proflab.standalone import main, svg
-from proflab.standalone.measure import NEEDED, alike
+from proflab.standalone.measure import NEEDED, add_up_alike
 from proflab.standalone.zoo import CHOICES
 from proflab_course.cli import main as proflab
 
@@ -353,6 +353,6 @@ def test_rows_that_are_alike_are_added_up_and_stay_as_they_are():
     counts = {"matmul_flops": 6, "elementwise_flops": 1, "bytes_read": 8, "bytes_written": 4}
     rows = [first | counts, first | counts | {"module": "blocks.11.fc"}]
     rows.append(first | counts | {"input_shapes": [(4, 3)]})
-    one, other = alike(rows)
+    one, other = add_up_alike(rows)
     assert (one["module"], one["matmul_flops"], one["self_ms"]) == ("blocks.*.fc", 12, 4.0)
     assert other["bytes_read"] == 8 and rows[0]["self_ms"] == 2.0

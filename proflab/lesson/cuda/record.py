@@ -110,7 +110,7 @@ class Record:
             "date": self._today().isoformat(),
             "driver": driver_version(),
             "versions": {"python": platform.python_version()} | _versions(),
-            "cpu": processor(),
+            "cpu": _processor(),
             "card": gpu.card,
             "empty_ms": max(gpu.empty_ms(), 1e-5),
             "rows": {},
@@ -133,7 +133,7 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def processor() -> str:
+def _processor() -> str:
     """Return the name of the host's processor, as far as known, and how many it has."""
     import os
 
