@@ -22,7 +22,7 @@ import numpy as np
 from proflab.checks.diagnose import diagnose, is_real
 from proflab.checks.values import NotPlainData, to_plain_data
 
-DEFAULT_REL = 1e-9
+_DEFAULT_REL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Rule:
             return actual == expected and (isinstance(actual, int) or self.floats_are_ints)
         if actual == expected:
             return True
-        rel = DEFAULT_REL if exact else self.rel or 0.0
+        rel = _DEFAULT_REL if exact else self.rel or 0.0
         try:
             gap = abs(actual - expected)
             bound = max(rel * abs(expected), self.abs or 0.0)
@@ -96,7 +96,7 @@ diagnosis='are both directions counted?')
             is None
         ):
             diagnosis = sentence
-    shown = "got {}, expected {}".format(*show_two(got, wanted))
+    shown = "got {}, expected {}".format(*_show_two(got, wanted))
     return Verdict(False, shown + (f" ({amount})" if amount else "") + place, diagnosis)
 
 
@@ -269,7 +269,7 @@ def _show_huge(value: int) -> str:
     return f"{value:.6e}" if abs(value) < 10**300 else f"an integer of {value.bit_length():,} bits"
 
 
-def show_two(got: Any, wanted: Any) -> tuple[str, str]:
+def _show_two(got: Any, wanted: Any) -> tuple[str, str]:
     """Return both values as shown; with all their digits when they would look the same."""
     texts = show(got), show(wanted)
     if texts[0] != texts[1]:

@@ -22,9 +22,9 @@ MAX_BYTES = 16 * 1024**2
 # What an item of a list, or a number that an array holds or has a place for, takes as an object.
 ITEM_BYTES, CELL_BYTES = 56, 8
 # Keys other than text can be chosen so that all collide, which makes a dict's cost quadratic.
-MAX_KEYS = 2_000
-MAX_INT_DIGITS = 256
-MAX_DIMENSIONS = 32
+_MAX_KEYS = 2_000
+_MAX_INT_DIGITS = 256
+_MAX_DIMENSIONS = 32
 _ARRAY_KINDS = "biufc"
 _ARRAY_DTYPE = re.compile(r"[<|][biufc]\d{1,2}")
 # What taking apart a malformed reply may raise.
@@ -113,7 +113,7 @@ def loads(data: bytes) -> Any:
     if len(data) > 4 * MAX_BYTES:
         raise NotPlainData("the reply is too large")
     try:
-        return to_plain_data(_untag(json.loads(data), 0, [MAX_KEYS]))
+        return to_plain_data(_untag(json.loads(data), 0, [_MAX_KEYS]))
     except NotPlainData:
         raise
     except _MALFORMED as error:
@@ -151,7 +151,7 @@ def _untag(data: Any, depth: int, keys: list[int]) -> Any:
         case None | bool() | str():
             return data
         case ["i", str(text)]:
-            if len(text) > MAX_INT_DIGITS:
+            if len(text) > _MAX_INT_DIGITS:
                 raise NotPlainData("the value holds an integer of more than 1,000 bits")
             return int(text, 16)
         case ["f", str(text)]:
@@ -165,7 +165,7 @@ def _untag(data: Any, depth: int, keys: list[int]) -> Any:
         case ["d", list(items)]:
             keys[0] -= sum(not isinstance(key, str) for key, _ in items)
             if keys[0] < 0:
-                raise NotPlainData(f"the value has more than {MAX_KEYS:,} keys that are no text")
+                raise NotPlainData(f"the value has more than {_MAX_KEYS:,} keys that are no text")
             return {
                 _untag(key, depth + 1, keys): _untag(item, depth + 1, keys) for key, item in items
             }
@@ -176,7 +176,7 @@ def _untag(data: Any, depth: int, keys: list[int]) -> Any:
 
 def _array(dtype: str, shape: list, text: str) -> np.ndarray:
     # numpy would read far more than this as a dtype, by `ast.literal_eval` among others.
-    fits = len(shape) <= MAX_DIMENSIONS and all(type(n) is int and n >= 0 for n in shape)
+    fits = len(shape) <= _MAX_DIMENSIONS and all(type(n) is int and n >= 0 for n in shape)
     if not fits or not _ARRAY_DTYPE.fullmatch(dtype):
         raise NotPlainData("the reply holds an array that is not of numbers")
     return np.frombuffer(base64.b64decode(text, validate=True), dtype).reshape(shape).copy()

@@ -109,7 +109,7 @@ class MultiheadAttention(Module):
 
 
 def _merge_masks(attn_mask, key_padding_mask, q: Tensor, k: Tensor) -> Tensor | None:
-    """One mask to add to scores of (batch, heads, queries, keys); boolean ones are True to hide."""
+    """Return one mask to add to scores (batch, heads, queries, keys); where boolean, True hides."""
     batch, heads = q.shape[:2]
     masks = []
     if attn_mask is not None:

@@ -40,7 +40,7 @@ def _arrange(array: np.ndarray, labels: str, order: str) -> np.ndarray:
 
 
 def _contract(arrays: list[np.ndarray], labels: list[str], out: str) -> np.ndarray:
-    """One or two arrays to the labels `out`, each of which stands in one of them."""
+    """Reduce one or two arrays to the labels `out`, each of which stands in one of them."""
     if len(arrays) == 1:
         return _arrange(arrays[0], labels[0], out)
     a, b = labels

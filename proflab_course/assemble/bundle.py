@@ -91,7 +91,7 @@ if __name__ == "__main__":
 
 
 def with_engine(text: str, unwritten: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The assembled file `text` with the engine inside, to be imported or run.
+    """Return the assembled file `text` with the engine inside, to be imported or run.
 
     unwritten: the exercises that are still to be written, each with its lesson; the file says so
     when it is run and needs them.
@@ -108,7 +108,7 @@ def with_engine(text: str, unwritten: Mapping[str, str] = MappingProxyType({})) 
 
 
 def _without_needing_others(text: str) -> str:
-    """The text with imports that may fail where numpy alone is installed: of all other packages."""
+    """Return the text with imports of all packages but numpy allowed to fail."""
     lines, found = text.splitlines(), False
     for node in reversed(ast.parse(text).body):
         if isinstance(node, (ast.Import, ast.ImportFrom)) and _is_foreign(node):

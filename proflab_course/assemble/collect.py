@@ -62,7 +62,7 @@ class Collection:
     notes: list[str] = field(default_factory=list)
 
     def unwritten_lessons(self) -> dict[str, str]:
-        """The exercises that are still to be written, each with its lesson."""
+        """Return the exercises that are still to be written, each with its lesson."""
         return {name: self.exercises[name] for name in self.unwritten}
 
     @property
@@ -123,7 +123,7 @@ def _cell_statements(
 
 
 def _written(lines: list[str], nodes: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
-    """Each statement that defines something, with its text; imports one name at a time."""
+    """Yield each statement that defines something, with its text; imports one name at a time."""
     for previous, node in zip([None, *nodes], nodes, strict=False):
         if isinstance(node, ast.ImportFrom) and node.module == BUILT:
             # The names are there already, but for a second name given here.
@@ -144,7 +144,7 @@ def _single_imports(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
 
 
 def _is_definition(node: ast.stmt) -> bool:
-    """A function, a class, a method put into a class, or an import that names no names."""
+    """Return True for a function, a class, a method put into a class, an import without names."""
     if isinstance(node, ast.Assign):
         return any(isinstance(target, ast.Attribute) for target in node.targets)
     if isinstance(node, ast.ImportFrom):
@@ -153,7 +153,7 @@ def _is_definition(node: ast.stmt) -> bool:
 
 
 def _text(lines: list[str], node: ast.stmt, previous: ast.stmt | None) -> str:
-    """The statement as it was written, with the comment right above it."""
+    """Return the statement as it was written, with the comment right above it."""
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
     if previous is not None and previous.end_lineno >= first:
         return ast.unparse(node)
@@ -166,7 +166,7 @@ def _text(lines: list[str], node: ast.stmt, previous: ast.stmt | None) -> str:
 
 
 def _require_exercises(candidates: list[Statement], exercises: list[str]) -> None:
-    """Where an exercise's own cell lacks it or still holds the stub, take it from another cell."""
+    """Take an exercise from another cell where its own lacks it or still holds the stub."""
     for name in exercises:
         places = [i for i, s in enumerate(candidates) if _defines(s.node, name)]
         own = [i for i in places if candidates[i].required and not _is_stub(candidates[i].node)]
@@ -183,7 +183,7 @@ def _defines(node: ast.stmt, name: str) -> bool:
 
 
 def _needed(candidates: list[Statement], result: Collection) -> list[Statement]:
-    """The required statements and all that they need, in order."""
+    """Return the required statements and all that they need, in order."""
     chosen = {index for index, s in enumerate(candidates) if s.required}
     settled = {name for index in chosen for name in candidates[index].binds}
     wanted = {name for index in chosen for name in candidates[index].uses}
@@ -218,7 +218,7 @@ def _note_unwritten(
 
 
 def _is_stub(node: ast.stmt) -> bool:
-    """Whether a function, or a method of a class, still raises the stub's NotImplementedError."""
+    """Return True if a function, or a class's method, still raises NotImplementedError."""
     if isinstance(node, ast.ClassDef):
         return any(_is_stub(inner) for inner in node.body)
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

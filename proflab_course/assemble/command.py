@@ -23,7 +23,7 @@ _LESSON_IN_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `proflab assemble`."""
+    """Declare the arguments of `proflab assemble`."""
     parser.add_argument("folder", type=Path, help="holds the lessons: release, submitted/NAME, …")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the file to write")
     parser.add_argument(
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the file and say what is in it and what is not yet written."""
     _refuse_foreign(arguments.output)
     lessons = read_folder(arguments.folder, arguments.through)
-    collection = collect(lessons, known_exercises(lessons))
+    collection = collect(lessons, _known_exercises(lessons))
     names = ", ".join(lesson.name for lesson in lessons)
     text = render(collection, f"A profiler built in {names}.\n\n{MADE_BY}: edit the notebooks.")
     if arguments.standalone:
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _refuse_foreign(output: Path) -> None:
-    """Nothing is overwritten but what an earlier run wrote."""
+    """Raise CourseError where something but an earlier run's file would be overwritten."""
     if output.is_dir():
         raise CourseError(f"{output} is a folder: give -o the file to write")
     if not output.parent.is_dir():
@@ -68,7 +68,7 @@ def _write(output: Path, text: str) -> None:
 
 
 def summary(collection: Collection, output: Path) -> str:
-    """What the file holds, and what is still to be written."""
+    """Return what the file holds, and what is still to be written."""
     total = len(collection.exercises)
     lines = [f"{output}: {total - len(collection.unwritten)} of {total} exercises"]
     lines += [f"  not yet written: {name} ({why})" for name, why in collection.unwritten.items()]
@@ -80,10 +80,10 @@ def summary(collection: Collection, output: Path) -> str:
 
 
 def read_folder(folder: Path, through: str | None = None) -> list[Lesson]:
-    """The lessons in a folder, in course order."""
+    """Read the lessons in a folder, in course order."""
     if not folder.is_dir():
         raise CourseError(f"{folder} is not a folder: give the one that holds your lessons")
-    files = find_lessons(folder)
+    files = _find_lessons(folder)
     if not files:
         raise CourseError(f"{folder} holds no lesson (such as 01_parameters/01_parameters.ipynb)")
     kept = {name: path for name, path in files.items() if not through or is_upto(name, through)}
@@ -94,14 +94,14 @@ def read_folder(folder: Path, through: str | None = None) -> list[Lesson]:
 
 
 def is_upto(lesson: str, through: str) -> bool:
-    """Whether a lesson is not later than N, which is a number (1, 01) or a lesson's name."""
+    """Return True if a lesson is not later than N: a number (1, 01) or a lesson's name."""
     number = re.match(r"\d+", through)
     if not number:
         raise CourseError(f"--through takes a lesson's number, not {through!r}")
     return int(lesson[:2]) <= int(number[0])
 
 
-def find_lessons(folder: Path) -> dict[str, Path]:
+def _find_lessons(folder: Path) -> dict[str, Path]:
     """Lesson → its file; folders of lessons and loose notebooks alike, in course order."""
     found: dict[str, Path] = {}
     for pattern in ("*/*.ipynb", "*/*.py", "*.ipynb"):
@@ -117,7 +117,7 @@ def find_lessons(folder: Path) -> dict[str, Path]:
 
 
 def _preferred(first: Path | None, second: Path, name: str) -> Path:
-    """Of two files of one lesson, the one that has exactly its name."""
+    """Return that one of two files of one lesson that has exactly its name."""
     if first is None or first.stem == name:
         return first or second
     if second.stem == name:
@@ -125,8 +125,8 @@ def _preferred(first: Path | None, second: Path, name: str) -> Path:
     raise CourseError(f"{first} and {second} are both lesson {name}: keep one of them")
 
 
-def known_exercises(lessons: Iterable[Lesson]) -> dict[str, list[str]]:
-    """The names of each lesson's exercises by the course around the working directory, if any."""
+def _known_exercises(lessons: Iterable[Lesson]) -> dict[str, list[str]]:
+    """Return each lesson's exercises by the course around the working directory, if any."""
     try:
         course = Course.find()
     except CourseError:
@@ -144,7 +144,7 @@ def known_exercises(lessons: Iterable[Lesson]) -> dict[str, list[str]]:
 
 
 def render(collection: Collection, docstring: str) -> str:
-    """The file's text: docstring, imports, then each lesson's code."""
+    """Return the file's text: docstring, imports, then each lesson's code."""
     imports = [s.node for s in collection.statements if s.is_import]
     blocks = [f'"""{docstring}\n"""', _render_imports(imports)]
     lesson, written = "", set()

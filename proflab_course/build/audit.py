@@ -36,7 +36,7 @@ _PICTURE = re.compile(r"!\[[^]]*\]\(\s*<?([^)\s>]+)|<img[^>]*?\ssrc=[\"']([^\"']
 
 
 def lesson_mistakes(lesson: Lesson, folder: Path, built: Iterable[str] = ()) -> list[str]:
-    """The mistakes in one lesson; `folder` holds its pictures, `built` is what built.py offers."""
+    """Return a lesson's mistakes; `folder` holds its pictures, `built` is what built.py offers."""
     mistakes = [*_metadata(lesson), *delimiter_mistakes(lesson)]
     if mistakes:  # what follows reads cells that these rules hold for
         return mistakes
@@ -49,7 +49,7 @@ def lesson_mistakes(lesson: Lesson, folder: Path, built: Iterable[str] = ()) -> 
 
 
 def course_mistakes(lessons: Iterable[Lesson]) -> list[str]:
-    """Names that two cells of the course share; within one lesson, Colab's cell included."""
+    """Return a line for each name that two cells of the course share, Colab's cell included."""
     first: dict[str, Cell] = {}
     mistakes = []
     for lesson in lessons:
@@ -67,7 +67,7 @@ def course_mistakes(lessons: Iterable[Lesson]) -> list[str]:
 
 
 def release_mistakes(lesson: Lesson, release: Lesson) -> list[str]:
-    """What the release of a lesson lacks: cells, and names that its stubs leave undefined."""
+    """Return what a lesson's release lacks: cells, and names that its stubs leave undefined."""
     released = {cell.name: cell for cell in release.cells if cell.name}
     mistakes = []
     for cell in lesson.named("exercise", "test", "manual", "given"):
@@ -216,7 +216,7 @@ def _demos(lesson: Lesson) -> Iterator[str]:
 
 
 def _borrowed_names(lesson: Lesson) -> Iterator[str]:
-    """Cells that use what a test or demo cell defines, which the grader may not have run."""
+    """Yield cells that use what a test or demo cell defines, which the grader may not have run."""
     lent: dict[str, Cell] = {}
     for cell in lesson.cells:
         nodes = cell.statements()

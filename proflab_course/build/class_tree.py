@@ -21,7 +21,7 @@ from proflab_course.assemble.command import is_upto
 from proflab_course.build.make import Audit, Plan, make, workplace
 from proflab_course.course.layout import Course, CourseError
 
-COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")
+_COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")
 README = ("docs/students.md", "README.md")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".ipynb_checkpoints")
 
@@ -49,7 +49,7 @@ def class_tree(course: Course, through: str, output: Path, audit: Audit = "full"
 
 
 def _copy_course_files(root: Path, tree: Path) -> None:
-    for name in COPIED:
+    for name in _COPIED:
         _copy(root / name, tree / name)
     for package in (proflab, proflab_course):
         folder = Path(package.__file__).parent

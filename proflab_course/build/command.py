@@ -18,7 +18,7 @@ from proflab_course.course.layout import Course, CourseError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `proflab build`."""
+    """Declare the arguments of `proflab build`."""
     parser.add_argument("lessons", nargs="*", metavar="LESSON", help="all, if none is named")
     parser.add_argument(
         "--check", action="store_true", help="change nothing; fail if a file is out of step"
@@ -77,7 +77,7 @@ def build(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") ->
 
 
 def check(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") -> list[str]:
-    """One sentence for each file in source/ and release/ that a build would change."""
+    """Return a sentence for each file in source/ and release/ that a build would change."""
     named = list(lessons)
     plan = Plan.read(course, named)
     with workplace(course.root) as work:
@@ -94,7 +94,7 @@ def check(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") ->
 
 
 def strangers(course: Course) -> list[str]:
-    """What lies in source/ and release/ and belongs to no lesson of modules/, READMEs apart."""
+    """Return what in source/ and release/ belongs to no lesson of modules/, READMEs apart."""
     known = {*course.lessons(), "README.md", *IGNORED}
     places = [course.root / step for step in STEPS if (course.root / step).is_dir()]
     found = (path for place in places for path in place.iterdir() if path.name not in known)

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from proflab_course.course.notebook import HIDDEN, MARK_SCHEME, SOLUTION, Cell, Lesson, regions
 
-LEAST_LENGTH = 16
+_LEAST_LENGTH = 16
 _COMMONPLACE = re.compile(r"(import|from|raise|return \w+$|for|if|elif|else|with|try|except|def)\b")
 
 
 @dataclass(frozen=True)
-class Secret:
+class _Secret:
     """The telling lines of one region that students must not see."""
 
     cell: Cell
@@ -28,7 +28,7 @@ class Secret:
 
 
 def leaks(folder: Path, lesson: Lesson, lessons: Iterable[Lesson], place: str) -> list[str]:
-    """The secrets of the course that the release of one lesson, in `folder`, gives away."""
+    """Return a line for each secret of the course that a lesson's release (`folder`) tells."""
     secrets = [s for other in lessons for s in _secrets(other, lesson.name)]
     disclosed = {
         line
@@ -46,7 +46,7 @@ def leaks(folder: Path, lesson: Lesson, lessons: Iterable[Lesson], place: str) -
     return [sentence for sentence in found if sentence]
 
 
-def _sentence(name: str, secret: Secret, text: str, disclosed: set[str]) -> str:
+def _sentence(name: str, secret: _Secret, text: str, disclosed: set[str]) -> str:
     lines = [line for line in secret.lines if line not in disclosed]
     shown = [line for line in lines if line in text]
     # One line of a longer solution may occur elsewhere by chance; of the rest none may.
@@ -55,7 +55,7 @@ def _sentence(name: str, secret: Secret, text: str, disclosed: set[str]) -> str:
     return f"{name} shows students the {secret.kind} of {secret.cell.where}: `{shown[0]}`"
 
 
-def _secrets(lesson: Lesson, folder: str) -> Iterator[Secret]:
+def _secrets(lesson: Lesson, folder: str) -> Iterator[_Secret]:
     open_text = _normal("\n".join(_open_lines(lesson)))
     for cell in lesson.cells:
         for kind, lines in _secret_lines(cell).items():
@@ -63,11 +63,11 @@ def _secrets(lesson: Lesson, folder: str) -> Iterator[Secret]:
                 continue
             told = [line for line in _telling(lines) if kind == "solution" or line not in open_text]
             if told:
-                yield Secret(cell, kind, tuple(told))
+                yield _Secret(cell, kind, tuple(told))
 
 
 def _secret_lines(cell: Cell) -> dict[str, list[str]]:
-    """What no student may see of a cell. Of one graded by hand that is all, for it is cleared."""
+    """Return the lines of a cell that no student may see; all of one graded by hand."""
     hidden, solution, scheme = (
         [line for region in regions(cell.source, pair) for line in region]
         for pair in (HIDDEN, SOLUTION, MARK_SCHEME)
@@ -78,14 +78,14 @@ def _secret_lines(cell: Cell) -> dict[str, list[str]]:
 
 
 def _telling(lines: Iterable[str]) -> Iterator[str]:
-    """The lines that give something away, in their normal form."""
+    """Yield the lines that give something away, in their normal form."""
     for line in map(_normal, lines):
-        if len(line) >= LEAST_LENGTH and not _COMMONPLACE.match(line):
+        if len(line) >= _LEAST_LENGTH and not _COMMONPLACE.match(line):
             yield line
 
 
 def _open_lines(lesson: Lesson) -> Iterator[str]:
-    """What the lesson shows, its regions and the cells graded by hand left out."""
+    """Yield what the lesson shows, its regions and the cells graded by hand left out."""
     for cell in lesson.cells:
         hidden = {line for lines in _secret_lines(cell).values() for line in lines}
         if cell.role != "manual":
@@ -104,7 +104,7 @@ def _text(path: Path) -> str:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Every string in a JSON document; a cell's source, a list of lines, as one."""
+    """Yield every string in a JSON document; a cell's source, a list of lines, as one."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -68,13 +68,13 @@ class Plan:
         return cls(course, lessons, chosen)
 
     def before(self, name: str) -> list[Lesson]:
-        """The lessons before this one."""
+        """Return the lessons before this one."""
         return [lesson for lesson in self.lessons if lesson.name < name]
 
 
-def make(plan: Plan, work: Path, audit: Audit = "full") -> Failed:
+def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
     """Make and audit work/source and work/release of the plan's lessons; returns what failed."""
-    failed = Failed()
+    failed = _Failed()
     mistakes = course_mistakes(plan.lessons)
     chosen = [lesson for lesson in plan.lessons if lesson.name in plan.wanted]
     for lesson in plan.lessons:
@@ -97,7 +97,7 @@ def make(plan: Plan, work: Path, audit: Audit = "full") -> Failed:
     return failed
 
 
-class Failed(dict[str, str]):
+class _Failed(dict[str, str]):
     """Lessons at which the build itself failed, by their names, each with a sentence."""
 
     @contextmanager
@@ -113,12 +113,12 @@ class Failed(dict[str, str]):
             self[lesson.name] = f"{lesson.name} is not made, for the build failed ({what}): {again}"
 
     def others(self, lessons: Iterable[Lesson]) -> list[Lesson]:
-        """The lessons at which it has not failed."""
+        """Return the lessons at which it has not failed."""
         return [lesson for lesson in lessons if lesson.name not in self]
 
 
 def _static_mistakes(plan: Plan, lesson: Lesson) -> list[str]:
-    """What can be read off a lesson and those before it; keeps what they built."""
+    """Return the mistakes to be read off a lesson and those before it; keep what they built."""
     earlier = plan.before(lesson.name)
     built = plan.built[lesson.name] = collect(earlier)
     mistakes = lesson_mistakes(lesson, plan.course.module(lesson.name).parent, built.names)
@@ -141,7 +141,7 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
 
 
 def _try_lessons(
-    failed: Failed, lessons: list[Lesson], releases: dict[str, NotebookNode], work: Path
+    failed: _Failed, lessons: list[Lesson], releases: dict[str, NotebookNode], work: Path
 ) -> None:
     """Execute the lessons and keep the outputs that their sources show."""
     trials: list[Trial] = []
@@ -167,7 +167,7 @@ def _stamp_release(lesson: Lesson) -> None:
 
 
 def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
-    """The lesson's pictures and data, and built.py with what the lessons before it built."""
+    """Copy a lesson's pictures and data, and write built.py with what the ones before it built."""
     place = plan.course.module(name).parent
     for path in support_files(place):
         if path.name in ("built.py", f"{name}.ipynb"):
@@ -181,7 +181,7 @@ def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
 
 
 def support_files(folder: Path) -> Iterator[Path]:
-    """The files of a lesson's folder but its text; hidden ones and caches are left out."""
+    """Yield the files of a lesson's folder but its text; hidden ones and caches are left out."""
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         hidden = any(part.startswith(".") or part in IGNORED for part in parts)
@@ -201,7 +201,7 @@ def _raise(mistakes: list[str]) -> None:
 
 @contextmanager
 def workplace(root: Path) -> Iterator[Path]:
-    """A temporary folder on the root's own file system, so that moving out of it is atomic.
+    """Make a temporary folder on the root's file system, so that moving out of it is atomic.
 
     What cannot be written there, or from there put into place, is told in a sentence.
     """

@@ -52,7 +52,7 @@ def _configuration(root: Path):
 
 
 def _error_log() -> tuple[logging.Logger, list[str]]:
-    """A logger of its own, and the last lines of the errors that it was told."""
+    """Return a logger of its own, and the last lines of the errors that it was told."""
     errors: list[str] = []
 
     class Collector(logging.Handler):

@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import COLAB_SETUP, Lesson, set_cell_ids
 
-COLAB_CELL = Template("""\
+_COLAB_CELL = Template("""\
 # @title Set-up on Google Colab (does nothing elsewhere)
 import os
 import sys
@@ -51,7 +51,7 @@ class Address:
 
     @classmethod
     def read(cls, root: Path) -> Address:
-        """The address in the pyproject.toml of the course's root."""
+        """Read the address from the pyproject.toml of the course's root."""
         try:
             project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))[
                 "project"
@@ -97,7 +97,7 @@ def stamp(lesson: Lesson, address: Address) -> None:
 
 
 def _colab_cell(lesson: str, address: Address) -> NotebookNode:
-    source = COLAB_CELL.substitute(lesson=lesson, archive=address.archive).rstrip("\n")
+    source = _COLAB_CELL.substitute(lesson=lesson, archive=address.archive).rstrip("\n")
     nbgrader = {"grade": False, "grade_id": COLAB_SETUP, "locked": True}
     nbgrader |= {"schema_version": 3, "solution": False, "task": False}
     metadata = {"cellView": "form", "jupyter": {"source_hidden": True}, "tags": ["setup"]}

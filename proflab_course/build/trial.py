@@ -45,7 +45,7 @@ class Run:
             self.outcome = error
 
     def conclude(self) -> Graded:
-        """Scores, errors and outputs; raises what executing it raised."""
+        """Return scores, errors and outputs; raise what executing it raised."""
         if isinstance(self.outcome, Exception):
             raise self.outcome
         return conclude(self.aligned, self.key, self.outcome, self.places)
@@ -71,19 +71,19 @@ class Trial:
         return [self.released, self.empty, self.graded]
 
     def mistakes(self) -> list[str]:
-        """One sentence for each cell that does not run or score as it should."""
+        """Return a sentence for each cell that does not run or score as it should."""
         solved = self.graded.conclude()
         found = [*_solved_mistakes(self.lesson, solved), *self._released_mistakes(solved)]
         return found + list(_empty_mistakes(self.lesson, self.empty.conclude()))
 
     def executed(self) -> NotebookNode:
-        """The solved release with the outputs of its run."""
+        """Return the solved release with the outputs of its run."""
         notebook = self.released.conclude().notebook
         set_cell_ids(notebook)
         return notebook
 
     def _released_mistakes(self, solved: Graded) -> Iterator[str]:
-        """Errors that a student with right solutions would meet and the grader does not."""
+        """Yield errors that a student with right solutions would meet and the grader does not."""
         known = {_where(self.lesson, solved.notebook, index) for index, _, _ in solved.errors}
         released = self.released.conclude()
         for index, kind, message in _first_errors(released):
@@ -106,7 +106,7 @@ def execute(runs: Iterable[Run], jobs: int) -> Iterator[Run]:
 
 
 def _filled_in(lesson: Lesson, release: NotebookNode) -> Iterator[NotebookNode]:
-    """The release's cells, with the lesson's solutions in those that students fill in."""
+    """Return the release's cells, with the lesson's solutions in those that students fill in."""
     solutions = {cell.name: cell.source for cell in lesson.named("exercise", "manual")}
     for cell in release.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
@@ -137,7 +137,7 @@ def _empty_mistakes(lesson: Lesson, empty) -> Iterator[str]:
 
 
 def _first_errors(graded) -> Iterator[tuple[int, str, str]]:
-    """The error at which each cell would stop in Jupyter; the grader goes on to its other cases."""
+    """Yield the error at which each cell would stop in Jupyter; the grader goes on from there."""
     seen = set()
     for index, kind, message in graded.errors:
         if index not in seen:
@@ -146,7 +146,7 @@ def _first_errors(graded) -> Iterator[tuple[int, str, str]]:
 
 
 def _where(lesson: Lesson, notebook: NotebookNode, index: int) -> str:
-    """The lesson's cell that an executed notebook's cell comes from."""
+    """Return the lesson's cell that an executed notebook's cell comes from."""
     wanted = notebook.cells[index].metadata.get("nbgrader", {}).get("grade_id")
     named = {cell.name: cell.where for cell in lesson.cells if cell.name}
     return named.get(wanted) or Lesson("", lesson.place, notebook).cells[index].where

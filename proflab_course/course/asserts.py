@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 
 def assertion(node: ast.stmt, is_literal: Callable[[ast.expr], bool]) -> tuple[ast.AST, str] | None:
-    """The first assertion in a statement, at any depth, with a sentence; None if there is none.
+    """Return the first assertion in a statement, at any depth, with a sentence; None if none.
 
     is_literal: whether an expression may stand as an expected value.
     """
@@ -24,7 +24,7 @@ def assertion(node: ast.stmt, is_literal: Callable[[ast.expr], bool]) -> tuple[a
 
 
 def rewritten(node: ast.Assert, is_literal: Callable[[ast.expr], bool]) -> str:
-    """The call of `expect` that compares what an assert compares."""
+    """Return the call of `expect` that compares what an assert compares."""
     actual, expected = _sides(node.test, is_literal)
     message = node.msg.value if isinstance(node.msg, ast.Constant) else None
     label = message if isinstance(message, str) else ast.unparse(actual)
@@ -32,7 +32,7 @@ def rewritten(node: ast.Assert, is_literal: Callable[[ast.expr], bool]) -> str:
 
 
 def _sides(test: ast.expr, is_literal: Callable[[ast.expr], bool]) -> tuple[ast.expr, ast.expr]:
-    """What is compared, the actual value first; anything but an equality is compared with True."""
+    """Return what is compared, actual value first; what is no equality is compared with True."""
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and len(test.ops) == 1:
         left, right = test.left, test.comparators[0]
         if is_literal(right):
@@ -47,7 +47,7 @@ def _sides(test: ast.expr, is_literal: Callable[[ast.expr], bool]) -> tuple[ast.
 
 
 def _assertion_call(call: ast.Call) -> str:
-    """The name of an assertion of numpy's, unittest's and the like; empty for another call."""
+    """Return the name of an assertion of numpy's, unittest's or the like; empty for other calls."""
     function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     return name if name.startswith("assert") else ""

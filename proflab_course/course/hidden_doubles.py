@@ -36,7 +36,7 @@ class DoubleSpec:
 
 
 def is_declaration(node: ast.stmt) -> bool:
-    """Whether the statement is `NAME = doubles.KIND(…)`, the kind one whose script can be held."""
+    """Return True for `NAME = doubles.KIND(…)`, where the kind's script can be held."""
     return (
         isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Call)
@@ -49,7 +49,7 @@ def is_declaration(node: ast.stmt) -> bool:
 def declaration(
     node: ast.stmt, earlier: dict[str, DoubleSpec], literal: Callable[[ast.expr], Any]
 ) -> DoubleSpec:
-    """The double that the statement declares; raises NotDeclared.
+    """Return the double that the statement declares; raise NotDeclared.
 
     earlier: the block's doubles so far, by name; literal: the value of an argument.
     """
@@ -80,7 +80,7 @@ def declaration(
 
 
 def seen(node: ast.expr, earlier: dict[str, DoubleSpec]) -> bool:
-    """Whether the expression is what the grader knows itself, such as `model.calls`.
+    """Return True if the grader knows the expression's value itself, as for `model.calls`.
 
     Raises NotDeclared where such a look-up, or a kind whose script is held, is a part of it.
     """
@@ -120,12 +120,12 @@ class DoubleRegistry:
         self._scripts[double.name] = HELD[double.kind].Script(**double.given, **others)
 
     def get(self, name: str) -> Callable[..., Any] | None:
-        """What a stub calls as `NAME.METHOD`, or None."""
+        """Return what a stub calls as `NAME.METHOD`, or None."""
         double, _, method = name.partition(".")
         script = self._scripts.get(double)
         return getattr(script, method) if script and method in script.ASKED else None
 
     def see(self, code: str) -> Any:
-        """What a test looks up as `NAME.ATTRIBUTE`."""
+        """Return what a test looks up as `NAME.ATTRIBUTE`."""
         double, _, attribute = code.partition(".")
         return to_plain_data(getattr(self._scripts[double], attribute))

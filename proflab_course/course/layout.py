@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
+_LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
 
 class CourseError(Exception):
@@ -21,7 +21,7 @@ class Course:
 
     @classmethod
     def find(cls, start: Path | None = None) -> Course:
-        """The course that `start` (the working directory) lies in; CourseError if there is none."""
+        """Return the course that `start` (the working directory) lies in; CourseError if none."""
         start = (start or Path.cwd()).resolve()
         for folder in (start, *start.parents):
             if (folder / "jupyter_config.py").exists() and (
@@ -33,15 +33,15 @@ class Course:
         )
 
     def module(self, lesson: str) -> Path:
-        """The lesson's text: modules/LESSON/LESSON.py."""
+        """Return the path of the lesson's text: modules/LESSON/LESSON.py."""
         return self.root / "modules" / lesson / f"{lesson}.py"
 
     def source(self, lesson: str) -> Path:
-        """The instructor's notebook."""
+        """Return the path of the instructor's notebook."""
         return self.root / "source" / lesson / f"{lesson}.ipynb"
 
     def release(self, lesson: str) -> Path:
-        """The student's notebook."""
+        """Return the path of the student's notebook."""
         return self.root / "release" / lesson / f"{lesson}.ipynb"
 
     @property
@@ -50,13 +50,16 @@ class Course:
         return self.root / "gradebook.db"
 
     def lessons(self, folder: str = "modules") -> list[str]:
-        """The names of the lessons in `folder`, in course order."""
+        """Return the names of the lessons in `folder`, in course order."""
         place = self.root / folder
         found = place.iterdir() if place.is_dir() else ()
-        return sorted(p.name for p in found if p.is_dir() and LESSON_NAME.fullmatch(p.name))
+        return sorted(p.name for p in found if p.is_dir() and _LESSON_NAME.fullmatch(p.name))
 
     def lesson(self, given: str, folder: str = "modules") -> str:
-        """The lesson that a user means: 01_parameters, 01, 1, or a path to its folder or file."""
+        """Return the name of the lesson meant by 01_parameters, 01, 1, or a path to it.
+
+        Raises CourseError where no lesson in `folder` is meant, or more than one.
+        """
         names, text = self.lessons(folder), Path(given).stem
         if text in names:
             return text

@@ -14,7 +14,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names that statements bind in their own scope."""
+    """Return the names that statements bind in their own scope."""
     return {name for node in nodes for name in _bound(node)}
 
 
@@ -40,7 +40,7 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 
 def _foreign(node: ast.AST) -> Iterator[str]:
-    """The names that a function's statement declares global or nonlocal, inner functions apart."""
+    """Return the names that a function declares global or nonlocal, inner functions apart."""
     if isinstance(node, (ast.Global, ast.Nonlocal)):
         yield from node.names
     if not isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.Lambda)):
@@ -49,7 +49,7 @@ def _foreign(node: ast.AST) -> Iterator[str]:
 
 
 def used_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names that are read from module scope, also from inside functions and classes."""
+    """Return the names that are read from module scope, also inside functions and classes."""
     reader = _Reader()
     for node in nodes:
         reader.visit(node)

@@ -90,7 +90,7 @@ class Cell:
         return self.source
 
     def statements(self) -> list[ast.stmt]:
-        """The top-level statements of a code cell; CourseError where it is no Python."""
+        """Return the top-level statements of a code cell; CourseError where it is no Python."""
         try:
             return ast.parse(self.code).body
         except SyntaxError as error:
@@ -114,7 +114,7 @@ class Lesson:
         ]
 
     def named(self, *roles: Role) -> list[Cell]:
-        """The cells of these roles, in order."""
+        """Return the cells of these roles, in order."""
         return [cell for cell in self.cells if cell.role in roles]
 
 
@@ -127,7 +127,7 @@ def _cell_title(node: NotebookNode, number: int) -> str:
 
 
 def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
-    """A lesson's text (jupytext percent format, with its header) as cells with stable ids."""
+    """Read a lesson's text (jupytext percent format, with its header) as cells with stable ids."""
     import jupytext
 
     place = place or str(path)
@@ -148,7 +148,7 @@ def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
 
 
 def read_notebook(path: Path, lesson: str, place: str = "") -> Lesson:
-    """A notebook file as cells; CourseError where it is no notebook."""
+    """Read a notebook file as cells; CourseError where it is no notebook."""
     place = place or str(path)
     try:
         notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
@@ -160,7 +160,7 @@ def read_notebook(path: Path, lesson: str, place: str = "") -> Lesson:
 
 
 def notebook_text(notebook: NotebookNode) -> str:
-    """The notebook's file, the same bytes for the same cells."""
+    """Return the notebook's file, the same bytes for the same cells."""
     return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
 
 
@@ -187,7 +187,7 @@ def _wanted_id(cell: NotebookNode) -> str:
 
 
 def regions(source: str, delimiters: tuple[str, str]) -> list[list[str]]:
-    """The lines of each region between two delimiters; ValueError, one sentence, if unbalanced."""
+    """Return the lines of each region between two delimiters; ValueError where unbalanced."""
     begin, end = delimiters
     found: list[list[str]] = []
     inside = False

@@ -31,7 +31,7 @@ from proflab_course.course.hidden_doubles import (
 )
 
 BEGIN_HIDDEN = "### BEGIN HIDDEN TESTS"
-END_HIDDEN = "### END HIDDEN TESTS"
+_END_HIDDEN = "### END HIDDEN TESTS"
 CALLS = ("expect", "expect_between", "expect_raises")
 
 
@@ -138,7 +138,7 @@ def _block(nodes: list[ast.stmt], hidden: bool, name: str) -> Block:
 
 
 def _held(node: ast.stmt, step: Step, doubles: dict[str, DoubleSpec], name: str) -> Step:
-    """The step of a hidden block without what the grader holds; adds to `doubles`."""
+    """Return a hidden block's step without what the grader holds; add that to `doubles`."""
     if is_declaration(node):
         double = declaration(node, doubles, lambda argument: _literal(argument, name))
         doubles[double.name] = double
@@ -150,8 +150,8 @@ def _held(node: ast.stmt, step: Step, doubles: dict[str, DoubleSpec], name: str)
 
 
 def hidden_source_removed(source: str) -> str:
-    """The cell's source without its hidden blocks, as nbgrader's ClearHiddenTests leaves it."""
-    pattern = rf"^[ \t]*{re.escape(BEGIN_HIDDEN)}.*?^[ \t]*{re.escape(END_HIDDEN)}[^\n]*\n?"
+    """Return the source without its hidden blocks, as nbgrader's ClearHiddenTests leaves it."""
+    pattern = rf"^[ \t]*{re.escape(BEGIN_HIDDEN)}.*?^[ \t]*{re.escape(_END_HIDDEN)}[^\n]*\n?"
     return re.sub(pattern, "", source, flags=re.DOTALL | re.MULTILINE).rstrip("\n")
 
 
@@ -164,14 +164,14 @@ def _hidden_lines(source: str, name: str) -> dict[int, int]:
             if inside:
                 raise GrammarError(f"cell {name}, line {number}: a hidden block inside another")
             inside, block = True, block + 1
-        elif text == END_HIDDEN:
+        elif text == _END_HIDDEN:
             if not inside:
-                raise GrammarError(f"cell {name}, line {number}: {END_HIDDEN} without its BEGIN")
+                raise GrammarError(f"cell {name}, line {number}: {_END_HIDDEN} without its BEGIN")
             inside = False
         elif inside:
             lines[number] = block
     if inside:
-        raise GrammarError(f"cell {name}: {BEGIN_HIDDEN} without {END_HIDDEN}")
+        raise GrammarError(f"cell {name}: {BEGIN_HIDDEN} without {_END_HIDDEN}")
     return lines
 
 
@@ -262,7 +262,7 @@ _LITERAL_NODES = (
 
 
 def _literal(node: ast.expr, name: str) -> Any:
-    """The value of an expression of literals, arithmetic, `math` and `np` only, as plain data."""
+    """Return the value of an expression of literals, arithmetic, `math` and `np`, as plain data."""
     for inner in ast.walk(node):
         fine = isinstance(inner, _LITERAL_NODES)
         if isinstance(inner, ast.Name):

@@ -13,7 +13,7 @@ from typing import Any
 # A first word that is no imperative: articles, questions, prepositions, "Returns".
 _NOT_IMPERATIVE = re.compile(
     r"(A|An|The|This|What|Whether|How|Where|Who|Which|Is|Are|Does|Has|As|Of|In|Inside|With|Within|"
-    r"Without|From|For|If|When|Not|No|Same|All|Each|Every|Elementwise|\w+s)\b|[^A-Z]"
+    r"Without|From|For|If|When|Not|No|Same|All|Each|Every|One|Nothing|Why|Elementwise|\w+s)\b|[^A-Z]"
 )
 _ENDS_WITH_S = ("Pass", "Process", "Express")
 

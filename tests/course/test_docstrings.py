@@ -1,0 +1,26 @@
+"""The words of what stands below grading: each public function says, as an order, what it does."""
+
+import ast
+
+import pytest
+from docstrings import is_imperative
+from imports import modules
+
+KNOWN = modules("proflab_course", leave_out=("proflab_course.grading",))
+# Methods that a base class calls by their names, whose documentation says what they do.
+HOOKS = ("visit_", "emit")
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_docstrings_begin_with_an_imperative(name):
+    tree = ast.parse(KNOWN[name].read_text())
+    assert ast.get_docstring(tree), name
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    for node in [member for holder in (tree, *classes) for member in holder.body]:
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        doc = ast.get_docstring(node)
+        if doc is None:
+            assert node.name.startswith(("_", *HOOKS)), f"{name}.{node.name} has no docstring"
+        elif not {"property", "cached_property"} & {*map(ast.unparse, node.decorator_list)}:
+            assert is_imperative(doc), f"{name}.{node.name}: {doc}"
