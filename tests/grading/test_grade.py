@@ -17,10 +17,10 @@ from grading_course import (
 )
 from parsing import watch_parsing
 
+from proflab_course.course import files as writing
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.records import gradebook
-from proflab_course.grading.records import write_notebook as writing
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.submissions import find as work
 
