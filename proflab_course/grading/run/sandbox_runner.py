@@ -1,8 +1,8 @@
 """Runs strangers' code: one warm zygote a job slot inside bubblewrap, one forked student a turn.
 
-The grader's side. How it holds a zygote is in `zygote_client.py`, what the student's process may see in
-`bubblewrap.py`, what it does to itself before any student code in `zygote.py`. `docs/security.md`
-says what is defended and what is not.
+The grader's side. How it holds a zygote is in `zygote_client.py`, what the student's process may
+see in `bubblewrap.py`, what it does to itself before any student code in `inside/zygote.py`.
+`docs/security.md` says what is defended and what is not.
 """
 
 from __future__ import annotations

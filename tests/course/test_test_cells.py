@@ -1,4 +1,4 @@
-"""split: what of a graded cell may enter a student's process, and what stays with the grader."""
+"""test_cells: what of a graded cell enters a student's process, and what stays with the grader."""
 
 from __future__ import annotations
 

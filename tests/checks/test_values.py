@@ -1,4 +1,4 @@
-"""plain: what counts as plain data, and the format in which it crosses a process boundary."""
+"""values: what counts as plain data, and the format in which it crosses a process boundary."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ from grading_course import LESSON, copy_course, grade, hand_in, solved
 from killing import start
 from sandboxes import needs_sandbox
 
-from proflab_course.course import test_cells as split
 from proflab_course.course.layout import CourseError
 from proflab_course.grading import command as grading
 from proflab_course.grading import grade_notebook as execute
+from proflab_course.grading import verdict
 from proflab_course.grading import work_limit as effort
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
@@ -62,7 +62,7 @@ JUDGING = [
     (execute, "conclude"),
     (execute, "conclude_test"),
     (execute, "judge"),
-    (split, "compare"),
+    (verdict, "compare"),
     (execute, "executed_notebook"),
     (execute, "number_cell"),
     (execute, "unanswered"),
