@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -115,23 +116,26 @@ def without_cgroups(names: list[str]) -> Findings:
         return whole(names)
 
 
-REACH_PYTHON = """
-    mkdir "$1" && mount --bind "$2" "$1" && mount -t tmpfs -o mode=755 none "$3" &&
-    mkdir -p "$2" && mount --bind "$1" "$2"
-"""
+def _closed_parent(path: Path) -> Path | None:
+    """Return the topmost folder above `path` that other users cannot enter, if there is one."""
+    return next((p for p in reversed(path.parents) if not p.stat().st_mode & 0o001), None)
 
 
 def as_ordinary_user(arguments: list[str], place: Path) -> subprocess.CompletedProcess:
     """Run this Python with arguments as user 12345; needs root, and an empty folder `place`."""
     drop = ["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"]
-    # This Python may live in root's home, which another user cannot enter: bind it in for them.
-    home, base = os.path.expanduser("~"), sys.base_prefix
-    script = 'exec "$@"'
-    places: list[str] = []
-    if base.startswith(f"{home}/"):
-        script = f'{REACH_PYTHON}\nshift 3; exec "$@"'
-        places = [str(place / "python"), base, home]
-    command = ["unshare", "--mount", "sh", "-ec", script, "sh", *places, *drop, sys.executable]
+    # This Python or the repository may lie where another user cannot enter: bind them in for them.
+    wanted = [Path(sys.base_prefix), Path(sys.prefix), Path(__file__).parents[2]]
+    closed = {path: _closed_parent(path) for path in wanted if _closed_parent(path)}
+    stands = {path: shlex.quote(f"{place}/{n}") for n, path in enumerate(closed)}
+    lines = [f"mkdir {s}\nmount --rbind {shlex.quote(str(p))} {s}" for p, s in stands.items()]
+    for cover in dict.fromkeys(closed.values()):
+        lines.append(f"mount -t tmpfs -o mode=755 none {shlex.quote(str(cover))}")
+    for path, stand in stands.items():
+        there = shlex.quote(str(path))
+        lines.append(f"mkdir -p {there}\nmount --rbind {stand} {there}")
+    script = "\n".join([*lines, 'exec "$@"'])
+    command = ["unshare", "--mount", "sh", "-ec", script, "sh", *drop, sys.executable]
     env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     return subprocess.run([*command, *arguments], capture_output=True, text=True, cwd="/", env=env)
 

@@ -18,7 +18,7 @@ from proflab_course.grading.plan import Limits
 from proflab_course.grading.run.subprocess_runner import student_environment
 
 _PACKAGE = Path(proflab.__file__).parent
-_INSIDE = Path(__file__).parents[1] / "inside"
+INSIDE = Path(__file__).parents[1] / "inside"
 LIBRARY, _PROGRAMS = "/proflab/library", "/proflab/programs"
 _SCRATCH = "/proflab/student"
 _SHARED = ("/tmp", "/dev/shm")
@@ -60,7 +60,7 @@ def site_folders() -> list[str]:
     return [p for p in sys.path if Path(p).name in names and Path(p).is_dir()]
 
 
-def _installed_packages() -> list[str]:
+def installed_packages() -> list[str]:
     """Return this distribution's folders in site-packages, which are bound with all they hold."""
     found = [Path(site, name) for site in site_folders() for name in ("proflab", "proflab_course")]
     return [str(path) for path in found if path.is_dir()]
@@ -79,7 +79,7 @@ def make_view(limits: Limits, threads: int, nested: bool, channel: int) -> View:
     after = ["--proc", "/proc", *_scratch_arguments(limits, nested)]
     for device in _DEVICES:
         after += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
-    for path in _installed_packages():
+    for path in installed_packages():
         after += ["--tmpfs", path, "--remount-ro", path]
     for name, value in _zygote_environment(threads).items():
         after += ["--setenv", name, value]
@@ -145,4 +145,4 @@ def _python_binds(bound: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def package_binds() -> list[tuple[str, str]]:
     """Return the package `proflab`, and the folder of programs that run inside; no more of ours."""
-    return [(str(_PACKAGE), f"{LIBRARY}/proflab"), (str(_INSIDE), _PROGRAMS)]
+    return [(str(_PACKAGE), f"{LIBRARY}/proflab"), (str(INSIDE), _PROGRAMS)]

@@ -183,7 +183,10 @@ PLACES = [f"{folder}/a.note" for folder in (".", "/tmp", "/dev/shm", "/proflab/s
 def leave():
     os.makedirs("~x", exist_ok=True)
     for place in PLACES:
-        open(place, "w").close()
+        try:
+            open(place, "w").close()
+        except OSError:  # where Python itself lies below /tmp, nobody writes there
+            pass
 def found():
     return [place for place in PLACES if os.path.exists(place)]
 def tidy():
