@@ -107,7 +107,7 @@ def one_trial(runner: SandboxRunner, way: str, seed: int) -> Row:
 
 
 def run(runner: SandboxRunner, code: str) -> str:
-    """What a submission of this cell prints."""
+    """Return what a submission of this cell prints."""
     result = runner.run(Submission("x"), (RunCell(code),))
     return "".join(output.get("text", "") for output in result.replies[0][0].outputs)
 

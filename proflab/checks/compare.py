@@ -27,7 +27,7 @@ _DEFAULT_REL = 1e-9
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a case passed; if not, why (`reason`), and the misconception that it points to."""
+    """Outcome of a case; if it failed, why (`reason`), and the misconception that it points to."""
 
     passed: bool
     reason: str = ""
@@ -36,7 +36,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class _Rule:
-    """How far a number may be off, and whether a float can stand for a whole number."""
+    """Tolerance of a case: how far off a number may be, and if a float may stand for an int."""
 
     rel: float | None = None
     abs: float | None = None

@@ -10,9 +10,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from browsing import WAIT, click_everything, start_browser, what_ran
+from browsing import WAIT, click_everything, what_ran
 from grading_course import LESSON, copy_course, grade, hand_in, solved
-from hostile import Witness, hostile
+from hostile import hostile
 from sandboxes import needs_sandbox
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -71,20 +71,6 @@ def wait_for(address):
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.25)
     raise AssertionError("JupyterLab did not start")
-
-
-@pytest.fixture(scope="module")
-def witness():
-    with Witness() as witness:
-        yield witness
-        witness.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory, witness):
-    driver = start_browser(tmp_path_factory.mktemp("browser"), witness)
-    yield driver
-    driver.quit()
 
 
 def until(browser, condition):

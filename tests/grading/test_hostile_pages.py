@@ -4,9 +4,9 @@ import re
 import time
 
 import pytest
-from browsing import WAIT, click_everything, start_browser, what_ran
+from browsing import WAIT, click_everything, what_ran
 from grading_course import LESSON, command, copy_course, grade, hand_in, solved
-from hostile import MARKDOWN, TAGS, Witness, hostile
+from hostile import MARKDOWN, TAGS, hostile
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -24,20 +24,6 @@ def course(tmp_path_factory):
     done = command(course, "proflab", "report", LESSON)
     assert done.returncode == 0, done.stderr
     return course
-
-
-@pytest.fixture(scope="module")
-def witness():
-    with Witness() as witness:
-        yield witness
-        witness.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory, witness):
-    driver = start_browser(tmp_path_factory.mktemp("browser"), witness)
-    yield driver
-    driver.quit()
 
 
 def look(browser, path, selector):

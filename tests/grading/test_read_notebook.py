@@ -6,7 +6,12 @@ import os
 import pytest
 
 from proflab_course.grading.submissions import read_notebook as handin
-from proflab_course.grading.submissions.read_notebook import parse_handin, read_handin
+from proflab_course.grading.submissions.read_notebook import (
+    HandIn,
+    parse_bytes,
+    parse_handin,
+    read_bytes,
+)
 
 NOTEBOOK = {
     "nbformat": 4,
@@ -14,6 +19,12 @@ NOTEBOOK = {
     "metadata": {},
     "cells": [{"cell_type": "code", "source": ["x = 1\n", "y"], "metadata": {}, "outputs": []}],
 }
+
+
+def read_handin(path):
+    """What grading makes of the file at `path`."""
+    data = read_bytes(path)
+    return data if isinstance(data, HandIn) else parse_bytes(data, path.name)
 
 
 @pytest.mark.parametrize(

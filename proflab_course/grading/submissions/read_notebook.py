@@ -43,12 +43,6 @@ class HandIn:
     files: dict[str, bytes] | None = None
 
 
-def read_handin(path: Path) -> HandIn:
-    """Return what lies at `path`."""
-    data = read_bytes(path)
-    return data if isinstance(data, HandIn) else parse_bytes(data, path.name)
-
-
 def read_bytes(path: Path) -> bytes | HandIn:
     """Return a hand-in's bytes, or why there are none to be had."""
     try:
