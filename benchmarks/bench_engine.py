@@ -115,7 +115,7 @@ def bench_small_ops() -> None:
 
 
 def events(model, shape: tuple) -> int:
-    """How many ops a pass on meta tensors makes, seen through a hook that reads every shape."""
+    """Count the ops of a pass on meta tensors, through a hook that reads every shape."""
     count = 0
 
     def h(call):

@@ -1,4 +1,4 @@
-"""What the timing of reads still carries from one submission to another, in bits a second.
+"""Measure what the timing of reads carries from one submission to another, in bits per second.
 
     python benchmarks/bench_page_cache_channel.py
 

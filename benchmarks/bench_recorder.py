@@ -1,4 +1,4 @@
-"""What lesson 05's recorder costs beside the bare run, with cProfile's cost next to it.
+"""Cost of lesson 05's recorder over a bare run, beside the cost of cProfile.
 
     python benchmarks/bench_recorder.py           # all cases
     python benchmarks/bench_recorder.py resnet18  # those whose names contain one of these words

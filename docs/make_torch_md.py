@@ -91,7 +91,7 @@ def signature(thing, skip: int = 0) -> str:
 
 
 def public(module: ModuleType, kind) -> list[tuple[str, object]]:
-    """What a module shows: (name, thing), in alphabetical order."""
+    """Return a module's public (name, object) pairs in alphabetical order."""
     return sorted(
         (name, thing)
         for name, thing in vars(module).items()

@@ -135,7 +135,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph: bool | None = None) -
 
 
 class Context:
-    """What a Function's forward hands to its backward."""
+    """State that a Function's forward saves for its backward."""
 
     def __init__(self, need: tuple[bool, ...]):
         self.needs_input_grad = need

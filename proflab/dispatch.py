@@ -28,8 +28,8 @@ class Op:
 
     shape:    the result's MetaArray from inputs of which some are meta
     forward:  the result's ndarray from ndarrays
-    keep:     what backward will read, of the result and the inputs; None for what it will not
-    backward: for each input its gradient, or None; `node.saved` is what `keep` kept
+    save_for_backward: the arrays that backward will read, None for each that it will not
+    backward: for each input its gradient, or None; `node.saved` holds the arrays saved for it
 
     All four get the op's attributes (what is not a tensor) as keyword arguments.
     """
@@ -38,7 +38,7 @@ class Op:
     kind = ""  # the file of ops/ in which it stands
     view = False  # the result looks at the input's memory; all others return contiguous arrays
     suppress_warnings = False  # may produce inf or nan; silence numpy's warning, as torch does
-    extras = False  # forward and shape return (result, *more), where `keep` can choose from
+    extras = False  # forward and shape return (result, *more), all of which may be saved
     many = False  # forward and shape return a list of results
     transparent = False  # no event of its own: its backward is made of ops that are (Function)
 
@@ -48,7 +48,7 @@ class Op:
     def forward(self, *inputs: np.ndarray, **attributes) -> np.ndarray:
         raise NotImplementedError(f"{self.name}: no forward")
 
-    def keep(self, need: list[bool], out, *inputs: Array, **attributes) -> tuple:
+    def save_for_backward(self, need: list[bool], out, *inputs: Array, **attributes) -> tuple:
         return ()
 
     def backward(self, node: graph.Node, grad: np.ndarray, **attributes) -> tuple:
@@ -127,7 +127,7 @@ def _node(op, inputs, attributes, arrays, result, out) -> graph.Node | None:
     # An integer or boolean result has no gradient, whatever it was computed from.
     if True not in need or out.dtype.kind != "f":
         return None
-    kept = op.keep(need, result, *arrays, **attributes)
+    kept = op.save_for_backward(need, result, *arrays, **attributes)
     return graph.Node(op, attributes, need, inputs, arrays, kept, None, module_path())
 
 

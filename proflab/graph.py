@@ -53,7 +53,7 @@ class Node:
 
     @property
     def saved(self) -> list:
-        """The arrays that `op.keep` kept, in its order."""
+        """The arrays that `op.save_for_backward` returned, in its order."""
         if self.unpack is None:
             return self.kept
         return [k if k is None else self.unpack(k).array for k in self.kept]

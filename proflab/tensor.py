@@ -1,4 +1,4 @@
-"""What a tensor is: an array, and what autograd has to know about it.
+"""The tensor: an array, and what autograd has to know about it.
 
 What can be done with one stands in tensor_methods.py (what needs no op) and in ops/ (what does);
 the decorators of tensor_methods.py make those functions its methods.

@@ -1,4 +1,4 @@
-"""How functions become methods of Tensor, and the methods that need no op.
+"""Install functions as methods of Tensor, and define the methods that need no op.
 
 A function of ops/ says above its `def` what it becomes, so that an op stands in one file:
 

@@ -1,4 +1,4 @@
-"""What only the instructor runs: building lessons, assembling profilers, grading hand-ins.
+"""The part that only the instructor runs: build lessons, assemble profilers, grade hand-ins.
 
 One command, one folder. `course/` is the ground on which the others stand and imports none of them.
 Nothing of this package enters a student's process but the programs in `grading/inside/`.

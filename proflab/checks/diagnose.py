@@ -1,4 +1,4 @@
-"""What a wrong number looks like: a slip of units, a factor, a bias left out.
+"""Recognize common slips in a wrong number: its unit, a factor, a bias left out.
 
 Plain numbers in, one question out, for `compare` and thereby for notebooks and the grader alike.
 """

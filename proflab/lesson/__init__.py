@@ -1,4 +1,4 @@
-"""What a lesson's cells import: the three test calls, doubles, a description of hardware, plots."""
+"""Tools that a lesson's cells import: the three test calls, doubles, hardware, plots."""
 
 from proflab.checks.expect import expect, expect_between, expect_raises
 

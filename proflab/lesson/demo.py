@@ -1,4 +1,4 @@
-"""How much a demo cell shows: PROFLAB_DEMO=small in the environment makes it less, not different.
+"""Sizes of demo cells: PROFLAB_DEMO=small in the environment makes them less, not different.
 
 What may not enter: anything that an exercise or a test cell needs.
 """

@@ -1,4 +1,4 @@
-"""What is known of the machine that runs a model: two roofs, and what it says of itself.
+"""The machine that runs a model: its two roofs, and its own description.
 
 What may not enter: formulas. What follows from the roofs is for the student to work out. What a
 machine does not tell is None here, never a guess.

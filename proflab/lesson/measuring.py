@@ -1,4 +1,4 @@
-"""What measuring a machine takes, apart from the measurement itself: turns, threads, sizes.
+"""Support for measuring a machine: interleaving, thread counts, array sizes.
 
 What may not enter: a FLOP, a byte or a rate that a student is to work out.
 """

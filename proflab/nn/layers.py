@@ -52,7 +52,7 @@ class Linear(Module):
 
 
 class _Conv(Module):
-    """What Conv1d and Conv2d share; `dims` is the number of spatial dimensions."""
+    """Common base of Conv1d and Conv2d; `dims` is the number of spatial dimensions."""
 
     dims = 2
 

@@ -290,7 +290,7 @@ class Module:
 
 
 class Handle:
-    """What registering a hook returns: `remove()` takes the hook off again."""
+    """Handle of a registered hook: `remove()` takes the hook off again."""
 
     def __init__(self, module: Module, kind: str, hook: Callable):
         self.module, self.kind, self.hook = module, kind, hook

@@ -1,4 +1,4 @@
-"""What acts on many parameters at once."""
+"""Functions that act on many parameters at once."""
 
 from __future__ import annotations
 

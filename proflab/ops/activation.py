@@ -28,7 +28,7 @@ class _Activation(Op):
     def shape(self, input, **settings):
         return MetaArray(input.shape, input.dtype)
 
-    def keep(self, need, out, input, **settings):
+    def save_for_backward(self, need, out, input, **settings):
         return (input,)
 
 
@@ -58,7 +58,7 @@ class _Relu6(_Activation):
     def forward(self, input):
         return np.minimum(np.maximum(input, 0), 6)
 
-    def keep(self, need, out, input):
+    def save_for_backward(self, need, out, input):
         return (out,)
 
     def backward(self, node, grad):
@@ -213,7 +213,7 @@ class _OverDim(Op):
         normalize_dim(dim, len(input.shape))
         return MetaArray(input.shape, input.dtype)
 
-    def keep(self, need, out, input, dim):
+    def save_for_backward(self, need, out, input, dim):
         return (out,)
 
 

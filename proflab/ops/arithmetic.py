@@ -85,7 +85,7 @@ class _Mul(Binary):
     def forward(self, input, other):
         return input * other
 
-    def keep(self, need, out, input, other):
+    def save_for_backward(self, need, out, input, other):
         if len(need) == 1:
             return ()
         return other if need[0] else None, input if need[1] else None
@@ -109,7 +109,7 @@ class _Div(Binary):
     def forward(self, input, other):
         return input / other
 
-    def keep(self, need, out, input, other):
+    def save_for_backward(self, need, out, input, other):
         if len(need) == 1:
             return ()
         return other, input if need[1] else None
@@ -135,7 +135,7 @@ class _Rdiv(Binary):
     def forward(self, input, other):
         return other / input
 
-    def keep(self, need, out, input, other):
+    def save_for_backward(self, need, out, input, other):
         return (out,)
 
     def backward(self, node, grad, other):
@@ -154,7 +154,7 @@ class _Pow(Binary):
     def forward(self, input, other):
         return input**other
 
-    def keep(self, need, out, input, other):
+    def save_for_backward(self, need, out, input, other):
         return (input,) if len(need) == 1 else (input, other, out if need[1] else None)
 
     def backward(self, node, grad, other=None):

@@ -77,7 +77,7 @@ class _Attention(Op):
         out /= total
         return out, np.log(total) + top
 
-    def keep(self, need, out, query, key, value, mask=None, **settings):
+    def save_for_backward(self, need, out, query, key, value, mask=None, **settings):
         return query, key, value, mask, *out
 
     def backward(self, node, grad, is_causal, scale):

@@ -113,7 +113,7 @@ class _Triangle(Op):
 
 @register
 class _Tril(_Triangle):
-    """What is not above a diagonal; zeros elsewhere"""
+    """Keep the elements on and below a diagonal; zero the rest"""
 
     name = "tril"
     function = staticmethod(np.tril)
@@ -121,7 +121,7 @@ class _Tril(_Triangle):
 
 @register
 class _Triu(_Triangle):
-    """What is not below a diagonal; zeros elsewhere"""
+    """Keep the elements on and above a diagonal; zero the rest"""
 
     name = "triu"
     function = staticmethod(np.triu)

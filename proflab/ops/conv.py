@@ -135,7 +135,7 @@ class _Conv2d(Op):
             out += bias[:, None, None]
         return out
 
-    def keep(self, need, out, input, weight, bias=None, **settings):
+    def save_for_backward(self, need, out, input, weight, bias=None, **settings):
         return input if need[1] else None, weight if need[0] else None
 
     def backward(self, node, grad, stride, padding, dilation, groups):

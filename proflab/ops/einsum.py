@@ -80,7 +80,7 @@ class _Einsum(Op):
         # A mere transposition must not hand out the input's own memory: this op is no view.
         return result.copy() if np.may_share_memory(result, inputs[0]) else result
 
-    def keep(self, need, out, *inputs, equation):
+    def save_for_backward(self, need, out, *inputs, equation):
         if len(inputs) == 1:
             return ()
         return inputs[0] if need[1] else None, inputs[1] if need[0] else None

@@ -31,7 +31,7 @@ class _Embedding(Op):
             raise ValueError(f"a row number outside 0 to {len(weight) - 1}")
         return weight[input]
 
-    def keep(self, need, out, input, weight, padding_idx):
+    def save_for_backward(self, need, out, input, weight, padding_idx):
         return (input,)
 
     def backward(self, node, grad, padding_idx):

@@ -87,7 +87,7 @@ class _Index(Op):
     def forward(self, input, *tensors, index):
         return input[_merge(index, tensors)]
 
-    def keep(self, need, out, input, *tensors, index):
+    def save_for_backward(self, need, out, input, *tensors, index):
         return tensors
 
     def backward(self, node, grad, index):
@@ -111,7 +111,7 @@ class _IndexPut(Op):
         out[_merge(index, tensors)] = value
         return out
 
-    def keep(self, need, out, input, value, *tensors, index):
+    def save_for_backward(self, need, out, input, value, *tensors, index):
         return tensors
 
     def backward(self, node, grad, index):
@@ -205,7 +205,7 @@ class _Gather(Op):
             raise ValueError("the index has not as many dimensions as the input")
         return input[_grid(index, dim)]
 
-    def keep(self, need, out, input, index, dim):
+    def save_for_backward(self, need, out, input, index, dim):
         return (index,)
 
     def backward(self, node, grad, dim):
@@ -230,7 +230,7 @@ class _ScatterAdd(Op):
         np.add.at(out, _grid(index, dim), src[tuple(map(slice, index.shape))])
         return out
 
-    def keep(self, need, out, input, index, src, dim):
+    def save_for_backward(self, need, out, input, index, src, dim):
         return (index,)
 
     def backward(self, node, grad, dim):

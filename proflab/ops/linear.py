@@ -39,7 +39,7 @@ class _Linear(Op):
             out += bias
         return out if input.ndim == 2 else out.reshape(*input.shape[:-1], len(weight))
 
-    def keep(self, need, out, input, weight, bias=None):
+    def save_for_backward(self, need, out, input, weight, bias=None):
         return input if need[1] else None, weight if need[0] else None
 
     def backward(self, node, grad):

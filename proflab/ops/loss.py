@@ -57,7 +57,7 @@ class _NllLoss(Op):
         grid = np.ogrid[tuple(map(slice, target.shape))]
         return (grid[0], safe, *grid[1:]), weights
 
-    def keep(self, need, out, input, target, weight=None, *, ignore_index, reduction):
+    def save_for_backward(self, need, out, input, target, weight=None, *, ignore_index, reduction):
         return target, weight
 
     def backward(self, node, grad, ignore_index, reduction):

@@ -75,7 +75,7 @@ class _Matmul(Op):
             return np.matmul(input, other)
         return product(input, other)
 
-    def keep(self, need, out, input, other):
+    def save_for_backward(self, need, out, input, other):
         return input if need[1] else None, other if need[0] else None
 
     def backward(self, node, grad):

@@ -73,7 +73,7 @@ class _LayerNorm(Op):
         stat = (*input.shape[:kept], *(1,) * len(normalized_shape))
         return out.reshape(input.shape), mean.reshape(stat), rstd.reshape(stat)
 
-    def keep(self, need, out, input, weight=None, bias=None, **settings):
+    def save_for_backward(self, need, out, input, weight=None, bias=None, **settings):
         return input, weight if need[0] else None, out[1], out[2]
 
     def backward(self, node, grad, normalized_shape, eps):
@@ -133,7 +133,7 @@ class _GroupNorm(Op):
             mean, rstd = np.zeros(stat, input.dtype), np.zeros(stat, input.dtype)
         return out.reshape(input.shape), mean.reshape(stat), rstd.reshape(stat)
 
-    def keep(self, need, out, input, weight=None, bias=None, **settings):
+    def save_for_backward(self, need, out, input, weight=None, bias=None, **settings):
         return input, weight if need[0] else None, out[1], out[2]
 
     def backward(self, node, grad, num_groups, eps):
@@ -208,7 +208,9 @@ class _BatchNorm(Op):
         out += shift[:, None]
         return out.reshape(input.shape), mean.copy(), rstd
 
-    def keep(self, need, out, input, mean, var, weight=None, bias=None, *, training, **settings):
+    def save_for_backward(
+        self, need, out, input, mean, var, weight=None, bias=None, *, training, **settings
+    ):
         kept = input if training or any(need[3:4]) else None
         return kept, weight if need[0] else None, out[1], out[2]
 

@@ -30,7 +30,7 @@ class Pointwise(Op):
     def shape(self, input):
         return MetaArray(input.shape, input.dtype)
 
-    def keep(self, need, out, input):
+    def save_for_backward(self, need, out, input):
         return {"input": (input,), "result": (out,), "": ()}[self.keeps]
 
     def backward(self, node, grad):

@@ -64,7 +64,9 @@ class _MaxPool2d(Op):
                 out = part.copy() if out is None else np.maximum(out, part, out=out)
         return out
 
-    def keep(self, need, out, input, kernel_size, stride, padding, dilation, ceil_mode):
+    def save_for_backward(
+        self, need, out, input, kernel_size, stride, padding, dilation, ceil_mode
+    ):
         places = math.prod(kernel_size)
         dtype = np.dtype(np.uint8 if places <= 256 else np.uint16)
         if type(out) is MetaArray:

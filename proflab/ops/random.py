@@ -39,7 +39,7 @@ class _Dropout(Op):
     def scale(mask, p, dtype):
         return mask * dtype.type(1 / (1 - p) if p < 1 else 0)
 
-    def keep(self, need, out, input, p, shared):
+    def save_for_backward(self, need, out, input, p, shared):
         return (out[1],)
 
     def backward(self, node, grad, p, shared):

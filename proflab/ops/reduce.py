@@ -80,7 +80,7 @@ class _Prod(_Reduction):
     def forward(self, input, dim, keepdim):
         return input.prod(axis=dim, keepdims=keepdim, dtype=input.dtype)
 
-    def keep(self, need, out, input, dim, keepdim):
+    def save_for_backward(self, need, out, input, dim, keepdim):
         return (input,)
 
     def backward(self, node, grad, dim, keepdim):
@@ -106,7 +106,7 @@ class _Extreme(_Reduction):
             raise ValueError("there is no largest or smallest of no elements")
         return super().shape(input, dim, keepdim)
 
-    def keep(self, need, out, input, dim, keepdim):
+    def save_for_backward(self, need, out, input, dim, keepdim):
         return input, out
 
     def backward(self, node, grad, dim, keepdim):
@@ -149,7 +149,7 @@ class _Var(_Reduction):
         # Of one element: nan, as in torch.
         return total / total.dtype.type(max(0, _count(input, total) - correction))
 
-    def keep(self, need, out, input, dim, keepdim, correction):
+    def save_for_backward(self, need, out, input, dim, keepdim, correction):
         return (input,)
 
     def backward(self, node, grad, dim, keepdim, correction):
@@ -170,7 +170,7 @@ class _Logsumexp(_Reduction):
         out = np.log(np.exp(input - top).sum(axis=dim, keepdims=True)) + top
         return out if keepdim else out.reshape(_reduced(input.shape, dim, False))
 
-    def keep(self, need, out, input, dim, keepdim):
+    def save_for_backward(self, need, out, input, dim, keepdim):
         return input, out
 
     def backward(self, node, grad, dim, keepdim):

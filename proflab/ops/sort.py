@@ -36,7 +36,7 @@ class _Argsort(Op):
 
 
 class Ranked(NamedTuple):
-    """What max, min, sort and topk return: the elements, and the places they came from."""
+    """Result of max, min, sort and topk: the elements, and the indices they came from."""
 
     values: Tensor
     indices: Tensor

@@ -19,7 +19,7 @@ __all__ = ["clamp", "clip", "masked_fill", "maximum", "minimum", "where"]
 class _Extremum(Binary):
     """The larger, or the smaller, of two tensors; where they are equal each gets half."""
 
-    def keep(self, need, out, input, other):
+    def save_for_backward(self, need, out, input, other):
         return input, other
 
     def backward(self, node, grad):
@@ -63,7 +63,7 @@ class _Where(Op):
     def forward(self, condition, input, other):
         return np.where(condition, input, other)
 
-    def keep(self, need, out, condition, input, other):
+    def save_for_backward(self, need, out, condition, input, other):
         return (condition,)
 
     def backward(self, node, grad):
@@ -97,7 +97,7 @@ class _MaskedFill(Op):
         np.copyto(out, value, where=mask)
         return out
 
-    def keep(self, need, out, input, mask, value):
+    def save_for_backward(self, need, out, input, mask, value):
         return (mask,)
 
     def backward(self, node, grad, value):
@@ -118,7 +118,7 @@ class _Clamp(Op):
     def forward(self, input, min, max):
         return np.clip(input, min, max)
 
-    def keep(self, need, out, input, min, max):
+    def save_for_backward(self, need, out, input, min, max):
         return (input,)
 
     def backward(self, node, grad, min, max):

@@ -1,4 +1,4 @@
-"""What a profiler in one file does when it is run: `python my_profiler.py gpt2-small`.
+"""The command line of a profiler in one file: `python my_profiler.py gpt2-small`.
 
 It asks the student's own functions for everything that is counted or measured, prints a table, and
 writes a page. It travels inside the file (see `assemble/bundle.py`), so what may enter: Python,

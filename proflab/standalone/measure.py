@@ -41,7 +41,7 @@ _ROUNDS = 3
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be profiled, and how: all of the command line's answers."""
+    """A request to profile: the model, the input, and the command line's other options."""
 
     choice: Choice
     batch: int
@@ -60,7 +60,7 @@ class Request:
 
 @dataclass
 class Report:
-    """What was found, in plain data: rows, parts and figures, for the table and for the page."""
+    """A finished profile in plain data: rows, parts and figures, for the table and for the page."""
 
     title: str
     machine: str

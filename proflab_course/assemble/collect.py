@@ -48,13 +48,13 @@ class Statement:
 
     @property
     def is_import(self) -> bool:
-        """Whether it belongs at the file's top."""
+        """Return True if it belongs at the file's top."""
         return isinstance(self.node, _IMPORTS)
 
 
 @dataclass
 class Collection:
-    """What was collected: statements in course order, and what to tell the user."""
+    """Collected code: statements in course order, and notes for the user."""
 
     statements: list[Statement] = field(default_factory=list)
     exercises: dict[str, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Collection:
 
     @property
     def names(self) -> list[str]:
-        """What the file offers, imports apart, in order."""
+        """Return the names that the file offers, imports apart, in order."""
         found = [n for s in self.statements if not s.is_import for n in sorted(s.binds)]
         return [name for name in dict.fromkeys(found) if not name.startswith("_")]
 

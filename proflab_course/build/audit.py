@@ -1,4 +1,4 @@
-"""What a lesson must be before it is released; each mistake is one sentence with file and cell.
+"""The rules that a lesson must meet before release; a mistake is one sentence with file and cell.
 
 Checked here is what can be read off a lesson's cells. That a release shows no secret is looked
 for in `leaks`; that notebooks run and score as they should is tried in `trial`.

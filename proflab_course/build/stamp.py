@@ -44,7 +44,7 @@ if "google.colab" in sys.modules and os.path.basename(os.getcwd()) != "$lesson":
 
 @dataclass(frozen=True)
 class Address:
-    """Where the course is published: its repository, and the tag that the notebooks belong to."""
+    """Address of the published course: its repository, and the tag that the notebooks belong to."""
 
     repository: str
     tag: str

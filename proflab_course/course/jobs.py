@@ -1,4 +1,4 @@
-"""How many things a command does at a time."""
+"""Default number of jobs that a command runs at a time."""
 
 from __future__ import annotations
 

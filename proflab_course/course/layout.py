@@ -1,4 +1,4 @@
-"""Where things lie in a course: the folders of the design, found from the course's root."""
+"""Folders of a course, found from its root."""
 
 from __future__ import annotations
 

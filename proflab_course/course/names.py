@@ -1,4 +1,4 @@
-"""Which names a piece of Python binds at its top level, and which it takes from there.
+"""Names that a piece of Python binds at its top level, and names that it uses from there.
 
 Written on `ast`, because `symtable` tells comprehensions' variables apart on some of the
 supported Pythons only.

@@ -65,7 +65,7 @@ class Cell:
 
     @property
     def role(self) -> Role:
-        """What the cell is for; "given" is locked code, "free" code that a student may change."""
+        """Return the cell's purpose; "given" is locked code, "free" code is the student's."""
         flags = {key for key in ("grade", "solution", "task") if self.nbgrader.get(key)}
         if flags >= {"grade", "solution"} or "task" in flags:
             return "manual"

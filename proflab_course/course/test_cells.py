@@ -53,7 +53,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the grader keeps of one case: how its reply is judged."""
+    """The part of a case that the grader keeps: how to judge the reply."""
 
     label: str
     call: str

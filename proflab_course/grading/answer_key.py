@@ -1,4 +1,4 @@
-"""What the grader knows of a lesson: its cells as released, and its test cells, split.
+"""Answer key of a lesson: its cells as released, and its test cells, split.
 
 Made from the grader's own source notebook, never from a submission.
 """

@@ -1,4 +1,4 @@
-"""What becomes of a hand-in at which the grader itself fails: an outcome, and a note in a log.
+"""Turn a failure of the grader itself into an outcome of that hand-in, and a note in a log.
 
 Nothing that one student hands in may end the grading of the others. Whatever is raised while one
 hand-in is read, executed, judged or written gets the outcome "not graded", with a sentence for the

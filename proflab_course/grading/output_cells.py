@@ -1,4 +1,4 @@
-"""What a test cell shows in the graded notebook: a line a case, and one error for all that failed.
+"""Outputs of test cells in the graded notebook: a line per case, one error for all that failed.
 
 A hidden case's line is marked in its metadata, so that the feedback for students can shorten it.
 """

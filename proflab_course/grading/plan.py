@@ -1,4 +1,4 @@
-"""What is executed and what comes back: the words that grader and runners share.
+"""Plans and results of an execution: the types that grader and runners share.
 
 A `Plan` holds code only: cells as the student wrote them and the steps of test cells, without
 labels or expected values.

@@ -1,4 +1,4 @@
-"""What is written for one hand-in has a size: the graded notebook, and reasons in the gradebook.
+"""Size limits of what is written for one hand-in: the graded notebook, reasons in the gradebook.
 
 Outputs are limited where they come in. Here everything that will be written is counted, whatever
 it is and however it came there, and what exceeds the limit is replaced by a note.

@@ -1,4 +1,4 @@
-"""What `proflab grade` shows: a bar while it grades, and a table of scores and outcomes."""
+"""Terminal output of `proflab grade`: a progress bar, then a table of scores and outcomes."""
 
 from __future__ import annotations
 

@@ -112,7 +112,15 @@ def test_every_public_class_says_what_it_is(name):
 
 def functions(name: str) -> list[tuple[str, ast.FunctionDef]]:
     """Every function and method that a module shows, but for rules and forwards."""
-    rule = ("shape", "forward", "keep", "backward", "extra_repr", "update", "reset_parameters")
+    rule = (
+        "shape",
+        "forward",
+        "save_for_backward",
+        "backward",
+        "extra_repr",
+        "update",
+        "reset_parameters",
+    )
     found = []
     for node in ast.parse(modules("proflab")[name].read_text()).body:
         inside = node.body if isinstance(node, ast.ClassDef) else [node]

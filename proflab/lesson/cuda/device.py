@@ -28,7 +28,7 @@ class MissingTool(ImportError):
 
 
 class _Backend(Protocol):
-    """What a library has to offer to be measured with."""
+    """The calls that a GPU library must offer to be measured with."""
 
     module: Any
 

@@ -1,4 +1,4 @@
-"""What is measured by torch and by empty kernels: products, workloads, copies, launches.
+"""Loops measured with torch and with empty kernels: products, workloads, copies, launches.
 
 Each function takes a `Gpu` and yields the rows of one kind of the document. The kernels that
 measure roofs stand in the lesson, where they are read. Sizes shrink with PROFLAB_DEMO=small. What

@@ -1,4 +1,4 @@
-"""What data sheets promise of a few cards, to hold a measurement against.
+"""Data-sheet figures of a few cards, to compare measurements with.
 
 Figures are dense (without sparsity), at boost clock, from NVIDIA's data sheets of the named
 variants, in FLOP/s and bytes/s. A measured roof is always below: 70 to 95 % is usual. One above

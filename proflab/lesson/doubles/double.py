@@ -1,4 +1,4 @@
-"""How a double comes by its script: its own, or one that the grader holds.
+"""The link between a double and its script: its own script, or one that the grader holds.
 
 `Clock(tick_ns=100)` has a script of its own. In a hidden test the grader keeps the script, and the
 student's process has `Clock.held("clock")`, which asks it once for each reading: what the script
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Double:
-    """What a lesson calls. A subclass names its `Script`, and calls it as `self._script`.
+    """An object that a lesson calls. A subclass names its `Script` and uses it as `self._script`.
 
     Arguments are the script's; a double given as an argument stands for its script.
     """

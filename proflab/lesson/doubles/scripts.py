@@ -1,4 +1,4 @@
-"""What doubles do, apart from how a lesson's code calls them: pure state, no clock, no tensors.
+"""The behaviour of doubles as pure state: no clock, no tensors, no calling convention.
 
 In a visible test cell a script lives in its double, in a hidden one with the grader. `ASKED` are
 the methods that a double calls, each with plain data; `SEEN` is what a test may look up afterwards.
@@ -77,7 +77,7 @@ def _check_clock(clock: ClockScript) -> None:
 
 
 class ModelScript:
-    """How long each call of a model takes: first cold_ms, one after another, then ms in turns.
+    """Durations of a model's calls: first each of cold_ms, then those of ms in turn.
 
     Raises ValueError when ms is empty or a time is negative.
 
@@ -113,7 +113,7 @@ class ModelScript:
 
 
 class RateScript:
-    """How fast work is done, call by call in turns: `per_second` units of it.
+    """Speeds of a workload's calls, in turn: `per_second` units of work.
 
     Raises ValueError when per_second is empty or a rate is not positive.
 

@@ -1,4 +1,5 @@
-"""How stopwatches and models are put to use: nested, by hand, and with what came in written down.
+"""Ways to exercise a student's Timer (nested, by hand, around a failing body), and a module that
+logs its inputs.
 
 What is used, the student's or a double, comes in as an argument; nothing here is right or wrong.
 """

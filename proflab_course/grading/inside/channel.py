@@ -1,4 +1,4 @@
-"""How messages cross a Unix socket pair: two lengths, that much JSON, that much data.
+"""Wire format of a Unix socket pair: two lengths, that much JSON, that much data.
 
 Used on both sides; imports the standard library only, because a student's side has no more of the
 grading package than the file that it is in.

@@ -1,4 +1,4 @@
-"""What a process can do to confine itself on Linux, by ctypes and the standard library alone.
+"""Confine the own process on Linux, with ctypes and the standard library alone.
 
 Runs inside the sandbox, before any student code, and imports nothing of the grading package.
 """

@@ -1,4 +1,4 @@
-"""What a cell writes and displays, kept as nbformat stores it, up to a limit of bytes.
+"""Capture what a cell writes and displays, as nbformat stores it, up to a limit of bytes.
 
 On the student's side, so it imports the standard library only. The grader limits again.
 """

@@ -1,1 +1,1 @@
-"""What is written: the gradebook (nbgrader's own), the graded notebook, and nbgrader's plugin."""
+"""Records of grading: nbgrader's gradebook, the graded notebook, and nbgrader's plugin."""

@@ -1,4 +1,4 @@
-"""What a student's process sees: the file system that bubblewrap builds, as its arguments.
+"""Arguments of bubblewrap: the file system that a student's process sees.
 
 Only Python, the libraries and programs of the system, the public part of this package, and a few
 devices. Never the course, the repository, anyone's home, or the instructor's environment.

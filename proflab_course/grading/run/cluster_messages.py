@@ -1,4 +1,4 @@
-"""How a task crosses to another machine and its result back: bytes in a format of ours.
+"""Wire format for Dask workers: bytes in a format of our own, never pickle.
 
 Out go the plan (code, and the scripts of doubles, which stay with that machine's grader and never
 enter the student's process), the hand-in's files and the limits; back come replies as plain data.

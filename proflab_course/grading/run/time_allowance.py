@@ -1,4 +1,4 @@
-"""What a hand-in may spend on code that does not end, over all turns that it takes.
+"""Time that one hand-in may spend on code that does not end, over all its turns.
 
 A statement that runs out of time is interrupted, as by Jupyter's stop button, and costs its test
 cell; the next one that does so has half the time, down to a fifth. Code that does not let itself be

@@ -1,4 +1,4 @@
-"""Which submissions there are, and which of them have changed since they were graded."""
+"""Find submissions, and those that have changed since they were graded."""
 
 from __future__ import annotations
 
