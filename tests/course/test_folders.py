@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 from imports import import_graph, modules
 
-COMMANDS = ("build", "assemble", "grading")
+COMMANDS = ("build", "assemble", "collect", "grading")
 # Which folders import none of which others, at the top of a file or inside a function.
 RULES = [
     ("proflab", ["proflab_course"]),
     ("proflab_course.course", [f"proflab_course.{name}" for name in COMMANDS]),
     ("proflab_course.assemble", ["proflab_course.build", "proflab_course.grading"]),
-    ("proflab_course.grading", ["proflab_course.build", "proflab_course.assemble"]),
+    ("proflab_course.collect", ["proflab_course.build", "proflab_course.assemble"]),
+    (
+        "proflab_course.grading",
+        ["proflab_course.build", "proflab_course.assemble", "proflab_course.collect"],
+    ),
     *((f"proflab_course.{name}", ["proflab_course.cli"]) for name in ("course", *COMMANDS)),
 ]
 

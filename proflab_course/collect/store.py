@@ -1,0 +1,176 @@
+"""Put attempts into submitted/STUDENT/LESSON/: whole or not at all, never an earlier over a later.
+
+What a later attempt replaces is moved to downloaded/LESSON/replaced/STUDENT/, not deleted.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from proflab_course.collect.entries import MAX_FILE, Entry
+from proflab_course.collect.platforms import Attempt
+from proflab_course.course.files import sync_folder
+from proflab_course.course.layout import Course
+from proflab_course.grading.submissions.timestamp import STAMP, parse_timestamp, read_timestamp
+
+_FORM = "%Y-%m-%d %H:%M:%S UTC"
+_NOTEBOOK_LIKE = (".zip", ".json", "")
+_ZIP = b"PK\x03\x04"
+
+
+@dataclass
+class Stored:
+    """What became of one student's attempt: taken, replaced, unchanged, or not taken and why."""
+
+    outcome: str
+    notes: list[str] = field(default_factory=list)
+
+
+def store(course: Course, lesson: str, student: str, attempt: Attempt) -> Stored:
+    """Store one attempt, whose time is in UTC; return what became of it."""
+    notes: list[str] = []
+    files = _wanted_files(attempt, lesson, notes)
+    if not files:
+        there = ", ".join(sorted(attempt.files)) or "nothing"
+        return Stored("not taken", [f"there is no notebook, but {there}", *notes])
+    if attempt.at is not None:
+        files[STAMP] = f"{attempt.at:{_FORM}}\n".encode()
+    if attempt.problem:
+        rest = "the archive's time was taken" if attempt.at else "lateness is not known"
+        notes.append(f"{attempt.problem}; {rest}")
+    target = course.root / "submitted" / student / lesson
+    if not target.exists():
+        _put(course, lesson, files, target)
+        return Stored("taken", notes)
+    if _content(target) == files:
+        return Stored("unchanged")
+    before = read_timestamp(target).at
+    now = attempt.at or parse_timestamp(files.get(STAMP, b"").decode("utf-8", "replace")).at
+    if before is None or now is None or now <= before:
+        return Stored("not taken", [_why_not(target, course, before, now)])
+    replaced = _move_away(course, lesson, target)
+    _put(course, lesson, files, target)
+    return Stored("replaced", [*notes, f"the attempt of {before:{_FORM}} is now in {replaced}"])
+
+
+def _why_not(target: Path, course: Course, before, now) -> str:
+    where = target.relative_to(course.root)
+    if before is None or now is None:
+        lacking = "the one that is there" if before is None else "this one"
+        return (
+            f"{where} holds another attempt, and the time of {lacking} is not known: "
+            "move the one that does not count away"
+        )
+    which = "is later" if now < before else "was handed in at the same time"
+    return f"the attempt in {where} {which} ({before:{_FORM}}), so it stays"
+
+
+def _wanted_files(attempt: Attempt, lesson: str, notes: list[str]) -> dict[str, bytes]:
+    """Return the files of an attempt that holds something like a notebook; none of another.
+
+    Its only notebook is called LESSON.ipynb, whatever its name was.
+    """
+    files = {}
+    for path, entry in attempt.files.items():
+        if entry.size > MAX_FILE or len(data := entry.read()) > MAX_FILE:
+            notes.append(f"{path} is larger than {MAX_FILE // 1024**2} MB and was left out")
+            continue
+        files[path] = data
+    notebooks = [path for path in files if ".ipynb" in PurePosixPath(path).name.lower()]
+    if not notebooks and not any(_may_hold_one(path, data) for path, data in files.items()):
+        return {}
+    expected = f"{lesson}.ipynb"
+    if (
+        len(notebooks) == 1
+        and notebooks[0] != expected
+        and not files[notebooks[0]].startswith(_ZIP)
+    ):
+        files[expected] = files.pop(notebooks[0])
+        notes.append(f"{notebooks[0]} was stored as {expected}")
+    _check_stamp(files, notes)
+    return files
+
+
+def _may_hold_one(path: str, data: bytes) -> bool:
+    """Return True for archives, and for what looks like a notebook inside."""
+    fits = PurePosixPath(path).suffix.lower() in (*_NOTEBOOK_LIKE, ".txt")
+    return data.startswith(_ZIP) or (fits and b'"cells"' in data.replace(b"\0", b""))
+
+
+def _check_stamp(files: dict[str, bytes], notes: list[str]) -> None:
+    """Say what is wrong with a timestamp.txt that came along; it is kept as it is."""
+    if STAMP in files:
+        text = files[STAMP].decode("utf-8-sig", errors="replace")
+        if problem := parse_timestamp(text).problem:
+            notes.append(f"{problem}{which_date(text)}")
+
+
+def which_date(text: str) -> str:
+    """Return the question that a date such as 03.12.2026 raises; empty for any other text."""
+    parts = text.strip().replace("/", ".").split(" ")[0].split(".")
+    if len(parts) != 3 or not all(part.isdecimal() for part in parts) or len(parts[2]) != 4:
+        return ""
+    first, second, year = map(int, parts)
+    readings = []
+    for day, month in ((first, second), (second, first)):
+        try:
+            readings.append(f"{datetime.date(year, month, day):%-d %B %Y}")
+        except ValueError:
+            continue
+    return f" (is it {' or '.join(dict.fromkeys(readings))}?)" if readings else ""
+
+
+def _content(folder: Path) -> dict[str, bytes]:
+    """Return the files that lie in a folder, by path; those of a size that is collected."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink() and path.stat().st_size <= MAX_FILE:
+            found[path.relative_to(folder).as_posix()] = path.read_bytes()
+    return found
+
+
+def _put(course: Course, lesson: str, files: dict[str, bytes], target: Path) -> None:
+    """Write the files into a folder beside, and move it into its place as a whole."""
+    place = course.root / "downloaded" / lesson
+    place.mkdir(parents=True, exist_ok=True)
+    incoming = Path(tempfile.mkdtemp(dir=place, prefix="incoming-"))
+    try:
+        for path, data in files.items():
+            file = incoming / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        os.chmod(incoming, 0o755)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        incoming.rename(target)
+        sync_folder(target.parent)
+    except BaseException:
+        shutil.rmtree(incoming, ignore_errors=True)
+        raise
+
+
+def _move_away(course: Course, lesson: str, target: Path) -> Path:
+    """Move an attempt that is replaced out of submitted/; return where it lies now."""
+    place = course.root / "downloaded" / lesson / "replaced" / target.parent.name
+    place.mkdir(parents=True, exist_ok=True)
+    number = 1 + sum(1 for _ in place.iterdir())
+    while (place / str(number)).exists():
+        number += 1
+    target.rename(place / str(number))
+    return (place / str(number)).relative_to(course.root)
+
+
+def last_attempts(attempts: list[Attempt]) -> tuple[Attempt, list[Attempt]]:
+    """Return the last of a student's attempts, and the others; those without a time come first."""
+    early = datetime.datetime.min
+    ordered = sorted(attempts, key=lambda attempt: (attempt.at or early, attempt.label))
+    return ordered[-1], ordered[:-1]
+
+
+def entry_paths(attempt: Attempt) -> list[str]:
+    """Return where an attempt's files lie in the archive."""
+    return [entry.path for entry in attempt.files.values() if isinstance(entry, Entry)]
