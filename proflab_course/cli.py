@@ -16,6 +16,7 @@ COMMANDS = {
     "collect": ("proflab_course.collect.command", "take a platform's archive into submitted/"),
     "grade": ("proflab_course.grading.command", "grade what was handed in for a lesson"),
     "report": ("proflab_course.grading.pages.report", "write a page of results for a lesson"),
+    "export": ("proflab_course.export.command", "grades for a platform, code for a comparison"),
     "doctor": ("proflab_course.grading.run.doctor", "say which layers of isolation work here"),
 }
 

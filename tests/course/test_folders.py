@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from imports import import_graph, modules
 
-COMMANDS = ("build", "assemble", "collect", "grading")
+COMMANDS = ("build", "assemble", "collect", "export", "grading")
 # Which folders import none of which others, at the top of a file or inside a function.
 RULES = [
     ("proflab", ["proflab_course"]),
@@ -15,7 +15,7 @@ RULES = [
     ("proflab_course.collect", ["proflab_course.build", "proflab_course.assemble"]),
     (
         "proflab_course.grading",
-        ["proflab_course.build", "proflab_course.assemble", "proflab_course.collect"],
+        [f"proflab_course.{name}" for name in COMMANDS if name != "grading"],
     ),
     *((f"proflab_course.{name}", ["proflab_course.cli"]) for name in ("course", *COMMANDS)),
 ]

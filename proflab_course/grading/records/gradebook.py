@@ -259,7 +259,7 @@ class Book:
             return {student: float(score) for student, score in connection.execute(rows)}
 
     def scores(self, assignment: str) -> dict[str, dict[str, float]]:
-        """Return a student's `auto`, `manual`, `penalty`, `score`, `max_score`, `needs_manual`."""
+        """Return each student's points; `needs_manual`: to be looked at; `unread`: no mark yet."""
         with _clear_errors(self.path):
             try:
                 submissions = self.gradebook.find_assignment(assignment).submissions
@@ -301,6 +301,7 @@ def _submission_scores(submission: Any) -> dict[str, float]:
         "score": submission.score,
         "max_score": submission.max_score,
         "needs_manual": submission.needs_manual_grade,
+        "unread": any(g.manual_score is None and g.auto_score is None for g in grades),
     }
 
 

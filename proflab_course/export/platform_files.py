@@ -1,0 +1,191 @@
+"""Fill the grade file that a learning platform has exported; its other columns stay as they are.
+
+Formats, each as its platform documents it:
+    Canvas       Gradebook › Export: `Student, ID, SIS User ID, SIS Login ID, Section`, and a column
+                 `NAME (number)` for each assignment; the first row below may say "Points Possible"
+    Moodle       Assignment › Download grading worksheet: `Identifier` ("Participant 4711"),
+                 `Full name, Email address, Grade, Maximum Grade, …`
+    Brightspace  Grades › Export: `OrgDefinedId, Username`, columns `NAME Points Grade <… MaxPoints:
+                 100 …>`, `End-of-Line Indicator`
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from proflab_course.course.layout import CourseError
+
+_IDENTITY = {
+    "canvas": ("Student", "ID", "SIS User ID", "SIS Login ID", "Root Account", "Section"),
+    "moodle": (),
+    "brightspace": ("OrgDefinedId", "Username", "Last Name", "First Name", "Email"),
+}
+_IDS = {
+    "canvas": ("SIS Login ID", "SIS User ID", "ID"),
+    "moodle": ("ID number", "Username", "Email address", "Identifier"),
+    "brightspace": ("Username", "OrgDefinedId", "Email"),
+}
+_END = "End-of-Line Indicator"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Points:
+    """One student's points. grade: None where a mark is still to be given.
+
+    also: other ways in which the student may be named, such as an address.
+    """
+
+    grade: float | None
+    also: tuple[str, ...] = ()
+
+
+@dataclass
+class Filled:
+    """A filled file's text, and what to tell: who has no grade in it, and who waits for a mark."""
+
+    text: str
+    filled: int
+    without: list[str]
+    unmarked: list[str]
+
+
+def fill(
+    platform: str, path: Path, grades: Mapping[str, Points], lesson: str, column: str | None = None
+) -> Filled:
+    """Return the platform's file with the students' grades in the lesson's column.
+
+    column: its name, or a part of it; else that which names the lesson. Raises CourseError where
+    the file is not the platform's, has no such column or several, where a grade is above the
+    platform's maximum, or where a student with a grade is not in it.
+    """
+    rows, delimiter = _read(platform, path)
+    header = rows[0]
+    target = _find_column(platform, path, header, lesson, column)
+    kept = [i for i, name in enumerate(header) if _is_kept(platform, name, i == target)]
+    result, left = [[header[i] for i in kept]], dict(grades)
+    filled, without, unmarked = 0, [], []
+    for row in rows[1:]:
+        row = [*row, *[""] * (len(header) - len(row))]
+        if _is_student(platform, header, row):
+            student = _student_of(platform, header, row, left)
+            name = row[header.index("Student" if platform == "canvas" else header[0])]
+            points = left.pop(student) if student else None
+            if points is None:
+                without.append(name)
+            elif points.grade is None:
+                unmarked.append(student)
+            else:
+                _check_maximum(platform, path, header, row, target, student, points.grade)
+                row[target] = f"{points.grade:g}"
+                filled += 1
+        result.append([_harmless(row[i]) for i in kept])
+    if left:
+        unknown = ", ".join(sorted(left))
+        raise CourseError(f"{path} has no line for {unknown}: export it again, or correct the ids")
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="\r\n").writerows(result)
+    return Filled(text.getvalue(), filled, without, unmarked)
+
+
+def _read(platform: str, path: Path) -> tuple[list[list[str]], str]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CourseError(f"{path} is not in UTF-8: export it again as CSV") from None
+    head = text.partition("\n")[0]
+    delimiter = max(",;\t", key=head.count)
+    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+    wanted = _IDENTITY[platform][:2] or ("Identifier", "Grade")
+    if not rows or not set(wanted) <= set(rows[0]):
+        columns = " and ".join(wanted)
+        raise CourseError(f"{path} is not a grade file of {platform.title()}: it lacks {columns}")
+    return rows, delimiter
+
+
+def _find_column(
+    platform: str, path: Path, header: list[str], lesson: str, column: str | None
+) -> int:
+    if platform == "moodle":
+        return header.index("Grade")
+    own = [*_IDENTITY[platform], _END, "Integration ID"]
+    there = [name for name in header if name not in own and "(read only)" not in name]
+    wanted = _squeezed(column or lesson)
+    found = [name for name in there if column == name]
+    found = found or [name for name in there if wanted in _squeezed(name)]
+    if len(found) != 1:
+        many = "several columns" if found else "no column"
+        choice = ", ".join(map(repr, found or there)) or "none"
+        raise CourseError(
+            f"{path} has {many} for {column or lesson}: choose one with --column ({choice})"
+        )
+    return header.index(found[0])
+
+
+def _squeezed(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def _is_kept(platform: str, name: str, is_target: bool) -> bool:
+    """Return True for what the platform needs to read the file back; others' grades stay there."""
+    if platform == "moodle":
+        return True
+    return is_target or name in _IDENTITY[platform] or name == _END
+
+
+def _is_student(platform: str, header: list[str], row: list[str]) -> bool:
+    if platform != "canvas":
+        return True
+    return bool(row[header.index("ID")].strip())
+
+
+def _student_of(
+    platform: str, header: list[str], row: list[str], left: Mapping[str, Points]
+) -> str | None:
+    """Return the student whose line it is, by any of the ids in it."""
+    cells = [row[header.index(name)] for name in _IDS[platform] if name in header]
+    ids = {cell.strip().lstrip("#").casefold() for cell in cells} - {""}
+    ids |= {number for cell in cells for number in re.findall(r"^Participant (\d+)$", cell.strip())}
+    for student, points in left.items():
+        if ids & {name.casefold() for name in (student, *points.also)}:
+            return student
+    return None
+
+
+def _check_maximum(
+    platform: str,
+    path: Path,
+    header: list[str],
+    row: list[str],
+    target: int,
+    student: str,
+    grade: float,
+) -> None:
+    """Refuse a grade that the platform would refuse or cut, and say what its maximum is."""
+    if platform == "moodle":
+        said = row[header.index("Maximum Grade")] if "Maximum Grade" in header else ""
+    else:
+        said = (re.findall(r"MaxPoints:([\d.]+)", header[target]) or [""])[0]
+    try:
+        most = float(said.replace(",", "."))
+    except ValueError:
+        return
+    if grade > most:
+        raise CourseError(
+            f"{student} has {grade:g} points, and {path} allows {most:g}: "
+            "raise the maximum on the platform and export again"
+        )
+
+
+def _harmless(cell: str) -> str:
+    """Return a cell that no spreadsheet runs as a formula."""
+    if not cell.startswith(_FORMULA) or re.fullmatch(r"[+-]?[\d.,]+", cell) or cell == "-":
+        return cell
+    return f"'{cell}"

@@ -1,0 +1,170 @@
+"""Grades into the files that platforms have exported, and students' code for a comparison."""
+
+import ast
+import csv
+import io
+
+import nbformat
+import pytest
+from grading_course import LESSON, copy_course, grade
+
+from proflab_course import cli
+from proflab_course.grading.records.gradebook import Book
+
+STUDENTS = ["complete", "half_done", "empty", "not_json", "lost_metadata"]
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """A course in which five were graded, and one essay has a mark."""
+    place = tmp_path_factory.mktemp("course")
+    course = copy_course(place, STUDENTS)
+    grade(course)
+    with Book(course.gradebook) as book:
+        essays = book.scores(LESSON)
+        assert essays["complete"]["unread"] and not essays["empty"]["unread"]
+        with book.transaction() as gradebook:
+            gradebook.update_or_create_student("half_done", email="half@example.org")
+            gradebook.update_or_create_student("empty", lms_user_id="4713")
+            notebook = gradebook.find_submission_notebook(LESSON, LESSON, "complete")
+            essay = next(g for g in notebook.grades if g.cell_type != "code")
+            essay.manual_score = 7.0
+    return course
+
+
+def export(course, monkeypatch, *arguments):
+    monkeypatch.chdir(course.root)
+    return cli.main(["export", "01", *map(str, arguments)])
+
+
+def rows(path):
+    return list(csv.reader(io.StringIO(path.read_text("utf-8"))))
+
+
+CANVAS = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,Other (1),01 Parameters (55),Final (read only)\n"
+    "    Points Possible,,,,,10,110,\n"
+    '"Complete, C",101,S1,complete,A,3,,\n'
+    '"=HYPERLINK(""http://x"")",102,S2,HALF_DONE,A,4,,\n'
+    '"Empty, E",103,S3,empty,A,,,\n'
+    '"Json, N",104,S4,not_json,A,,,\n'
+    '"Lost, L",105,S5,lost_metadata,A,,12,\n'
+    '"Nobody, N",106,S6,nobody,A,,5,\n'
+)
+
+
+def test_canvas(graded, monkeypatch, tmp_path, capsys):
+    (tmp_path / "grades.csv").write_text(CANVAS)
+    assert export(graded, monkeypatch, "--canvas", tmp_path / "grades.csv") == 0
+    out = capsys.readouterr().out
+    assert (tmp_path / "grades.csv").read_text() == CANVAS
+    table = rows(tmp_path / "grades_filled.csv")
+    assert table[0] == [
+        "Student", "ID", "SIS User ID", "SIS Login ID", "Section", "01 Parameters (55)",
+    ]  # fmt: skip
+    grades = {row[3]: row[5] for row in table[2:]}
+    assert grades["complete"] == "107" and grades["empty"] == "0"
+    # An essay that nobody has read is not worth 0: what is there stays.
+    assert grades["lost_metadata"] == "12"
+    assert "lost_metadata" in out.partition("waits for a mark")[2]
+    assert 0 < float(grades["HALF_DONE"]) < 100
+    assert grades["nobody"] == "5" and "Nobody, N" in out.partition("without a grade")[2]
+    assert table[3][0] == '\'=HYPERLINK("http://x")'
+
+
+def test_points_for_code_alone(graded, monkeypatch, tmp_path):
+    (tmp_path / "grades.csv").write_text(CANVAS)
+    options = ["--without-essay", "-o", tmp_path / "code.csv"]
+    assert export(graded, monkeypatch, "--canvas", tmp_path / "grades.csv", *options) == 0
+    grades = {row[3]: row[5] for row in rows(tmp_path / "code.csv")[2:]}
+    assert grades["complete"] == "100" and 0 < float(grades["HALF_DONE"]) < 100
+
+
+MOODLE = (
+    "Identifier,Full name,Email address,Status,Grade,Maximum Grade,Feedback comments\n"
+    "Participant 4711,C,complete,Submitted,,110.00,\n"
+    "Participant 4712,H,half@example.org,Submitted,,110.00,\n"
+    "Participant 4713,E,x@example.org,Submitted,,110.00,\n"
+    "Participant 4714,N,not_json,Submitted,,110.00,\n"
+    "Participant 4715,L,lost_metadata,Submitted,,110.00,-\n"
+)
+
+
+def test_moodle(graded, monkeypatch, tmp_path):
+    (tmp_path / "sheet.csv").write_text(MOODLE, "utf-8-sig")
+    assert export(graded, monkeypatch, "--moodle", tmp_path / "sheet.csv", "--without-essay") == 0
+    table = rows(tmp_path / "sheet_filled.csv")
+    assert table[0] == MOODLE.splitlines()[0].split(",")
+    assert [row[4] for row in table[1:4]] == ["100", table[2][4], "0"]
+    assert float(table[2][4]) > 0
+
+
+BRIGHTSPACE = (
+    "OrgDefinedId,Username,Last Name,First Name,Email,"
+    "Parameters Points Grade <Numeric MaxPoints:110 Weight:10>,End-of-Line Indicator\n"
+    "#1,#complete,C,C,c@x,,#\n#2,#half_done,H,H,h@x,,#\n#3,#empty,E,E,e@x,,#\n"
+    "#4,#not_json,N,N,n@x,,#\n#5,#lost_metadata,L,L,l@x,,#\n"
+)
+
+
+def test_brightspace(graded, monkeypatch, tmp_path):
+    (tmp_path / "grades.csv").write_text(BRIGHTSPACE)
+    options = ["--column", "Parameters", "--without-essay"]
+    assert export(graded, monkeypatch, "--brightspace", tmp_path / "grades.csv", *options) == 0
+    table = rows(tmp_path / "grades_filled.csv")
+    assert table[1] == ["#1", "#complete", "C", "C", "c@x", "100", "#"]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (CANVAS.replace("lost_metadata", "other"), [], "no line for lost_metadata"),
+        (CANVAS.replace("01 Parameters", "Lesson one"), [], "no column for 01_parameters"),
+        (CANVAS, ["--column", "er"], "several columns for er: choose one with --column"),
+        ("a,b\n1,2\n", [], "is not a grade file of Canvas: it lacks Student and ID"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(
+    graded, monkeypatch, tmp_path, capsys, text, options, said
+):
+    (tmp_path / "grades.csv").write_text(text)
+    assert export(graded, monkeypatch, "--canvas", tmp_path / "grades.csv", *options) == 2
+    assert said in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["grades.csv"]
+
+
+def test_a_grade_above_the_platforms_maximum_is_refused(graded, monkeypatch, tmp_path, capsys):
+    (tmp_path / "sheet.csv").write_text(MOODLE.replace("110.00", "10.00"))
+    assert export(graded, monkeypatch, "--moodle", tmp_path / "sheet.csv") == 2
+    assert "complete has 107 points" in capsys.readouterr().err
+
+
+def test_a_platforms_file_is_not_overwritten(graded, monkeypatch, tmp_path, capsys):
+    (tmp_path / "grades.csv").write_text(CANVAS)
+    options = ["--canvas", tmp_path / "grades.csv", "-o", tmp_path / "grades.csv"]
+    assert export(graded, monkeypatch, *options) == 2
+    assert "is the platform's own file" in capsys.readouterr().err
+
+
+def test_code_for_a_comparison(graded, monkeypatch, tmp_path, capsys):
+    notebook = graded.root / "submitted" / "half_done" / LESSON / f"{LESSON}.ipynb"
+    before = notebook.read_text()
+    node = nbformat.reads(before, as_version=4)
+    extra = ["%timeit 1\nmine = 42", "this is (no Python"]
+    node.cells += map(nbformat.v4.new_code_cell, extra)
+    nbformat.write(node, notebook)
+    try:
+        assert export(graded, monkeypatch, "--code", tmp_path / "code") == 0
+    finally:
+        notebook.write_text(before)
+    out = capsys.readouterr().out
+    files = {path.stem: path.read_text() for path in (tmp_path / "code").iterdir()}
+    assert set(files) == {"complete", "half_done", "lost_metadata"}
+    for text in files.values():
+        ast.parse(text)
+        assert "def linear_parameters" in text
+        assert "expect(" not in text and "import" not in text.partition("def ")[0]
+    assert "# %timeit 1\nmine = 42" in files["half_done"]
+    assert "# this is (no Python" in files["half_done"]
+    assert files["half_done"].count("NotImplementedError") == 0
+    assert "none of empty: nothing is written in it" in out and "none of not_json" in out
