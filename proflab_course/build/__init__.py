@@ -2,6 +2,7 @@
 
 command.py     the command: make, check, put in place
 make.py        all lessons are read and made in a folder of their own
+overlay.py     private cases and mark schemes take the place of the public ones
 stamp.py       badges and Colab's first cell
 audit.py       what can be read off a lesson: its cells, its release
 release.py     the students' notebook, by nbgrader

@@ -26,6 +26,7 @@ from proflab_course.build.audit import (
     release_mistakes,
 )
 from proflab_course.build.leaks import leaks
+from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.release import generate_release
 from proflab_course.build.stamp import Address, stamp
 from proflab_course.build.trial import Trial, execute, keep_outputs
@@ -64,6 +65,7 @@ class Plan:
             if not path.exists():
                 raise CourseError(f"modules/{name} has no {name}.py: every lesson is one such file")
             lessons.append(read_module(path, name, f"modules/{name}/{name}.py"))
+            apply_overlay(lessons[-1], overlay_path(course.root, name))
             stamp(lessons[-1], address)
         return cls(course, lessons, chosen)
 
