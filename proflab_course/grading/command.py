@@ -183,12 +183,15 @@ def grade_class(
     from traitlets.config.loader import PyFileConfigLoader
 
     from proflab_course.grading.records.gradebook import Book
+    from proflab_course.grading.records.lateness import read_extensions
 
     lesson = course.lesson(lesson, "source")
+    extensions = read_extensions(course.root, lesson, course.lessons("source"))
     key = read_key(course.source(lesson))
     works = find_work(course, key, students, full)
     config = PyFileConfigLoader("jupyter_config.py", path=str(course.root)).load_config()
     with only_grading(course, lesson), Book(course.gradebook, config) as book:
+        book.extensions = extensions
         for work in works:
             remove_parts(course, lesson, work)
         book.register(key)

@@ -1,10 +1,12 @@
 """Lateness: penalties follow the due date at every run, and a time is read as it was meant."""
 
 import datetime
+import re
 
 import pytest
 from grading_course import LESSON, cell, command, copy_course, grade, hand_in, solved
 
+from proflab_course.course.layout import CourseError
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.submissions.timestamp import parse_timestamp, read_timestamp
 
@@ -51,6 +53,67 @@ def test_an_extension_counts(course):
     with Book(course.gradebook) as book, book.transaction() as rows:
         rows.grant_extension(LESSON, "complete", hours=48)
     assert grade(course)["complete"].penalty == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"complete,{LESSON},2026-03-02 11:00 UTC,",
+        f"complete,{LESSON},2026-03-02 12:00:00 Europe/Zurich,",
+        f"complete,{LESSON},,1",
+        "complete,*,,1.5",
+        f"complete,*,,0.5\ncomplete,{LESSON},,2",
+    ],
+)
+def test_an_extension_in_the_file_counts_at_the_next_run_and_its_end_too(course, line):
+    set_due(course, "2026-03-01 10:00:00 UTC")
+    path = course.root / "extensions.csv"
+    path.write_text(f"student,lesson,due,days\n{line}\n")
+    assert grade(course)["complete"].penalty == 0
+    path.write_text("student,lesson,due,days\n")
+    row = grade(course)["complete"]
+    assert (row.fresh, row.penalty) == (False, 100)
+
+
+def test_an_extension_that_is_too_short_or_anothers_does_not_help(course):
+    set_due(course, "2026-03-01 10:00:00 UTC")
+    lines = f"complete,{LESSON},,0.9\nsomebody,{LESSON},,9\n"
+    (course.root / "extensions.csv").write_text(
+        f"student;lesson;due;days\n{lines}".replace(",", ";")
+    )
+    assert grade(course)["complete"].penalty == 100
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("who,when\n", "must begin with the line `student,lesson,due,days`"),
+        ("student,lesson,due\nx,99_none,2026-01-01\n", "line 2: there is no lesson '99_none'"),
+        (
+            f"student,lesson,due\nx,{LESSON},03.12.2026\n",
+            "line 2: the due date '03.12.2026' is not",
+        ),
+        (f"student,lesson,days\nx,{LESSON},soon\n", "line 2: 'soon' is no number of days"),
+        (f"student,lesson,due,days\nx,{LESSON},,\n", "line 2: give either a due date or days"),
+    ],
+)
+def test_a_line_that_is_not_clear_stops_before_anything_is_graded(course, text, said):
+    (course.root / "extensions.csv").write_text(text)
+    with pytest.raises(CourseError, match=re.escape(said)):
+        grade(course)
+
+
+def test_a_day_may_cost_a_share_of_the_points(course):
+    config = course.root / "jupyter_config.py"
+    plugin = "proflab_course.grading.records.lateness.PenaltyPerDay"
+    config.write_text(
+        config.read_text().replace(ZERO, "")
+        + f'\nc.AssignLatePenalties.plugin_class = "{plugin}"\nc.PenaltyPerDay.per_day = 0.25\n'
+    )
+    set_due(course, "2026-03-01 09:00:00 UTC")  # 25 hours before: the second day has begun
+    assert grade(course)["complete"].penalty == 50
+    set_due(course, "2026-02-01 09:00:00 UTC")
+    assert grade(course)["complete"].penalty == 100
 
 
 def test_another_method_counts_and_marks_by_hand_survive(course):

@@ -39,6 +39,7 @@ from traitlets.config import Config
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
+from proflab_course.grading.records.lateness import Extension, as_timedelta
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
 BUSY_SECONDS = 60
@@ -84,6 +85,7 @@ class Book:
             self.gradebook = _open_gradebook(path, course_id)
         self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
         self.penalties.init_plugin()
+        self.extensions: dict[str, Extension] | None = None  # None: those in the gradebook stay
 
     def __enter__(self) -> Book:
         return self
@@ -188,6 +190,9 @@ class Book:
 
     def _write_penalty(self, book: Gradebook, submission: Any, notebook: Any) -> None:
         notebook.late_submission_penalty = None
+        if self.extensions is not None:
+            given = self.extensions.get(submission.student.id)
+            submission.extension = as_timedelta(given, submission.assignment.duedate)
         book.db.flush()
         late = submission.total_seconds_late
         if late > 0:

@@ -1,0 +1,108 @@
+"""Extensions from extensions.csv, and a penalty for each day that a hand-in is late.
+
+    student,lesson,due,days
+    s1234567,01_parameters,2026-12-08 18:00 Europe/Zurich,
+    s7654321,*,,2
+
+A line gives one student a due date of their own, or days (1, 0.5) after everybody's, for a lesson
+or with * for all. An extension becomes nbgrader's own, so that formgrader, feedback and export
+know it; once the file is there, it alone decides.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import math
+from pathlib import Path
+
+from nbgrader.plugins import LateSubmissionPlugin
+from traitlets import Float
+
+from proflab_course.course.layout import CourseError
+from proflab_course.grading.submissions.timestamp import parse_timestamp
+
+FILE = "extensions.csv"
+_COLUMNS = ("student", "lesson", "due", "days")
+_DAY = 86_400
+
+Extension = datetime.timedelta | datetime.datetime
+
+
+class PenaltyPerDay(LateSubmissionPlugin):
+    """Take off a share of the points for each day that has begun after the due date."""
+
+    per_day = Float(0.1, help="the share of a student's points that each day costs").tag(
+        config=True
+    )
+    free_days = Float(0.0, help="days that cost nothing").tag(config=True)
+
+    def late_submission_penalty(
+        self, student_id: str, score: float, total_seconds_late: float
+    ) -> float | None:
+        """Return the points to take off, at most all of them; None where there is nothing to."""
+        days = math.ceil(total_seconds_late / _DAY - self.free_days)
+        return min(score, score * self.per_day * days) if days > 0 else None
+
+
+def read_extensions(root: Path, lesson: str, lessons: list[str]) -> dict[str, Extension] | None:
+    """Return each student's extension for a lesson; None where the course has no extensions.csv.
+
+    A line for the lesson goes before one for all. Raises CourseError, with the number of the line,
+    for what cannot be understood.
+    """
+    path = root / FILE
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"{FILE} cannot be read ({error}): save it as CSV in UTF-8") from None
+    head = text.partition("\n")[0]
+    reader = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
+    names = [name.strip().lower() for name in reader.fieldnames or ()]
+    if not {"student", "lesson"} <= set(names) or not {"due", "days"} & set(names):
+        raise CourseError(f"{FILE} must begin with the line `{','.join(_COLUMNS)}`")
+    reader.fieldnames = names
+    for_all: dict[str, Extension] = {}
+    for_this: dict[str, Extension] = {}
+    for row in reader:
+        cells = {name: (row.get(name) or "").strip() for name in _COLUMNS}
+        if not any(cells.values()):
+            continue
+        where = f"{FILE}, line {reader.line_num}"
+        if cells["lesson"] not in (*lessons, "*"):
+            known = ", ".join(lessons)
+            raise CourseError(f"{where}: there is no lesson {cells['lesson']!r} ({known}, or *)")
+        if cells["lesson"] in (lesson, "*"):
+            kept = for_this if cells["lesson"] == lesson else for_all
+            kept[cells["student"]] = _extension(cells, where)
+    return for_all | for_this
+
+
+def _extension(cells: dict[str, str], where: str) -> Extension:
+    if bool(cells["due"]) == bool(cells["days"]):
+        raise CourseError(f"{where}: give either a due date or days")
+    if cells["due"]:
+        given = parse_timestamp(cells["due"])
+        if given.at is None:
+            raise CourseError(
+                f"{where}: the due date {cells['due']!r} is not clear; "
+                "write it as 2026-12-03 14:30:00 UTC"
+            )
+        return given.at
+    try:
+        days = float(cells["days"])
+        return datetime.timedelta(days=days)
+    except (ValueError, OverflowError):
+        raise CourseError(f"{where}: {cells['days']!r} is no number of days") from None
+
+
+def as_timedelta(
+    extension: Extension | None, due: datetime.datetime | None
+) -> datetime.timedelta | None:
+    """Return an extension as nbgrader keeps it: the time after everybody's due date."""
+    if isinstance(extension, datetime.datetime):
+        return extension - due if due else None
+    return extension
