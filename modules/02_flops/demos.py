@@ -80,21 +80,21 @@ def deviations() -> dict[str, list[float]]:
 
 
 def mark_guess(
-    picture: Picture, guess: float | None, scale: float = 1, row: int | None = None
+    picture: Picture, guess: float | None, scale: float = 1, row: int | None = None, axis: str = "x"
 ) -> Picture:
-    """Draw a guess into a picture where its x-axis has it, and return the picture.
+    """Return the picture with a guess drawn into it: a dashed line, or a diamond on a bar.
 
-    guess: in the reader's unit, times `scale` in the axis's; nothing is drawn for what is no
-        positive number. row: a diamond on this bar; None for a dashed line across the picture.
+    guess: in the reader's unit; times `scale` it is a value of the axis. Only a positive number
+        is drawn. row: the bar on which the diamond stands. axis: "x" or "y", for a line.
     """
     if isinstance(guess, bool) or not isinstance(guess, (int, float)) or not guess > 0:
         return picture
-    axes, label = picture.figure.axes[0], "your guess"
+    axes, value, label = picture.figure.axes[0], guess * scale, "your guess"
     if row is None:
-        axes.axvline(guess * scale, color=INK, lw=1.2, ls=(0, (4, 3)), label=label)
+        across = axes.axvline if axis == "x" else axes.axhline
+        across(value, color=INK, lw=1.2, ls=(0, (4, 3)), label=label)
     else:
-        axes.plot(guess * scale, row, "D", mfc="white", mec=INK, ms=8, zorder=4, label=label)
-    legend = axes.get_legend()
-    where = {} if legend is None else {"loc": "upper left", "bbox_to_anchor": (1.11, 1.02)}
-    axes.legend(frameon=False, **where)
-    return Picture(picture.figure, f"{picture.alt}; your guess: {guess * scale:,.4g}")
+        axes.plot(value, row, "D", mfc="white", mec=INK, ms=8, zorder=4, label=label)
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.11, 1.02)} if axes.get_legend() else {}
+    axes.legend(frameon=False, **beside)
+    return Picture(picture.figure, f"{picture.alt}; your guess: {value:,.4g}")
