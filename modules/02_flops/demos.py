@@ -59,8 +59,8 @@ def frozen_resnet18() -> nn.Module:
     """Return ResNet-18 without data, of which only the last layer is trained."""
     with meta():
         model = models.resnet18()
-    for name, parameter in model.named_parameters():
-        parameter.requires_grad = name.startswith("fc.")
+    for tensor in list(model.parameters())[:-2]:
+        tensor.requires_grad_(False)
     return model
 
 
