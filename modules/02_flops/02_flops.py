@@ -16,7 +16,7 @@
 # %% [markdown]
 # # 02 · What does it compute?
 #
-# ![Six models as bars of one length, each divided by where its FLOPs are. Convolutions take nearly all in LeNet-5, MobileNetV2 and ResNet-18; linear layers take nearly all in the Transformers, and attention between tokens takes a few percent.](where.png)
+# ![Six models as bars of one length, each divided by where its FLOPs are. Convolutions take nearly all in LeNet-5, MobileNetV2 and ResNet-18; linear layers take nearly all in the Transformers, and attention between tokens takes 2 to 14 %.](where.png)
 #
 # Seven tools in daily use were asked how much work GPT-2 small does for 128 tokens. They gave six different answers, and these are not even close. Whoever plans a training run, compares two models or asks why a card reaches a tenth of its data sheet starts from such a number. In this lesson you write a counter that you can trust: right to the last FLOP, forward and backward, for models that you have never seen. With it you draw the picture above, and find out what each of the seven left out.
 #
@@ -398,7 +398,7 @@ def attention_flops(batch, seq, d_model, heads, causal=False):
 
     batch, seq (tokens), d_model (width), heads: ints, at least 1; heads divides d_model.
     causal: of scores and mix count only the pairs of a token with itself and those before it.
-    Returns an int; no bias, no softmax. Raises ValueError for sizes that are not as said.
+    Returns an int; no bias, no softmax. Raises ValueError unless all sizes are as said above.
     """
     ### BEGIN SOLUTION
     if min(batch, seq, d_model, heads) < 1 or d_model % heads:
@@ -771,14 +771,14 @@ expect("a view multiplies nothing", op_flops("permute", [(4, 5, 6)], {"dims": (2
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the sum. A model's count is *per sample*: each input's batch is cut to 1, so that a model has one number whatever the batch. `meta_inputs` makes such inputs, and raises ValueError for what is not a model and for what is not a shape. A layer that is called three times counts three times, although its parameters exist once.
+# Now the sum. A model's count is *per sample*: each input's batch is cut to 1, so that a model has one number whatever the batch. `meta_inputs` makes such inputs, and raises ValueError if it gets something that is not a model or not a shape. A layer that is called three times counts three times, although its parameters exist once.
 
 
 # %% nbgrader={"grade": false, "grade_id": "meta_inputs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def meta_inputs(model, input_shape, per_sample, requires_grad=False):
     """Return the model's inputs without data, a tuple; with per_sample, the batch of each is 1."""
     if not callable(model):
-        raise ValueError(f"a {type(model).__name__} is no model: it cannot be called")
+        raise ValueError(f"a {type(model).__name__} is not a model: it cannot be called")
     inputs = example_input(model, input_shape, meta=True)
     made = []
     for x in inputs if isinstance(inputs, tuple) else (inputs,):
@@ -797,7 +797,7 @@ def count_flops(model, input_shape, per_sample=True):
     input_shape: batch first; or a ready input, or a tuple of these for a model with several.
     per_sample: count one sample. False: count the whole batch of input_shape.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
-    an op for which there is no rule, ValueError for what is no model and for what is no shape.
+    an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
     """
     ### BEGIN SOLUTION
     if isinstance(model, Tensor):
@@ -940,14 +940,14 @@ guess_tools_factor = None  # your guess: largest / smallest
 # %% nbgrader={"grade": false, "grade_id": "demo_reference", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 from demos import ZOO, recorded
 
-print(f"{'model':<22}{'input':<20}{'your count':>16}  less torch's")
+print(f"{'model':<22}{'input':<20}{'your count':>16}  minus torch's")
 for row in recorded():
     model, shape = ZOO[row["model"]][0], tuple(row["input_shape"])
     ours = count_flops(model, shape, per_sample=False)
     print(f"{row['model']:<22}{str(shape):<20}{ours:>16,}  {ours - row['forward']:+d}")
 
 # %% [markdown]
-# Where are all these FLOPs? A hook can also sum them by op, and so draw the picture from the top by your own rules. Then see what each tool printed for GPT-2 small, under names such as FLOPs, MACs and mult-adds.
+# Not one FLOP of difference. Where are they all? A hook can also sum them by op, and so draw the picture from the top by your own rules. Then see what each tool printed for GPT-2 small, under names such as FLOPs, MACs and mult-adds.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_where", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from demos import KINDS, ZOO
@@ -978,7 +978,7 @@ plot.bars(counts, unit="as printed", title="GPT-2, 128 tokens", show=lambda n: f
 # %% nbgrader={"grade": false, "grade_id": "demo_deviations", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 from demos import TOOLS, deviations
 
-print(f"{'deviation, batch':<24}" + "".join(f"{tool:>11}" for tool in TOOLS))
+print(f"{'model, batch':<24}" + "".join(f"{tool:>11}" for tool in TOOLS))
 for name, off in deviations().items():
     print(f"{name:<24}" + "".join(f"{share:>+11.2%}" for share in off))
 
@@ -990,7 +990,7 @@ for name, off in deviations().items():
 # - **What is not a module is not seen.** thop does not see `@`, so attention between tokens is missing.
 # - **Dimensions forgotten.** torchinfo counts a linear layer once, however many tokens there are: 98 % of GPT-2 is missing.
 # - **Batch and sample mixed up.** With a batch of 8, ptflops counts modules per sample and functions for the batch.
-# - **Ops without a rule count as 0.** torch's own counter, exact in this table, does this in version 2.13.0 for fused attention on a CPU, for `nn.MultiheadAttention` in eval, and for a matrix times a vector. Your counter has a rule for each of these, and names what it has none for.
+# - **Ops without a rule count as 0.** torch's own counter, exact in this table, does this in version 2.13.0 for fused attention on a CPU ([reported](https://github.com/pytorch/pytorch/issues/195460) since), for `nn.MultiheadAttention` in eval, and for a matrix times a vector. Your counter has a rule for each of these, and names what it has none for.
 #
 # ### In torch
 #
@@ -1004,7 +1004,7 @@ for name, off in deviations().items():
 # print(f"{counter.get_total_flops():,}")
 # ```
 #
-# [FlopCounterMode](https://github.com/pytorch/pytorch/blob/main/torch/utils/flop_counter.py) prints a table by module and op; its total here is 4,831,838,208, a product forward and another one backward, for the weight. It hides what it has no formula for: such an op adds 0 without a word.
+# [FlopCounterMode](https://docs.pytorch.org/docs/main/generated/torch.utils.flop_counter.FlopCounterMode.html) prints a table by module and op; its total here is 4,831,838,208, a product forward and another one backward, for the weight. It hides what it has no formula for: such an op adds 0 without a word.
 
 # %% [markdown]
 # ## 10 · And back · 55 min
@@ -1096,7 +1096,7 @@ expect("an unknown op is refused even if nothing is wanted", refused, True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Which gradients a model computes, the engine knows: watch its backward pass. There, `call.inputs` are meta tensors with the shapes of the forward pass, and each tensor's own `requires_grad` says whether its gradient is being computed. `walk_back` starts the backward pass, and leaves every `.grad` as it was. One case is special: an op whose `call.phase` is `"forward"` may run during the backward pass, because a model computes something again or has a gradient rule of its own. Such an op costs its forward FLOPs.
+# The engine knows which gradients a model computes, so watch its backward pass. There, `call.inputs` are meta tensors with the shapes of the forward pass, and each tensor's own `requires_grad` says whether its gradient is being computed. `walk_back` starts the backward pass, and leaves every `.grad` as it was. One case is special: an op whose `call.phase` is `"forward"` may run during the backward pass, because a model computes something again or has a gradient rule of its own. Such an op costs its forward FLOPs.
 
 
 # %% nbgrader={"grade": false, "grade_id": "walk_back", "locked": true, "schema_version": 3, "solution": false, "task": false}
