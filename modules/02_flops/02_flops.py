@@ -16,16 +16,16 @@
 # %% [markdown]
 # # 02 · What does it compute?
 #
-# ![Six models as bars of one length, each divided by where its FLOPs are. Convolutions take nearly all in LeNet-5, MobileNetV2 and ResNet-18; linear layers take nearly all in the Transformers, and attention between tokens takes 2 to 14 %.](where.png)
+# ![Where the FLOPs of six models are, as bars of one length: nearly all in convolutions for LeNet-5, MobileNetV2 and ResNet-18, in linear layers for three Transformers, with 2 to 14 % between tokens.](where.png)
 #
-# Seven tools in daily use were asked how much work GPT-2 small does for 128 tokens. They gave six different answers, and these are not even close. Whoever plans a training run, compares two models or asks why a card reaches a tenth of its data sheet starts from such a number. In this lesson you write a counter that you can trust: right to the last FLOP, forward and backward, for models that you have never seen. With it you draw the picture above, and find out what each of the seven left out.
+# Seven popular tools were asked how much work GPT-2 small does for 128 tokens. They gave six answers, and these are not even close. Whoever plans a training run, compares two models or asks why a card reaches a tenth of its data sheet starts from such a number. In this lesson you write a counter that is right to the last FLOP, forward and backward, for models that you have never seen. It draws the picture above, and shows what each of the seven left out.
 #
 # **You will be able to**
 #
 # - count the FLOPs of matrix products, convolutions and attention from their shapes;
 # - count any model, without running it, by watching its operations;
-# - say what a training step costs, and when "three times the forward pass" is wrong;
-# - find out what a published FLOP count, or a tool that prints one, has left out.
+# - say what a training step costs, and when that is not three forward passes;
+# - find out what a published FLOP count has left out.
 #
 # **You need** lesson 01, matrix products, and for section 10 a first idea of gradients: training computes one for each parameter whose `requires_grad` is True.
 
@@ -43,9 +43,9 @@ from proflab.nn import functional as F
 # %% [markdown]
 # ## 1 · Rows times columns · 20 min
 #
-# A *FLOP* is one floating-point operation: a multiplication or an addition. Nearly all FLOPs of a neural network are in matrix products. Each number of a product is a row times a column: k multiplications, each followed by an addition to the sum. Such a pair is a *multiply-add* and counts as two FLOPs. Some papers and tools count it as one, and call it a MAC (multiply-accumulate) or even a FLOP. **In this course FLOPs are 2 × the multiply-adds of matrix products and convolutions**, an exact int.
+# A *FLOP* is one floating-point multiplication or addition. Nearly all FLOPs of a neural network are in matrix products. Each number of a product is a row times a column: k multiplications, each followed by an addition to the sum. Such a pair is a *multiply-add* and counts as two FLOPs. Some papers and tools count it as one, and call it a MAC (multiply-accumulate) or even a FLOP. **In this course FLOPs are 2 × the multiply-adds of matrix products and convolutions**, an exact int.
 #
-# ![A matrix of m rows and k columns times a matrix of k rows and n columns; one row, one column and the number of the result that they make are dark.](matmul.png)
+# ![A matrix of m rows and k columns times one of k rows and n columns. One row, one column and the number that they make are dark.](matmul.png)
 #
 # With m = 4, k = 6 and n = 5, as in the picture, the result has 20 numbers of 6 multiply-adds each: 120 multiply-adds, or 240 FLOPs.
 #
@@ -99,13 +99,13 @@ seconds = matmul_flops(32 * 512, 768, 3072) / 100e9
 guesses.compare("GPT-2's wider layer at 100 GFLOP/s", guess_product_seconds, seconds, unit="s")
 
 # %% [markdown]
-# A product of two (n, n) matrices has 2 · n³ FLOPs for 3 · n² numbers. The larger the matrices, the more work there is for each number that has to be fetched, and so large products run fast. Lesson 06 makes this precise.
+# A product of two (n, n) matrices has 2 · n³ FLOPs for 3 · n² numbers. The larger the matrices, the more work there is for each number that has to be fetched: this is why large products run fast (lesson 06).
 #
 # ## 2 · A linear layer and its rows · 20 min
 #
 # A linear layer multiplies along the last dimension of its input. All others, such as the texts of a batch, the tokens of a text or the patches of an image, only add rows: an input of shape (32, 512, 768) is a matrix of 32 · 512 rows and 768 columns. The bias is added, not multiplied. It is *elementwise* work, which section 6 counts separately.
 #
-# A counter that looks at the layer alone finds 2 · in · out FLOPs, as if there were one row. For a text of 1,024 tokens it is wrong by a factor of 1,024. Section 9 shows a popular tool that counts like this.
+# A counter that looks at the layer alone finds 2 · in · out FLOPs, as if there were one row. For a text of 1,024 tokens it is wrong by a factor of 1,024. Section 9 shows such a counter.
 
 
 # %% nbgrader={"grade": false, "grade_id": "linear_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -157,7 +157,7 @@ expect_raises(
 #
 # A convolution applies its filters at many places of an image. Five numbers decide how many places there are along one side. A border of `padding` elements is added at both ends. The kernel's elements lie `dilation` apart, so that its window spans dilation · (kernel − 1) + 1 elements. And the window moves by `stride`, as long as it fits.
 #
-# ![A row of eight squares with a border of one on each side, and below it the four places of a window of three that moves by two squares. The last square of the border is never reached.](windows.png)
+# ![A row of eight squares with a border of one on each side, and below it the four places of a window of three that moves by two squares.](windows.png)
 #
 # In the picture, a window at its first place leaves 8 + 2 · 1 − 3 = 7 squares to move over. Three steps of 2 fit, and with the first place that makes four. The last square is never reached.
 
@@ -282,7 +282,7 @@ expect_raises(
 # %% [markdown]
 # ## 4 · A filter at each place · 30 min
 #
-# At each place, each filter multiplies and adds everything that its window covers, in the channels of its group. The same few parameters are used again at every place and in every image of the batch, so a layer with few parameters can be a lot of work. LeNet-5's first layer has 6 filters of 25 weights and 28 · 28 places: 117,600 multiply-adds, or 235,200 FLOPs.
+# At each place, each filter multiplies and adds everything that its window covers, in the channels of its group. The same few parameters are used at every place of every image, so a small layer can be a lot of work. LeNet-5's first layer has 6 filters of 25 weights and 28 · 28 places: 117,600 multiply-adds, or 235,200 FLOPs.
 #
 # **Predict.** AlexNet has 96 % of its parameters in its three linear layers (lesson 01). What percentage of its FLOPs is in its five convolutions?
 
@@ -378,7 +378,7 @@ picture = plot.shares(both, unit="parameters or FLOPs", title="AlexNet, layer by
 mark_guess(picture, guess_convolution_percent, scale=0.01, row=1)
 
 # %% [markdown]
-# 4 % of the parameters do 92 % of the work. Size and work are two different things. To make AlexNet's file smaller, prune its linear layers; to make it faster, change its convolutions.
+# 4 % of the parameters do 92 % of the work. To make AlexNet's file smaller, prune its linear layers; to make it faster, change its convolutions.
 #
 # ## 5 · Attention, and a formula to distrust · 30 min
 #
@@ -464,7 +464,7 @@ for name, formula in formulas.items():
     print(f"{name:<38}" + "".join(f"{ratio:>11.2f}×" for ratio in ratios))
 
 # %% [markdown]
-# All four are called FLOPs. The [Swin paper](https://arxiv.org/abs/2103.14030) counts multiply-adds, in both terms. [Kaplan et al.](https://arxiv.org/abs/2001.08361) count half of the pairs, which is what a causal model needs on average. Both can be converted. The last formula counts its projections in multiply-adds and the rest in FLOPs. No unit makes it right, and how far it is off depends on s and d, so that it is easily taken for another convention. Test a formula of two terms at two sizes.
+# All four are called FLOPs. The [Swin paper](https://arxiv.org/abs/2103.14030) counts multiply-adds, in both terms. [Kaplan et al.](https://arxiv.org/abs/2001.08361) count half of the pairs, which is what a causal model needs on average. The last formula counts its projections in multiply-adds and the rest in FLOPs. No unit makes it right, and how far it is off depends on s and d. Test a formula of two terms at two sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention_share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from demos import mark_guess
@@ -481,11 +481,11 @@ picture = plot.curves(between, show="{:.0%}".format, **look)
 mark_guess(picture, guess_attention_tokens)
 
 # %% [markdown]
-# Scores and mix are half of the work at s = 2 · d, however many heads there are. "Attention is quadratic" is true, and yet in a wide model at usual lengths the quadratic part is the smaller one.
+# Scores and mix are half of the work at s = 2 · d, however many heads there are. "Attention is quadratic" is true, and yet in a wide model the quadratic part is usually the smaller one.
 #
 # ## 6 · Elementwise work · 20 min
 #
-# The rest of a model works element by element: it adds a bias, applies a ReLU, normalizes a row. How many FLOPs is a `gelu`? That depends on how it is computed and on which processor, and there is no agreement. This course fixes a number for each op, says so, and never adds these FLOPs to those of products.
+# The rest of a model works element by element: it adds a bias, applies a ReLU, normalizes a row. How many FLOPs is a `gelu`? That depends on how it is computed and on which processor, and there is no agreement. This course fixes a number for each op, and never adds these FLOPs to those of products.
 #
 # **Predict.** How much elementwise work does a block of GPT-2 small do for 1,024 tokens, in percent of its matrix products?
 
@@ -553,7 +553,7 @@ guesses.compare("elementwise FLOPs of the block", guess_elementwise_percent, per
 plot.bars(products | rest, unit="FLOPs", title="A block of GPT-2 small, 1,024 tokens", log=True)
 
 # %% [markdown]
-# All together they are less than one percent, and so FLOP counts leave them out. The time does not leave them out: lesson 06 shows why these few FLOPs take a large part of it.
+# Together they are less than one percent, and so FLOP counts leave them out. The clock does not: lesson 06 shows why these few FLOPs take much of the time.
 #
 # **Take a break here.** What follows needs only `matmul_flops`, `linear_flops` and `conv2d_flops`.
 #
@@ -567,12 +567,12 @@ plot.bars(products | rest, unit="FLOPs", title="A block of GPT-2 small, 1,024 to
 #
 # <details><summary>Hint 1: which letters multiply the work?</summary>
 #
-# Write down the labels of `"bhid,bhjd->bhij"`, the scores of attention, and beside each the parts that it stands in: first operand, second operand, result. Which of them make the result larger? Which one makes each number of the result more work?
+# Write down the labels of `"bhid,bhjd->bhij"`, and beside each the parts in which it stands: first operand, second operand, result. Which make the result larger? Which makes each of its numbers more work?
 #
 # </details>
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# You need a dict from each label to its size, and two sets: the labels that both operands have, and the labels of the result. Comparing the two sets tells you whether the answer is 0. If it is not, the labels in either of them count.
+# You need a dict from each label to its size, and two sets: the labels that both operands have, and the labels of the result. Comparing them tells you whether the answer is 0. If it is not, the labels in either of them count.
 #
 # </details>
 
@@ -633,7 +633,7 @@ expect_raises("four operands are refused", lambda: einsum_flops("i,i,j,j->", fou
 # %% [markdown]
 # ## 8 · Any model, by watching it · 65 min
 #
-# A formula for a whole model would have to know the model. Instead, let it run, and watch. Every operation of proflab passes one point, whether a layer, a function or `@` started it. A *hook* at that point sees each operation's name, inputs and attributes. On *meta* tensors, which have a shape and no data, nothing is computed.
+# A formula for a whole model would have to know the model. Instead, watch it run. Every operation of proflab passes one point, whether a layer, a function or `@` started it. A *hook* at that point sees each operation's name, inputs and attributes. On *meta* tensors, which have a shape and no data, nothing is computed.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_hook", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -647,16 +647,16 @@ with dispatch.hook(tell):
     tiny(Tensor.meta((1, 3, 10, 10)))
 
 # %% [markdown]
-# So you need two things: the FLOPs of one op, and a sum. An op that has no rule must not count as nothing. Counters that skip what they do not know cause many of the deviations in section 9. Besides the four ops that you know there is *fused* attention: a single op that computes scores, softmax and mix, and so hides two matrix products. `as_matmuls` gives you their shapes. A product of two stacks of matrices broadcasts its leading dimensions, as numpy does: (3, 1, 4, 5) @ (2, 5, 6) is six products of (4, 5) times (5, 6). A vector on the left is a matrix of one row, and a vector on the right is a matrix of one column.
+# So you need two things: the FLOPs of one op, and a sum. An op that has no rule must not count as nothing, as it does in many tools. Besides the four ops that you know there is *fused* attention: a single op that computes scores, softmax and mix, and so hides two matrix products. `as_matmuls` gives you their shapes. A product of two stacks of matrices broadcasts its leading dimensions, as numpy does: (3, 1, 4, 5) @ (2, 5, 6) is six products of (4, 5) times (5, 6). A vector on the left is a matrix of one row, and a vector on the right is a matrix of one column.
 #
 # <details><summary>Hint 1: which function of yours does each op need?</summary>
 #
-# Take the two ops in the output above. Which number of which shape goes into which argument of your functions? Then take (5,) @ (3, 5, 6): which shape with one more dimension does the same work?
+# Which number of which shape in the output above goes into which argument of your functions? For (5,) @ (3, 5, 6): which left shape with one more dimension does the same work?
 #
 # </details>
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# A branch of a line or two for each op, and a last line that raises. For `matmul`, turn vectors into matrices first; the number of products is that of the broadcast leading dimensions (`np.broadcast_shapes`). Fused attention is your own rule for `matmul`, twice.
+# A branch for each op, and a last line that raises. For `matmul`, turn vectors into matrices first; `np.broadcast_shapes` gives the leading dimensions of the result. Fused attention is your own rule for `matmul`, twice.
 #
 # </details>
 
@@ -930,7 +930,7 @@ expect_raises(
 # %% [markdown]
 # ## 9 · Seven tools and yours · 15 min
 #
-# The file `counters.json` holds what seven tools printed for six models, with batches of 1 and of 8. One of them is torch's own counter. `demos.py` reads the file and builds the models.
+# The file `counters.json` holds what seven tools printed for six models, with batches of 1 and of 8. One of them is torch's own counter.
 #
 # **Predict.** By what factor does the largest of the seven answers for GPT-2 small, 128 tokens, exceed the smallest?
 
@@ -947,7 +947,7 @@ for row in recorded():
     print(f"{row['model']:<22}{str(shape):<20}{ours:>16,}  {ours - row['forward']:+d}")
 
 # %% [markdown]
-# Not one FLOP of difference. Where are they all? A hook can also sum them by op, and so draw the picture from the top by your own rules. Then see what each tool printed for GPT-2 small, under names such as FLOPs, MACs and mult-adds.
+# Not one FLOP of difference. Where are they all? A hook can also sum them by op, and so draw the picture from the top by your own rules. Then see what each tool printed for GPT-2 small, under names such as FLOPs and MACs.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_where", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from demos import KINDS, ZOO
@@ -987,11 +987,12 @@ for name, off in deviations().items():
 #
 # - **Another unit.** The last four tools report multiply-adds, fvcore under the name flops. The table has doubled them.
 # - **Elementwise work mixed in,** by conventions of their own: fvcore adds 5 for each element of a layer norm, calflops and DeepSpeed what you counted separately.
-# - **What is not a module is not seen.** thop does not see `@`, so attention between tokens is missing.
+# - **What is not a module is not seen.** thop misses `@`, and so attention between tokens.
 # - **Dimensions forgotten.** torchinfo counts a linear layer once, however many tokens there are: 98 % of GPT-2 is missing.
 # - **Batch and sample mixed up.** With a batch of 8, ptflops counts modules per sample and functions for the batch.
 # - **Ops without a rule count as 0.** torch's own counter, exact in this table, does this in version 2.13.0 for fused attention on a CPU ([reported](https://github.com/pytorch/pytorch/issues/195460) since), for `nn.MultiheadAttention` in eval, and for a matrix times a vector. Your counter has a rule for each of these, and names what it has none for.
-#
+
+# %% [markdown]
 # ### In torch
 #
 # ```python
@@ -1004,14 +1005,14 @@ for name, off in deviations().items():
 # print(f"{counter.get_total_flops():,}")
 # ```
 #
-# [FlopCounterMode](https://docs.pytorch.org/docs/main/generated/torch.utils.flop_counter.FlopCounterMode.html) prints a table by module and op; its total here is 4,831,838,208, a product forward and another one backward, for the weight. It hides what it has no formula for: such an op adds 0 without a word.
+# [FlopCounterMode](https://docs.pytorch.org/docs/main/generated/torch.utils.flop_counter.FlopCounterMode.html) prints a table by module and op; the total is 4,831,838,208, one product forward and one backward. It hides that an op without a formula adds 0.
 
 # %% [markdown]
 # ## 10 · And back · 55 min
 #
-# Training also needs gradients. For y = a @ b, let g be the gradient of y. Then the gradient of a is g @ bᵀ, and the gradient of b is aᵀ @ g. Each of these is a product of the same three sizes, and the same holds for a convolution. So **each operand that needs a gradient costs the forward FLOPs once more**, and an operand that needs none, such as a frozen weight or the data, costs nothing. A layer of 524,288 FLOPs inside a network costs 2 · 524,288 backward; as the first layer, whose input is data, it costs 524,288.
+# Training also needs gradients. For y = a @ b, let g be the gradient of y. Then the gradient of a is g @ bᵀ, and the gradient of b is aᵀ @ g. Each is a product of the same three sizes. The same holds for convolutions. So **each operand that needs a gradient costs the forward FLOPs once more**, and an operand that needs none, such as a frozen weight or the data, costs nothing. Inside a network, a layer of 524,288 FLOPs costs 2 · 524,288 backward; as the first layer, 524,288.
 #
-# Fused attention contains two such products. The scores, an operand of the second one, need a gradient when the query, the key or a learned mask does. (Fused kernels also compute the scores a second time, to save memory. That is not part of the gradient and is not counted.)
+# Fused attention contains two such products. The scores, an operand of the second one, need a gradient when the query, the key or a learned mask does. (Fused kernels also compute the scores again, to save memory. That is not counted.)
 #
 # **Predict.** All layers of ResNet-18 are frozen except the last. How many forward passes does a training step cost, its own forward pass included?
 #
@@ -1096,7 +1097,7 @@ expect("an unknown op is refused even if nothing is wanted", refused, True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The engine knows which gradients a model computes, so watch its backward pass. There, `call.inputs` are meta tensors with the shapes of the forward pass, and each tensor's own `requires_grad` says whether its gradient is being computed. `walk_back` starts the backward pass, and leaves every `.grad` as it was. One case is special: an op whose `call.phase` is `"forward"` may run during the backward pass, because a model computes something again or has a gradient rule of its own. Such an op costs its forward FLOPs.
+# The engine knows which gradients a model computes, so watch its backward pass. There, `call.inputs` are meta tensors with the shapes of the forward pass, and each tensor's own `requires_grad` says whether its gradient is being computed. `walk_back` starts the backward pass, and leaves every `.grad` as it was. One more case: an op whose `call.phase` is `"forward"` may run during the backward pass, because a model computes something again or has its own gradient rule. It costs its forward FLOPs.
 
 
 # %% nbgrader={"grade": false, "grade_id": "walk_back", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1259,15 +1260,15 @@ step = training_flops(model, image) / count_flops(model, image)
 guesses.compare("forward passes in a step of frozen ResNet-18", guess_frozen_step, step)
 
 # %% [markdown]
-# Where torch's counts are recorded (`forward_backward` in the file), these agree with them. "Three times forward" is the limit for deep models; what is missing is the gradient of the data, at the first layer. For MobileNetV2 nothing is recorded: torch 2.13.0 reports 12.28 · 10⁹ there, because its rule for the weight of a grouped convolution forgets the groups.
+# Where torch's counts are recorded (`forward_backward` in the file), these agree with them. "Three times forward" is the limit for deep models: the gradient of the data, at the first layer, is missing. MobileNetV2 is not in the file, for torch 2.13.0 reports 12.28 · 10⁹: its rule for a grouped convolution's weight forgets the groups.
 #
 # ## Reflect · 35 min
 #
-# For large language models there is a shorter rule. Each parameter meets each token in one multiply-add, that is 2 FLOPs, and the backward pass costs twice as much. Training N parameters on D tokens takes 6 · N · D FLOPs.
+# For language models there is a shorter rule. Each parameter meets each token in one multiply-add, or 2 FLOPs, and the backward pass costs twice as much. Training N parameters on D tokens takes 6 · N · D FLOPs.
 #
 # But which N? [Kaplan et al. (2020)](https://arxiv.org/abs/2001.08361) leave token and position embeddings out; [Hoffmann et al. (2022)](https://arxiv.org/abs/2203.15556) count all parameters. For GPT-2 small these are 85 and 124 million.
 #
-# **Predict.** GPT-2 small trains on texts of 1,024 tokens. What is your exact count, divided by 6 · N · D with Kaplan's N? The number is 1 if the rule is exact.
+# **Predict.** GPT-2 small trains on texts of 1,024 tokens. What is your exact count, divided by 6 · N · D with Kaplan's N? It is 1 if the rule is exact.
 
 # %% tags=["guess"]
 guess_6nd_ratio = None  # your guess: exact FLOPs / (6 · N · D)
@@ -1330,7 +1331,7 @@ mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_flops", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* 3 · N · D = 1.8 · 10²⁰, which is 6 · N · D in multiply-adds; in FLOPs 6 · N · D gives 3.6 · 10²⁰. *4 points:* 6 · N · D is too low with either N, calculated with the counter and not estimated: training_flops over reflect_6nd is 1.160 with Kaplan's N (1,475,561,600) and 1.099 with Hoffmann's (1,557,611,200). Scores and mix use no parameters and add 12 · layers · d · s a token, 10.7 % or 10.1 % of 6 · N. Kaplan's N also leaves out the token matrix, which is used as the output layer: another 5.4 %. Hoffmann's N counts it once, and it is used once, so that it is right; position vectors, norms and biases are parameters without a product and take off 0.2 %. *3 points:* FLOPs or multiply-adds; forward or training, per sample, token or whole run, with sizes; which parameters N counts; what is left out (elementwise, causal half, recomputation); with which tool and version. Up to 2 points off for figures without a unit or a calculation.
+# **Mark scheme.** *3 points:* 3 · N · D = 1.8 · 10²⁰, which is 6 · N · D in multiply-adds; in FLOPs 6 · N · D gives 3.6 · 10²⁰. *4 points:* 6 · N · D is too low with either N: training_flops over reflect_6nd, calculated, is 1.160 with Kaplan's N (1,475,561,600) and 1.099 with Hoffmann's (1,557,611,200). Scores and mix use no parameters and add 12 · layers · d · s a token, 10.7 % or 10.1 % of 6 · N. Kaplan's N also leaves out the token matrix, which is used as the output layer: another 5.4 %. Hoffmann's N counts it once, and rightly; position vectors, norms and biases have no product and take off 0.2 %. *3 points:* unit; forward or training; sample, token or run, with sizes; which N; what is left out (elementwise, causal half, recomputation); tool and version. Up to 2 points off for figures without a unit or a calculation.
 # ### END SOLUTION
 
 # %% [markdown]
@@ -1338,7 +1339,7 @@ mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd
 #
 # - A matrix product is 2 · m · k · n FLOPs. Linear layers, convolutions and attention are matrix products, with other names for the sizes.
 # - Work is not size: a convolution uses a parameter at every place, a linear layer in every row.
-# - Watch a model's ops on meta tensors, and you can count any model in milliseconds. An op without a rule must be named.
+# - Watch a model's ops on meta tensors, and you can count any model. An op without a rule must be named.
 # - Backward costs the forward FLOPs once for each operand that needs a gradient. "Three times forward" and 6 · N · D are its limits for large models.
 # - A FLOP count means nothing without its unit, its batch, and what was left out.
 #
@@ -1346,6 +1347,5 @@ mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd
 # |---|---|---|
 # | a count is exactly half of yours | it counts multiply-adds | double it, and write the unit beside it |
 # | a count is far too low | ops or dimensions are not seen | compare op by op; look for `@`, einsum and fused ops |
-# | most FLOPs are in a few convolutions | they have many places | a larger stride, fewer channels or groups there |
 #
 # **Next.** FLOPs say how much there is to do, not how long it takes. Lesson 03 measures time, and how sure you can be of it.
