@@ -1248,7 +1248,7 @@ refused = doubles.refuses("warp", training_flops, doubles.unknown_op("warp"), (1
 expect("an op without a rule is named", refused, True)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% nbgrader={"grade": false, "grade_id": "demo_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from demos import ZOO, frozen_resnet18
 
 print(f"{'':<22}{'forward':>16}{'and backward':>18}   ratio")
