@@ -8,7 +8,7 @@ solutions.
 
 from __future__ import annotations
 
-import os
+import sys
 from pathlib import Path
 
 import jupytext
@@ -21,8 +21,9 @@ DARK, LIGHT = plot.COLOURS[0], "#d6e6f2"
 
 def where():
     """Where the FLOPs are, as the lesson draws it."""
-    here, scope = os.getcwd(), {}
-    os.chdir(FOLDER)  # the lesson reads a file beside it
+    scope = {}
+    sys.path.insert(0, str(FOLDER))  # the cell imports the lesson's demos.py
+    other = sys.modules.pop("demos", None)
     try:
         for cell in jupytext.read(FOLDER / "02_flops.py").cells:
             nbgrader = cell.metadata.get("nbgrader", {})
@@ -34,7 +35,10 @@ def where():
             if cell.cell_type == "code" and not graded and not demo:
                 exec(cell.source, scope)
     finally:
-        os.chdir(here)
+        sys.path.remove(str(FOLDER))
+        sys.modules.pop("demos", None)
+        if other is not None:
+            sys.modules["demos"] = other
     raise SystemExit("the lesson has no cell demo_where")
 
 

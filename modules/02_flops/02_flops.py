@@ -16,45 +16,48 @@
 # %% [markdown]
 # # 02 · What does it compute?
 #
-# ![Six models as bars of one length, each divided by what its FLOPs are spent on. Convolutions take nearly all in LeNet-5, MobileNetV2 and the ResNet, linear layers nearly all in the Transformers, attention between tokens a few percent.](where.png)
+# ![Where the FLOPs of six models are, as bars of one length: nearly all in convolutions for LeNet-5, MobileNetV2 and ResNet-18, in linear layers for three Transformers, with 2 to 14 % between tokens.](where.png)
 #
-# At the end of this lesson you draw this picture with a counter of your own, which is right to the last FLOP, forward and backward, for models that you have never seen.
+# Seven popular tools were asked how much work GPT-2 small does for 128 tokens. They gave six answers, and these are not even close. Whoever plans a training run, compares two models or asks why a card reaches a tenth of its data sheet starts from such a number. In this lesson you write a counter that is right to the last FLOP, forward and backward, for models that you have never seen. It draws the picture above, and shows what each of the seven left out.
 #
 # **You will be able to**
 #
 # - count the FLOPs of matrix products, convolutions and attention from their shapes;
-# - count any model, without running it, by watching its operations go by;
-# - say what training costs, and when "three times the forward pass" is wrong;
-# - find out what a published FLOP count, or a tool that prints one, has left out.
+# - count any model, without running it, by watching its operations;
+# - say what a training step costs, and when that is not three forward passes;
+# - find out what a published FLOP count has left out.
 #
-# **You need** lesson 01, and what a matrix product is.
+# **You need** lesson 01, matrix products, and for section 10 a first idea of gradients: training computes one for each parameter whose `requires_grad` is True.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 
 import proflab
 from proflab import Tensor, autograd, dispatch, example_input, meta, models, nn
-from proflab.lesson import doubles, expect, expect_raises, plot
+from proflab.lesson import doubles, expect, expect_raises, guesses, plot
 from proflab.lesson.demo import demo_size
 from proflab.nn import functional as F
 
 # %% [markdown]
-# ## 1 · Rows times columns
+# ## 1 · Rows times columns · 20 min
 #
-# A *FLOP* is one floating-point operation. Nearly all of a neural network's are in products of matrices, where each number of the result is a row times a column: k multiplications, each with an addition into the sum. A multiply-add is two FLOPs. Some papers and tools count it as one and call that FLOPs too, or MACs: section 9 finds out who. **In this course FLOPs are 2 × the multiply-adds of matrix products and convolutions**, and an exact int.
+# A *FLOP* is one floating-point multiplication or addition. Nearly all FLOPs of a neural network are in matrix products. Each number of a product is a row times a column: k multiplications, each followed by an addition to the sum. Such a pair is a *multiply-add* and counts as two FLOPs. Some papers and tools count it as one, and call it a MAC (multiply-accumulate) or even a FLOP. **In this course FLOPs are 2 × the multiply-adds of matrix products and convolutions**, an exact int.
 #
-# ![A matrix of m rows and k columns times one of k rows and n columns; one row, one column and the one number of the result that they make are dark.](matmul.png)
+# ![A matrix of m rows and k columns times one of k rows and n columns. One row, one column and the number that they make are dark.](matmul.png)
 #
-# **Predict.** GPT-2 small widens 32 texts of 512 tokens from 768 to 3,072 features, in each block. How many FLOPs is that? Would a processor of 100 billion FLOPs a second take a hundredth of a second, a tenth, a whole one? *Your prediction:*
+# With m = 4, k = 6 and n = 5, as in the picture, the result has 20 numbers of 6 multiply-adds each: 120 multiply-adds, or 240 FLOPs.
+#
+# **Predict.** In each of its blocks, GPT-2 small widens the vector of every token from 768 to 3,072 features. How many seconds does that take for 32 texts of 512 tokens, on a processor that does 100 billion FLOPs a second? Write your guess into the next cell.
+
+# %% tags=["guess"]
+guess_product_seconds = None  # your guess, in seconds
 
 
 # %% nbgrader={"grade": false, "grade_id": "matmul_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def matmul_flops(m, k, n):
-    """The FLOPs of a matrix product, (m, k) times (k, n).
+    """Return the FLOPs of a matrix product, (m, k) times (k, n).
 
     m, k, n: ints, at least 1. Returns an int. Raises ValueError when a size is below 1.
     """
@@ -66,49 +69,48 @@ def matmul_flops(m, k, n):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_matmul_flops", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-expect("2 × 3 times 3 × 4", matmul_flops(2, 3, 4), 48, mistakes={"k − 1 additions": 40})
-expect("GPT-2, 32 × 512 tokens", matmul_flops(32 * 512, 768, 3072), 77_309_411_328)
-expect(
-    "more than 2⁶³, every digit", matmul_flops(10**7 + 1, 10**7, 10**6), 200_000_020_000_000_000_000
-)
-expect_raises("no rows", lambda: matmul_flops(0, 3, 4), ValueError)
-expect_raises("no columns", lambda: matmul_flops(2, 0, 4), ValueError)
-expect_raises("two negative sizes", lambda: matmul_flops(2, -3, -4), ValueError)
+expect("(2, 3) times (3, 4)", matmul_flops(2, 3, 4), 48, mistakes={"k − 1 additions": 40})
+expect("GPT-2's wider layer", matmul_flops(32 * 512, 768, 3072), 77_309_411_328)
+large = matmul_flops(10**7 + 1, 10**7, 10**6)
+expect("a count beyond 2⁶³ keeps every digit", large, 200_000_020_000_000_000_000)
+expect_raises("m = 0 is refused", lambda: matmul_flops(0, 3, 4), ValueError)
+expect_raises("k = 0 is refused", lambda: matmul_flops(2, 0, 4), ValueError)
+expect_raises("two negative sizes are refused", lambda: matmul_flops(2, -3, -4), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("and back", matmul_flops(32 * 512, 3072, 768), 77_309_411_328)
-expect("a matrix times a vector", matmul_flops(7, 5, 1), 70)
-expect("a column times a row", matmul_flops(6, 1, 9), 108)
 expect(
-    "every digit of a large one",
+    "the way back, 3,072 to 768, costs as much",
+    matmul_flops(32 * 512, 3072, 768),
+    77_309_411_328,
+)
+expect("a matrix times a vector is a product with n = 1", matmul_flops(7, 5, 1), 70)
+expect("a column times a row is a product with k = 1", matmul_flops(6, 1, 9), 108)
+expect(
+    "another count beyond 2⁶³ keeps every digit",
     matmul_flops(10**6, 10**8 + 3, 10**7),
     2_000_000_060_000_000_000_000,
 )
-expect_raises("k below 1", lambda: matmul_flops(2, -3, 4), ValueError)
-expect_raises("n below 1", lambda: matmul_flops(5, 3, 0), ValueError)
-expect_raises("two sizes below 1", lambda: matmul_flops(-2, -3, 4), ValueError)
+expect_raises("a negative k is refused", lambda: matmul_flops(2, -3, 4), ValueError)
+expect_raises("n = 0 is refused", lambda: matmul_flops(5, 3, 0), ValueError)
+expect_raises("two sizes below 1 are refused", lambda: matmul_flops(-2, -3, 4), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_matmul", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-sizes = demo_size(full=[64, 128, 256, 512, 1024, 2048, 4096], small=[64, 512, 4096])
-lines = {
-    "FLOPs": [(n, matmul_flops(n, n, n)) for n in sizes],
-    "numbers in and out": [(n, 3 * n * n) for n in sizes],
-}
-plot.curves(lines, x="n, for n × n times n × n", y="count", log="xy", title="Work grows faster")
+seconds = matmul_flops(32 * 512, 768, 3072) / 100e9
+guesses.compare("GPT-2's wider layer at 100 GFLOP/s", guess_product_seconds, seconds, unit="s")
 
 # %% [markdown]
-# The larger the matrices, the more work there is for each number that has to be fetched: this gap is why large products run fast. Lesson 06 draws a roof from it.
+# A product of two (n, n) matrices has 2 · n³ FLOPs for 3 · n² numbers. The larger the matrices, the more work there is for each number that has to be fetched: this is why large products run fast (lesson 06).
 #
-# ## 2 · A linear layer, as often as there are rows
+# ## 2 · A linear layer and its rows · 20 min
 #
-# A linear layer takes the last dimension. All the others, a batch, a text's tokens, an image's patches, only say how many rows it has. Its bias is added, not multiplied, so it is *elementwise* work: that is counted apart (section 6).
+# A linear layer multiplies along the last dimension of its input. All others, such as the texts of a batch, the tokens of a text or the patches of an image, only add rows: an input of shape (32, 512, 768) is a matrix of 32 · 512 rows and 768 columns. The bias is added, not multiplied. It is *elementwise* work, which section 6 counts separately.
 #
-# **Predict.** A counter looks at the layer alone and reports 2 · in · out. By what factor is it wrong for a text of 1,024 tokens? *Your prediction:*
+# A counter that looks at the layer alone finds 2 · in · out FLOPs, as if there were one row. For a text of 1,024 tokens it is wrong by a factor of 1,024. Section 9 shows such a counter.
 
 
 # %% nbgrader={"grade": false, "grade_id": "linear_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def linear_flops(input_shape, out_features):
-    """The FLOPs of a linear layer on an input of this shape; the bias is not counted.
+    """Return the FLOPs of a linear layer on an input of this shape, without its bias.
 
     input_shape: (..., in_features), a tuple or a list with any number of leading dimensions, also
         none; all are counted. out_features: int, at least 1. Returns an int.
@@ -124,50 +126,45 @@ def linear_flops(input_shape, out_features):
 
 # %% nbgrader={"grade": true, "grade_id": "test_linear_flops", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 expect("one vector", linear_flops((128,), 64), 16_384)
-expect(
-    "a batch of 32",
-    linear_flops((32, 128), 64),
-    524_288,
-    mistakes={"the batch is left out": 16_384, "a bias is counted": 526_336},
-)
-expect("GPT-2, 2 texts of 1,024", linear_flops((2, 1024, 768), 3072), 9_663_676_416)
-expect("four leading dimensions", linear_flops((2, 3, 5, 7, 11), 13), 60_060)
-expect_raises("an empty shape", lambda: linear_flops((), 5), ValueError)
-expect_raises("an empty batch", lambda: linear_flops((0, 3, 5), 4), ValueError)
-expect_raises("two negative sizes", lambda: linear_flops((-2, -3, 5), 4), ValueError)
-expect_raises("no outputs", lambda: linear_flops((2, 3), 0), ValueError)
+batch = linear_flops((32, 128), 64)
+expect("a batch of 32 vectors", batch, 524_288, mistakes={"the batch is left out": 16_384})
+expect("2 texts of 1,024 tokens in GPT-2", linear_flops((2, 1024, 768), 3072), 9_663_676_416)
+rows = linear_flops([2, 3, 5, 7, 11], 13)
+expect("four leading dimensions, in a list", rows, 60_060, mistakes={"a bias is counted": 62_790})
+expect_raises("an empty shape is refused", lambda: linear_flops((), 5), ValueError)
+expect_raises("an empty batch is refused", lambda: linear_flops((0, 3, 5), 4), ValueError)
+expect_raises("no features are refused", lambda: linear_flops((3, 0), 4), ValueError)
+expect_raises("two negative sizes are refused", lambda: linear_flops((-2, -3, 5), 4), ValueError)
+expect_raises("no outputs are refused", lambda: linear_flops((2, 3), 0), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("a shape as a list", linear_flops([4, 6], 5), 240)
-expect("to one number", linear_flops((3, 9), 1), 54)
-expect("five leading dimensions", linear_flops((2, 1, 3, 2, 5, 4), 7), 3_360)
-expect_raises("no tokens", lambda: linear_flops((4, 0, 3), 2), ValueError)
-expect_raises("no features", lambda: linear_flops((4, 0), 2), ValueError)
-expect_raises("a negative width on both sides", lambda: linear_flops((4, -6), -5), ValueError)
-expect_raises("fewer outputs than none", lambda: linear_flops((4, 6), -5), ValueError)
+expect("a shape may be a list", linear_flops([4, 6], 5), 240)
+expect("a layer may have one output", linear_flops((3, 9), 1), 54)
+expect("all five leading dimensions add rows", linear_flops((2, 1, 3, 2, 5, 4), 7), 3_360)
+expect_raises("texts without tokens are refused", lambda: linear_flops((4, 0, 3), 2), ValueError)
+expect_raises("an input without features is refused", lambda: linear_flops((4, 0), 2), ValueError)
+expect_raises(
+    "two negative sizes are refused, also where one is the outputs",
+    lambda: linear_flops((4, -6), -5),
+    ValueError,
+)
+expect_raises(
+    "a negative number of outputs is refused", lambda: linear_flops((4, 6), -5), ValueError
+)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_linear", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-counts = {
-    "as if one row": linear_flops((768,), 3072),
-    "a text of 128 tokens": linear_flops((128, 768), 3072),
-    "a text of 1,024 tokens": linear_flops((1024, 768), 3072),
-    "32 such texts": linear_flops((32, 1024, 768), 3072),
-}
-plot.bars(counts, unit="FLOPs", title="One and the same layer, 768 → 3072", log=True)
-
 # %% [markdown]
-# ## 3 · How many places a window has
+# ## 3 · How many places a window has · 30 min
 #
-# A convolution lays its filters on many places of the image. How many there are along one side follows from five numbers: a border of `padding` is added on both ends, the kernel's elements lie `dilation` apart, so that a window spans dilation · (kernel − 1) + 1, and it moves by `stride` as long as it fits.
+# A convolution applies its filters at many places of an image. Five numbers decide how many places there are along one side. A border of `padding` elements is added at both ends. The kernel's elements lie `dilation` apart, so that its window spans dilation · (kernel − 1) + 1 elements. And the window moves by `stride`, as long as it fits.
 #
-# ![A row of eight squares with a border of one on each side, and below it the four places of a window of three that moves by two squares. The last square of the border is never reached.](windows.png)
+# ![A row of eight squares with a border of one on each side, and below it the four places of a window of three that moves by two squares.](windows.png)
 #
-# **Predict.** ResNet's first convolution: 224 × 224, kernel 7, stride 2, padding 3. What is the size of its output, and is it a whole number that you divided? *Your prediction:*
+# In the picture, a window at its first place leaves 8 + 2 · 1 − 3 = 7 squares to move over. Three steps of 2 fit, and with the first place that makes four. The last square is never reached.
 
 
 # %% nbgrader={"grade": false, "grade_id": "pair", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def pair(value):
-    """An int for both directions, or (vertical, horizontal), as a tuple of two."""
+    """Return an int for both directions, or (vertical, horizontal), as a tuple of two."""
     both = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     if len(both) != 2:
         raise ValueError(f"{value} is neither a number nor a pair")
@@ -176,13 +173,13 @@ def pair(value):
 
 # %% nbgrader={"grade": false, "grade_id": "conv2d_output_shape", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, padding=0, dilation=1):
-    """The shape of a 2-d convolution's output, (batch, out_channels, height, width).
+    """Return the shape of a 2-d convolution's output, (batch, out_channels, height, width).
 
     input_shape: (batch, channels, height, width), a tuple or a list. kernel_size, stride, padding,
         dilation: ints, or pairs (vertical, horizontal), tuples or lists. Returns a tuple of ints.
-    Raises ValueError when input_shape has not four sizes; when one of them, out_channels, a kernel
-    size, a stride or a dilation is below 1; when padding is negative; when a tuple or list is no
-    pair; and when the window does not fit into the padded image.
+    Raises ValueError when input_shape does not have four sizes; when one of them, out_channels, a
+    kernel size, a stride or a dilation is below 1; when padding is negative; when a tuple or list
+    is not a pair; and when the window does not fit into the padded image.
     """
     ### BEGIN SOLUTION
     if len(input_shape) != 4:
@@ -206,52 +203,96 @@ def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, paddin
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_output_shape", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect("LeNet-5's first", conv2d_output_shape((1, 1, 32, 32), 6, 5), (1, 6, 28, 28))
 expect("ResNet's first", conv2d_output_shape((8, 3, 224, 224), 64, 7, 2, 3), (8, 64, 112, 112))
-expect("not square", conv2d_output_shape((1, 3, 20, 30), 4, (3, 5)), (1, 4, 18, 26))
-expect("dilated", conv2d_output_shape((2, 4, 9, 9), 4, 3, dilation=2), (2, 4, 5, 5))
+expect("a kernel of 3 × 5", conv2d_output_shape((1, 3, 20, 30), 4, (3, 5)), (1, 4, 18, 26))
+expect("a dilation of 2", conv2d_output_shape((2, 4, 9, 9), 4, 3, dilation=2), (2, 4, 5, 5))
 expect("strides that leave a rest", conv2d_output_shape((1, 1, 10, 11), 1, 3, 4), (1, 1, 2, 3))
-expect("lists for pairs", conv2d_output_shape([2, 1, 8, 8], 1, [3, 1], [1, 2]), (2, 1, 6, 4))
+each = conv2d_output_shape([2, 2, 9, 12], 3, [3, 2], [1, 2], (0, 1), (2, 3))
+expect("a pair of each, vertical first, also as a list", each, (2, 3, 5, 6))
 ### BEGIN HIDDEN TESTS
 each = conv2d_output_shape((3, 5, 17, 23), 7, (2, 5), (3, 2), (1, 0), (4, 2))
-expect("each its own for each side", each, (3, 7, 5, 8))
-expect("a kernel as large as the image", conv2d_output_shape((1, 2, 4, 6), 3, (4, 6)), (1, 3, 1, 1))
-expect("a stride of 3", conv2d_output_shape((4, 2, 12, 13), 5, 2, 3), (4, 5, 4, 4))
-expect("more padding than kernel", conv2d_output_shape((1, 1, 1, 1), 2, 1, 1, 3), (1, 2, 7, 7))
+expect("each side has its own kernel, stride, padding and dilation", each, (3, 7, 5, 8))
+whole = conv2d_output_shape((1, 2, 4, 6), 3, (4, 6))
+expect("a kernel as large as the image has one place", whole, (1, 3, 1, 1))
+expect(
+    "a stride of 3 is rounded down on both sides",
+    conv2d_output_shape((4, 2, 12, 13), 5, 2, 3),
+    (4, 5, 4, 4),
+)
+expect(
+    "padding may be larger than image and kernel",
+    conv2d_output_shape((1, 1, 1, 1), 2, 1, 1, 3),
+    (1, 2, 7, 7),
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_output_shape_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("a window that just fits", conv2d_output_shape((1, 1, 3, 3), 1, 5, padding=1), (1, 1, 1, 1))
-expect_raises("one that does not", lambda: conv2d_output_shape((1, 1, 4, 4), 1, 5), ValueError)
-expect_raises("no image", lambda: conv2d_output_shape((1, 4, 4), 1, 3), ValueError)
+image, low = (1, 1, 9, 9), (1, 1, 9, 4)
+expect_raises("too wide if dilated", lambda: conv2d_output_shape(low, 1, 3, 1, 0, 2), ValueError)
+expect_raises("three sizes are refused", lambda: conv2d_output_shape((1, 9, 9), 1, 3), ValueError)
 expect_raises("an empty batch", lambda: conv2d_output_shape((0, 1, 4, 4), 1, 3), ValueError)
 expect_raises("no channels", lambda: conv2d_output_shape((1, 0, 4, 4), 1, 3), ValueError)
-expect_raises("no outputs", lambda: conv2d_output_shape((1, 1, 4, 4), 0, 3), ValueError)
-expect_raises("no stride", lambda: conv2d_output_shape((1, 1, 4, 4), 1, 3, (1, 0)), ValueError)
-expect_raises("a stride of −1", lambda: conv2d_output_shape((1, 1, 4, 4), 1, 3, -1), ValueError)
-expect_raises("padding", lambda: conv2d_output_shape((1, 1, 9, 9), 1, 3, 1, -1), ValueError)
-expect_raises("dilation", lambda: conv2d_output_shape((1, 1, 9, 9), 1, 3, 1, 0, -1), ValueError)
-expect_raises("three sizes", lambda: conv2d_output_shape((1, 1, 9, 9), 1, (3, 3, 3)), ValueError)
+expect_raises("no outputs", lambda: conv2d_output_shape(image, 0, 3), ValueError)
+expect_raises("a kernel of 0", lambda: conv2d_output_shape(image, 1, (3, 0)), ValueError)
+expect_raises("a stride of 0", lambda: conv2d_output_shape(image, 1, 3, (1, 0)), ValueError)
+expect_raises("a stride of −1", lambda: conv2d_output_shape(image, 1, 3, -1), ValueError)
+expect_raises("padding of −1", lambda: conv2d_output_shape(image, 1, 3, 1, -1), ValueError)
+expect_raises("a dilation of −1", lambda: conv2d_output_shape(image, 1, 3, 1, 0, -1), ValueError)
+expect_raises("a kernel of three", lambda: conv2d_output_shape(image, 1, (3, 3, 3)), ValueError)
 ### BEGIN HIDDEN TESTS
-expect_raises("dilated", lambda: conv2d_output_shape((1, 1, 4, 4), 1, 3, 1, 0, 2), ValueError)
-expect_raises("one side", lambda: conv2d_output_shape((1, 1, 9, 2), 1, (3, 3)), ValueError)
-expect_raises("a stride", lambda: conv2d_output_shape((1, 1, 9, 9), 1, 3, (-2, 1)), ValueError)
-expect_raises("one border", lambda: conv2d_output_shape((1, 1, 9, 9), 1, 3, 1, (0, -2)), ValueError)
-expect_raises("one size", lambda: conv2d_output_shape((1, 1, 9, 9), 1, 3, [2]), ValueError)
-expect_raises("no dilation", lambda: conv2d_output_shape((1, 1, 9, 9), 1, 3, 1, 0, 0), ValueError)
-expect_raises("no kernel", lambda: conv2d_output_shape((1, 1, 9, 9), 1, 0), ValueError)
-expect_raises("all below 1", lambda: conv2d_output_shape((-1, -2, 9, 9), -3, 3), ValueError)
+small, large = (1, 1, 4, 4), (1, 1, 9, 9)
+expect_raises(
+    "dilation widens the window, which then does not fit",
+    lambda: conv2d_output_shape(small, 1, 3, 1, 0, 2),
+    ValueError,
+)
+expect_raises(
+    "the window has to fit on both sides",
+    lambda: conv2d_output_shape((1, 1, 9, 2), 1, (3, 3)),
+    ValueError,
+)
+expect_raises(
+    "a negative vertical stride is refused",
+    lambda: conv2d_output_shape(large, 1, 3, (-2, 1)),
+    ValueError,
+)
+expect_raises(
+    "negative padding on one side is refused",
+    lambda: conv2d_output_shape(large, 1, 3, 1, (0, -2)),
+    ValueError,
+)
+expect_raises(
+    "a list of one is not a pair",
+    lambda: conv2d_output_shape(large, 1, 3, [2]),
+    ValueError,
+)
+expect_raises(
+    "a dilation of 0 is refused",
+    lambda: conv2d_output_shape(large, 1, 3, 1, 0, 0),
+    ValueError,
+)
+expect_raises("a kernel of size 0 is refused", lambda: conv2d_output_shape(large, 1, 0), ValueError)
+expect_raises(
+    "negative sizes are refused, however many there are",
+    lambda: conv2d_output_shape((-1, -2, 9, 9), -3, 3),
+    ValueError,
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 4 · A filter at each place
+# ## 4 · A filter at each place · 30 min
 #
-# At each place, each filter multiplies and adds all that its window covers, in the channels of its group. So a convolution with few parameters can be a lot of work: each is used at every place, and in every image of the batch.
+# At each place, each filter multiplies and adds everything that its window covers, in the channels of its group. The same few parameters are used at every place of every image, so a small layer can be a lot of work. LeNet-5's first layer has 6 filters of 25 weights and 28 · 28 places: 117,600 multiply-adds, or 235,200 FLOPs.
 #
-# **Predict.** AlexNet has 96 % of its parameters in its three linear layers (lesson 01). Where are its FLOPs? *Your prediction:*
+# **Predict.** AlexNet has 96 % of its parameters in its three linear layers (lesson 01). What percentage of its FLOPs is in its five convolutions?
+
+# %% tags=["guess"]
+guess_convolution_percent = None  # your guess, in percent
 
 
 # %% nbgrader={"grade": false, "grade_id": "conv2d_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1):
-    """The FLOPs of a 2-d convolution on an input of this shape, batch included, without bias.
+    """Return the FLOPs of a 2-d convolution on an input of this shape, batch included, no bias.
 
     Arguments as for conv2d_output_shape; groups: int, at least 1, divides both channel numbers.
     Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not fit.
@@ -267,80 +308,97 @@ def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, di
 
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_flops", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("LeNet-5's first", conv2d_flops((1, 1, 32, 32), 6, 5), 235_200)
-expect(
-    "ResNet's first, 32 images",
-    conv2d_flops((32, 3, 224, 224), 64, 7, stride=2, padding=3),
-    7_552_892_928,
-    mistakes={
-        "the batch is left out": 236_027_904,
-        "stride is ignored": 30_211_571_712,
-    },
-)
-expect("not square", conv2d_flops((1, 3, 20, 30), 4, (3, 5)), 168_480)
+resnet = conv2d_flops((32, 3, 224, 224), 64, 7, stride=2, padding=3)
+expect("32 × ResNet's", resnet, 7_552_892_928, mistakes={"stride is ignored": 30_211_571_712})
+expect("a kernel of 3 × 5", conv2d_flops((1, 3, 20, 30), 4, (3, 5)), 168_480)
+expect("a dilation of 2", conv2d_flops((1, 1, 9, 9), 1, 3, dilation=2), 450)
 ### BEGIN HIDDEN TESTS
-expect("image and kernel not square", conv2d_flops((2, 4, 9, 16), 6, (2, 7), 1, (0, 3)), 172_032)
-expect("1 × 1", conv2d_flops((4, 256, 14, 14), 512, 1), 205_520_896)
-expect("dilated, with stride", conv2d_flops((1, 2, 15, 15), 3, 3, 2, 1, 2), 5_292)
-expect("pairs", conv2d_flops((3, 5, 17, 23), 7, (2, 5), (3, 2), (1, 0), (4, 2)), 84_000)
+expect(
+    "neither image nor kernel need be square",
+    conv2d_flops((2, 4, 9, 16), 6, (2, 7), 1, (0, 3)),
+    172_032,
+)
+expect("a 1 × 1 kernel reads all channels", conv2d_flops((4, 256, 14, 14), 512, 1), 205_520_896)
+expect("dilation and stride reduce the places", conv2d_flops((1, 2, 15, 15), 3, 3, 2, 1, 2), 5_292)
+expect(
+    "each side has its own kernel, stride, padding and dilation",
+    conv2d_flops((3, 5, 17, 23), 7, (2, 5), (3, 2), (1, 0), (4, 2)),
+    84_000,
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_flops_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-expect(
-    "depthwise",
-    conv2d_flops((1, 32, 112, 112), 32, 3, 1, 1, groups=32),
-    7_225_344,
-    mistakes={"groups are ignored": 231_211_008},
-)
-odd = [{"groups": 2}, {"groups": 0}, {"groups": -3}]
-expect_raises("5 inputs, 2 groups", lambda: conv2d_flops((1, 5, 8, 8), 4, 3, **odd[0]), ValueError)
-expect_raises("7 outputs, 2 groups", lambda: conv2d_flops((1, 6, 8, 8), 7, 3, **odd[0]), ValueError)
-expect_raises("no groups", lambda: conv2d_flops((1, 6, 8, 8), 6, 3, **odd[1]), ValueError)
-expect_raises("−3 groups", lambda: conv2d_flops((1, 6, 8, 8), 6, 3, **odd[2]), ValueError)
+depthwise = conv2d_flops((1, 32, 112, 112), 32, 3, 1, 1, groups=32)
+expect("depthwise", depthwise, 7_225_344, mistakes={"groups are ignored": 231_211_008})
+expect("2 groups, more outputs", conv2d_flops((1, 4, 8, 8), 6, 3, 1, 0, 1, 2), 7_776)
+image, two = (1, 6, 8, 8), {"groups": 2}
+expect_raises("5 channels, 2 groups", lambda: conv2d_flops((1, 5, 8, 8), 4, 3, **two), ValueError)
+expect_raises("7 outputs, 2 groups", lambda: conv2d_flops(image, 7, 3, **two), ValueError)
+expect_raises("no groups are refused", lambda: conv2d_flops(image, 6, 3, groups=0), ValueError)
+expect_raises("−3 groups are refused", lambda: conv2d_flops(image, 6, 3, groups=-3), ValueError)
 expect_raises("an empty batch", lambda: conv2d_flops((0, 6, 8, 8), 6, 3), ValueError)
 expect_raises("no channels", lambda: conv2d_flops((1, 0, 8, 8), 6, 3), ValueError)
+expect_raises("a window that does not fit", lambda: conv2d_flops(image, 6, 9), ValueError)
 ### BEGIN HIDDEN TESTS
 expect(
-    "AlexNet's second, by position", conv2d_flops((2, 96, 27, 27), 256, 5, 1, 2, 1, 2), 895_795_200
+    "AlexNet's second layer has two groups",
+    conv2d_flops((2, 96, 27, 27), 256, 5, 1, 2, 1, 2),
+    895_795_200,
 )
-expect("more outputs than inputs", conv2d_flops((1, 4, 6, 6), 12, 3, groups=4), 3_456)
-expect_raises("8 outputs", lambda: conv2d_flops((1, 6, 8, 8), 8, 3, groups=3), ValueError)
-expect_raises("no batch", lambda: conv2d_flops((6, 8, 8), 6, 3), ValueError)
-expect_raises("no outputs", lambda: conv2d_flops((1, 6, 8, 8), 0, 3, groups=3), ValueError)
-expect_raises("too small", lambda: conv2d_flops((1, 6, 2, 8), 6, 3), ValueError)
+more = conv2d_flops((1, 4, 6, 6), 12, 3, groups=4)
+expect("a depthwise layer may have more outputs than inputs", more, 3_456)
+expect_raises(
+    "3 groups do not divide 8 outputs",
+    lambda: conv2d_flops((1, 6, 8, 8), 8, 3, groups=3),
+    ValueError,
+)
+expect_raises("an image needs four sizes", lambda: conv2d_flops((6, 8, 8), 6, 3), ValueError)
+expect_raises(
+    "no outputs are refused", lambda: conv2d_flops((1, 6, 8, 8), 0, 3, groups=3), ValueError
+)
+expect_raises(
+    "a window that is too high is refused", lambda: conv2d_flops((1, 6, 2, 8), 6, 3), ValueError
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_conv2d", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from built import conv2d_parameters, linear_parameters  # what you wrote in lesson 01
+from built import conv2d_parameters, linear_parameters  # from lesson 01
+from demos import CONVOLUTIONS, LINEAR, mark_guess
 
-layers = [(3, 227, 96, 11, 4, 0, 1), (96, 27, 256, 5, 1, 2, 2), (256, 13, 384, 3, 1, 1, 1)]
-layers += [(384, 13, 384, 3, 1, 1, 2), (384, 13, 256, 3, 1, 1, 2)]
-alexnet = {"parameters": {}, "FLOPs, one image": {}}
-for number, (i, size, o, kernel, stride, padding, groups) in enumerate(layers, start=1):
-    flops = conv2d_flops((1, i, size, size), o, kernel, stride, padding, groups=groups)
-    alexnet["parameters"][f"conv{number}"] = conv2d_parameters(i, o, kernel, groups=groups)
-    alexnet["FLOPs, one image"][f"conv{number}"] = flops
-full = [(9216, 4096), (4096, 4096), (4096, 1000)]
-alexnet["parameters"]["fc6–8"] = sum(linear_parameters(i, o) for i, o in full)
-alexnet["FLOPs, one image"]["fc6–8"] = sum(linear_flops((1, i), o) for i, o in full)
-plot.shares(alexnet, unit="parameters or FLOPs", title="AlexNet, layer by layer")
+sizes, flops = {}, {}
+for name, (image, *settings) in CONVOLUTIONS.items():
+    sizes[name] = conv2d_parameters(image[1], *settings[:2], groups=settings[-1])
+    flops[name] = conv2d_flops(image, *settings)
+sizes["fc6–8"] = sum(linear_parameters(i, o) for i, o in LINEAR)
+flops["fc6–8"] = sum(linear_flops((1, i), o) for i, o in LINEAR)
+share = 100 * (1 - flops["fc6–8"] / sum(flops.values()))
+guesses.compare("AlexNet's FLOPs in convolutions", guess_convolution_percent, share, unit="%")
+both = {"parameters": sizes, "FLOPs, one image": flops}
+picture = plot.shares(both, unit="parameters or FLOPs", title="AlexNet, layer by layer")
+mark_guess(picture, guess_convolution_percent, scale=0.01, row=1)
 
 # %% [markdown]
-# 4 % of the parameters do 92 % of the work. Size and work are two things: to make AlexNet's file smaller one prunes its linear layers, to make it faster its convolutions.
+# 4 % of the parameters do 92 % of the work. To make AlexNet's file smaller, prune its linear layers; to make it faster, change its convolutions.
 #
-# ## 5 · Attention, and a formula to distrust
+# ## 5 · Attention, and a formula to distrust · 30 min
 #
-# Self-attention is four linear layers from d to d, *the projections*, and two products between tokens: queries with keys make b · h matrices of s × s scores, and scores with values mix the values. In a *causal* model token i looks at tokens 1 to i only, so of s² scores s (s + 1) / 2 matter. Most code computes them all and throws half away, therefore we count all, unless asked.
+# Self-attention consists of four linear layers from d to d, *the projections*, and of two products between tokens. The d features of a token are divided among h *heads*. In each head, queries times keys give a matrix of s × s *scores*, and scores times values give the *mix*. For one text of s = 4 tokens, d = 6 and 2 heads, the scores are two products of (4, 3) times (3, 4): 192 FLOPs.
 #
-# **Predict.** GPT-2 small: d = 768. From how many tokens on are the scores and the mix more work than the projections? What do twice as many heads change? *Your prediction:*
+# In a *causal* model, token i attends only to tokens 1 to i, so that s (s + 1) / 2 of the s² scores matter. Most code computes all of them and discards half. Therefore we count all, unless `causal=True` asks for those that matter.
+#
+# **Predict.** GPT-2 small has d = 768. From how many tokens on are scores and mix more work than the projections?
+
+# %% tags=["guess"]
+guess_attention_tokens = None  # your guess: how many tokens?
 
 
 # %% nbgrader={"grade": false, "grade_id": "attention_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def attention_flops(batch, seq, d_model, heads, causal=False):
-    """The FLOPs of multi-head self-attention: four projections, scores, and mix of the values.
+    """Return the FLOPs of multi-head self-attention: four projections, scores, and mix.
 
     batch, seq (tokens), d_model (width), heads: ints, at least 1; heads divides d_model.
-    causal: count of scores and mix only the pairs of a token with itself and those before it.
-    Returns an int; no bias, no softmax. Raises ValueError for sizes that are not as said.
+    causal: of scores and mix count only the pairs of a token with itself and those before it.
+    Returns an int; no bias, no softmax. Raises ValueError unless all sizes are as said above.
     """
     ### BEGIN SOLUTION
     if min(batch, seq, d_model, heads) < 1 or d_model % heads:
@@ -352,48 +410,43 @@ def attention_flops(batch, seq, d_model, heads, causal=False):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_attention_flops", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-expect(
-    "GPT-2 small, 1,024 tokens",
-    attention_flops(1, 1024, 768, 12),
-    8_053_063_680,
-    mistakes={
-        "the projections are counted at half": 5_637_144_576,
-        "scores or mix are missing": 6_442_450_944,
-        "the output projection is missing": 6_845_104_128,
-    },
-)
+gpt2, bert = attention_flops(1, 1024, 768, 12), attention_flops(8, 128, 768, 12)
+expect("GPT-2 small", gpt2, 8_053_063_680, mistakes={"the projections are halved": 5_637_144_576})
+expect("BERT-base", bert, 5_234_491_392, mistakes={"no output projection": 4_026_531_840})
 expect("one token", attention_flops(1, 1, 64, 4), 33_024)
-expect("BERT-base, 8 × 128", attention_flops(8, 128, 768, 12), 5_234_491_392)
-expect_raises("5 heads for 64", lambda: attention_flops(1, 8, 64, 5), ValueError)
-expect_raises("an empty batch", lambda: attention_flops(0, 8, 64, 4), ValueError)
-expect_raises("−4 heads", lambda: attention_flops(1, 8, 64, -4), ValueError)
+expect_raises("5 heads do not divide 64", lambda: attention_flops(1, 8, 64, 5), ValueError)
+expect_raises("an empty batch is refused", lambda: attention_flops(0, 8, 64, 4), ValueError)
+expect_raises("no heads are refused", lambda: attention_flops(1, 8, 64, 0), ValueError)
+expect_raises("−4 heads are refused", lambda: attention_flops(1, 8, 64, -4), ValueError)
+expect_raises("no width is refused", lambda: attention_flops(1, 8, 0, 4), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("a batch of 5", attention_flops(5, 64, 512, 8), 713_031_680)
-expect("one head", attention_flops(3, 7, 10, 1), 22_680)
-expect("as many heads as features", attention_flops(3, 7, 10, heads=10), 22_680)
-expect("long", attention_flops(1, 100_000, 12288, 96), 612_315_955_200_000)
-expect_raises("no heads", lambda: attention_flops(1, 8, 64, 0), ValueError)
-expect_raises("no tokens", lambda: attention_flops(1, 0, 64, 4), ValueError)
-expect_raises("a negative batch", lambda: attention_flops(-1, 8, 64, 4), ValueError)
+expect("each text of a batch counts", attention_flops(5, 64, 512, 8), 713_031_680)
+expect("one head costs as much as many", attention_flops(3, 7, 10, 1), 22_680)
+expect("there may be as many heads as features", attention_flops(3, 7, 10, heads=10), 22_680)
+expect("a long text keeps every digit", attention_flops(1, 100_000, 12288, 96), 612_315_955_200_000)
+expect_raises("zero heads are refused", lambda: attention_flops(1, 8, 64, 0), ValueError)
+expect_raises("a text without tokens is refused", lambda: attention_flops(1, 0, 64, 4), ValueError)
+expect_raises("a negative batch is refused", lambda: attention_flops(-1, 8, 64, 4), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_attention_flops_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("causal, one token", attention_flops(1, 1, 64, 4, causal=True), 33_024)
-expect(
-    "causal, 1,024 tokens",
-    attention_flops(1, 1024, 768, 12, causal=True),
-    6_444_023_808,
-    mistakes={
-        "the pairs of a token with itself are missing, or halved": 6_442_450_944,
-        "the projections are halved too": 4_026_531_840,
-        "causal is ignored": 8_053_063_680,
-    },
-)
+few, many = attention_flops(2, 3, 4, 2, True), attention_flops(1, 1024, 768, 12, causal=True)
+expect("causal, 2 texts of 3 tokens", few, 960, mistakes={"no token sees itself": 864})
+expect("causal, 1,024 tokens", many, 6_444_023_808, mistakes={"causal is ignored": 8_053_063_680})
 expect_raises("causal, 5 heads", lambda: attention_flops(1, 8, 64, 5, True), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("causal, an odd number", attention_flops(2, 5, 6, 3, True), 3_600)
-expect("causal, 8 × 512", attention_flops(8, 512, 1024, 16, causal=True), 38_663_094_272)
-expect_raises("causal, no width", lambda: attention_flops(1, 4, 0, 1, True), ValueError)
+expect(
+    "an odd number of tokens has a whole number of pairs", attention_flops(2, 5, 6, 3, True), 3_600
+)
+expect(
+    "only scores and mix are fewer in a causal model",
+    attention_flops(8, 512, 1024, 16, causal=True),
+    38_663_094_272,
+)
+expect_raises(
+    "sizes are checked in a causal model too", lambda: attention_flops(1, 4, 0, 1, True), ValueError
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -403,36 +456,41 @@ formulas = {
     "8·b·s·d² + 2·b·s²·d  Kaplan, table 1": lambda b, s, d: (8 * b * s * d**2, 2 * b * s**2 * d),
     "4·b·s·d² + 4·b·s²·d  copied widely": lambda b, s, d: (4 * b * s * d**2, 4 * b * s**2 * d),
 }
-print(f"{'128 × 1,024 tokens, d = 768':<38}projections  scores, mix      all")
-within = attention_flops(128, 1024, 768, 12) - 4 * linear_flops((128, 1024, 768), 768)
-right = [4 * linear_flops((128, 1024, 768), 768), within]
+print(f"{'ratios, 128 × 1,024 tokens, d = 768':<38}projections  scores, mix      all")
+right, both = 4 * linear_flops((128, 1024, 768), 768), attention_flops(128, 1024, 768, 12)
 for name, formula in formulas.items():
-    parts = formula(128, 1024, 768)
-    ratios = [parts[0] / right[0], parts[1] / right[1], sum(parts) / sum(right)]
+    linear, between = formula(128, 1024, 768)
+    ratios = linear / right, between / (both - right), (linear + between) / both
     print(f"{name:<38}" + "".join(f"{ratio:>11.2f}×" for ratio in ratios))
 
 # %% [markdown]
-# All four are called FLOPs. The Swin paper counts multiply-adds, in both terms; Kaplan et al. (2020) have half of the pairs, which is what a causal model needs on average. Both can be converted. The last one counts its projections in multiply-adds and the rest in FLOPs: no unit makes it right, and how far it is off depends on s and d, so it is easily taken for another convention. A formula of two terms needs a test on two sizes.
+# All four are called FLOPs. The [Swin paper](https://arxiv.org/abs/2103.14030) counts multiply-adds, in both terms. [Kaplan et al.](https://arxiv.org/abs/2001.08361) count half of the pairs, which is what a causal model needs on average. The last formula counts its projections in multiply-adds and the rest in FLOPs. No unit makes it right, and how far it is off depends on s and d. Test a formula of two terms at two sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention_share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from demos import mark_guess
+
 lengths = demo_size(full=[128, 256, 512, 1024, 2048, 4096, 8192, 16384], small=[128, 16384])
 between = {}
-for name, d in {"d = 768": 768, "d = 1,600": 1600, "d = 12,288": 12288}.items():
+for d in (768, 1600, 12288):
     parts = [(s, 4 * linear_flops((s, d), d), attention_flops(1, s, d, 1)) for s in lengths]
-    between[name] = [(s, 1 - projections / total) for s, projections, total in parts]
-plot.curves(
-    between, x="tokens", y="scores and mix, share of attention", log="x", show="{:.0%}".format,
-    title="Between tokens",
-)  # fmt: skip
+    between[f"d = {d:,}"] = [(s, 1 - projections / both) for s, projections, both in parts]
+even = next(s for s in range(1, 10**5) if attention_flops(1, s, 768, 1) / s >= 16 * 768**2)
+guesses.compare("tokens at which half of attention is scores and mix", guess_attention_tokens, even)
+look = {"x": "tokens", "y": "share of attention", "log": "x", "title": "Scores and mix"}
+picture = plot.curves(between, show="{:.0%}".format, **look)
+mark_guess(picture, guess_attention_tokens)
 
 # %% [markdown]
-# Half of it at s = 2 d, however many heads there are. "Attention is quadratic" is true, and for a wide model at usual lengths it is the smaller part.
+# Scores and mix are half of the work at s = 2 · d, however many heads there are. "Attention is quadratic" is true, and yet in a wide model the quadratic part is usually the smaller one.
 #
-# ## 6 · Elementwise work
+# ## 6 · Elementwise work · 20 min
 #
-# What is left goes element by element: a bias is added, a ReLU taken, a row normalized. How many FLOPs is a `gelu`? It depends on how it is computed, on which processor, and nobody agrees. We fix numbers, say so, and never add them to the others.
+# The rest of a model works element by element: it adds a bias, applies a ReLU, normalizes a row. How many FLOPs is a `gelu`? That depends on how it is computed and on which processor, and there is no agreement. This course fixes a number for each op, and never adds these FLOPs to those of products.
 #
-# **Predict.** How much elementwise work is in a Transformer block, in percent of its matrix products? *Your prediction:*
+# **Predict.** How much elementwise work does a block of GPT-2 small do for 1,024 tokens, in percent of its matrix products?
+
+# %% tags=["guess"]
+guess_elementwise_percent = None  # your guess, in percent
 
 # %% nbgrader={"grade": false, "grade_id": "elementwise", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # This course's convention: FLOPs for each element of the op's result.
@@ -444,7 +502,7 @@ ELEMENTWISE = {
 
 # %% nbgrader={"grade": false, "grade_id": "elementwise_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def elementwise_flops(op, shape):
-    """The FLOPs of an elementwise op whose result has this shape, by the table ELEMENTWISE.
+    """Return the FLOPs of an elementwise op whose result has this shape, by the table ELEMENTWISE.
 
     op: a key of the table. shape: a tuple of ints, at least 1; () is a single number.
     Returns an int. Raises ValueError for an op that is not in the table, and for a size below 1.
@@ -457,56 +515,75 @@ def elementwise_flops(op, shape):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_elementwise_flops", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-expect("a ReLU", elementwise_flops("relu", (8, 16)), 128)
+expect("a ReLU of 8 × 16 elements", elementwise_flops("relu", (8, 16)), 128)
 expect("softmax, 64 × 12 heads", elementwise_flops("softmax", (64, 12, 1024, 1024)), 4_026_531_840)
 norms = [elementwise_flops(name, (5, 3)) for name in ("batch_norm", "batch_norm_train")]
-expect("two modes", norms, [30, 120])
+expect("batch norm in eval and in training", norms, [30, 120])
 expect("a single number", elementwise_flops("gelu", ()), 8)
 expect_raises("an op that is not in the table", lambda: elementwise_flops("sine", (4,)), ValueError)
-expect_raises("a size of 0", lambda: elementwise_flops("add", (3, 0)), ValueError)
+expect_raises("a size of 0 is refused", lambda: elementwise_flops("add", (3, 0)), ValueError)
 expect_raises("two negative sizes", lambda: elementwise_flops("mul", (-3, -2)), ValueError)
 ### BEGIN HIDDEN TESTS
 shape, single = (7, 5, 3), ()
 names = ["add", "mul", "bias", "gelu", "layer_norm", "batch_norm", "batch_norm_train"]
 counts = [elementwise_flops(name, shape) for name in names]
-expect("the whole table", counts, [105, 105, 105, 840, 840, 210, 840])
-expect("one number's softmax", elementwise_flops("softmax", single), 5)
-expect("a softmax", elementwise_flops("softmax", (2, 3, 5, 5)), 750)
-expect_raises("no rows", lambda: elementwise_flops("gelu", (0, 4)), ValueError)
-expect_raises("one negative size", lambda: elementwise_flops("add", (3, -1, 2)), ValueError)
-expect_raises("no name", lambda: elementwise_flops("", (3, 2)), ValueError)
+expect("each op has the table's number", counts, [105, 105, 105, 840, 840, 210, 840])
+expect("a single number has the shape ()", elementwise_flops("softmax", single), 5)
+expect("every dimension counts, also the batch", elementwise_flops("softmax", (2, 3, 5, 5)), 750)
+expect_raises("a first size of 0 is refused", lambda: elementwise_flops("gelu", (0, 4)), ValueError)
+expect_raises(
+    "one negative size is refused", lambda: elementwise_flops("add", (3, -1, 2)), ValueError
+)
+expect_raises(
+    "an empty name is not in the table", lambda: elementwise_flops("", (3, 2)), ValueError
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_elementwise", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-b, s, d, h = 1, 1024, 768, 12
-block = {
-    "linear layers": attention_flops(b, s, d, h) - 4 * b * s * s * d + 16 * b * s * d * d,
-    "scores and mix": 4 * b * s * s * d,
-    "softmax": elementwise_flops("softmax", (b, h, s, s)),
-    "gelu": elementwise_flops("gelu", (b, s, 4 * d)),
-    "2 layer norms": 2 * elementwise_flops("layer_norm", (b, s, d)),
-    "biases": elementwise_flops("bias", (b, s, 9 * d)),
-    "2 additions": 2 * elementwise_flops("add", (b, s, d)),
-}
-plot.bars(block, unit="FLOPs", title="A block of GPT-2 small, 1,024 tokens", log=True)
+row, wide, scores = (1024, 768), (1024, 4 * 768), (12, 1024, 1024)
+linear = 4 * linear_flops(row, 768) + 2 * linear_flops(row, 4 * 768)
+between = attention_flops(1, 1024, 768, 12) - 4 * linear_flops(row, 768)
+products = {"linear layers": linear, "scores and mix": between}
+rest = {"softmax": elementwise_flops("softmax", scores), "gelu": elementwise_flops("gelu", wide)}
+rest["2 layer norms"] = 2 * elementwise_flops("layer_norm", row)
+rest["biases"] = 5 * elementwise_flops("bias", row) + elementwise_flops("bias", wide)
+rest["2 additions"] = 2 * elementwise_flops("add", row)
+percent = 100 * sum(rest.values()) / sum(products.values())
+guesses.compare("elementwise FLOPs of the block", guess_elementwise_percent, percent, unit="%")
+plot.bars(products | rest, unit="FLOPs", title="A block of GPT-2 small, 1,024 tokens", log=True)
 
 # %% [markdown]
-# Less than one percent, all together, and so it is left out of FLOP counts. It is not left out of the time: lesson 06 shows why these few take a large part of it.
+# Together they are less than one percent, and so FLOP counts leave them out. The clock does not: lesson 06 shows why these few FLOPs take much of the time.
 #
-# ## 7 · Letters for dimensions
+# **Take a break here.** What follows needs only `matmul_flops`, `linear_flops` and `conv2d_flops`.
 #
-# `einsum` writes a product by naming dimensions. `"ij,jk->ik"` is a matrix product: j stands in both and not in the result, so it is multiplied and *summed*. A label of one operand alone, and not of the result, is summed before anything is multiplied. Each choice of the labels that are left costs a multiply-add. Where no label of both is summed, as in `"i,j->ij"`, there are products but no sums: that is elementwise work, and does not count here.
+# ## 7 · Letters for dimensions · 40 min
 #
-# **Predict.** Scores of attention are `"bhid,bhjd->bhij"`. Which labels multiply? And what does `"bi,bi->b"` cost? *Your prediction:*
+# `einsum` describes a product by naming its dimensions. In `"ij,jk->ik"`, a matrix product, j stands in both operands and not in the result: numbers are multiplied along j and *summed*. Three rules give the FLOPs of two operands:
+#
+# - Each combination of the labels' values costs one multiply-add. With i = 2, j = 3 and k = 4 there are 24, or 48 FLOPs.
+# - A label that only one operand has, and that the result does not have, is summed before anything is multiplied. It does not count: in `"ijx,jk->ik"` the size of x does not matter.
+# - If no label that both operands have is summed, as in `"i,j->ij"` or `"bi,bi->bi"`, there are products but no sums. That is elementwise work, and counts as 0 here.
+#
+# <details><summary>Hint 1: which letters multiply the work?</summary>
+#
+# Write down the labels of `"bhid,bhjd->bhij"`, and beside each the parts in which it stands: first operand, second operand, result. Which make the result larger? Which makes each of its numbers more work?
+#
+# </details>
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# You need a dict from each label to its size, and two sets: the labels that both operands have, and the labels of the result. Comparing them tells you whether the answer is 0. If it is not, the labels in either of them count.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "einsum_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def einsum_flops(equation, shapes):
-    """The FLOPs of an einsum of one operand or two.
+    """Return the FLOPs of an einsum of one operand or two.
 
     equation: labels with "->", no spaces, no "...", no label twice in one part: "bij,jk->bik".
     shapes: a list of as many shapes as there are operands. Returns an int: 0 for one operand, and
-    where no label that both have is summed. Raises ValueError for more operands than two.
+    where no label that both have is summed. Raises ValueError for more than two operands.
     """
     ### BEGIN SOLUTION
     operands, out = equation.split("->")
@@ -528,27 +605,35 @@ expect("a matrix product", einsum_flops("ij,jk->ik", [(2, 3), (3, 4)]), 48)
 expect("two vectors", einsum_flops("i,i->", [(100,), (100,)]), 200)
 scores = einsum_flops("bhid,bhjd->bhij", [(8, 12, 1024, 64), (8, 12, 1024, 64)])
 expect("scores, 8 texts of 1,024 tokens", scores, 12_884_901_888)
-expect("products without a sum", einsum_flops("i,j->ij", [(5,), (6,)]), 0)
+expect("an outer product", einsum_flops("i,j->ij", [(5,), (6,)]), 0)
+expect("element by element", einsum_flops("bi,bi->bi", [(5, 6), (5, 6)]), 0)
 expect("one operand, summed", einsum_flops("ij->j", [(5, 6)]), 0)
-expect("a label of one alone", einsum_flops("ijx,jk->ik", [(2, 3, 9), (3, 4)]), 48)
+expect("a label of one operand alone", einsum_flops("ijx,jk->ik", [(2, 3, 9), (3, 4)]), 48)
+expect("only labels of one operand are summed", einsum_flops("ix,jy->ij", [(2, 3), (4, 5)]), 0)
 expect("the first label is summed", einsum_flops("ki,kj->ij", [(7, 2), (7, 3)]), 84)
-expect_raises("three", lambda: einsum_flops("i,i,i->", [(2,), (2,), (2,)]), ValueError)
+expect("two labels are summed", einsum_flops("aij,ijb->ab", [(2, 3, 4), (3, 4, 5)]), 240)
+expect_raises("three operands", lambda: einsum_flops("i,i,i->", [(2,), (2,), (2,)]), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("scores", einsum_flops("bhid,bhjd->bhij", [(2, 3, 5, 7), (2, 3, 6, 7)]), 2_520)
-expect("one operand, turned", einsum_flops("ijk->kji", [(5, 6, 7)]), 0)
-expect("elements", einsum_flops("ij,ij->ij", [(5, 6), (5, 6)]), 0)
-expect("row by row", einsum_flops("bi,bi->b", [(5, 6), (5, 6)]), 60)
-expect("one of each alone, none shared", einsum_flops("ix,jy->ij", [(2, 3), (4, 5)]), 0)
-expect("two labels summed", einsum_flops("bcij,ijcf->bf", [(2, 3, 5, 7), (5, 7, 3, 11)]), 4_620)
-expect("the other order", einsum_flops("jk,ij->ki", [(3, 4), (2, 3)]), 48)
-expect("other letters", einsum_flops("Zq,aZ->qa", [(3, 4), (2, 3)]), 48)
-expect_raises("four", lambda: einsum_flops("i,i,j,j->", [(2,), (2,), (3,), (3,)]), ValueError)
+scores = einsum_flops("bhid,bhjd->bhij", [(2, 3, 5, 7), (2, 3, 6, 7)])
+alike = [(5, 6), (5, 6)]
+expect("a batch and heads multiply the work of each product", scores, 2_520)
+expect("turning one operand multiplies nothing", einsum_flops("ijk->kji", [(5, 6, 7)]), 0)
+expect("products of elements, without a sum, count as 0", einsum_flops("ij,ij->ij", alike), 0)
+expect("rows times rows are summed along the shared label", einsum_flops("bi,bi->b", alike), 60)
+apart = einsum_flops("ix,jy->ij", [(2, 3), (4, 5)])
+expect("sums before the product are no multiply-adds", apart, 0)
+several = einsum_flops("bcij,ijcf->bf", [(2, 3, 5, 7), (5, 7, 3, 11)])
+expect("three labels may be summed at once", several, 4_620)
+expect("the order of operands does not matter", einsum_flops("jk,ij->ki", [(3, 4), (2, 3)]), 48)
+expect("any letter is a label", einsum_flops("Zq,aZ->qa", [(3, 4), (2, 3)]), 48)
+four = [(2,), (2,), (3,), (3,)]
+expect_raises("four operands are refused", lambda: einsum_flops("i,i,j,j->", four), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 8 · Any model, by watching it
+# ## 8 · Any model, by watching it · 65 min
 #
-# A formula for a whole model would have to know the model. Instead, let it run and watch. Every operation of proflab, whether a layer, a function or `@` made it, passes one point, and a hook placed there sees its name, its inputs and its attributes. On *meta* tensors, which have a shape and no data, nothing is computed.
+# A formula for a whole model would have to know the model. Instead, watch it run. Every operation of proflab passes one point, whether a layer, a function or `@` started it. A *hook* at that point sees each operation's name, inputs and attributes. On *meta* tensors, which have a shape and no data, nothing is computed.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_hook", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -562,30 +647,35 @@ with dispatch.hook(tell):
     tiny(Tensor.meta((1, 3, 10, 10)))
 
 # %% [markdown]
-# So two things are needed: the FLOPs of one op, and a sum. An op that is in no list must not count as nothing. Counters that skip what they do not know are the reason for the next section's figures.
+# So you need two things: the FLOPs of one op, and a sum. An op that has no rule must not count as nothing, as it does in many tools. Besides the four ops that you know there is *fused* attention: a single op that computes scores, softmax and mix, and so hides two matrix products. `as_matmuls` gives you their shapes. A product of two stacks of matrices broadcasts its leading dimensions, as numpy does: (3, 1, 4, 5) @ (2, 5, 6) is six products of (4, 5) times (5, 6). A vector on the left is a matrix of one row, and a vector on the right is a matrix of one column.
 #
-# Besides the four ops that you know there is fused attention, which makes two matrix products without showing them: `as_matmuls` unfolds it. And a product of two stacks of matrices broadcasts its leading dimensions, as numpy does; a vector is a matrix of one row on the left, of one column on the right.
+# <details><summary>Hint 1: which function of yours does each op need?</summary>
 #
-# **Predict.** (3, 1, 4, 5) @ (2, 5, 6): how many matrix products is that? *Your prediction:*
+# Which number of which shape in the output above goes into which argument of your functions? For (5,) @ (3, 5, 6): which left shape with one more dimension does the same work?
+#
+# </details>
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# A branch for each op, and a last line that raises. For `matmul`, turn vectors into matrices first; `np.broadcast_shapes` gives the leading dimensions of the result. Fused attention is your own rule for `matmul`, twice.
+#
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "ops", "locked": true, "schema_version": 3, "solution": false, "task": false}
 # Ops that neither multiply matrices nor convolve: elementwise work, sums, choices, moved data.
 NO_PRODUCTS = frozenset(
-    """
-    add sub rsub mul div rdiv pow to clone maximum minimum where masked_fill clamp neg exp
-    exp2 log log2 log10 log1p expm1 sqrt rsqrt reciprocal square abs sign floor ceil round
-    trunc sin cos tan atan tanh sigmoid erf eq ne lt le gt ge logical_and logical_or
-    logical_xor isnan isinf isfinite logical_not floor_divide remainder relu relu6 leaky_relu
-    elu gelu silu hardswish softplus softmax log_softmax sum mean prod amax amin var logsumexp
-    cumsum any all argmax argmin reshape permute expand getitem index index_put embedding
-    gather scatter_add argsort nonzero cat split pad tril triu flip roll nll_loss layer_norm
-    group_norm batch_norm max_pool2d avg_pool2d adaptive_avg_pool2d dropout
-    """.split()
+    """abs adaptive_avg_pool2d add all amax amin any argmax argmin argsort atan avg_pool2d batch_norm
+    cat ceil clamp clone cos cumsum div dropout elu embedding eq erf exp exp2 expand expm1 flip floor
+    floor_divide gather ge gelu getitem group_norm gt hardswish index index_put isfinite isinf isnan
+    layer_norm le leaky_relu log log10 log1p log2 log_softmax logical_and logical_not logical_or
+    logical_xor logsumexp lt masked_fill max_pool2d maximum mean minimum mul ne neg nll_loss nonzero
+    pad permute pow prod rdiv reciprocal relu relu6 remainder reshape roll round rsqrt rsub
+    scatter_add sigmoid sign silu sin softmax softplus split sqrt square sub sum tan tanh to tril triu
+    trunc var where""".split()
 )
 
 
 def as_matmuls(shapes):
-    """The shapes of the two matrix products in fused attention: query @ keyᵀ, scores @ value."""
+    """Return the shapes of the two products in fused attention: query @ keyᵀ, scores @ value."""
     query, key, value = shapes[:3]
     stack = np.broadcast_shapes(query[:-2], key[:-2])
     return (query, (*key[:-2], key[-1], key[-2])), ((*stack, query[-2], key[-2]), value)
@@ -593,13 +683,13 @@ def as_matmuls(shapes):
 
 # %% nbgrader={"grade": false, "grade_id": "op_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def op_flops(op, shapes, attributes):
-    """The FLOPs of one op in the forward pass.
+    """Return the FLOPs of one op in the forward pass.
 
-    op: its name. shapes: a list of its inputs' shapes. attributes: a dict of what else it got.
+    op: its name. shapes: a list of its inputs' shapes. attributes: a dict of its other arguments.
         matmul: two shapes of at least one dimension. linear: input, weight (out, in), perhaps bias.
         conv2d: input, weight (out, in / groups, height, width), perhaps bias; attributes stride,
         padding, dilation, groups. einsum: attribute equation. scaled_dot_product_attention: query,
-        key, value, perhaps mask; in full also where causal.
+        key, value, perhaps mask; counted in full also where it is causal.
     Returns an int, 0 for the ops in NO_PRODUCTS. Raises NotImplementedError with a message that
     names the op for any other.
     """
@@ -625,79 +715,89 @@ def op_flops(op, shapes, attributes):
 # %% nbgrader={"grade": true, "grade_id": "test_op_flops", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 texts = [(32, 512, 768), (3072, 768), (3072,)]
 expect("linear with bias", op_flops("linear", texts, {}), 77_309_411_328)
-expect("stacks", op_flops("matmul", [(3, 1, 4, 5), (2, 5, 6)], {}), 1_440)
-expect("matrix times vector", op_flops("matmul", [(7, 5), (5,)], {}), 70)
+expect("stacks broadcast", op_flops("matmul", [(3, 1, 4, 5), (2, 5, 6)], {}), 1_440)
+rows = [op_flops("matmul", s, {}) for s in ([(5,), (5,)], [(5,), (3, 5, 6)], [(3, 4, 5), (5,)])]
+expect("vector @ vector, vector @ stack, stack @ vector", rows, [10, 180, 120])
 settings = {"stride": (2, 1), "padding": (1, 0), "dilation": (1, 1), "groups": 2}
 expect("conv2d", op_flops("conv2d", [(2, 4, 8, 9), (6, 2, 3, 3), (6,)], settings), 12_096)
 expect("einsum", op_flops("einsum", [(2, 3), (3, 4)], {"equation": "ij,jk->ik"}), 48)
-fused, qkv = {"is_causal": True, "scale": 0.5}, [(1, 2, 4, 8), (1, 2, 6, 8), (1, 2, 6, 3)]
+fused, qkv = {"is_causal": True, "scale": 0.5}, [(1, 2, 4, 8), (1, 2, 6, 8), (1, 2, 6, 3), (4, 6)]
 expect("fused attention, in full", op_flops("scaled_dot_product_attention", qkv, fused), 1_056)
-expect("softmax", op_flops("softmax", [(2, 3)], {"dim": -1}), 0)
 ### BEGIN HIDDEN TESTS
-expect("linear", op_flops("linear", [(2, 9, 8), (5, 8), (5,)], {}), 1_440)
-expect("two vectors", op_flops("matmul", [(9,), (9,)], {}), 18)
-expect("vector times stack", op_flops("matmul", [(5,), (3, 5, 6)], {}), 180)
-expect("stack times vector", op_flops("matmul", [(2, 3, 4, 5), (5,)], {}), 240)
-expect("a stack times one matrix", op_flops("matmul", [(2, 3, 4, 5), (5, 6)], {}), 1_440)
-expect("linear on one vector", op_flops("linear", [(8,), (5, 8)], {}), 80)
+few = [(2, 9, 8), (5, 8), (5,)]
+expect("a linear layer counts every row", op_flops("linear", few, {}), 1_440)
+expect("two vectors make one number", op_flops("matmul", [(9,), (9,)], {}), 18)
+stack = op_flops("matmul", [(5,), (3, 5, 6)], {})
+expect("a vector on the left is one row for each matrix", stack, 180)
+stack = op_flops("matmul", [(2, 3, 4, 5), (5,)], {})
+expect("a vector on the right is one column for each matrix", stack, 240)
+stack = op_flops("matmul", [(2, 3, 4, 5), (5, 6)], {})
+expect("one matrix is used by a whole stack", stack, 1_440)
+expect("a linear layer may get one vector", op_flops("linear", [(8,), (5, 8)], {}), 80)
 letters = {"equation": "bij,kj->bik"}
-expect("a batched einsum", op_flops("einsum", [(2, 3, 4), (5, 4)], letters), 240)
+expect("an einsum has a batch too", op_flops("einsum", [(2, 3, 4), (5, 4)], letters), 240)
 same = {"stride": (1, 1), "padding": (2, 2), "dilation": (2, 2), "groups": 6}
-expect("depthwise", op_flops("conv2d", [(1, 6, 7, 7), (12, 1, 3, 3)], same), 10_584)
+depthwise = op_flops("conv2d", [(1, 6, 7, 7), (12, 1, 3, 3)], same)
+expect("a convolution's attributes all count", depthwise, 10_584)
 fused = {"is_causal": True, "scale": 0.5}
 qkv = [(2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 4), (5, 7)]
-expect("fused", op_flops("scaled_dot_product_attention", qkv, fused), 5_040)
+masked = op_flops("scaled_dot_product_attention", qkv, fused)
+expect("a mask in fused attention adds nothing", masked, 5_040)
 shared = [(2, 4, 5, 8), (5, 8), (1, 1, 5, 8)]
-expect("fused, shared keys", op_flops("scaled_dot_product_attention", shared, fused), 6_400)
+shared = op_flops("scaled_dot_product_attention", shared, fused)
+expect("keys that all heads share are multiplied for each head", shared, 6_400)
 moved = ["reshape", "embedding", "batch_norm", "mul", "sum", "cat", "max_pool2d", "dropout"]
-expect("others", [op_flops(op, [(2, 3)], {}) for op in moved], [0, 0, 0, 0, 0, 0, 0, 0])
+moved = [op_flops(op, [(2, 3)], {}) for op in moved]
+expect("ops without products count as 0", moved, [0, 0, 0, 0, 0, 0, 0, 0])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_op_flops_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 expect("an addition", op_flops("add", [(4, 4), (4,)], {}), 0)
-expect("an unknown op", doubles.refuses("fft", op_flops, "fft", [(8, 8)], {}), True)
+expect("an unknown op is named", doubles.refuses("fft", op_flops, "fft", [(8, 8)], {}), True)
 image = [(2, 3, 8, 8), (4, 3, 3, 3)]
-expect("nearly a known op", doubles.refuses("conv2d_", op_flops, "conv2d_", image, {}), True)
+expect("so is nearly a known op", doubles.refuses("conv2d_", op_flops, "conv2d_", image, {}), True)
 ### BEGIN HIDDEN TESTS
 shapes = [(2, 3, 8, 8), (4, 3, 3, 3)]
 unknown = [doubles.refuses(op, op_flops, op, shapes, {}) for op in ("lstm_cell", "conv3d")]
 nearly = [doubles.refuses(op, op_flops, op, shapes, {}) for op in ("Linear", "matmul_")]
-expect("others", unknown, [True, True])
-expect("nearly known ones", nearly, [True, True])
-expect_raises("the exception", lambda: op_flops("scan", [(2, 3)], {}), NotImplementedError)
-expect("a view", op_flops("permute", [(4, 5, 6)], {"dims": (2, 0, 1)}), 0)
+expect("other unknown ops are named in the message", unknown, [True, True])
+expect("a name that resembles a known op is unknown", nearly, [True, True])
+expect_raises(
+    "an unknown op raises NotImplementedError",
+    lambda: op_flops("scan", [(2, 3)], {}),
+    NotImplementedError,
+)
+expect("a view multiplies nothing", op_flops("permute", [(4, 5, 6)], {"dims": (2, 0, 1)}), 0)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the sum. A model's count is *per sample*: the batch is cut to 1, so that a layer has one number whatever the batch. `meta_inputs` does that and refuses what is no model and no shape.
-#
-# **Predict.** A model calls one and the same linear layer three times. Parameters once; and FLOPs? *Your prediction:*
+# Now the sum. A model's count is *per sample*: each input's batch is cut to 1, so that a model has one number whatever the batch. `meta_inputs` makes such inputs, and raises ValueError if it gets something that is not a model or not a shape. A layer that is called three times counts three times, although its parameters exist once.
 
 
 # %% nbgrader={"grade": false, "grade_id": "meta_inputs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def meta_inputs(model, input_shape, per_sample, requires_grad=False):
-    """The model's inputs without data, as a tuple; with per_sample, the batch of each cut to 1."""
+    """Return the model's inputs without data, a tuple; with per_sample, the batch of each is 1."""
     if not callable(model):
-        raise ValueError(f"a {type(model).__name__} is no model: it cannot be called")
+        raise ValueError(f"a {type(model).__name__} is not a model: it cannot be called")
     inputs = example_input(model, input_shape, meta=True)
     made = []
     for x in inputs if isinstance(inputs, tuple) else (inputs,):
         shape = (1, *x.shape[1:]) if per_sample and x.shape else x.shape
         leaf = Tensor.meta(shape, x.dtype, requires_grad and x.is_floating_point())
-        made.append(leaf.clone())  # what the model may change in place, as in a larger model
+        made.append(leaf.clone())  # which the model may change in place, as in a larger model
     return tuple(made)
 
 
 # %% nbgrader={"grade": false, "grade_id": "count_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def count_flops(model, input_shape, per_sample=True):
-    """The FLOPs of a model's forward pass: what its matrix products and convolutions cost.
+    """Return the FLOPs of a model's forward pass: of its matrix products and convolutions.
 
     model: a Module, or anything that can be called; in the mode (train or eval) that it is in.
         A bare Tensor counts one FLOP for each of its elements, whatever the other arguments.
     input_shape: batch first; or a ready input, or a tuple of these for a model with several.
-    per_sample: count one sample. False: count the shape as it is given.
+    per_sample: count one sample. False: count the whole batch of input_shape.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
-    an op for which there is no rule, ValueError for what is no model and for what is no shape.
+    an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
     """
     ### BEGIN SOLUTION
     if isinstance(model, Tensor):
@@ -718,14 +818,14 @@ def count_flops(model, input_shape, per_sample=True):
 
 # %% nbgrader={"grade": true, "grade_id": "test_count_flops", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(128, 64)
-expect("linear", count_flops(layer, (1, 128)), 16_384, mistakes={"the bias is counted": 16_448})
-expect("per sample", count_flops(layer, (32, 128)), 16_384, mistakes={"the batch counts": 524_288})
-expect("as given", count_flops(layer, (32, 128), per_sample=False), 524_288)
+one, batch = count_flops(layer, (32, 128)), count_flops(layer, (32, 128), per_sample=False)
+expect("one sample of 32", one, 16_384, mistakes={"the batch counts": 524_288})
+expect("all 32 samples", batch, 524_288)
 expect("a text", count_flops(nn.Linear(768, 3072), (1, 1024, 768)), 4_831_838_208)
 expect("LeNet-5", count_flops(models.LeNet5(), (4, 1, 32, 32)), 833_040)
 shared = nn.Linear(16, 16)
-thrice = nn.Sequential(shared, nn.ReLU(), shared, nn.ReLU(), shared)
-expect("reused", count_flops(thrice, (2, 16)), 1_536, mistakes={"each layer counts once": 512})
+thrice = count_flops(nn.Sequential(shared, nn.ReLU(), shared, nn.ReLU(), shared), (2, 16))
+expect("a reused layer", thrice, 1_536, mistakes={"each layer counts once": 512})
 expect("a Tensor", count_flops(Tensor.meta((4, 8)), (2, 3), False), 32)
 expect("two inputs", count_flops(lambda x, y: x @ y, ((5, 2, 3), (5, 3, 4))), 48)
 fused = count_flops(lambda x: F.scaled_dot_product_attention(x, x, x), (9, 5, 4))
@@ -751,7 +851,7 @@ class Odd(nn.Module):
             x = layer(x)
         x, _ = self.attention(x.flatten(2).transpose(1, 2), need_weights=self.training)
         x = x[:, :5] @ self.table[0] * scale
-        return proflab.einsum("btk,ti,...ik->bt", x, x[0, :, :6], self.table)
+        return proflab.einsum("btk,jk->btj", x, self.table[1])
 
 
 class MyLinear(nn.Linear):
@@ -760,172 +860,184 @@ class MyLinear(nn.Linear):
 
 odd = Odd()
 shapes = ((3, 4, 4, 7), (3, 1, 1))
-expect("everything at once", count_flops(odd, shapes), 17_640)
-expect("in eval", count_flops(odd.eval(), shapes), 17_640)
-expect("and as given", count_flops(odd, shapes, per_sample=False), 52_920)
-expect("a subclass", count_flops(MyLinear(9, 4), (6, 2, 9)), 144)
-expect("a function", count_flops(lambda x: F.linear(x, x) @ x, (1, 5)), 20)
-expect("no products", count_flops(nn.Sequential(nn.ReLU(), nn.Softmax(-1)), (3, 9)), 0)
-expect("a Tensor's elements", count_flops(Tensor([[1.0, 2.0, 3.0]]), (7, 3)), 3)
+expect(
+    "a model of layers, functions, @ and einsum is counted in full",
+    count_flops(odd, shapes),
+    17_640,
+)
+expect("fused and unfused attention count the same", count_flops(odd.eval(), shapes), 17_640)
+whole = count_flops(odd, shapes, per_sample=False)
+expect("per_sample=False counts the batch of each input", whole, 52_920)
+expect("a subclass of a layer counts as its ops do", count_flops(MyLinear(9, 4), (6, 2, 9)), 144)
+expect("a function is counted as a model is", count_flops(lambda x: F.linear(x, x) @ x, (1, 5)), 20)
+none = count_flops(nn.Sequential(nn.ReLU(), nn.Softmax(-1)), (3, 9))
+expect("a model without products counts as 0", none, 0)
+expect("a Tensor counts its elements", count_flops(Tensor([[1.0, 2.0, 3.0]]), (7, 3)), 3)
 with meta():
     mobilenet, gpt2 = models.mobilenet_v2(), models.gpt2("small")
-expect("MobileNetV2", count_flops(mobilenet, (8, 3, 224, 224)), 601_548_544)
-expect("GPT-2", count_flops(gpt2, (2, 256), False), 131_328_638_976)
+expect("MobileNetV2 for one image", count_flops(mobilenet, (8, 3, 224, 224)), 601_548_544)
+expect(
+    "GPT-2 small for two texts of 256 tokens", count_flops(gpt2, (2, 256), False), 131_328_638_976
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_count_flops_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 whiten = doubles.unknown_op("whiten")
 strange = doubles.refuses("whiten", count_flops, lambda x: whiten(F.linear(x, x)), (1, 4))
-expect("an unknown op", strange, True)
-expect_raises("no model", lambda: count_flops(3, (1, 4)), ValueError)
+expect("an unknown op is named", strange, True)
+expect_raises("3 is not a model", lambda: count_flops(3, (1, 4)), ValueError)
+expect_raises("no sample is not a shape", lambda: count_flops(nn.ReLU(), (0, 4)), ValueError)
 model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3))
 model.train()[0].bias.grad = Tensor([1.0, 2.0, 3.0])
-expect("in training", count_flops(model, (5, 2, 6, 6)), 1_728)
-expect(
-    "it is still in training, and has run nothing",
-    [model.training, model[1].running_mean.tolist()],
-    [True, [0.0] * 3],
-)
-expect(
-    "its gradients are as they were",
-    [p.grad is not None for p in model.parameters()],
-    [False, True, False, False],
-)
-expect("still in eval", [count_flops(model.eval(), (5, 2, 6, 6)), model.training], [1_728, False])
+expect("a model in training", count_flops(model, (5, 2, 6, 6)), 1_728)
+left = [
+    model.training,
+    model[1].running_mean.tolist(),
+    [p.grad is None for p in model.parameters()],
+]
+expect("its mode, averages and gradients stay", left, [True, [0.0] * 3, [True, False, True, True]])
+left = [count_flops(model.eval(), (5, 2, 6, 6)), model.training]
+expect("a model in eval stays there", left, [1_728, False])
 
 
-class Heads(nn.Module):
-    def __init__(self):
-        self.main, self.extra = nn.Linear(4, 2), nn.Linear(4, 3)
-
+class TwiceInTraining(nn.Linear):
     def forward(self, x):
-        return (self.main(x), self.extra(x)) if self.training else self.main(x)
+        return super().forward(super().forward(x) if self.training else x)
 
 
-expect("a head for training only", count_flops(Heads(), (1, 4)), 40)
-expect("and without that", count_flops(Heads().eval(), (1, 4)), 16)
+modes = [count_flops(TwiceInTraining(4, 4).train(mode), (1, 4)) for mode in (True, False)]
+expect("each mode has its own count", modes, [64, 32])
 ### BEGIN HIDDEN TESTS
 normed = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm2d(2)).train()
-expect("in training, two layers", count_flops(normed, (3, 2, 5, 6)), 480)
+expect("the rows of a linear layer count in training", count_flops(normed, (3, 2, 5, 6)), 480)
 state = [normed[1].running_mean.tolist(), normed[1].num_batches_tracked.item(), normed.training]
-expect("the model stays as it is", state, [[0.0, 0.0], 0, True])
-expect("no gradients are left", [p.grad is None for p in normed.parameters()], [True] * 4)
+expect("a model's averages and mode stay as they are", state, [[0.0, 0.0], 0, True])
+expect("counting leaves no gradients", [p.grad is None for p in normed.parameters()], [True] * 4)
 rotate = doubles.unknown_op("rotate")
 inside = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
 inside.register_forward_hook(lambda module, inputs, result: rotate(result))
-expect("deep inside", doubles.refuses("rotate", count_flops, inside, (9, 4)), True)
-expect("and without it", count_flops(inside[0], (9, 4)), 32)
-expect_raises("no shape", lambda: count_flops(nn.Linear(4, 4), (2.5, 4)), ValueError)
-expect_raises("a negative batch", lambda: count_flops(nn.Linear(4, 4), (-2, 4)), ValueError)
+found = doubles.refuses("rotate", count_flops, inside, (9, 4))
+expect("an unknown op deep inside a model is named", found, True)
+expect("a part of that model has a count", count_flops(inside[0], (9, 4)), 32)
+expect_raises(
+    "a broken size is refused", lambda: count_flops(nn.Linear(4, 4), (2.5, 4)), ValueError
+)
+expect_raises(
+    "a negative batch is refused", lambda: count_flops(nn.Linear(4, 4), (-2, 4)), ValueError
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 9 · Every model in the table
+# ## 9 · Seven tools and yours · 15 min
 #
-# The file `counters.json`, beside this notebook, holds what seven tools printed for six models, with batches of 1 and of 8; torch's own counter is one of them. Yours against torch's:
+# The file `counters.json` holds what seven tools printed for six models, with batches of 1 and of 8. One of them is torch's own counter.
+#
+# **Predict.** By what factor does the largest of the seven answers for GPT-2 small, 128 tokens, exceed the smallest?
 
-# %% nbgrader={"grade": false, "grade_id": "zoo", "locked": true, "schema_version": 3, "solution": false, "task": false}
-with meta():
-    ZOO = {
-        "LeNet-5": (models.LeNet5(), (1, 1, 32, 32)),
-        "MobileNetV2": (models.mobilenet_v2(), (1, 3, 224, 224)),
-        "ResNet-18": (models.resnet18(), (1, 3, 224, 224)),
-        "ViT-Ti/16": (models.vit_tiny16(), (1, 3, 224, 224)),
-        "BERT layer": (models.bert_layer(), (1, 128, 768)),
-        "GPT-2 small": (models.gpt2("small"), (1, 128)),
-        "GPT-2 small, not tied": (models.gpt2("small", tied=False), (1, 128)),
-    }
-
-
-def recorded():
-    """What seven tools printed, one dict for each model and input shape."""
-    return json.loads(Path("counters.json").read_text(encoding="utf-8"))["rows"]
-
+# %% tags=["guess"]
+guess_tools_factor = None  # your guess: largest / smallest
 
 # %% nbgrader={"grade": false, "grade_id": "demo_reference", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+from demos import ZOO, recorded
+
+print(f"{'model':<22}{'input':<20}{'your count':>16}  minus torch's")
 for row in recorded():
     model, shape = ZOO[row["model"]][0], tuple(row["input_shape"])
     ours = count_flops(model, shape, per_sample=False)
     print(f"{row['model']:<22}{str(shape):<20}{ours:>16,}  {ours - row['forward']:+d}")
 
 # %% [markdown]
-# The last column is the difference. Where are all these FLOPs? A hook can sum by op as well.
-
+# Not one FLOP of difference. Where are they all? A hook can also sum them by op, and so draw the picture from the top by your own rules. Then see what each tool printed for GPT-2 small, under names such as FLOPs and MACs.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_where", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def by_kind(model, shape):
-    kinds = {"conv2d": 0, "linear": 0, "matmul": 0}
+from demos import KINDS, ZOO
 
-    def add(call):
-        flops = op_flops(call.op, [t.shape for t in call.inputs], call.attributes)
-        kinds[call.op] = kinds.get(call.op, 0) + flops
+where = {}
+for name in list(ZOO)[:-1]:
+    flops = where[name] = dict.fromkeys(KINDS.values(), 0)
+
+    def add(call, flops=flops):
+        if call.op in KINDS:
+            shapes = [t.shape for t in call.inputs]
+            flops[KINDS[call.op]] += op_flops(call.op, shapes, call.attributes)
         return call()
 
     with dispatch.hook(add):
-        model(example_input(model, shape, meta=True))
-    names = {"conv2d": "convolutions", "linear": "linear layers", "matmul": "between tokens"}
-    return {name: kinds[op] for op, name in names.items()}
-
-
-where = {name: by_kind(model, shape) for name, (model, shape) in list(ZOO.items())[:-1]}
+        ZOO[name][0](example_input(*ZOO[name], meta=True))
 plot.shares(where, unit="FLOPs of a forward pass", title="Where the FLOPs are")
 
-# %% [markdown]
-# The picture from the top, by your own rules. And what do the other tools say? Here is what each printed for GPT-2 small, under names such as FLOPs, MACs or mult-adds.
-
 # %% nbgrader={"grade": false, "grade_id": "demo_counters", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-row = next(row for row in recorded() if row["model"] == "GPT-2 small")
-printed = {"you": count_flops(*ZOO["GPT-2 small"])} | row["reported"]
-plot.bars(
-    printed, unit="as printed", title="GPT-2 small, 128 tokens", show=lambda n: f"{n / 1e9:.5g} G"
-)
+from demos import ZOO, printed_for
+
+printed = printed_for("GPT-2 small")
+factor = max(printed.values()) / min(printed.values())
+guesses.compare("largest over smallest of seven counts of GPT-2 small", guess_tools_factor, factor)
+counts = {"you": count_flops(*ZOO["GPT-2 small"])} | printed
+plot.bars(counts, unit="as printed", title="GPT-2, 128 tokens", show=lambda n: f"{n / 1e9:.5g} G")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_deviations", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-double = ("fvcore", "thop", "ptflops", "torchinfo")  # multiply-adds
-rows = recorded()
-gpt2 = rows[8]
-print(f"{'deviation':<24}" + "".join(f"{tool:>11}" for tool in rows[0]["reported"]))
-for row in rows[:-2]:
-    printed = {tool: n * (2 if tool in double else 1) for tool, n in row["reported"].items()}
-    off = "".join(f"{n / row['forward'] - 1:>+11.2%}" for n in printed.values())
-    print(f"{row['model']}, {row['input_shape'][0]}".ljust(24) + off)
-more = gpt2["reported"]["fvcore"] - gpt2["forward"] // 2
-print(
-    f"fvcore, GPT-2 small: {more:,} too many; 5 · 25 layer norms · 128 · 768 = {5 * 25 * 128 * 768:,}"
-)
-less = gpt2["forward"] // 2 - gpt2["reported"]["thop"]
-within = 12 * (attention_flops(1, 128, 768, 12) // 2 - 4 * 128 * 768**2)
-print(
-    f"thop: {less:,} too few; between tokens {within:,}, less 4 a norm {within - 4 * 25 * 128 * 768:,}"
-)
+from demos import TOOLS, deviations
+
+print(f"{'model, batch':<24}" + "".join(f"{tool:>11}" for tool in TOOLS))
+for name, off in deviations().items():
+    print(f"{name:<24}" + "".join(f"{share:>+11.2%}" for share in off))
 
 # %% [markdown]
 # Each deviation has a reason, and each is silent:
 #
-# - **Units.** Four report multiply-adds, and fvcore's column is named flops. The table has doubled them.
-# - **Elementwise work mixed in,** by everybody's own convention: fvcore adds 5 an element of LayerNorm, calflops and DeepSpeed what you counted apart.
-# - **What is not a module is not seen:** thop skips `@`, so attention between tokens is missing.
-# - **Dimensions forgotten:** torchinfo counts a linear layer once, whatever the tokens: 98 % of GPT-2 is missing.
-# - **Batch and sample mixed up:** with a batch of 8, ptflops counts modules per sample and functions for the batch.
-# - **The winner has holes too.** torch's own counter (2.13.0), exact in this table, reports 0 for fused attention on a CPU, for `nn.MultiheadAttention` in eval, and for a matrix times a vector. Your counter has a rule for each, and what it has none for it names.
+# - **Another unit.** The last four tools report multiply-adds, fvcore under the name flops. The table has doubled them.
+# - **Elementwise work mixed in,** by conventions of their own: fvcore adds 5 for each element of a layer norm, calflops and DeepSpeed what you counted separately.
+# - **What is not a module is not seen.** thop misses `@`, and so attention between tokens.
+# - **Dimensions forgotten.** torchinfo counts a linear layer once, however many tokens there are: 98 % of GPT-2 is missing.
+# - **Batch and sample mixed up.** With a batch of 8, ptflops counts modules per sample and functions for the batch.
+# - **Ops without a rule count as 0.** torch's own counter, exact in this table, does this in version 2.13.0 for fused attention on a CPU ([reported](https://github.com/pytorch/pytorch/issues/195460) since), for `nn.MultiheadAttention` in eval, and for a matrix times a vector. Your counter has a rule for each of these, and names what it has none for.
 
 # %% [markdown]
-# ## 10 · And back
+# ### In torch
 #
-# Training also needs gradients. For y = a @ b with the gradient g of y, the gradient of a is g @ bᵀ and that of b is aᵀ @ g: each a product of the same three sizes. The same holds for a convolution. So **each operand that needs a gradient costs the forward FLOPs once more**, and one that needs none costs nothing: a frozen weight, or the data.
+# ```python
+# import torch
+# from torch.utils.flop_counter import FlopCounterMode
 #
-# In fused attention there are two products to think of. The scores need a gradient when query, key, or a mask to be learned does. (Fused kernels compute the scores a second time in backward. That is their way of saving memory, not part of the gradient, and is not counted.)
+# layer, x = torch.nn.Linear(768, 3072, device="meta"), torch.ones(512, 768, device="meta")
+# with FlopCounterMode() as counter:
+#     layer(x).sum().backward()
+# print(f"{counter.get_total_flops():,}")
+# ```
 #
-# **Predict.** "Backward is twice forward." For which layer of a network is it once? For which networks is it next to nothing? *Your prediction:*
+# [FlopCounterMode](https://docs.pytorch.org/docs/main/generated/torch.utils.flop_counter.FlopCounterMode.html) prints a table by module and op; the total is 4,831,838,208, one product forward and one backward. It hides that an op without a formula adds 0.
+
+# %% [markdown]
+# ## 10 · And back · 55 min
+#
+# Training also needs gradients. For y = a @ b, let g be the gradient of y. Then the gradient of a is g @ bᵀ, and the gradient of b is aᵀ @ g. Each is a product of the same three sizes. The same holds for convolutions. So **each operand that needs a gradient costs the forward FLOPs once more**, and an operand that needs none, such as a frozen weight or the data, costs nothing. Inside a network, a layer of 524,288 FLOPs costs 2 · 524,288 backward; as the first layer, 524,288.
+#
+# Fused attention contains two such products. The scores, an operand of the second one, need a gradient when the query, the key or a learned mask does. (Fused kernels also compute the scores again, to save memory. That is not counted.)
+#
+# **Predict.** All layers of ResNet-18 are frozen except the last. How many forward passes does a training step cost, its own forward pass included?
+#
+# <details><summary>Hint 1: four operands of two products</summary>
+#
+# Draw fused attention as two boxes. Query and key enter the first; its result and the value enter the second. Which entries of `wanted` make each of these four arrows need a gradient?
+#
+# </details>
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# For most ops: the forward FLOPs times the number of their first two inputs that are wanted. For fused attention: two such terms, one for each product of `as_matmuls`. The first operand of the second product is wanted if any of three inputs is.
+#
+# </details>
+
+# %% tags=["guess"]
+guess_frozen_step = None  # your guess: forward passes
 
 
 # %% nbgrader={"grade": false, "grade_id": "gradient_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def gradient_flops(op, shapes, attributes, wanted):
-    """The FLOPs of computing the gradients of one op's inputs.
+    """Return the FLOPs of computing the gradients of one op's inputs.
 
-    op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, whether
+    op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, True if
     its gradient is computed. A bias and a mask have no product of their own.
-    Returns an int. Raises NotImplementedError as op_flops does.
+    Returns an int. Raises NotImplementedError as op_flops does, whatever is wanted.
     """
     ### BEGIN SOLUTION
     if op == "scaled_dot_product_attention":
@@ -942,45 +1054,55 @@ rows = [(32, 512, 768), (3072, 768), (3072,)]
 expect("linear, all", gradient_flops("linear", rows, {}, [True, True, True]), 154_618_822_656)
 expect("its input is data", gradient_flops("linear", rows, {}, [False, True, True]), 77_309_411_328)
 expect("frozen but for its bias", gradient_flops("linear", rows, {}, [False, False, True]), 0)
+expect("matmul", gradient_flops("matmul", [(3, 1, 4, 5), (2, 5, 6)], {}, [True, False]), 1_440)
 expect("a ReLU", gradient_flops("relu", [(9, 5)], {}, [True]), 0)
 settings = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 4}
 grouped = [(1, 4, 5, 5), (4, 1, 3, 3)]
-expect("grouped", gradient_flops("conv2d", grouped, settings, [True, True]), 1_296)
+expect("grouped conv2d", gradient_flops("conv2d", grouped, settings, [True, True]), 1_296)
 name, qkv = "scaled_dot_product_attention", [(1, 4, 8), (1, 6, 8), (1, 6, 3), (4, 6)]
 cases = [(1, 1, 1, 0), (1, 0, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1), (0, 0, 0, 0)]
 counts = [gradient_flops(name, qkv, {"scale": 1.0}, [bool(n) for n in case]) for case in cases]
 expect("fused: all, query, value, a learned mask, none", counts, [1_056, 528, 144, 144, 0])
-refused = doubles.refuses("fft", gradient_flops, "fft", [(8,)], {}, [True])
-expect("an unknown op", refused, True)
+refused = [doubles.refuses("fft", gradient_flops, "fft", [(8,)], {}, [w]) for w in (True, False)]
+expect("an unknown op, wanted or not", refused, [True, True])
 ### BEGIN HIDDEN TESTS
 few = [(9, 8), (5, 8), (5,)]
-expect("linear", gradient_flops("linear", few, {}, [True, True, True]), 1_440)
-expect("one vector", gradient_flops("matmul", [(5,), (3, 5, 6)], {}, [True, False]), 180)
+expect(
+    "input and weight cost a product each, the bias none",
+    gradient_flops("linear", few, {}, [True, True, True]),
+    1_440,
+)
+vector = gradient_flops("matmul", [(5,), (3, 5, 6)], {}, [True, False])
+expect("a vector's gradient costs the forward FLOPs", vector, 180)
 settings = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 8}
 grouped = [(2, 8, 6, 6), (8, 1, 3, 3), (8,)]
-expect("depthwise", gradient_flops("conv2d", grouped, settings, [True, True, False]), 20_736)
+depthwise = gradient_flops("conv2d", grouped, settings, [True, True, False])
+expect("a grouped weight's gradient is divided among groups", depthwise, 20_736)
 letters = {"equation": "bij,kj->bik"}
-expect("einsum", gradient_flops("einsum", [(2, 3, 4), (5, 4)], letters, [True, True]), 480)
+both = gradient_flops("einsum", [(2, 3, 4), (5, 4)], letters, [True, True])
+expect("each operand of an einsum costs the forward FLOPs", both, 480)
 qkv, fused = [(2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 4)], {"is_causal": False, "scale": 0.5}
 cases = [(1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, 0, 0)]
 name = "scaled_dot_product_attention"
 counts = [gradient_flops(name, qkv, fused, [bool(n) for n in case]) for case in cases]
-expect("fused", counts, [10_080, 5_040, 5_040, 1_680, 8_400, 0])
+expect(
+    "a query or a key needs the scores' gradient, a value does not",
+    counts,
+    [10_080, 5_040, 5_040, 1_680, 8_400, 0],
+)
 learned = gradient_flops(name, [*qkv, (5, 7)], fused, [False, False, True, True])
-expect("fused, with a learned mask", learned, 3_360)
+expect("a learned mask needs the gradient of the scores", learned, 3_360)
 refused = doubles.refuses("svd", gradient_flops, "svd", [(8, 8)], {}, [False])
-expect("an unknown op of which nothing is wanted", refused, True)
+expect("an unknown op is refused even if nothing is wanted", refused, True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Which gradients a model computes, the engine knows: watch the backward pass. There `call.inputs` are the shapes of the forward's inputs, and `requires_grad` says whose gradient is being computed. `walk_back` starts it and leaves every `.grad` as it was. One thing more: if an op of the *forward* kind runs in the backward pass (`call.phase` says so), it is a model's own gradient rule or a recomputation, and costs what it costs.
-#
-# **Predict.** Of ResNet-18 all layers are frozen but the last. What does a training step cost, in forward passes? *Your prediction:*
+# The engine knows which gradients a model computes, so watch its backward pass. There, `call.inputs` are meta tensors with the shapes of the forward pass, and each tensor's own `requires_grad` says whether its gradient is being computed. `walk_back` starts the backward pass, and leaves every `.grad` as it was. One more case: an op whose `call.phase` is `"forward"` may run during the backward pass, because a model computes something again or has its own gradient rule. It costs its forward FLOPs.
 
 
 # %% nbgrader={"grade": false, "grade_id": "walk_back", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def tensors_in(output):
-    """The tensors of a model's output: a Tensor, or a list, tuple or dict of outputs."""
+    """Return the tensors of a model's output: a Tensor, or a list, tuple or dict of outputs."""
     if isinstance(output, Tensor):
         return [output]
     if output is None or isinstance(output, (int, float)):
@@ -992,7 +1114,7 @@ def tensors_in(output):
 
 
 def walk_back(model, output):
-    """The backward pass from all tensors in `output`, to wherever they came from."""
+    """Run the backward pass from all tensors in `output`, to wherever they came from."""
     sums = [tensor.sum() for tensor in tensors_in(output) if tensor.requires_grad]
     if sums:
         parameters = model.parameters() if hasattr(model, "parameters") else ()
@@ -1001,7 +1123,7 @@ def walk_back(model, output):
 
 # %% nbgrader={"grade": false, "grade_id": "backward_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def backward_flops(model, input_shape, input_grad=False, per_sample=True):
-    """The FLOPs of a model's backward pass, from all of its outputs.
+    """Return the FLOPs of a model's backward pass, from all of its outputs.
 
     model, input_shape, per_sample: as for count_flops; 0 for a bare Tensor.
     input_grad: whether the gradient of the model's input is computed too, as in the middle of a
@@ -1033,58 +1155,62 @@ def backward_flops(model, input_shape, input_grad=False, per_sample=True):
 # %% nbgrader={"grade": true, "grade_id": "test_backward_flops", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(128, 64)
 expect("one layer", backward_flops(layer, (32, 128)), 16_384, mistakes={"2 × forward": 32_768})
-expect("input too", backward_flops(layer, (32, 128), input_grad=True), 32_768)
-expect("as given", backward_flops(layer, (32, 128), per_sample=False), 524_288)
+expect("with its input's gradient", backward_flops(layer, (32, 128), input_grad=True), 32_768)
+expect("all 32 samples", backward_flops(layer, (32, 128), per_sample=False), 524_288)
 expect("LeNet-5", backward_flops(models.LeNet5(), (1, 1, 32, 32)), 1_430_880)
 expect("a BERT layer", backward_flops(models.bert_layer(), (1, 128, 768), True), 3_724_541_952)
 half = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 2))
 half[0].weight.requires_grad = half[0].bias.requires_grad = False
 expect("first layer frozen", backward_flops(half, (5, 8)), 16, mistakes={"frozen counts": 96})
 half[0].weight.requires_grad, half[2].weight.requires_grad = True, False
-expect(
-    "last layer frozen, no gradient left, still in training",
-    [backward_flops(half, (5, 8)), half[0].weight.grad, half.training],
-    [80, None, True],
-)
+left = [backward_flops(half, (5, 8)), half[0].weight.grad, half.training]
+expect("last weight frozen; no gradient stays, the mode does", left, [80, None, True])
 fused = backward_flops(lambda x: F.scaled_dot_product_attention(x, x, x), (9, 5, 4), True)
 expect("fused attention", fused, 800)
 grouped = nn.Sequential(nn.Conv2d(4, 4, 3, groups=4), nn.Conv2d(4, 2, 1))
 expect("grouped", backward_flops(grouped, (2, 4, 5, 5)), 936)
 loose = backward_flops(lambda x: [x @ x, (x @ x).detach()], (1, 3, 3), True)
-expect("an output that needs none", loose, 108)
+expect("an output that needs no gradient", loose, 108)
+again = backward_flops(doubles.recomputed(lambda x: x @ x), (1, 3, 3), True)
+expect("a product computed again", again, 162, mistakes={"it counts only once": 108})
+tokens = nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 3))
+tokens.input_dtype = "int64"
+expect("tokens have no gradient", backward_flops(tokens, (2, 5), True), 240)
 expect("a Tensor", backward_flops(Tensor([1.0, 2.0]), (2,)), 0)
-whiten = doubles.unknown_op("whiten")
-strange = doubles.refuses("whiten", backward_flops, lambda x: whiten(x), (1, 4), True)
-expect("an unknown op", strange, True)
+refused = doubles.refuses("whiten", backward_flops, doubles.unknown_op("whiten"), (1, 4), True)
+expect("an unknown op is named", refused, True)
 ### BEGIN HIDDEN TESTS
 part = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
 part[2].weight.requires_grad = False
-expect("the last weight frozen", backward_flops(part, (5, 8)), 80)
+expect("a frozen last weight still passes gradients on", backward_flops(part, (5, 8)), 80)
 part[0].weight.requires_grad = part[0].bias.requires_grad = False
 part[2].bias.requires_grad = False
-expect("all frozen", backward_flops(part, (5, 8)), 0)
-expect("all frozen, input", backward_flops(part, (5, 8), True), 80)
+expect("a frozen model has no backward pass", backward_flops(part, (5, 8)), 0)
+expect("a frozen model passes its input's gradient on", backward_flops(part, (5, 8), True), 80)
 left = [part[0].weight.grad, part[0].weight.is_meta, part.training]
-expect("what it was", left, [None, False, False])
+expect("the model stays as it is", left, [None, False, False])
 grouped = nn.Sequential(nn.Conv2d(8, 8, 3, padding=1, groups=8), nn.ReLU(), nn.Conv2d(8, 4, 1))
-expect("depthwise", backward_flops(grouped, (2, 8, 6, 6)), 9_792)
+expect("a depthwise weight's gradient has groups too", backward_flops(grouped, (2, 8, 6, 6)), 9_792)
 attention = nn.MultiheadAttention(8, 2, batch_first=True)
 fused = backward_flops(lambda x: attention(x, need_weights=False), (3, 5, 8), True)
-expect("attention", [backward_flops(attention, (3, 5, 8), True), fused], [6_720, 6_720])
+both = [backward_flops(attention, (3, 5, 8), True), fused]
+expect("attention costs the same fused and unfused", both, [6_720, 6_720])
 parts = backward_flops(
     lambda x, y: {"a": [x @ y], "b": (x @ y).detach()}, ((1, 2, 3), (1, 3, 4)), True
 )
-expect("outputs in a dict, one without a gradient", parts, 96)
-tokens = nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 9, bias=False))
-tokens.input_dtype = "int64"
-expect("tokens", backward_flops(tokens, (2, 6), True), 864)
-expect("another Tensor", backward_flops(Tensor([[3.0], [4.0]]), (2, 1), True), 0)
+expect("outputs in a dict all count, if they need a gradient", parts, 96)
+words = nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 9, bias=False))
+words.input_dtype = "int64"
+expect("integer inputs have no gradient", backward_flops(words, (2, 6), True), 864)
+expect("a Tensor has no backward pass", backward_flops(Tensor([[3.0], [4.0]]), (2, 1), True), 0)
+twice = doubles.recomputed(lambda x: x @ x @ x)
+expect("each recomputed product counts once more", backward_flops(twice, (1, 2, 2), True), 96)
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def training_flops(model, input_shape, input_grad=False, per_sample=True):
-    """The FLOPs of a forward and a backward pass; all arguments as for backward_flops.
+    """Return the FLOPs of a forward and a backward pass; all arguments as for backward_flops.
 
     Returns an int. Raises as count_flops does.
     """
@@ -1096,56 +1222,61 @@ def training_flops(model, input_shape, input_grad=False, per_sample=True):
 
 # %% nbgrader={"grade": true, "grade_id": "test_training_flops", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 lenet, bert = models.LeNet5(), models.bert_layer()
-expect(
-    "LeNet-5",
-    training_flops(lenet, (8, 1, 32, 32)),
-    2_263_920,
-    mistakes={"3 × forward": 2_499_120, "the batch is counted": 18_111_360},
-)
-expect("LeNet-5, 8 images", training_flops(lenet, (8, 1, 32, 32), per_sample=False), 18_111_360)
+one, batch = (training_flops(lenet, (8, 1, 32, 32), per_sample=each) for each in (True, False))
+expect("LeNet-5, one image of 8", one, 2_263_920, mistakes={"3 × forward": 2_499_120})
+expect("LeNet-5, all 8 images", batch, 18_111_360)
 expect("a BERT layer inside a model", training_flops(bert, (1, 128, 768), True), 5_586_812_928)
 for weight in lenet.parameters():
     weight.requires_grad = False
 frozen = [training_flops(lenet, (8, 1, 32, 32)), lenet.training]
 expect("LeNet-5 frozen, and still in training", frozen, [833_040, True])
+expect("a Tensor", training_flops(Tensor([1.0, 2.0]), (2,)), 2)
 whiten = doubles.unknown_op("whiten")
-expect("an unknown op", doubles.refuses("whiten", training_flops, whiten, (1, 2)), True)
+expect("an unknown op is named", doubles.refuses("whiten", training_flops, whiten, (1, 2)), True)
 ### BEGIN HIDDEN TESTS
 with meta():
     resnet, gpt2 = models.resnet18(), models.gpt2("small")
-expect(
-    "ResNet-18, 3 images", training_flops(resnet, (3, 3, 224, 224), False, False), 31_945_236_480
-)
-expect("GPT-2 small, 96 tokens", training_flops(gpt2, (2, 96)), 72_173_666_304)
+whole = training_flops(resnet, (3, 3, 224, 224), False, False)
+expect("ResNet-18 for three images", whole, 31_945_236_480)
+expect("GPT-2 small for a text of 96 tokens", training_flops(gpt2, (2, 96)), 72_173_666_304)
 for name, parameter in resnet.named_parameters():
     parameter.requires_grad = name.startswith("fc.")
-expect("ResNet-18, last layer", training_flops(resnet, (2, 3, 224, 224)), 3_629_170_688)
-expect("a Tensor", training_flops(Tensor([[1.0, 2.0]]), (1, 2)), 2)
+last = training_flops(resnet, (2, 3, 224, 224))
+expect("a trained last layer adds one product", last, 3_629_170_688)
+expect("a Tensor counts its elements once", training_flops(Tensor([[1.0, 2.0]]), (1, 2)), 2)
 refused = doubles.refuses("warp", training_flops, doubles.unknown_op("warp"), (1, 2))
-expect("another unknown op", refused, True)
+expect("an op without a rule is named", refused, True)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# %% nbgrader={"grade": false, "grade_id": "demo_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from demos import ZOO, frozen_resnet18
+
 print(f"{'':<22}{'forward':>16}{'and backward':>18}   ratio")
-for row in recorded()[::2]:
-    (model, shape), inside = ZOO[row["model"]], row["model"] == "BERT layer"
-    forward, both = count_flops(model, shape), training_flops(model, shape, input_grad=inside)
-    assert both == row["forward_backward"], row
-    print(f"{row['model']:<22}{forward:>16,}{both:>18,}{both / forward:>8.3f}")
-forward, both = (count(*ZOO["MobileNetV2"]) for count in (count_flops, training_flops))
-print(f"{'MobileNetV2':<22}{forward:>16,}{both:>18,}{both / forward:>8.3f}")
+for name, (model, shape) in ZOO.items():
+    forward, both = count_flops(model, shape), training_flops(model, shape, name == "BERT layer")
+    print(f"{name:<22}{forward:>16,}{both:>18,}{both / forward:>8.3f}")
+model, image = frozen_resnet18(), (1, 3, 224, 224)
+step = training_flops(model, image) / count_flops(model, image)
+guesses.compare("forward passes in a step of frozen ResNet-18", guess_frozen_step, step)
 
 # %% [markdown]
-# All as recorded, forward and backward, and the rule of three is the limit for deep models: what is missing is the gradient of the data, at the first layer. MobileNetV2 has no such row in the file, for torch 2.13.0 reports 12.28 · 10⁹ there: its rule for a grouped convolution's weights forgets the groups.
+# Where torch's counts are recorded (`forward_backward` in the file), these agree with them. "Three times forward" is the limit for deep models: the gradient of the data, at the first layer, is missing. MobileNetV2 is not in the file, for torch 2.13.0 reports 12.28 · 10⁹: its rule for a grouped convolution's weight forgets the groups.
 #
-# ## Reflect
+# ## Reflect · 35 min
 #
-# For large language models there is a shorter rule. Each parameter meets each token in one multiply-add, 2 FLOPs; backward doubles that twice over: a training of N parameters on D tokens is 6 · N · D FLOPs (Kaplan et al. 2020, section 2.1).
+# For language models there is a shorter rule. Each parameter meets each token in one multiply-add, or 2 FLOPs, and the backward pass costs twice as much. Training N parameters on D tokens takes 6 · N · D FLOPs.
+#
+# But which N? [Kaplan et al. (2020)](https://arxiv.org/abs/2001.08361) leave token and position embeddings out; [Hoffmann et al. (2022)](https://arxiv.org/abs/2203.15556) count all parameters. For GPT-2 small these are 85 and 124 million.
+#
+# **Predict.** GPT-2 small trains on texts of 1,024 tokens. What is your exact count, divided by 6 · N · D with Kaplan's N? It is 1 if the rule is exact.
+
+# %% tags=["guess"]
+guess_6nd_ratio = None  # your guess: exact FLOPs / (6 · N · D)
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_6nd", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def reflect_6nd(parameters, tokens):
-    """The FLOPs of training a language model by the 6 · N · D rule.
+    """Return the FLOPs of training a language model by the 6 · N · D rule.
 
     parameters (N), tokens (D): ints, at least 1. Returns an int, exact.
     Raises ValueError when one is below 1.
@@ -1158,69 +1289,63 @@ def reflect_6nd(parameters, tokens):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_reflect_6nd", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-expect("GPT-3's sizes, 300 billion tokens", reflect_6nd(175 * 10**9, 300 * 10**9), 315 * 10**21)
+expect("GPT-3, 300 billion tokens", reflect_6nd(175 * 10**9, 300 * 10**9), 315 * 10**21)
 expect("two and three", reflect_6nd(2, 3), 36, mistakes={"forward only": 12, "backward only": 24})
 expect("every digit", reflect_6nd(10**11 + 3, 10**12 + 7), 600_000_000_022_200_000_000_126)
-expect_raises("no tokens", lambda: reflect_6nd(5, 0), ValueError)
-expect_raises("fewer parameters than none", lambda: reflect_6nd(-5, 3), ValueError)
+expect_raises("no tokens are refused", lambda: reflect_6nd(5, 0), ValueError)
+expect_raises("negative parameters are refused", lambda: reflect_6nd(-5, 3), ValueError)
 expect_raises("both negative", lambda: reflect_6nd(-5, -5), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("GPT-2 small, one text", reflect_6nd(124_439_808, 1024), 764_558_180_352)
+expect("GPT-2 small on one text", reflect_6nd(124_439_808, 1024), 764_558_180_352)
 expect(
-    "every digit of others", reflect_6nd(10**12 + 1, 10**11 + 9), 600_000_000_054_600_000_000_054
+    "large counts keep every digit",
+    reflect_6nd(10**12 + 1, 10**11 + 9),
+    600_000_000_054_600_000_000_054,
 )
-expect_raises("no parameters", lambda: reflect_6nd(0, 5), ValueError)
-expect_raises("fewer tokens than none", lambda: reflect_6nd(7, -1), ValueError)
-expect_raises("both below 1", lambda: reflect_6nd(-2, -9), ValueError)
+expect_raises("no parameters are refused", lambda: reflect_6nd(0, 5), ValueError)
+expect_raises("a negative number of tokens is refused", lambda: reflect_6nd(7, -1), ValueError)
+expect_raises("two negative numbers are refused", lambda: reflect_6nd(-2, -9), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_6nd", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from built import count_parameters  # what you wrote in lesson 01
+from built import count_parameters  # from lesson 01
+from demos import ZOO, mark_guess
 
 lengths = demo_size(full=[32, 64, 128, 256, 512, 1024], small=[32, 1024])
-ratios = {}
-for size in demo_size(full=["small", "large", "xl"], small=["small", "xl"]):
-    with meta():
-        model = models.gpt2(size)
-    count = count_parameters(model)
-    points = [(s, training_flops(model, (1, s)) / reflect_6nd(count, s)) for s in lengths]
-    ratios[f"GPT-2 {size}"] = points
-plot.curves(
-    ratios, x="tokens in a text", y="FLOPs / (6 · N · D)", log="x", show="{:.2f}".format,
-    title="How far the rule is off",
-)  # fmt: skip
-
-# %% nbgrader={"grade": false, "grade_id": "demo_6nd_others", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-from built import count_parameters  # what you wrote in lesson 01
-
-with meta():
-    xl = models.gpt2("xl")
-ratio = training_flops(xl, (1, 1024)) / reflect_6nd(count_parameters(xl), 1024)
-print(f"FLOPs / (6 · N · D) for GPT-2 XL, 1,024 tokens: {ratio:.4f}")
-for name in ("LeNet-5", "ResNet-18", "ViT-Ti/16"):
-    model, shape = ZOO[name]
-    ratio = training_flops(model, shape) / reflect_6nd(count_parameters(model), 1)
-    print(f"FLOPs / 6 · N for an image and {name:<10}{ratio:>8.1f}")
+model, ratios = ZOO["GPT-2 small"][0], {}
+exact, every = {s: training_flops(model, (1, s)) for s in lengths}, count_parameters(model)
+for whose, n in {"Kaplan's N": every - (50257 + 1024) * 768, "Hoffmann's N": every}.items():
+    ratios[whose] = [(s, flops / reflect_6nd(n, s)) for s, flops in exact.items()]
+    print(f"{whose:<13}{n:>12,}   exact / (6 · N · D): {ratios[whose][-1][1]:.3f} at 1,024 tokens")
+kaplan = ratios["Kaplan's N"][-1][1]
+guesses.compare("exact FLOPs of GPT-2 small over 6 · N · D", guess_6nd_ratio, kaplan)
+look = {"x": "tokens in a text", "y": "exact FLOPs / (6 · N · D)", "title": "GPT-2 small"}
+mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd_ratio, axis="y")
 
 # %% [markdown]
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). A report says: "Our model of 1.5 billion parameters was trained on 40 billion tokens, which took 1.8 · 10²⁰ FLOPs."
 #
 # 1. Which rule, in which unit, gives that figure? What does 6 · N · D give?
-# 2. For a GPT-2 XL that reads texts of 1,024 tokens: how far is 6 · N · D itself off, in which direction, and which two parts of the model are the reason? Calculate both.
+# 2. GPT-2 XL reads texts of 1,024 tokens. How far off is 6 · N · D, once with Kaplan's N and once with Hoffmann's? In which direction, and which parts of the model are the reason? Calculate both.
 # 3. You publish a FLOP count. What do you write beside it, so that nobody needs to ask what you meant?
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_flops", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* 3 · N · D = 1.8 · 10²⁰, that is 6 · N · D in multiply-adds; in FLOPs 6 · N · D gives 3.6 · 10²⁰. *4 points:* 6 · N · D is too low by about 10 % (training_flops over reflect_6nd: 1.099), calculated with the counter, not estimated. Scores and mix use no parameters and add 12 · layers · d · s a token, 10.1 % of 6 · N; position vectors, norms and biases are parameters without a product and take off 0.2 %. (The tied token matrix is used once, as the output layer, and is right.) *3 points:* FLOPs or multiply-adds; forward or training, per sample, token or whole run, with sizes; what is left out (elementwise, causal half, recomputation); with which tool and version. Up to 2 points off for figures without a unit or a calculation.
+# **Mark scheme.** *3 points:* 3 · N · D = 1.8 · 10²⁰, which is 6 · N · D in multiply-adds; in FLOPs 6 · N · D gives 3.6 · 10²⁰. *4 points:* 6 · N · D is too low with either N: training_flops over reflect_6nd, calculated, is 1.160 with Kaplan's N (1,475,561,600) and 1.099 with Hoffmann's (1,557,611,200). Scores and mix use no parameters and add 12 · layers · d · s a token, 10.7 % or 10.1 % of 6 · N. Kaplan's N also leaves out the token matrix, which is used as the output layer: another 5.4 %. Hoffmann's N counts it once, and rightly; position vectors, norms and biases have no product and take off 0.2 %. *3 points:* unit; forward or training; sample, token or run, with sizes; which N; what is left out (elementwise, causal half, recomputation); tool and version. Up to 2 points off for figures without a unit or a calculation.
 # ### END SOLUTION
 
 # %% [markdown]
 # ## Summary
 #
-# - A matrix product is 2 · m · k · n FLOPs; linear layers, convolutions and attention are that, with other names for the sizes.
-# - Work is not size: a parameter of a convolution is used at every place, one of a linear layer at every row.
-# - Watch a model's ops on meta tensors and any model can be counted, in milliseconds. What has no rule must say so.
-# - Backward costs the forward FLOPs once for each operand that needs a gradient. Three times forward, and 6 · N · D, are its limits for large models.
+# - A matrix product is 2 · m · k · n FLOPs. Linear layers, convolutions and attention are matrix products, with other names for the sizes.
+# - Work is not size: a convolution uses a parameter at every place, a linear layer in every row.
+# - Watch a model's ops on meta tensors, and you can count any model. An op without a rule must be named.
+# - Backward costs the forward FLOPs once for each operand that needs a gradient. "Three times forward" and 6 · N · D are its limits for large models.
 # - A FLOP count means nothing without its unit, its batch, and what was left out.
 #
-# **Next.** FLOPs say what there is to do, not how long it takes. Lesson 03 measures time, and how sure one can be of it.
+# | what you see | the likely reason | what to do |
+# |---|---|---|
+# | a count is exactly half of yours | it counts multiply-adds | double it, and write the unit beside it |
+# | a count is far too low | ops or dimensions are not seen | compare op by op; look for `@`, einsum and fused ops |
+#
+# **Next.** FLOPs say how much there is to do, not how long it takes. Lesson 03 measures time, and how sure you can be of it.

@@ -54,23 +54,28 @@ def diagnose(actual: Any, expected: Any) -> tuple[str, str]:
         ratio = float(Fraction(actual) / Fraction(expected))
     except OverflowError:
         return "", ""
+    counts = isinstance(actual, int) and isinstance(expected, int)
     for factor, amount, sentence in _UNITS:
-        if math.isclose(ratio, factor, rel_tol=2e-5):
+        # A count has no unit: one that is 1024 times too large has a size too many, not KB.
+        if not counts and math.isclose(ratio, factor, rel_tol=2e-5):
             return sentence, amount
     return _diagnose_ratio(ratio) or _diagnose_bias(actual, expected)
 
 
 def _diagnose_ratio(ratio: float) -> tuple[str, str] | None:
-    """Return what a ratio of actual to expected points to; None if to nothing."""
+    """Return what a ratio of actual to expected points to; None if to nothing.
+
+    Of a whole ratio of 3 or more we say how large it is, and guess at nothing: it may be a batch,
+    a number of groups or a size, and only the case can know (`mistakes` of `expect`).
+    """
     if math.isclose(ratio, 0.5, rel_tol=1e-9):
         return "multiply-adds, where each counts as two?", "half"
     if math.isclose(ratio, 2.0, rel_tol=1e-9):
         return "is something counted two times?", "twice"
     if 3 <= ratio <= 65536 and math.isclose(ratio, round(ratio), rel_tol=1e-9):
-        amount = f"{round(ratio):,} times too many"
-        return "is the batch counted, or something in a loop?", amount
+        return "", f"{round(ratio):,} times too many"
     if ratio > 0 and 3 <= 1 / ratio <= 65536 and math.isclose(1 / ratio, round(1 / ratio)):
-        return "is a dimension left out?", f"one part in {round(1 / ratio):,}"
+        return "", f"one part in {round(1 / ratio):,}"
     return None
 
 

@@ -165,8 +165,10 @@ def test_numbers_that_look_alike_are_shown_in_full():
     [
         (8192, 16384, "multiply-adds, where each counts as two?", "half"),
         (16384, 8192, "is something counted two times?", "twice"),
-        (32 * 16384, 16384, "is the batch counted, or something in a loop?", "32 times too many"),
-        (16384, 32 * 16384, "is a dimension left out?", "one part in 32"),
+        (32 * 16384, 16384, "", "32 times too many"),
+        (16384, 32 * 16384, "", "one part in 32"),
+        (1024 * 768, 768, "", "1,024 times too many"),  # of counts that is no matter of KB
+        (5, 5000, "", "one part in 1,000"),
         (50, 55, "is a bias left out?", "5 too few"),
         (55, 50, "is a bias counted that is not there?", "5 too many"),
         (2_359_296, 2_362_368, "is a bias left out?", "3,072 too few"),

@@ -7,6 +7,8 @@ from cohort.lesson_02_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_02_formulas import MUTANTS as FORMULA_MUTANTS
 from cohort.lesson_02_kinds import HELPERS as KIND_HELPERS
 from cohort.lesson_02_kinds import MUTANTS as KIND_MUTANTS
+from cohort.lesson_02_misread import HELPERS as MISREAD_HELPERS
+from cohort.lesson_02_misread import MUTANTS as MISREAD_MUTANTS
 from cohort.lesson_02_models import HELPERS as MODEL_HELPERS
 from cohort.lesson_02_models import MUTANTS as MODEL_MUTANTS
 from cohort.lesson_02_training import MUTANTS as TRAINING_MUTANTS
@@ -59,6 +61,7 @@ right_op_flops, right_count_flops, right_backward_flops = op_flops, count_flops,
 """
     + MODEL_HELPERS
     + KIND_HELPERS
+    + MISREAD_HELPERS
 )
 
 MUTANTS = (
@@ -302,4 +305,7 @@ def conv2d_flops_right(shape, out, kernel, stride=1, padding=0, dilation=1, grou
     return 2 * math.prod(result) * shape[1] // groups * math.prod(pair(kernel))
 """
 
-MUTANTS = {name: entries | KIND_MUTANTS[name] for name, entries in MUTANTS.items()}
+MUTANTS = {
+    name: entries | KIND_MUTANTS[name] | MISREAD_MUTANTS.get(name, {})
+    for name, entries in MUTANTS.items()
+}

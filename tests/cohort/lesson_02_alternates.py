@@ -333,16 +333,16 @@ ALTERNATES = {
                 result = model(*inputs)
                 with dispatch.hook(note):
                     walk_back(model, result)
-            return sum(
-                gradient_flops(c.op, [t.shape for t in c.inputs], c.attributes, wanted)
-                for c, wanted in calls
-                if c.phase == "backward"
-            )
+            def cost(c, wanted):
+                seen = c.op, [t.shape for t in c.inputs], c.attributes
+                return gradient_flops(*seen, wanted) if c.phase == "backward" else op_flops(*seen)
+            return sum(cost(c, wanted) for c, wanted in calls)
         """,
         "hooked all the way": """
             if isinstance(model, Tensor):
                 return 0
-            counts = {"forward": 0, "backward": 0}
+            counts = {"there": 0, "back": 0}
+            way = "there"
             def hook(call):
                 shapes = [t.shape for t in call.inputs]
                 wanted = [bool(t.requires_grad) for t in call.inputs]
@@ -350,12 +350,13 @@ ALTERNATES = {
                     flops = gradient_flops(call.op, shapes, call.attributes, wanted)
                 else:
                     flops = op_flops(call.op, shapes, call.attributes)
-                counts[call.phase] += flops
+                counts[way] += flops
                 return call()
             with dispatch.hook(hook):
-                inputs = meta_inputs(model, input_shape, per_sample, input_grad)
-                walk_back(model, model(*inputs))
-            return counts["backward"]
+                output = model(*meta_inputs(model, input_shape, per_sample, input_grad))
+                way = "back"
+                walk_back(model, output)
+            return counts["back"]
         """,
     },
     "training_flops": {

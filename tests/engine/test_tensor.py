@@ -300,6 +300,14 @@ def test_an_unknown_name_is_named(run, name):
     assert not hasattr(proflab, name) and not hasattr(r(2), name)
 
 
+def test_a_tensor_that_was_taken_for_a_model_says_so():
+    with pytest.raises(AttributeError, match="^a Tensor is not a model: it has no 'parameters'$"):
+        r(2).parameters()
+    assert not hasattr(r(2), "train")
+    with pytest.raises(AttributeError, match="docs/torch.md"):
+        r(2).svd()
+
+
 def test_names_that_do_not_exist_cannot_be_imported():
     with pytest.raises(ImportError, match="LSTM"):
         from proflab.nn import LSTM  # noqa: F401

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
+import sys
+from contextlib import redirect_stdout
 
 import pytest
 from cohort.run import ROOT, solved
@@ -37,16 +41,19 @@ def lesson():
 
 @pytest.fixture(scope="module")
 def demos(lesson):
-    """What each demo cell ends on and prints, in the solved lesson, run beside its files."""
+    """What each demo cell prints, and the picture on which it ends, run in the solved lesson."""
     scope, shown = dict(solved("lesson_02").scope), {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT / "source" / "02_flops")
-        patch.syspath_prepend(ROOT / "source" / "02_flops")
+        patch.syspath_prepend(ROOT / "source" / "02_flops")  # built.py
+        patch.syspath_prepend(FOLDER)  # demos.py
+        for name in ("built", "demos"):
+            patch.delitem(sys.modules, name, raising=False)
         for cell in lesson.named("demo"):
-            printed: list[str] = []
-            scope["print"] = lambda *parts, printed=printed: printed.append(" ".join(parts))
-            value = value_of(cell, scope)
-            shown[cell.name] = value if value is not None else "\n".join(printed)
+            with redirect_stdout(io.StringIO()) as printed:
+                picture = value_of(cell, scope)
+            shown[cell.name] = printed.getvalue(), picture
+        for name in ("built", "demos"):
+            sys.modules.pop(name, None)
     return shown
 
 
@@ -62,14 +69,24 @@ def test_points(lesson):
     assert "Mark scheme" in lesson.named("manual")[0].source
 
 
-def test_each_exercise_has_a_prediction_above_and_a_test_below(lesson):
+def test_each_exercise_has_its_test_below(lesson):
     cells = lesson.cells
     for number, cell in enumerate(cells):
-        if cell.role == "exercise" and cell.name not in ("training_flops", "reflect_6nd"):
-            above = "".join(c.source for c in cells[max(0, number - 2) : number])
-            assert "**Predict.**" in above, cell.name
         if cell.role == "exercise":
             assert cells[number + 1].name == f"test_{cell.name}"
+
+
+def test_each_prediction_is_a_variable_that_a_demo_compares(lesson):
+    guesses = [cell for cell in lesson.cells if "guess" in cell.tags]
+    names = [re.fullmatch(r"(guess_\w+) = None  # .+", cell.source)[1] for cell in guesses]
+    assert len(set(names)) == len(names) == 7
+    for before, cell in zip(lesson.cells, lesson.cells[1:], strict=False):
+        assert "guess" not in cell.tags or "**Predict.**" in before.source
+    for name in names:
+        uses = [
+            c.name for c in lesson.named("demo") if re.search(rf"compare\([^)]*{name}", c.source)
+        ]
+        assert len(uses) == 1, name
 
 
 def test_docstrings_say_what_is_returned_and_raised(lesson):
@@ -78,27 +95,88 @@ def test_docstrings_say_what_is_returned_and_raised(lesson):
         assert "Returns" in text and re.search(r"Raises (\w+Error|as )", text), name
 
 
+def test_headings_have_minutes_that_make_six_hours(lesson):
+    headings = re.findall(r"^# ## (\d+ · .+|Reflect.*)$", TEXT, re.MULTILINE)
+    minutes = [int(re.search(r" · (\d+) min$", heading)[1]) for heading in headings]
+    assert len(minutes) == 11 and sum(minutes) == 360
+    assert TEXT.count("**Take a break here.**") == 1
+
+
+def test_hints_stand_before_the_exercises_that_took_a_second_try(lesson):
+    for name in ("einsum_flops", "op_flops", "gradient_flops"):
+        place = next(n for n, cell in enumerate(lesson.cells) if cell.name == name)
+        texts = [cell.source for cell in lesson.cells[:place] if cell.role == "text"]
+        hints = re.findall(r"<summary>(Hint \d): ", texts[-1])
+        assert hints == ["Hint 1", "Hint 2"], name
+
+
+def test_labels_of_hidden_cases_are_sentences(lesson):
+    for cells in solved("lesson_02").tests.values():
+        for cell in cells:
+            for hidden, answer in cell.answers:
+                assert not hidden or len(answer.label.split()) >= 4, (cell.name, answer.label)
+
+
 def test_demo_cells_end_on_a_picture_or_print(demos, lesson):
     for cell in lesson.named("demo"):
-        kind = str if "nbval-check-output" in cell.tags else Picture
-        assert isinstance(demos[cell.name], kind) and demos[cell.name], cell.name
+        printed, picture = demos[cell.name]
+        assert printed or picture, cell.name
+        assert picture is None or isinstance(picture, Picture)
+        assert "nbval-check-output" not in cell.tags or (printed and picture is None)
 
 
 def test_what_the_demos_show_is_what_the_text_says(demos):
-    assert re.search(r"FLOPs, one image, 1.45 B: .*fc6–8 8\.", demos["demo_conv2d"].alt)
-    assert "fc6–8 96." in demos["demo_conv2d"].alt  # 4 % of the parameters, 92 % of the work
-    assert demos["demo_reference"].count("+0") == 12
-    assert re.search(r"copied widely +0.50× +1.00× +0.70×", demos["demo_attention"])
-    assert "GPT-2 small, 32.2 B" in demos["demo_where"].alt
-    assert "torchinfo 0.26291 G" in demos["demo_counters"].alt
-    assert "-98.37%" in demos["demo_deviations"]
-    assert (
-        "12,288,000 too many; 5 · 25 layer norms · 128 · 768 = 12,288,000"
-        in (demos["demo_deviations"])
-    )
-    assert "1,782,969,600" in demos["demo_training"]
-    assert "GPT-2 xl" in demos["demo_6nd"].alt
-    assert "1,024 tokens: 1.0993" in demos["demo_6nd_others"]
+    printed = {name: text for name, (text, _) in demos.items()}
+    alt = {name: picture.alt for name, (_, picture) in demos.items() if picture}
+    assert "100 GFLOP/s: 0.7731 s" in printed["demo_matmul"]
+    assert "in convolutions: 91.91 %" in printed["demo_conv2d"]
+    assert re.search(r"FLOPs, one image, 1.45 B: .*fc6–8 8\.", alt["demo_conv2d"])
+    assert "fc6–8 96." in alt["demo_conv2d"]  # 4 % of the parameters, 92 % of the work
+    assert "scores and mix: 1,536" in printed["demo_attention_share"]
+    assert "of the block: 0.617 %" in printed["demo_elementwise"]
+    assert printed["demo_reference"].count("  +0\n") == 12
+    assert re.search(r"copied widely +0.50× +1.00× +0.70×", printed["demo_attention"])
+    assert "GPT-2 small, 32.2 B" in alt["demo_where"]
+    assert "torchinfo 0.26291 G" in alt["demo_counters"]
+    assert "counts of GPT-2 small: 122.7" in printed["demo_counters"]
+    assert "-98.37%" in printed["demo_deviations"]
+    assert "1,782,969,600" in printed["demo_training"]
+    assert "frozen ResNet-18: 1 (" in printed["demo_training"]
+    assert re.search(r"Kaplan's N +85,056,000 .*: 1\.674", printed["demo_6nd"])
+    assert re.search(r"Hoffmann's N +124,439,808 .*: 1\.144", printed["demo_6nd"])
+
+
+def test_what_the_text_says_of_the_tools():
+    rows = json.loads((FOLDER / "counters.json").read_text())["rows"]
+    gpt2 = next(row for row in rows if row["model"] == "GPT-2 small")
+    counts = gpt2["reported"]
+    assert len(counts) == 7 and len(set(counts.values())) == 6
+    # 5 for each element of 25 layer norms; all between tokens, but 4 for each of a norm
+    assert counts["fvcore"] - gpt2["forward"] // 2 == 5 * 25 * 128 * 768
+    between = 12 * 2 * 128 * 128 * 768
+    assert gpt2["forward"] // 2 - counts["thop"] == between - 4 * 25 * 128 * 768
+
+
+def test_training_agrees_with_what_was_recorded():
+    rows = json.loads((FOLDER / "counters.json").read_text())["rows"]
+    scope = solved("lesson_02").scope
+    from proflab import models
+
+    models = {"LeNet-5": models.LeNet5, "ResNet-18": models.resnet18, "GPT-2 small": models.gpt2}
+    with scope["meta"]():
+        for row in rows:
+            if row["model"] in models:
+                found = scope["training_flops"](
+                    models[row["model"]](), tuple(row["input_shape"]), per_sample=False
+                )
+                assert found == row["forward_backward"]
+
+
+def test_the_box_of_torch_counts_what_it_says():
+    assert "4,831,838,208" in TEXT
+    assert 2 * solved("lesson_02").scope["linear_flops"]((512, 768), 3072) == 4_831_838_208
+    box = re.search(r"# ### In torch\n.*?```python\n(.*?)# ```", TEXT, re.DOTALL)[1]
+    compile(re.sub(r"(?m)^# ?", "", box), "box", "exec")
 
 
 def test_the_essays_figures():
@@ -116,6 +194,11 @@ def test_the_essays_figures():
     # The first block's input is an embedding, which is trained: nothing is left out.
     assert scope["training_flops"](model, (1, tokens)) == exact
     assert f"{exact / rule:.3f}" == "1.099" and f"{within / rule:.1%}" == "10.1%"
+    without = parameters - (50257 + tokens) * d  # Kaplan's N
+    rule = scope["reflect_6nd"](without, tokens)
+    assert without == 1_475_561_600
+    assert f"{exact / rule:.3f}" == "1.160" and f"{within / rule:.1%}" == "10.7%"
+    assert f"{50257 * d / without:.1%}" == "5.4%"
 
 
 def test_the_lessons_make_one_file_that_counts():
@@ -138,8 +221,9 @@ def test_the_lessons_make_one_file_that_counts():
         ("linear_flops", "the bias is mixed in", "a bias is counted"),
         ("conv2d_flops", "groups are ignored", "groups are ignored"),
         ("conv2d_flops", "stride is ignored", "stride is ignored"),
-        ("attention_flops", "the projections at half", "the projections are counted at half"),
-        ("attention_flops", "no output projection", "the output projection is missing"),
+        ("backward_flops", "what is computed again is not counted", "it counts only once"),
+        ("attention_flops", "the projections at half", "the projections are halved"),
+        ("attention_flops", "no output projection", "no output projection"),
         ("attention_flops", "causal is ignored", "causal is ignored"),
         ("count_flops", "the batch always counts", "the batch counts"),
         ("count_flops", "reused layers count once", "each layer counts once"),

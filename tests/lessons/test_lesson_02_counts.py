@@ -217,7 +217,7 @@ def test_what_is_no_shape(shape):
 @pytest.mark.parametrize("model", [None, 3, "model", (4, 6)])
 def test_what_is_no_model(model):
     for count in (count_flops, backward_flops, training_flops):
-        with pytest.raises(ValueError, match="is no model"):
+        with pytest.raises(ValueError, match="is not a model"):
             count(model, (4, 6))
 
 

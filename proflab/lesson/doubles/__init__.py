@@ -5,7 +5,14 @@ should come out.
 """
 
 from proflab.lesson.doubles.double import Double
-from proflab.lesson.doubles.engine import OnlyParameters, Weights, paced, refuses, unknown_op
+from proflab.lesson.doubles.engine import (
+    OnlyParameters,
+    Weights,
+    paced,
+    recomputed,
+    refuses,
+    unknown_op,
+)
 from proflab.lesson.doubles.gradients import furthest, gradients
 from proflab.lesson.doubles.memory import (
     Allocating,
@@ -51,6 +58,7 @@ __all__ = [
     "nested",
     "paced",
     "printed",
+    "recomputed",
     "refuses",
     "timed",
     "told",

@@ -67,6 +67,34 @@ def unknown_op(name: str) -> Callable[[Any], Any]:
     return lambda tensor: dispatch.apply(op, (tensor,))
 
 
+def recomputed(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return `function` of one tensor, so that it keeps nothing and runs again in backward.
+
+    >>> from proflab import Tensor, dispatch
+    >>> y = recomputed(lambda x: x.exp())(Tensor([0.0], requires_grad=True))
+    >>> with dispatch.hook(lambda call: (print(call.phase, call.op), call())[1]):
+    ...     y.backward()
+    forward exp
+    backward exp
+    """
+    from proflab import autograd, enable_grad
+
+    class Recomputed(autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return function(x)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            x = ctx.saved_tensors[0].detach().requires_grad_()
+            with enable_grad():
+                y = function(x)
+            return autograd.grad(y, [x], grad)[0]
+
+    return Recomputed.apply
+
+
 def refuses(word: str, function: Callable, *arguments: Any) -> bool | str:
     """Return True if the function raises a NotImplementedError naming `word`, else what it did.
 
