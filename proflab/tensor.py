@@ -129,6 +129,8 @@ class Tensor:
         return f"Tensor({text}{kind}{notes})"
 
     def __getattr__(self, name: str):
+        if name in ("parameters", "named_parameters"):  # looking that up in a list would not help
+            raise AttributeError(f"a Tensor has no .{name}(): it is not a model")
         raise AttributeError(f"proflab's Tensor has no {name!r}; docs/torch.md lists what it has")
 
 

@@ -320,3 +320,9 @@ def test_sizes_are_no_values():
     assert proflab.zeros(2, 3).scatter_(1, proflab.tensor([[0], [2]]), 1.0).sum().item() == 2
     x = proflab.tensor([1.0, -2.0])
     assert x.where(x > 0, 0.0).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["parameters", "named_parameters"])
+def test_a_tensor_asked_for_parameters_says_that_it_is_no_model(name):
+    with pytest.raises(AttributeError, match=rf"a Tensor has no \.{name}\(\): it is not a model"):
+        getattr(Tensor([1.0]), name)
