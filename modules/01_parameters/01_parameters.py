@@ -468,7 +468,8 @@ plot.bars(counts, title="Whole models", log=True, show="{:,.0f}".format)
 
 # %% [markdown]
 # The two small GPT-2s differ by one matrix. Had the largest model been built with its data, it would have filled nearly 6 GB.
-#
+
+# %% [markdown]
 # ### In torch
 #
 # ```python
@@ -483,7 +484,8 @@ plot.bars(counts, title="Whole models", log=True, show="{:,.0f}".format)
 # ```
 #
 # [`Module.parameters()`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.parameters) yields the tied matrix once, so this one line is how most people count. It hides what `state_dict()`, the dict that is saved, shows: there the tied matrix is listed twice, beside *buffers* such as running averages, which are saved but not trained.
-#
+
+# %% [markdown]
 # **Take a break here.** What follows needs only `linear_parameters`, `attention_parameters` and `count_parameters`.
 #
 # ## 5 · From numbers to bytes · 15 min
