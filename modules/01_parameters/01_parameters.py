@@ -18,7 +18,7 @@
 #
 # ![Four blocks of coloured squares, one for each size of GPT-2; one square is a million parameters. Token and position vectors are a third of the smallest model and a twentieth of the largest, which is twelve times larger.](gpt2_sizes.png)
 #
-# At the end of this lesson you draw this picture of GPT-2 from a formula of your own, without building any of the four models.
+# Will a model fit on your graphics card, or on a phone? How long does its download take? Which part would you shrink first? All three answers start from one number: how many parameters the model has. Published numbers are often wrong: the paper on GPT-2 was off by 6 % for its own smallest model, and the paper on SqueezeNet mixes two kinds of megabyte in one table. After this lesson you compute such numbers yourself, to the last digit. You also draw the picture above from a formula of your own, without building any of the four models.
 #
 # **You will be able to**
 #
@@ -26,39 +26,46 @@
 # - turn a count into memory, and say which megabyte you mean;
 # - say where in a model its parameters are, and check a published size.
 #
-# **You need** Python functions, a little numpy, and a first idea of what a layer of a neural network does.
+# **You need** Python functions and classes, a little numpy, and a first idea of what a layer of a neural network does. No lesson comes before this one.
 #
-# Each section has an idea, a prediction, a small function to write, and a cell that tests it. Predict before you compute: it is the wrong guess that makes the right number stay. Predictions are not graded, and neither are cells that only draw. Work from top to bottom.
+# Each section has an idea, a prediction, a small function to write, and a cell that tests the function. Work from top to bottom. **Predict before you compute:** put a number in place of `None` in the cells that ask for your guess. Guesses are not graded; later cells set yours beside the answer. A wrong guess helps most, because it makes the right number stay in your mind.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import numpy as np
 
 from proflab import Tensor, meta, models, nn
-from proflab.lesson import doubles, expect, expect_raises, plot
-from proflab.lesson.demo import demo_size
+from proflab.lesson import doubles, expect, expect_raises, guesses, plot
 
 # %% [markdown]
-# ## 1 · A matrix and a bias
+# ## 1 · A matrix and a bias · 10 min
 #
 # A *parameter* is a number that training adjusts. A linear layer keeps its parameters in two tensors: a weight, with one number for each pair of an input and an output, and a bias, with one number for each output.
 #
 #     y = x Wᵀ + b        W: (out, in)        b: (out,)
 #
-# From 3 features to 2, that is 2 · 3 = 6 weights and 2 biases, together 8.
+# A layer from 3 features to 2 has 2 · 3 = 6 weights and 2 biases, which makes 8 parameters.
 #
-# **Predict.** GPT-2 small widens 768 features to 3,072 in each of its blocks. How many parameters has that one layer? Are a tenth of them biases, a hundredth, a thousandth? *Your prediction:*
+# **Predict.** In each of its blocks, GPT-2 small widens 768 features to 3,072 with a linear layer. How many parameters does that one layer have?
+
+# %% tags=["guess"]
+guess_linear = None  # your guess: a number of parameters
+
+
+# %% [markdown]
+# **Write** `linear_parameters`. Its docstring says what the function must do; how you do it is up to you. Where the docstring lists an error, raise it with a sentence that would help you at midnight: `raise ValueError("out_features must be at least 1, not 0")`.
 #
-# **Write** `linear_parameters`. Its docstring says what is asked; how you get there is yours. Where it lists an error, raise it with a sentence that would help you at midnight: `raise ValueError("out_features must be at least 1, not 0")`.
+# **How to read a test cell.** `expect("3 → 2", linear_parameters(3, 2), 8)` has a label, your result, and the expected value. `mistakes=` lists wrong values that have a known cause: if you return one of them, the message names the cause. A comment `# fmt: skip`, which you will meet in later lessons, is for a formatting tool; ignore it.
 #
-# **How `expect` compares.** Where the answer is a whole number, 8.0 is not 8: divide with `//` instead of `/`. A whole number of numpy's is one, too, and a whole number may stand where a float is expected. A float may differ from the tenth digit on; it must not be rounded. A list, a tuple and a one-dimensional array are the same if their items are. The hidden cases compare in the same way.
+# **How `expect` compares.** Where a whole number is expected, 8.0 is not 8, so divide with `//` instead of `/`. A whole number of numpy's type is fine, and a whole number may stand where a float is expected. Do not round floats: they must agree to about nine digits. Lists, tuples and one-dimensional arrays are equal if their items are. When you hand in your notebook, hidden cases compare in the same way, with other sizes and models.
 
 
 # %% nbgrader={"grade": false, "grade_id": "linear_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def linear_parameters(in_features, out_features, bias=True):
-    """The number of parameters of a linear layer, torch.nn.Linear in shape and default.
+    """Return the number of parameters of a linear layer, an int.
 
-    in_features, out_features: ints, at least 1. bias: whether the layer has one.
-    Returns an int. Raises ValueError when a size is below 1. (Sizes of other types are not tested.)
+    in_features, out_features: ints, at least 1. (Sizes of other types are not tested.)
+    bias: True if the layer has a bias. The default is that of torch.nn.Linear.
+    Raises ValueError when a size is below 1.
     """
     ### BEGIN SOLUTION
     if min(in_features, out_features) < 1:
@@ -71,18 +78,30 @@ def linear_parameters(in_features, out_features, bias=True):
 expect("3 → 2", linear_parameters(3, 2), 8)
 expect("768 → 3072", linear_parameters(768, 3072), 2_362_368)
 expect("768 → 3072 without bias", linear_parameters(768, 3072, bias=False), 2_359_296)
-expect("more than 2³²", linear_parameters(100_000, 70_000), 7_000_070_000)
+expect("more than 2³² parameters", linear_parameters(100_000, 70_000), 7_000_070_000)
 expect_raises("a negative size", lambda: linear_parameters(-1, 2), ValueError)
 expect_raises("no outputs", lambda: linear_parameters(2, 0), ValueError)
 expect_raises("no inputs, no bias", lambda: linear_parameters(0, 5, bias=False), ValueError)
 expect_raises("two negative sizes", lambda: linear_parameters(-3, -4), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("3072 → 768", linear_parameters(3072, 768), 2_360_064)
-expect("no bias, by position", linear_parameters(100, 7, False), 700)
-expect("every digit", linear_parameters(90_001, 80_000, bias=True), 7_200_160_000)
-expect_raises("no inputs", lambda: linear_parameters(0, 3), ValueError)
-expect_raises("fewer outputs than none", lambda: linear_parameters(4, -2), ValueError)
-expect_raises("both below 0", lambda: linear_parameters(-2, -2, False), ValueError)
+expect(
+    "there is one bias for each output, not for each input", linear_parameters(3072, 768), 2_360_064
+)
+expect("without a bias only the weights count", linear_parameters(100, 7, False), 700)
+expect(
+    "a large count is exact to the last digit",
+    linear_parameters(90_001, 80_000, bias=True),
+    7_200_160_000,
+)
+expect_raises("a layer needs at least one input", lambda: linear_parameters(0, 3), ValueError)
+expect_raises(
+    "a negative number of outputs is an error", lambda: linear_parameters(4, -2), ValueError
+)
+expect_raises(
+    "two negative sizes are an error, with or without bias",
+    lambda: linear_parameters(-2, -2, False),
+    ValueError,
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_linear", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -94,30 +113,36 @@ counts = {
     "VGG-16 (2014), fc6": linear_parameters(25088, 4096),
     "GPT-3 (2020), feed-forward": linear_parameters(12288, 49152),
 }
-plot.bars(counts, title="One linear layer each", log=True)
+small = "GPT-2 small (2019), feed-forward"
+guesses.compare("parameters of GPT-2 small's 768 → 3,072 layer", guess_linear, counts[small])
+plot.bars(counts, title="One linear layer each", log=True, guess={small: guess_linear})
 
 # %% [markdown]
-# On a logarithmic axis each grid line is ten times the one before: a single layer of GPT-3 outweighs all of AlexNet and VGG-16 together.
+# The axis is logarithmic: each labelled step is ten times the one before. A single layer of GPT-3 has three times as many parameters as AlexNet and VGG-16 have together, with all their layers. And hardly any of these parameters are biases: in GPT-2's layer, one in 769.
 #
-# ## 2 · A filter that slides
+# ## 2 · A filter that slides · 20 min
 #
-# A convolution has a small filter for each output channel. The filter is as deep as its input has channels, and the *same* filter is laid on every place of the image, so the image's size does not enter. From 64 to 128 channels with 3 × 3 kernels: 128 filters of 64 · 3 · 3 numbers, and 128 biases.
+# A convolution has one small filter for each output channel. The filter is as deep as the input has channels, and the *same* filter is applied at every position of the image, so the size of the image does not matter. From 64 to 128 channels with 3 × 3 kernels there are 128 filters of 64 · 3 · 3 = 576 numbers each, and 128 biases: 128 · 576 + 128 = 73,856 parameters.
 #
-# With `groups=g` the channels are dealt into g groups, and a filter reads only the input channels of its own group. With as many groups as channels, each filter reads one channel: a *depthwise* convolution, on which networks for phones are built. AlexNet (2012) used two groups in three of its layers because it did not fit on one graphics card of 3 GB: a half went to each of two cards.
+# With `groups=g` the channels are divided into g groups, and a filter reads only the input channels of its own group. If there are as many groups as channels, each filter reads a single channel. That is a *depthwise* convolution, on which networks for phones are built. [AlexNet](https://papers.nips.cc/paper/4824-imagenet-classification-with-deep-convolutional-neural-networks) (2012) used two groups in three of its layers because it did not fit on one graphics card of 3 GB: each of two cards computed one half.
 #
 # ![Eight input channels joined to eight output channels, three times. One group: all joined with all, 64 lines. Two groups: each half joined with its half, 32 lines. Eight groups: each input joined with one output, 8 lines.](groups.png)
 #
-# **Predict.** 256 channels to 256, 3 × 3, no bias: how many parameters with 1 group, how many with 256? AlexNet has five convolutions and three linear layers: which hold more of its parameters? *Your prediction:*
+# **Predict.** AlexNet has five convolutions, followed by three linear layers. What share of its parameters do the five convolutions hold together?
+
+# %% tags=["guess"]
+guess_alexnet_convolutions = None  # your guess, in percent
 
 
 # %% nbgrader={"grade": false, "grade_id": "conv2d_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=1):
-    """The number of parameters of a 2-d convolution, torch.nn.Conv2d in shape and default.
+    """Return the number of parameters of a 2-d convolution, an int: 9408, not 9408.0.
 
     in_channels, out_channels, groups: ints, at least 1.
-    kernel_size: an int for a square kernel, or (height, width), each at least 1.
-    Returns an int: 9408, not 9408.0. Raises ValueError when one of these is below 1, when a kernel
-    given as a tuple or list has not two sizes, and when groups does not divide both channels.
+    kernel_size: an int for a square kernel, or a tuple or list (height, width); each at least 1.
+    bias: True if each output channel has a bias. The defaults are those of torch.nn.Conv2d.
+    Raises ValueError when one of these numbers is below 1, when a tuple or list does not hold
+    exactly two sizes, and when groups does not divide both in_channels and out_channels.
     """
     ### BEGIN SOLUTION
     pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
@@ -132,18 +157,32 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
 
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_parameters", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 expect("64 → 128, 3 × 3", conv2d_parameters(64, 128, 3), 73_856)
-expect("ResNet's first, no bias", conv2d_parameters(3, 64, 7, bias=False), 9_408)
-expect("3 × 5, not square", conv2d_parameters(8, 16, (3, 5)), 1_936)
-expect("a list", conv2d_parameters(8, 16, [5, 3]), 1_936)
+expect("ResNet's first layer, no bias", conv2d_parameters(3, 64, 7, bias=False), 9_408)
+expect("a kernel of 3 × 5", conv2d_parameters(8, 16, (3, 5)), 1_936)
+expect("a kernel given as a list", conv2d_parameters(8, 16, [5, 3]), 1_936)
 expect("depthwise", conv2d_parameters(9, 9, 3, False, 9), 81, mistakes={"groups are ignored": 729})
 expect("two groups", conv2d_parameters(6, 4, 3, groups=2), 112)
-expect("more than 2³²", conv2d_parameters(40_000, 30_000, 2, False), 4_800_000_000)
+expect("more than 2³² parameters", conv2d_parameters(40_000, 30_000, 2, False), 4_800_000_000)
 ### BEGIN HIDDEN TESTS
-expect("1 × 1", conv2d_parameters(256, 512, 1), 131_584)
-expect("1 × 7, as a list", conv2d_parameters(192, 192, [1, 7], bias=False), 258_048)
-expect("two groups with bias", conv2d_parameters(96, 256, 5, groups=2), 307_456)
-expect("more outputs, grouped", conv2d_parameters(32, 64, 3, groups=32), 640)
-expect("fewer outputs, grouped", conv2d_parameters(64, 16, (3, 2), True, 8), 784)
+expect("a 1 × 1 kernel has one number per input channel", conv2d_parameters(256, 512, 1), 131_584)
+expect(
+    "height and width may differ, in a list too",
+    conv2d_parameters(192, 192, [1, 7], bias=False),
+    258_048,
+)
+expect(
+    "groups divide the weights, not the biases", conv2d_parameters(96, 256, 5, groups=2), 307_456
+)
+expect(
+    "with groups there may be more outputs than inputs",
+    conv2d_parameters(32, 64, 3, groups=32),
+    640,
+)
+expect(
+    "with groups there may be fewer outputs than inputs",
+    conv2d_parameters(64, 16, (3, 2), True, 8),
+    784,
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_parameters_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -155,19 +194,47 @@ expect_raises("groups below 0", lambda: conv2d_parameters(4, 4, 3, groups=-2), V
 expect_raises("a kernel of size 0", lambda: conv2d_parameters(3, 8, 0), ValueError)
 expect_raises("a kernel below 0", lambda: conv2d_parameters(3, 8, -3), ValueError)
 expect_raises("three kernel sizes", lambda: conv2d_parameters(3, 8, (3, 3, 3)), ValueError)
-expect_raises("one in a list", lambda: conv2d_parameters(3, 8, [3]), ValueError)
+expect_raises("one size in a list", lambda: conv2d_parameters(3, 8, [3]), ValueError)
 expect_raises("no inputs", lambda: conv2d_parameters(0, 8, 3), ValueError)
 expect_raises("no outputs", lambda: conv2d_parameters(3, 0, 3), ValueError)
 expect_raises("both below 0", lambda: conv2d_parameters(-3, -8, 3), ValueError)
 ### BEGIN HIDDEN TESTS
-expect_raises("inputs no multiple", lambda: conv2d_parameters(7, 8, 3, groups=4), ValueError)
-expect_raises("outputs no multiple", lambda: conv2d_parameters(8, 6, 1, groups=4), ValueError)
-expect_raises("no inputs in 2 groups", lambda: conv2d_parameters(0, 8, 3, groups=2), ValueError)
-expect_raises("no outputs in 2 groups", lambda: conv2d_parameters(8, 0, 3, groups=2), ValueError)
-expect_raises("no groups at all", lambda: conv2d_parameters(6, 6, (1, 3), groups=0), ValueError)
-expect_raises("a flat kernel", lambda: conv2d_parameters(3, 8, (3, 0)), ValueError)
-expect_raises("two sizes below 0", lambda: conv2d_parameters(3, 8, (-1, -3)), ValueError)
-expect_raises("four kernel sizes", lambda: conv2d_parameters(3, 8, [3, 3, 3, 3]), ValueError)
+expect_raises(
+    "the input channels must divide into the groups",
+    lambda: conv2d_parameters(7, 8, 3, groups=4),
+    ValueError,
+)
+expect_raises(
+    "the output channels must divide into the groups",
+    lambda: conv2d_parameters(8, 6, 1, groups=4),
+    ValueError,
+)
+expect_raises(
+    "no input channels are an error, with groups too",
+    lambda: conv2d_parameters(0, 8, 3, groups=2),
+    ValueError,
+)
+expect_raises(
+    "no output channels are an error, with groups too",
+    lambda: conv2d_parameters(8, 0, 3, groups=2),
+    ValueError,
+)
+expect_raises(
+    "there must be at least one group",
+    lambda: conv2d_parameters(6, 6, (1, 3), groups=0),
+    ValueError,
+)
+expect_raises(
+    "both kernel sizes must be at least 1", lambda: conv2d_parameters(3, 8, (3, 0)), ValueError
+)
+expect_raises(
+    "two negative kernel sizes are an error", lambda: conv2d_parameters(3, 8, (-1, -3)), ValueError
+)
+expect_raises(
+    "a list of four kernel sizes is an error",
+    lambda: conv2d_parameters(3, 8, [3, 3, 3, 3]),
+    ValueError,
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_conv2d", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -181,24 +248,36 @@ counts = {
     "fc7": linear_parameters(4096, 4096),
     "fc8": linear_parameters(4096, 1000),
 }
-plot.bars(counts, title=f"AlexNet: {sum(counts.values()):,} parameters")
+total = sum(counts.values())
+share = 100 * sum(count for name, count in counts.items() if name.startswith("conv")) / total
+guesses.compare("AlexNet's convolutions", guess_alexnet_convolutions, share, unit="%")
+plot.bars(counts, title=f"AlexNet: {total:,} parameters")
 
 # %% [markdown]
-# Call your function for the 256 channels, too. AlexNet's convolutions hold next to none of its parameters, yet do nearly all of the work: lesson 02 counts it. Size and work are two things.
+# AlexNet's convolutions hold few of its parameters, yet they do nearly all of its work, as lesson 02 will show. Size and work are two different things.
 #
-# ## 3 · Attention
+# To see what groups are worth, call your function for 256 channels to 256, 3 × 3, with 1 group and with 256.
 #
-# Attention makes a query, a key and a value of each token's vector, mixes the values, and projects the result once more. That is four linear layers from `d_model` to `d_model` (Vaswani et al. 2017, section 3.2.2). The mixing is arithmetic between tokens and has no parameters. In a Transformer block two more linear layers follow, the feed-forward part, from d to 4 d and back.
+# ## 3 · Attention · 10 min
 #
-# **Predict.** What happens to the number of parameters when 12 heads become 24? When the text is twice as long? When `d_model` doubles? *Your prediction:*
+# Attention lets each token look at the others. From the vector of each token it makes three others: a query, a key and a value. It mixes the values, according to how well queries and keys match, and projects the result once more. That makes four linear layers from `d_model` to `d_model` ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.2.2). The mixing is arithmetic between tokens and has no parameters. *Multi-head* attention cuts queries, keys and values into h slices of d_model / h numbers, the *heads*, and mixes each slice on its own; the four layers stay as they are.
+#
+# In a Transformer block two more linear layers follow, the *feed-forward* part: from d to 4 d, and back.
+#
+# **Predict.** Nothing changes in the count when 12 heads become 24, or when the text becomes twice as long. But what happens when `d_model` doubles?
+
+# %% tags=["guess"]
+guess_double_width = None  # your guess: how many times as many parameters?
 
 
 # %% nbgrader={"grade": false, "grade_id": "attention_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def attention_parameters(d_model, bias=True):
-    """The number of parameters of multi-head self-attention: query, key, value and output layers.
+    """Return the number of parameters of multi-head self-attention, an int.
 
-    d_model: int, at least 1, the width of a token's vector, which the heads share out.
-    bias: whether each of the four has one. Returns an int. Raises ValueError for d_model below 1.
+    These are the parameters of its four linear layers: query, key, value and output.
+    d_model: int, at least 1, the width of a token's vector.
+    bias: True if each of the four layers has a bias.
+    Raises ValueError when d_model is below 1.
     """
     ### BEGIN SOLUTION
     return 4 * linear_parameters(d_model, d_model, bias)
@@ -207,55 +286,82 @@ def attention_parameters(d_model, bias=True):
 
 # %% nbgrader={"grade": true, "grade_id": "test_attention_parameters", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 expect(
-    "768",
+    "width 768",
     attention_parameters(768),
     2_362_368,
     mistakes={"the output layer is missing": 1_771_776, "all biases are missing": 2_359_296},
 )
-expect("64 without bias", attention_parameters(64, bias=False), 16_384)
-expect("more than 2³²", attention_parameters(50_000), 10_000_200_000)
+expect("width 64, without bias", attention_parameters(64, bias=False), 16_384)
+expect("more than 2³² parameters", attention_parameters(50_000), 10_000_200_000)
 expect_raises("no width", lambda: attention_parameters(0), ValueError)
 expect_raises("a width below 0", lambda: attention_parameters(-4), ValueError)
 expect_raises("no width, no bias", lambda: attention_parameters(0, bias=False), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("GPT-2 XL, 1600", attention_parameters(1600), 10_246_400)
-expect("512 without bias, by position", attention_parameters(512, False), 1_048_576)
-expect_raises("a negative width, no bias", lambda: attention_parameters(-8, False), ValueError)
+expect("each of the four layers has a weight and a bias", attention_parameters(1600), 10_246_400)
+expect("without biases only the four weights count", attention_parameters(512, False), 1_048_576)
+expect_raises(
+    "a negative width is an error, without bias too",
+    lambda: attention_parameters(-8, False),
+    ValueError,
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-widths = demo_size(full=[192, 384, 768, 1600, 4096, 12288], small=[192, 768, 12288])
+widths = [192, 384, 768, 1600, 4096, 12288]
 block = {
     "feed-forward": [
         (d, linear_parameters(d, 4 * d) + linear_parameters(4 * d, d)) for d in widths
     ],
     "attention": [(d, attention_parameters(d)) for d in widths],
 }
+growth = attention_parameters(1536) / attention_parameters(768)
+guesses.compare("twice the width", guess_double_width, growth, unit="times the parameters")
 plot.curves(block, x="d_model", y="parameters", title="A block, ViT-Ti to GPT-3", log="xy")
 
 # %% [markdown]
-# Where both axes are logarithmic, a power is a straight line, and its slope the exponent: two grid lines up for each one to the right. The feed-forward part is twice the attention, at any width.
+# The weights grow with the square of the width, the biases with the width itself; so it is not quite 4 times. If both axes are logarithmic, a power of d is a straight line, and the slope of the line is the exponent: here, each time the width grows ten times, the parameters grow a hundred times. At any width, the feed-forward part has twice the parameters of attention.
 #
-# ## 4 · Any model
+# ## 4 · Any model · 20 min
 #
-# Formulas end where the next new layer begins, but a model knows its tensors: `model.parameters()` yields them one by one, and such a tensor `p` has `p.shape`, `p.numel()`, `p.dtype` and `p.requires_grad`. Two things make counting more than a sum:
+# A formula fits one kind of layer. But every model knows its own tensors: `model.parameters()` yields them one by one, and each such tensor `p` has `p.shape`, `p.numel()` (its number of elements), `p.dtype` and `p.requires_grad`. Two things make counting more than a sum:
 #
-# - **Tied weights.** GPT-2 turns tokens into vectors with a matrix, and vectors into tokens with the *same* matrix. One tensor, two uses: it is stored, trained and counted once. Some models yield it twice.
-# - **Frozen weights.** Fine-tuning often trains the last layer only, and sets `requires_grad = False` elsewhere. Frozen parameters have no gradient, but take up memory like all others.
+# - **Tied weights.** GPT-2 turns tokens into vectors with a matrix, and turns vectors back into tokens with the *same* matrix. It is one tensor with two uses, so it is stored, trained and counted once. Some models yield it twice.
+# - **Frozen weights.** Training computes a *gradient* for each parameter: the direction in which to adjust it. Fine-tuning often trains only the last layer and sets `requires_grad = False` for all other parameters. Frozen parameters get no gradient, but they take up memory like all others.
 #
-# A large model need not be built to be counted: under `with meta():` each tensor has a shape and a dtype, and no data.
+# You need not build a large model to count it: under `with meta():` each tensor has a shape and a dtype, but no data.
 #
-# **Predict.** GPT-2 small has 124 million parameters. Its vocabulary has 50,257 tokens, of 768 numbers each. By what part would it grow if its output layer had a matrix of its own? *Your prediction:*
+# **Predict.** GPT-2 small has 124 million parameters. Its vocabulary has 50,257 tokens, each with a vector of 768 numbers. By how many percent would the model grow if its output layer had a matrix of its own?
+
+# %% tags=["guess"]
+guess_untied = None  # your guess, in percent
+
+
+# %% [markdown]
+# The test cells of this exercise use small stand-ins for models: `doubles.Weights(wte=…, head=…)` is a model with just these named tensors, and `doubles.OnlyParameters(…)` one with tensors that have no names. `Tensor.meta((50257, 768))` makes a tensor without data.
+#
+# <details><summary>Hint 1: two tensors hold the same numbers. How do you tell whether they are one tensor?</summary>
+#
+# Think of two closed boxes with equal contents. You cannot tell by looking into them. In Python, `a == b` compares contents; `a is b` asks whether there are two names for one object.
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# Collect the tensors in a dict whose key identifies the object, so that an object that comes twice has one entry. `id(object)` is such a key. Then sum over the entries. A bare Tensor has no `.parameters()`, so handle it before you ask for them.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "count_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def count_parameters(model, trainable_only=False):
-    """The number of parameters of a model: the elements of its tensors, each tensor once.
+    """Return the number of parameters of a model, an int: all elements of its tensors.
 
     model: anything with .parameters(), which yields Tensors, perhaps the same object more than
-        once. (Different tensors all count, also equal ones.) A bare Tensor has none: 0.
-    trainable_only: leave out frozen ones, whose requires_grad is False.
-    Returns an int. The model stays as it is, and may be another the next time. Raises ValueError for what is neither a Tensor nor has .parameters().
+        once: it counts once. Different tensors all count, even if they hold equal numbers.
+        A bare Tensor is accepted, too; it has no .parameters(), and its count is 0.
+    trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
+    Leave the model as it is. It may have changed when you are called again: count anew.
+    Raises ValueError for anything else without .parameters().
     """
     ### BEGIN SOLUTION
     if isinstance(model, Tensor):
@@ -279,54 +385,66 @@ expect(
     mistakes={"tied weights are counted twice": 77_195_520},
 )
 alike = [Tensor([0.0, 0.0]), Tensor([0.0, 0.0]), Tensor(2.5)]
-expect("equal, but not the same", count_parameters(doubles.OnlyParameters(*alike)), 5)
-expect("BatchNorm's averages are no parameters", count_parameters(nn.BatchNorm2d(3)), 6)
+expect("equal tensors are not the same tensor", count_parameters(doubles.OnlyParameters(*alike)), 5)
+expect("BatchNorm's averages are not parameters", count_parameters(nn.BatchNorm2d(3)), 6)
 wide = doubles.OnlyParameters(Tensor.meta((70_000, 70_000)))
-expect("more than 2³²", count_parameters(wide), 4_900_000_000)
+expect("more than 2³² parameters", count_parameters(wide), 4_900_000_000)
 ### BEGIN HIDDEN TESTS
 with meta():
     gpt2, mobilenet = models.gpt2("small"), models.mobilenet_v2()
-expect("GPT-2 small", count_parameters(gpt2), 124_439_808)
-expect("MobileNetV2", count_parameters(mobilenet), 3_504_872)
+expect("a whole GPT-2 counts its tied matrix once", count_parameters(gpt2), 124_439_808)
+expect("every layer of a deep network counts", count_parameters(mobilenet), 3_504_872)
 twins = doubles.OnlyParameters(Tensor.meta((4, 4)), Tensor.meta((4, 4)), Tensor.meta((2, 3, 5)))
-expect("two tensors of one shape", count_parameters(twins), 62)
+expect("two tensors of one shape are two tensors", count_parameters(twins), 62)
 equal = doubles.OnlyParameters(Tensor([0.0, 0.0]), Tensor([0.0, 0.0]), Tensor(2.5))
-expect("equal tensors, and a single number", count_parameters(equal), 5)
+expect(
+    "two tensors with equal numbers are two tensors; a single number counts 1",
+    count_parameters(equal),
+    5,
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_count_parameters_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 half = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 2))
 half[0].weight.requires_grad = half[0].bias.requires_grad = False
 expect(
-    "first layer frozen, all", count_parameters(half), 46, mistakes={"frozen ones are left out": 10}
+    "first layer frozen: all", count_parameters(half), 46, mistakes={"frozen ones are left out": 10}
 )
 expect(
-    "first layer frozen, trainable",
+    "first layer frozen: trainable",
     count_parameters(half, trainable_only=True),
     10,
     mistakes={"trainable_only is ignored": 46, "the frozen ones are counted": 36},
 )
 half[0].bias.requires_grad = True
 expect(
-    "its bias, too; still in training",
+    "its bias thawed; the model is still in training mode",
     [count_parameters(half, trainable_only=True), half.training],
     [14, True],
 )
-expect("a ReLU has none", count_parameters(nn.ReLU()), 0)
-expect("nor has a Tensor", count_parameters(Tensor([[1.0, 2.0]])), 0)
-expect_raises("a shape is no model", lambda: count_parameters((10, 5)), ValueError)
+expect("a ReLU has no parameters", count_parameters(nn.ReLU()), 0)
+expect("a bare Tensor counts 0", count_parameters(Tensor([[1.0, 2.0]])), 0)
+expect_raises("a shape is not a model", lambda: count_parameters((10, 5)), ValueError)
 ### BEGIN HIDDEN TESTS
 with meta():
     tuned = models.resnet18()
 for name, parameter in tuned.named_parameters():
     parameter.requires_grad = name.startswith("fc.")
-expect("ResNet-18, last layer trained, all", count_parameters(tuned), 11_689_512)
-expect("ResNet-18, last layer trained", count_parameters(tuned, True), 513_000)
+expect("frozen parameters count unless trainable_only is True", count_parameters(tuned), 11_689_512)
+expect("trainable_only leaves frozen parameters out", count_parameters(tuned, True), 513_000)
 shared = Tensor([[1.0, 2.0, 3.0]], requires_grad=True)
 both = doubles.OnlyParameters(shared, Tensor([1.0, 1.0]), shared)
-expect("tied and trainable", count_parameters(both, trainable_only=True), 3)
-expect("a Tensor that is trained", count_parameters(shared, trainable_only=True), 0)
-expect_raises("None is no model", lambda: count_parameters(None), ValueError)
+expect(
+    "a tied tensor counts once among the trainable ones, too",
+    count_parameters(both, trainable_only=True),
+    3,
+)
+expect(
+    "a bare Tensor counts 0 even if it is trainable",
+    count_parameters(shared, trainable_only=True),
+    0,
+)
+expect_raises("None is not a model", lambda: count_parameters(None), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "zoo", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -344,29 +462,56 @@ with meta():
 
 # %% nbgrader={"grade": false, "grade_id": "demo_count", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 counts = {name: count_parameters(model) for name, model in ZOO.items()}
+growth = 100 * (counts["GPT-2 small, not tied"] / counts["GPT-2 small"] - 1)
+guesses.compare("GPT-2 small without tied weights grows by", guess_untied, growth, unit="%")
 plot.bars(counts, title="Whole models", log=True, show="{:,.0f}".format)
 
 # %% [markdown]
-# The two small GPT-2s differ by one matrix. Built for real, the largest model would have filled nearly 6 GB.
+# The two small GPT-2s differ by one matrix. Had the largest model been built with its data, it would have filled nearly 6 GB.
+
+# %% [markdown]
+# ### In torch
 #
-# ## 5 · From numbers to bytes
+# ```python
+# import torch
+# from torch import nn
 #
-# A parameter's *dtype* says how many bytes it takes: float32 four, float16 two, int8 one. A model may mix them.
+# tokens_in, tokens_out = nn.Embedding(5000, 64), nn.Linear(64, 5000, bias=False)
+# tokens_out.weight = tokens_in.weight
+# model = nn.Sequential(tokens_in, tokens_out)
+# print(sum(p.numel() for p in model.parameters()), "in parameters()")
+# print(sum(t.numel() for t in model.state_dict().values()), "in state_dict()")
+# ```
 #
-# And a megabyte? To the SI and to makers of disks it is 10⁶ bytes, to most tools that show memory 1024² = 1,048,576, properly a mebibyte. They differ by 5 %, at the giga by 7 %, and nearly all write "MB" for both. **In this course a MB is 1024² bytes and a GB is 1024³.** Section 8 finds out who meant what.
+# [`Module.parameters()`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.parameters) yields the tied matrix once, so this one line is how most people count. It hides what `state_dict()`, the dict that is saved, shows: there the tied matrix is listed twice, beside *buffers* such as running averages, which are saved but not trained.
+
+# %% [markdown]
+# **Take a break here.** What follows needs only `linear_parameters`, `attention_parameters` and `count_parameters`.
 #
-# **Predict.** Do the weights of a model of 7 billion parameters fit on a graphics card with 24 GB in float32? In float16? In int8 on a phone with 8 GB? *Your prediction:*
+# ## 5 · From numbers to bytes · 15 min
+#
+# A parameter's *dtype* (data type) says how many bytes it takes: four for float32, two for float16, one for int8. A model may mix them.
+#
+# And how large is a megabyte? In the SI, and for makers of disks, it is 10⁶ bytes. In most tools that show memory it is 1024² = 1,048,576 bytes, properly called a mebibyte. The two differ by 5 %, the two gigabytes by 7 %, and nearly everyone writes "MB" for both. **In this course a MB is 1024² bytes and a GB is 1024³.** Section 8 finds out who meant which.
+#
+# The linear layer of section 1 has 2,362,368 float32 parameters. They take 4 · 2,362,368 = 9,449,472 bytes, which is 9.45 · 10⁶ bytes and 9.01 MB.
+#
+# **Predict.** How much memory do the weights of a model with 7 billion parameters take in float16? Would they fit on a graphics card with 24 GB? And in int8 on a phone with 8 GB?
+
+# %% tags=["guess"]
+guess_seven_billion = None  # your guess for float16, in GB of 1024³ bytes
 
 
 # %% nbgrader={"grade": false, "grade_id": "parameter_memory_mb", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def parameter_memory_mb(model, dtype=None):
-    """The memory that a model's parameters take, in MB of 1024² bytes; each tensor once.
+    """Return the memory that a model's parameters take, in MB of 1024² bytes: a float, not rounded.
 
-    model: as for count_parameters; 0.0 for a bare Tensor and for a model without parameters.
-    dtype: None, and each parameter counts at its own dtype; or the one in which all would be
-        stored, as numpy takes it: "float16", np.float16, np.dtype("int8").
-    Returns a float, not rounded. Raises ValueError for a dtype that numpy does not know
-    ("float17"), and for what is no model.
+    model: as for count_parameters. Each tensor counts once, frozen ones included. A bare Tensor
+        and a model without parameters take 0.0.
+    dtype: None counts each parameter at its own dtype. Anything else is the dtype in which all of
+        them would be stored, in any form that numpy takes: "float16", np.float16, np.dtype("int8").
+    Raises ValueError for a dtype that numpy does not know ("float17"), and for anything that is
+    not a model.
     """
     ### BEGIN SOLUTION
     try:
@@ -382,18 +527,20 @@ def parameter_memory_mb(model, dtype=None):
 
 # %% nbgrader={"grade": true, "grade_id": "test_parameter_memory_mb", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(768, 3072)
-expect("its own", parameter_memory_mb(layer), 9.01171875, mistakes={"None is float64": 18.0234375})
+expect(
+    "own dtype", parameter_memory_mb(layer), 9.01171875, mistakes={"None is float64": 18.0234375}
+)
 expect("all in float16", parameter_memory_mb(layer, "float16"), 4.505859375)
 expect("all in float64", parameter_memory_mb(layer, np.float64), 18.0234375)
 layer.weight.requires_grad = False
 expect(
-    "frozen",
+    "a frozen weight",
     parameter_memory_mb(layer),
     9.01171875,
     mistakes={"frozen parameters are left out": 3072 / 2**18},
 )
 layer.weight = nn.Parameter(Tensor.meta((1024, 1024)))
-expect("another weight", parameter_memory_mb(layer), 4 + 3072 / 2**18)
+expect("the same layer with another weight", parameter_memory_mb(layer), 4 + 3072 / 2**18)
 mixed = [Tensor.meta((1024, 1024), kind) for kind in (np.float32, np.float16, np.int8)]
 model = doubles.OnlyParameters(*mixed)
 expect("4, 2, 1 bytes each", parameter_memory_mb(model), 7.0, mistakes={"all float32": 12.0})
@@ -401,25 +548,27 @@ twice = doubles.OnlyParameters(mixed[0], mixed[1], mixed[0])
 expect("tied", parameter_memory_mb(twice), 6.0, mistakes={"tied weights are counted twice": 10.0})
 expect("tied, in int8", parameter_memory_mb(twice, "int8"), 2.0)
 ### BEGIN HIDDEN TESTS
-expect("the same in float64", parameter_memory_mb(model, np.float64), 24.0)
-expect("every digit", parameter_memory_mb(nn.Linear(3, 1)), 16 / 1024**2)
-expect("the same in int8", parameter_memory_mb(model, np.dtype("int8")), 3.0)
+expect("one dtype for all replaces each tensor's own", parameter_memory_mb(model, np.float64), 24.0)
+expect("the result is not rounded", parameter_memory_mb(nn.Linear(3, 1)), 16 / 1024**2)
+expect("a dtype object of numpy's works, too", parameter_memory_mb(model, np.dtype("int8")), 3.0)
 with meta():
     gpt2 = models.gpt2("small")
-expect("GPT-2 small", parameter_memory_mb(gpt2), 124_439_808 * 4 / 1024**2)
+expect(
+    "a whole GPT-2 without data has its size", parameter_memory_mb(gpt2), 124_439_808 * 4 / 1024**2
+)
 weight = Tensor.meta((512, 1024), np.float16)
 tied = doubles.Weights(wte=weight, scale=Tensor.meta((1024, 256), np.float64), head=weight)
 expect(
-    "tied and mixed",
+    "a tied tensor counts once, at its own dtype",
     parameter_memory_mb(tied),
     3.0,
     mistakes={"tied weights are counted twice": 4.0},
 )
-expect("tied and mixed, in int8", parameter_memory_mb(tied, "int8"), 0.75)
+expect("a tied tensor counts once, at another dtype", parameter_memory_mb(tied, "int8"), 0.75)
 frozen = nn.Linear(511, 512)
 frozen.weight.requires_grad = False
 expect(
-    "frozen parameters",
+    "frozen parameters take memory like all others",
     parameter_memory_mb(frozen),
     1.0,
     mistakes={"frozen parameters are left out": 512 * 4 / 1024**2},
@@ -430,21 +579,28 @@ expect(
 expect("1024 × 1023 + 1024 in int8", parameter_memory_mb(nn.Linear(1023, 1024), "int8"), 1.0)
 expect("a ReLU", parameter_memory_mb(nn.ReLU()), 0.0)
 expect("a bare Tensor", parameter_memory_mb(Tensor([1.0, 2.0])), 0.0)
-expect_raises("a shape is no model", lambda: parameter_memory_mb((10, 5)), ValueError)
+expect_raises("a shape is not a model", lambda: parameter_memory_mb((10, 5)), ValueError)
 expect_raises("no such dtype", lambda: parameter_memory_mb(nn.Linear(2, 2), "float17"), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("another Tensor", parameter_memory_mb(Tensor([[3.0]])), 0.0)
-expect("a bare Tensor at a dtype", parameter_memory_mb(Tensor([1.0, 2.0]), "float64"), 0.0)
-expect_raises("not a dtype", lambda: parameter_memory_mb(nn.Linear(2, 2), "fp-16"), ValueError)
-expect_raises("a number is no model", lambda: parameter_memory_mb(3), ValueError)
+expect("a bare Tensor of any shape takes 0.0", parameter_memory_mb(Tensor([[3.0]])), 0.0)
+expect(
+    "a bare Tensor takes 0.0 at any dtype", parameter_memory_mb(Tensor([1.0, 2.0]), "float64"), 0.0
+)
+expect_raises(
+    "a dtype that numpy does not know is an error",
+    lambda: parameter_memory_mb(nn.Linear(2, 2), "fp-16"),
+    ValueError,
+)
+expect_raises("a number is not a model", lambda: parameter_memory_mb(3), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Which weights fit into which memory? A mark is a model at a dtype, and fits wherever a line is to the right of it. That is the least that a device needs: lesson 04 adds what running and training take. (numpy has no int4, two parameters in a byte; the cell halves int8.)
+# Which weights fit into which memory? In the next picture each mark is a model at a dtype, and the model fits into every memory whose line is to the right of the mark. That is the least that a device needs: lesson 04 adds what running and training take. (numpy has no int4, which puts two parameters into a byte; the cell halves int8.)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-names = demo_size(full=["MobileNetV2", "ResNet-50", "GPT-2 small", "GPT-2 XL"], small=["GPT-2 XL"])
-shown = {name: ZOO[name] for name in names}
+import demos  # what only this lesson draws: demos.py, beside this notebook
+
+shown = {name: ZOO[name] for name in ("MobileNetV2", "ResNet-50", "GPT-2 small", "GPT-2 XL")}
 for billions in (7, 70):
     shown[f"{billions} billion"] = doubles.OnlyParameters(Tensor.meta((billions * 10**9,)))
 sizes = {
@@ -453,30 +609,33 @@ sizes = {
 }
 for row in sizes.values():
     row["int4"] = row["int8"] / 2
+in_gb = sizes["7 billion"]["float16"] / 1024
+guesses.compare("7 billion parameters in float16", guess_seven_billion, in_gb, unit="GB")
 memory_gb = {"Raspberry Pi Zero": 0.5, "phone": 8, "RTX 4090": 24, "A100": 80}
 lines = {f"{name}, {gb:g} GB": gb * 1024 for name, gb in memory_gb.items()}
-plot.ladder(sizes, lines, unit="MB of 1024² bytes", title="Weights against memory")
+demos.ladder(sizes, lines, unit="MB of 1024² bytes", title="Weights against memory")
 
 # %% [markdown]
-# ## 6 · Where are they?
+# ## 6 · Where are they? · 15 min
 #
-# A total says nothing about what to do with it. To make a model smaller, look at its tensors, the largest first.
+# A total does not tell you what to do about it. To make a model smaller, look at its tensors, the largest first.
 #
-# **Predict.** ResNet-18 has a first convolution, four stages of 64, 128, 256 and 512 channels, each with four 3 × 3 convolutions, and a classifier from 512 to 1000. What share of its parameters is in each? Put numbers from 0 to 1 where you have a feeling; they will be open diamonds in the picture below.
+# **Predict.** ResNet-18 has a first convolution (conv1), four stages (layer1 to layer4) of 64, 128, 256 and 512 channels, each with four 3 × 3 convolutions, and a classifier from 512 to 1000 (fc). What share of all parameters is in the last stage, layer4? Your guess will be the open diamond in the picture below.
 
-# %%
-guess = {"conv1": None, "layer1": None, "layer2": None, "layer3": None, "layer4": None, "fc": None}
+# %% tags=["guess"]
+guess_last_stage = None  # your guess: a share, from 0 to 1
 
 
 # %% nbgrader={"grade": false, "grade_id": "parameter_table", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def parameter_table(model):
-    """Where a model's parameters are: a row for each tensor, the largest first.
+    """Return where a model's parameters are: a list of rows, one for each tensor, largest first.
 
     model: anything with .named_parameters(), which yields (name, Tensor), perhaps the same object
-        under several names: it has one row, under the first. A bare Tensor: [].
-    Returns a list of dicts with keys name, shape (tuple), count (int), share (float, of all, 0 to
-    1). Rows of the same count stay in the order in which they were yielded.
-    Raises ValueError for what is neither a Tensor nor has .named_parameters().
+        under several names: it has one row, under its first name. A bare Tensor has no rows: [].
+    A row is a dict with the keys name, shape (a tuple), count (an int) and share (a float from 0
+        to 1: the part of all parameters, not rounded). Rows with equal counts stay in the order in
+        which the model yields them. Frozen tensors have rows, too.
+    Raises ValueError for anything else without .named_parameters().
     """
     ### BEGIN SOLUTION
     if isinstance(model, Tensor):
@@ -512,37 +671,54 @@ expect(
     "equal counts stay in order", [row["name"] for row in parameter_table(alike)], ["c", "b", "a"]
 )
 two[0].weight.requires_grad = False
-expect("frozen tensors, too", [row["count"] for row in parameter_table(two)], [12, 4])
+expect("frozen tensors have rows", [row["count"] for row in parameter_table(two)], [12, 4])
 two[1] = nn.Linear(2, 3, bias=False)
-expect("another layer", [row["count"] for row in parameter_table(two)], [6, 4])
+expect("the same model with another layer", [row["count"] for row in parameter_table(two)], [6, 4])
 twelve = nn.Sequential(*[nn.Linear(1, 1) for _ in range(6)])
 expect("all twelve tensors", len(parameter_table(twelve)), 12)
 ### BEGIN HIDDEN TESTS
 lenet, conv = models.LeNet5(), nn.Conv2d(4, 8, (3, 5), groups=2)
-expect("LeNet-5, ten tensors", len(parameter_table(lenet)), 10)
-expect("its largest", parameter_table(lenet)[0]["count"], 48_000)
-expect("its largest share", parameter_table(lenet)[0]["share"], 48_000 / 61_706)
-expect("the sum of its shares", sum(row["share"] for row in parameter_table(lenet)), 1.0)
-expect("shapes", [row["shape"] for row in parameter_table(conv)], [(8, 2, 3, 5), (8,)])
+expect("every tensor of a model has a row", len(parameter_table(lenet)), 10)
+expect("the largest tensor comes first", parameter_table(lenet)[0]["count"], 48_000)
+expect("a share is the part of all parameters", parameter_table(lenet)[0]["share"], 48_000 / 61_706)
+expect("the shares sum to 1", sum(row["share"] for row in parameter_table(lenet)), 1.0)
+expect(
+    "a shape is the tensor's own",
+    [row["shape"] for row in parameter_table(conv)],
+    [(8, 2, 3, 5), (8,)],
+)
 equal = doubles.Weights(b=Tensor.meta((2, 2)), c=Tensor.meta((9,)), a=Tensor.meta((4,)))
-expect("equal counts", [row["name"] for row in parameter_table(equal)], ["c", "b", "a"])
+expect(
+    "rows with equal counts stay in the model's order",
+    [row["name"] for row in parameter_table(equal)],
+    ["c", "b", "a"],
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_parameter_table_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 wte = Tensor.meta((6, 2))
 tied = doubles.Weights(norm=Tensor.meta((4,)), wte=wte, head=wte)
 expect("one row for two names", [row["name"] for row in parameter_table(tied)], ["wte", "norm"])
-expect("their shares", [row["share"] for row in parameter_table(tied)], [0.75, 0.25])
+expect("shares of tied weights", [row["share"] for row in parameter_table(tied)], [0.75, 0.25])
 expect("a ReLU has no rows", parameter_table(nn.ReLU()), [])
-expect_raises("a list is no model", lambda: parameter_table([1, 2]), ValueError)
+expect("a bare Tensor has no rows", parameter_table(Tensor([1.0, 2.0])), [])
+expect_raises("a list is not a model", lambda: parameter_table([1, 2]), ValueError)
 ### BEGIN HIDDEN TESTS
 once = Tensor.meta((9, 3))
 both = doubles.Weights(a=once, b=Tensor.meta((5,)), c=once)
-expect("shares of tied weights", [row["share"] for row in parameter_table(both)], [27 / 32, 5 / 32])
-expect("a Tensor has no rows", parameter_table(Tensor([1.0])), [])
+expect(
+    "a tied tensor enters the shares once",
+    [row["share"] for row in parameter_table(both)],
+    [27 / 32, 5 / 32],
+)
+expect("a bare Tensor of any size has no rows", parameter_table(Tensor([1.0])), [])
 frozen = nn.Linear(4, 2)
 frozen.weight.requires_grad = False
-expect("frozen tensors have rows", [row["count"] for row in parameter_table(frozen)], [8, 2])
+expect(
+    "frozen tensors have rows like all others",
+    [row["count"] for row in parameter_table(frozen)],
+    [8, 2],
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_table", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -551,32 +727,59 @@ for row in parameter_table(ZOO["ResNet-18"]):
     stage = row["name"].split(".")[0]
     if stage in shares:
         shares[stage] += row["share"]
+guesses.compare("share of ResNet-18 in layer4", guess_last_stage, shares["layer4"])
+guessed = {"layer4": guess_last_stage}
 unit = "share of all parameters"
-plot.bars(shares, unit=unit, title="ResNet-18", show="{:.0%}".format, guess=guess)
+plot.bars(shares, unit=unit, title="ResNet-18", show="{:.0%}".format, guess=guessed)
 
 # %% [markdown]
-# Twice the channels on both sides is four times the parameters, so the last stage outweighs all the rest.
+# A convolution with twice the channels on both sides has four times the parameters. So the last stage outweighs everything else, and that is where to start:
 #
-# ## 7 · A model from four numbers
+# | most parameters are in | for example | what makes the model smaller |
+# |---|---|---|
+# | the matrix of token vectors | GPT-2 small: 31 % | tie it to the output layer; a smaller vocabulary |
+# | linear layers behind convolutions | AlexNet: 96 % | average each channel to one number first, as ResNet does: fc has 4 % |
+# | the widest stage | ResNet-18: 72 % | groups and depthwise convolutions, as in MobileNetV2; fewer channels there |
+# | blocks, evenly | GPT-2 XL: 95 % | fewer bytes per parameter (section 5); fewer or narrower blocks |
 #
-# GPT-2 is so regular that its vocabulary, its context (how many positions it can tell apart), its width d and its number of blocks say how large it is. It has (Radford et al. 2019, section 2.3, with sizes as in the released code):
+# ## 7 · A model from four numbers · 20 min
+#
+# GPT-2 is so regular that four numbers tell its size: its vocabulary, its context (how many positions it can tell apart), its width d, and its number of blocks. It consists of ([Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), section 2.3, with sizes as in the [released code](https://github.com/openai/gpt-2)):
 #
 # - a vector of d numbers for each token of the vocabulary, and one for each position;
 # - blocks, each with attention and with two linear layers from d to 4 d and back, all with bias;
-# - a LayerNorm, of d weights and d biases, before each attention, before each pair of linear layers, and after the last block;
-# - an output layer without bias, whose weight is the token vectors' matrix.
+# - *layer norms*, which rescale each vector and have d weights and d biases: one before each attention, one before each pair of linear layers, and one after the last block;
+# - an output layer without bias, whose weight is the matrix of token vectors.
 #
 # ![The matrices of a GPT-2 block drawn to scale: for attention four squares of d by d, for the feed-forward layers one rectangle of d by 4 d and one of 4 d by d, together twice the area.](block.png)
 #
-# **Predict.** GPT-2 XL has 48 blocks of width 1600, GPT-3 has 96 of width 12,288. How many times as many parameters is that: 16, 60, 110 or 240? *Your prediction:*
+# **Predict.** GPT-2 XL has 48 blocks of width 1,600; GPT-3 has 96 blocks of width 12,288. How many times as many parameters does GPT-3 have?
+
+# %% tags=["guess"]
+guess_gpt3 = None  # your guess: 16, 60, 110 or 240 times?
+
+
+# %% [markdown]
+# <details><summary>Hint 1: which of the four numbers does each part depend on?</summary>
+#
+# Make a list: the token vectors depend on the vocabulary and d; the position vectors on the context and d; a block on d only. What is there once, and what is there once in every block?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# (vocabulary + context) · d, plus layers · (attention + two linear layers + two layer norms), plus one last layer norm. You have functions for attention and for linear layers already. The output layer adds nothing.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "gpt2_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def gpt2_parameters(vocab_size, context, d_model, layers):
-    """The number of parameters of a GPT-2 of these sizes, its shared matrix counted once.
+    """Return the number of parameters of a GPT-2 of these sizes, an int.
 
     vocab_size, context (positions), d_model (width), layers (blocks): ints, at least 1.
-    Returns an int. Raises ValueError when a size is below 1.
+    The matrix that token vectors and output layer share counts once.
+    Raises ValueError when a size is below 1.
     """
     ### BEGIN SOLUTION
     if min(vocab_size, context, d_model, layers) < 1:
@@ -590,46 +793,66 @@ def gpt2_parameters(vocab_size, context, d_model, layers):
 
 # %% nbgrader={"grade": true, "grade_id": "test_gpt2_parameters", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
 expect(
-    "small",
+    "GPT-2 small",
     gpt2_parameters(50257, 1024, 768, 12),
     124_439_808,
     mistakes={
         "tied weights are counted twice": 163_037_184,
-        "the LayerNorm after the last block is missing": 124_438_272,
+        "the layer norm after the last block is missing": 124_438_272,
         "the position vectors are missing": 123_653_376,
-        "4 d are missing in each block: two LayerNorms, or a bias": 124_402_944,
-        "each block has two LayerNorms": 124_421_376,
+        "4 d are missing in each block: two layer norms, or a bias": 124_402_944,
+        "a layer norm is missing in each block": 124_421_376,
     },
 )
-expect("medium", gpt2_parameters(50257, 1024, 1024, 24), 354_823_168)
-expect("the smallest", gpt2_parameters(1, 1, 1, 1), 29)
-expect("more than 2³²", gpt2_parameters(50257, 2048, 4096, 40), 8_269_443_072)
+expect("GPT-2 medium", gpt2_parameters(50257, 1024, 1024, 24), 354_823_168)
+expect("the smallest possible", gpt2_parameters(1, 1, 1, 1), 29)
+expect("more than 2³² parameters", gpt2_parameters(50257, 2048, 4096, 40), 8_269_443_072)
 expect_raises("no blocks", lambda: gpt2_parameters(50257, 1024, 768, 0), ValueError)
 expect_raises("no context", lambda: gpt2_parameters(50257, 0, 768, 12), ValueError)
 expect_raises("a context below 0", lambda: gpt2_parameters(50257, -1, 768, 12), ValueError)
 expect_raises("two sizes below 0", lambda: gpt2_parameters(-9, 8, -4, 2), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("large", gpt2_parameters(50257, 1024, 1280, 36), 774_030_080)
-expect("XL", gpt2_parameters(50257, 1024, 1600, 48), 1_557_611_200)
-expect("sizes of GPT-3", gpt2_parameters(50257, 2048, 12288, 96), 174_604_259_328)
-expect("a tiny one", gpt2_parameters(5, 3, 2, 1), 94)
-expect_raises("no vocabulary", lambda: gpt2_parameters(0, 1024, 768, 12), ValueError)
-expect_raises("a negative context", lambda: gpt2_parameters(50257, -7, 768, 12), ValueError)
-expect_raises("no width", lambda: gpt2_parameters(50257, 1024, 0, 12), ValueError)
-expect_raises("all below 0", lambda: gpt2_parameters(-5, -5, -5, -5), ValueError)
+expect(
+    "blocks grow with the square of the width, vectors with the width",
+    gpt2_parameters(50257, 1024, 1280, 36),
+    774_030_080,
+)
+expect(
+    "the largest GPT-2 is counted to the last digit",
+    gpt2_parameters(50257, 1024, 1600, 48),
+    1_557_611_200,
+)
+expect(
+    "the formula holds at the size of GPT-3",
+    gpt2_parameters(50257, 2048, 12288, 96),
+    174_604_259_328,
+)
+expect("in a tiny model each bias and each layer norm matters", gpt2_parameters(5, 3, 2, 1), 94)
+expect_raises("a model needs a vocabulary", lambda: gpt2_parameters(0, 1024, 768, 12), ValueError)
+expect_raises(
+    "a negative context is an error", lambda: gpt2_parameters(50257, -7, 768, 12), ValueError
+)
+expect_raises("a model needs a width", lambda: gpt2_parameters(50257, 1024, 0, 12), ValueError)
+expect_raises(
+    "four negative sizes are an error", lambda: gpt2_parameters(-5, -5, -5, -5), ValueError
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 sizes = {"small": (768, 12), "medium": (1024, 24), "large": (1280, 36), "XL": (1600, 48)}
 parts = {}
 for size, (d, blocks) in sizes.items():
     parts[size] = {"vectors": (50257 + 1024) * d, "attention": blocks * attention_parameters(d)}
     rest = gpt2_parameters(50257, 1024, d, blocks) - sum(parts[size].values())
     parts[size]["feed-forward, norms"] = rest
-plot.waffle(parts, square=10**6, unit="one million parameters", title="GPT-2 in four sizes")
+gpt3 = gpt2_parameters(50257, 2048, 12288, 96) / gpt2_parameters(50257, 1024, 1600, 48)
+guesses.compare("from GPT-2 XL to GPT-3", guess_gpt3, gpt3, unit="times")
+demos.waffle(parts, square=10**6, unit="one million parameters", title="GPT-2 in four sizes")
 
 # %% [markdown]
-# The picture from the top of the lesson, by your formula: vectors grow with the width alone, blocks with its square and with their number. (GPT-3 is built of the same parts: try `gpt2_parameters(50257, 2048, 12288, 96)`.)
+# This is the picture from the top of the lesson, drawn by your formula. Vectors grow only with the width; blocks grow with its square, and with their number. (GPT-3 is built from the same parts.)
 #
 # Does the paper agree with you? Its table 2 says 117 M, 345 M, 762 M and 1542 M.
 
@@ -640,13 +863,11 @@ for size, millions in {"small": 117, "medium": 345, "large": 762, "xl": 1542}.it
     print(f"{size:<6} {count:>13,}   paper {millions:>4} M ({millions * 1e6 / count - 1:+.1%})")
 
 # %% [markdown]
-# "Our original parameter counts were wrong due to an error", says the README of the released code, which calls the models 124M, 355M, 774M and 1558M. The old names are still about. A published count is a claim, and this one takes a line to check.
+# "Our original parameter counts were wrong due to an error", says the README of the released code, which calls the models 124M, 355M, 774M and 1558M. You will still find the old names in use. A published count is a claim, and it takes one line to check.
 #
-# ## 8 · Whose megabyte?
+# ## 8 · Whose megabyte? · 10 min
 #
-# Published sizes are claims too: AlexNet 240 MB and SqueezeNet 4.8 MB (SqueezeNet paper, table 2), VGG-16 528 MB (Keras, list of applications), ResNet-18 44.7 MB (torchvision, list of weights), GPT-2 small 548 MB (Hugging Face, file of weights). All are float32. Which MB are 10⁶ bytes, and which 1024²?
-#
-# **Predict.** Put 10⁶ or 1024² to each; one of them is neither. *Your prediction:*
+# Published sizes are claims, too: 240 MB for AlexNet and 4.8 MB for SqueezeNet ([SqueezeNet paper](https://arxiv.org/abs/1602.07360), table 2), 528 MB for VGG-16 ([Keras](https://keras.io/api/applications/), list of applications), 44.7 MB for ResNet-18 ([torchvision](https://docs.pytorch.org/vision/stable/models.html), list of weights), 548 MB for GPT-2 small ([Hugging Face](https://huggingface.co/openai-community/gpt2/tree/main), file of weights). All are for float32. Which of them count a MB as 10⁶ bytes, and which as 1024²? One of the five fits neither. Decide before you run the cell: compute one of them by hand.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_megabytes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 claims = {
@@ -664,28 +885,30 @@ for name, (published, count) in claims.items():
 
 left = 548_105_171 - 4 * count_parameters(ZOO["GPT-2 small"])
 masks = 12 * 1024 * 1024 * 4
-print(f"GPT-2, left over without them   {left:>11,} bytes")
+print(f"GPT-2's file without parameters {left:>11,} bytes")
 print(f"12 masks, 1024 × 1024, float32  {masks:>11,} bytes")
 print(f"the file's table of contents    {left - masks:>11,} bytes")
 
+
 # %% [markdown]
-# Keras and torchvision mean 1024² (ResNet's file is a little larger than its parameters, for it also holds the running averages of its batch normalization, which are not trained). The SqueezeNet paper, known for "50× fewer parameters", has one of each in a table.
+# Keras and torchvision mean 1024² bytes. (ResNet's file is a little larger than its parameters: it also holds the running averages of batch normalization, which are not trained.) The SqueezeNet paper, known for "50× fewer parameters", uses one of each in the same table.
 #
-# And GPT-2? Its file has 548,105,171 bytes, from which the last lines take the parameters away. Each of the 12 blocks was saved with its causal mask: a triangle of ones and zeros, a tenth of the download, and not one parameter. An exact count finds such things; "about 500 MB" never does.
+# And GPT-2? Its file has 548,105,171 bytes. The last three lines take the parameters away and look at what is left: each of the 12 blocks was saved with its causal mask, a triangle of ones and zeros that keeps a token from looking ahead. That is a tenth of the download, and not one parameter. An exact count finds such things; "about 500 MB" never does.
 #
-# ## Reflect
+# ## Reflect · 25 min
 #
-# Will it fit? Make that a function, then try it on your own phone and the model that you would like to have on it.
+# Will it fit? Write a function that answers, then try it on your own phone and a model that you would like to have on it.
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_deployment", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
-    """Whether a model's weights fit into a device's memory.
+    """Return how large a model's weights are, and if they fit into a device's memory: a dict.
 
-    parameters: int, at least 1. bytes_per_parameter: above 0; 0.5 is 4 bits.
+    parameters: int, at least 1. bytes_per_parameter: above 0; 0.5 stands for 4 bits.
     memory_gb: above 0, in GB of 1024³ bytes.
-    Returns a dict: model_mb (float, in MB of 1024² bytes, not rounded) and fits (bool; True also
-        when they fill the memory to the last byte). Raises ValueError for an argument out of range.
+    The dict's keys are model_mb (a float, in MB of 1024² bytes, not rounded) and fits (a bool, also
+        True when the weights fill the memory to the last byte).
+    Raises ValueError for an argument out of range.
     """
     ### BEGIN SOLUTION
     if parameters < 1 or bytes_per_parameter <= 0 or memory_gb <= 0:
@@ -705,20 +928,38 @@ expect("over 10⁹, under 1024³ bytes", reflect_deployment(1_060_000_000, 1, 1)
 expect("not rounded", reflect_deployment(2**20 + 1, 1, 1 / 64)["model_mb"], 1 + 2**-20)
 expect_raises("no memory", lambda: reflect_deployment(10, 4, 0), ValueError)
 expect_raises("memory below 0", lambda: reflect_deployment(10, 4, -1), ValueError)
-expect_raises("no bytes a parameter", lambda: reflect_deployment(10, 0, 1), ValueError)
+expect_raises("no bytes for a parameter", lambda: reflect_deployment(10, 0, 1), ValueError)
 expect_raises("bytes below 0", lambda: reflect_deployment(10, -2, 1), ValueError)
 expect_raises("no parameters", lambda: reflect_deployment(0, 4, 1), ValueError)
-expect_raises("fewer than none", lambda: reflect_deployment(-3, 4, 1), ValueError)
+expect_raises("a negative number of parameters", lambda: reflect_deployment(-3, 4, 1), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("half bytes", reflect_deployment(7 * 2**30, 0.5, 3), {"model_mb": 3584.0, "fits": False})
-expect("just full", reflect_deployment(2**30, 2, memory_gb=2)["fits"], True)
-expect("a byte more", reflect_deployment(2**30 + 1, 1, memory_gb=1)["fits"], False)
-expect("under 1024³ bytes", reflect_deployment(1_050_000_000, 1, 1)["fits"], True)
-expect("16 MB", reflect_deployment(11_689_512, 1, 1 / 64)["model_mb"], 11_689_512 / 1024**2)
-expect_raises("negative memory", lambda: reflect_deployment(10, 4, -0.5), ValueError)
-expect_raises("no bytes", lambda: reflect_deployment(7, 0.0, 2), ValueError)
-expect_raises("negative bytes", lambda: reflect_deployment(10, -0.5, 1), ValueError)
-expect_raises("negative parameters", lambda: reflect_deployment(-8, 1, 1), ValueError)
+expect(
+    "a parameter may take half a byte",
+    reflect_deployment(7 * 2**30, 0.5, 3),
+    {"model_mb": 3584.0, "fits": False},
+)
+expect(
+    "weights that fill the memory exactly fit",
+    reflect_deployment(2**30, 2, memory_gb=2)["fits"],
+    True,
+)
+expect(
+    "one byte more than the memory does not fit",
+    reflect_deployment(2**30 + 1, 1, memory_gb=1)["fits"],
+    False,
+)
+expect("a GB has 1024³ bytes, not 10⁹", reflect_deployment(1_050_000_000, 1, 1)["fits"], True)
+expect(
+    "a MB has 1024² bytes, and nothing is rounded",
+    reflect_deployment(11_689_512, 1, 1 / 64)["model_mb"],
+    11_689_512 / 1024**2,
+)
+expect_raises("negative memory is an error", lambda: reflect_deployment(10, 4, -0.5), ValueError)
+expect_raises(
+    "a parameter takes more than 0 bytes", lambda: reflect_deployment(7, 0.0, 2), ValueError
+)
+expect_raises("negative bytes are an error", lambda: reflect_deployment(10, -0.5, 1), ValueError)
+expect_raises("a negative count is an error", lambda: reflect_deployment(-8, 1, 1), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -726,7 +967,7 @@ expect_raises("negative parameters", lambda: reflect_deployment(-8, 1, 1), Value
 #
 # 1. Which megabyte is each of the two, and how do you know?
 # 2. What is the reduction in one unit, and does the paper's point stand?
-# 3. You publish a table of model sizes. Which columns has it, so that nobody needs to ask what you meant? Why is a model's size not yet the memory that a device needs to run it?
+# 3. You publish a table of model sizes. Which columns does it need, so that nobody has to ask what you meant? Why is a model's size not yet the memory that a device needs to run it?
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_parameters", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
@@ -736,10 +977,10 @@ expect_raises("negative parameters", lambda: reflect_deployment(-8, 1, 1), Value
 # %% [markdown]
 # ## Summary
 #
-# - A linear layer has in · out weights and out biases; a convolution a filter of in / groups · height · width for each output channel, whatever the image; attention four linear layers, however many heads.
-# - A model's tensors count once each. Frozen ones have no gradient, but take memory.
-# - Memory is the count times the dtype's bytes. Say which megabyte; here it is 1024² bytes.
-# - Widths enter squared, depth and vocabulary linearly, so a large model's parameters are elsewhere than a small one's.
+# - A linear layer has in · out weights and out biases. A convolution has one filter of in / groups · height · width numbers for each output channel, whatever the size of the image. Attention has four linear layers, however many heads.
+# - Each tensor of a model counts once, however many names it has. Frozen parameters get no gradient, but they take memory.
+# - Memory is the count times the bytes of the dtype. Say which megabyte you mean; here it is 1024² bytes.
+# - Blocks grow with the square of the width; token vectors grow only with the width. So a large model has its parameters in other places than a small one.
 # - A published number is a claim: check its arithmetic first.
 #
-# **Next.** AlexNet's convolutions are few parameters and most of the work. Lesson 02 counts that work. What you wrote here is the first part of your profiler, and later lessons import it.
+# **Next.** AlexNet's convolutions hold few parameters and do most of the work. Lesson 02 counts that work. What you wrote here is the first part of your profiler, and later lessons import it.

@@ -4,7 +4,7 @@ import json
 
 import nbformat
 import pytest
-from grading_course import cell, release, solved, source, without_metadata
+from grading_course import ROOT, cell, release, solved, source, without_metadata
 from nbformat.v4 import new_code_cell
 
 from proflab_course.grading.answer_key import make_key
@@ -103,7 +103,8 @@ def test_demo_cells_run_only_when_asked():
 
 
 def test_full_runs_demo_cells_and_keeps_their_pictures():
-    result = grade_notebook(solved(), KEY, full=True)
+    folder = ROOT / "release" / "01_parameters"  # the lesson's pictures are drawn by its demos.py
+    result = grade_notebook(solved(), KEY, folder, full=True)
     shown = [o.get("data", {}) for o in cell(result.notebook, "demo_linear").outputs]
     assert any("data:image/png" in data.get("text/html", "") for data in shown)
     assert result.errors == []

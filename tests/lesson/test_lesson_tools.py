@@ -12,14 +12,11 @@ from proflab.lesson.demo import demo_size
 from proflab.lesson.doubles import OnlyParameters, Weights
 
 ROWS = [{"name": "a<b>", "count": 10, "kind": "x"}, {"name": "c", "count": 2_360_000, "kind": "y"}]
-MODELS = {"small": {"one": 1_400_000, "two": 2_700_000}, "large": {"one": 9_000_000, "two": 0}}
 PICTURES = {
     "bars": lambda: plot.bars(ROWS),
     "bars, grouped": lambda: plot.bars(ROWS, group="kind", guess={"c": 1e6, "a<b>": None, "z": 1}),
-    "bars, logarithmic": lambda: plot.bars({"a": 1, "b": 10**9}, log=True),
+    "bars, logarithmic": lambda: plot.bars({"a": 1, "b": 10**9}, log=True, guess={"b": -3.0}),
     "no bars": lambda: plot.bars([]),
-    "waffle": lambda: plot.waffle(MODELS, square=10**6, unit="a million"),
-    "ladder": lambda: plot.ladder({"m": {"f32": 4.0, "f16": 2.0}}, {"phone": 8.0}, unit="MB"),
     "readings_by_phase": lambda: plot.readings_by_phase(
         [1, 3, 2, 4, 4], [("up", 2), ("on", 5)], unit="MB"
     ),
@@ -43,10 +40,14 @@ def test_the_description_holds_the_numbers_and_no_markup():
     assert "a&lt;b&gt; 10" in picture._repr_mimebundle_()["text/html"]
 
 
-def test_squares_add_up_to_the_rounded_total():
-    squares = plot._squares(MODELS["small"], 10**6)
-    assert squares == [0, 1, 1, 1]
-    assert len(plot._squares({"a": 1_400_000, "b": 1_400_000}, 10**6)) == 3
+@pytest.mark.parametrize("log", [False, True])
+def test_only_numbers_are_drawn_as_guesses_and_inside_the_axes(log):
+    guess = {"a": 5_000, "b": "many", "c": None, "d": float("nan"), "e": True}
+    picture = plot.bars(dict.fromkeys(guess, 10), log=log, guess=guess)
+    axes = picture.figure.axes[0]
+    [drawn] = [line for line in axes.lines if line.get_label() == "your guess"]
+    assert list(drawn.get_xdata()) == [5_000] and axes.get_xlim()[1] > 5_000
+    assert picture.png()
 
 
 @pytest.mark.parametrize(

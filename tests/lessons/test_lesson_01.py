@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import diagnoses, value_of
+from lesson_cells import diagnoses, named, value_of
 
 from proflab.lesson.plot import Picture
 from proflab_course.course.notebook import read_module
@@ -34,9 +35,12 @@ def lesson():
 def demos(lesson):
     """What each demo cell ends on, in the solved lesson, and all that it printed is dropped."""
     scope, shown = dict(solved("lesson_01").scope), {}
-    for cell in lesson.cells:
-        if cell.role == "demo":
-            shown[cell.name] = value_of(cell, scope)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)  # where `import demos` finds the lesson's own
+        patch.delitem(sys.modules, "demos", raising=False)
+        for cell in lesson.cells:
+            if cell.role == "demo":
+                shown[cell.name] = value_of(cell, scope)
     return shown
 
 
@@ -56,7 +60,7 @@ def test_each_exercise_has_a_prediction_above_and_a_use_below(lesson):
     cells = lesson.cells
     for number, cell in enumerate(cells):
         if cell.role == "exercise" and cell.name != "reflect_deployment":
-            above = "".join(c.source for c in cells[max(0, number - 2) : number])
+            above = "".join(c.source for c in cells[max(0, number - 3) : number])
             assert "**Predict.**" in above, cell.name
             below = [c.role for c in cells[number + 1 : number + 6]]
             assert below[0] == "test" and "demo" in below, cell.name
@@ -65,7 +69,7 @@ def test_each_exercise_has_a_prediction_above_and_a_use_below(lesson):
 def test_docstrings_say_what_is_returned_and_raised(lesson):
     for name in EXERCISES:
         text = solved("lesson_01").scope[name].__doc__
-        assert "Returns" in text and "ValueError" in text, name
+        assert text.startswith("Return ") and "Raises ValueError" in text, name
 
 
 def test_demo_cells_end_on_a_picture_or_print(demos, lesson):
@@ -80,6 +84,20 @@ def test_the_pictures_say_what_they_show(demos):
     assert "layer4 72%" in demos["demo_table"].alt
     assert "XL: vectors 82 M, attention 492 M" in demos["demo_gpt2"].alt
     assert "7 billion float32 2.67e+04" in demos["demo_memory"].alt
+
+
+def test_each_guess_is_set_beside_its_answer_and_two_are_drawn(lesson):
+    names = [cell.source.split(" = ")[0] for cell in lesson.cells if "guess" in cell.tags]
+    demos = "".join(cell.source for cell in lesson.named("demo"))
+    assert len(names) == 7 and all(demos.count(f", {name}, ") == 1 for name in names)
+    for demo, name, guess in (
+        ("demo_linear", "guess_linear", 1e6),
+        ("demo_table", "guess_last_stage", 0.4),
+    ):
+        scope = solved("lesson_01").scope | {name: guess}
+        lines = value_of(named(lesson, demo), scope).figure.axes[0].lines
+        [drawn] = [line for line in lines if line.get_label() == "your guess"]
+        assert list(drawn.get_xdata()) == [guess]
 
 
 def test_an_old_network_counted_by_hand():
