@@ -1,4 +1,4 @@
-"""What the build stamps into a lesson: badges under its title, and the cell that sets up Colab.
+"""What the build stamps into a lesson: badges, time and points, and the cell that sets up Colab.
 
 The course's address stands in pyproject.toml, under [project.urls], and nowhere else.
 """
@@ -13,6 +13,7 @@ from string import Template
 import nbformat
 from nbformat import NotebookNode
 
+from proflab_course.build.outline import stamp_headings, total_line
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import COLAB_SETUP, Lesson, set_cell_ids
 
@@ -86,12 +87,14 @@ class Address:
 
 
 def stamp(lesson: Lesson, address: Address) -> None:
-    """Put the badges under the lesson's title, and Colab's cell after the title's cell."""
+    """Put badges, time and points under the title, points into headings, Colab's cell below."""
     cells = lesson.notebook.cells
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         raise CourseError(f"{lesson.place} must begin with a markdown cell: `# ` and the title")
     title, _, rest = cells[0].source.partition("\n")
-    cells[0].source = f"{title}\n\n{address.badges(lesson.name)}\n\n{rest.strip()}".rstrip()
+    below = [address.badges(lesson.name), total_line(lesson), rest.strip()]
+    stamp_headings(lesson)
+    cells[0].source = "\n\n".join(filter(None, [title, *below]))
     cells.insert(1, _colab_cell(lesson.name, address))
     set_cell_ids(lesson.notebook)
 
