@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-from proflab_course.assemble.collect import BUILT
+from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.statements import BUILT
 from proflab_course.build.audit_demos import demos_mistakes, guess_mistakes, shared_guesses
 from proflab_course.course.layout import CourseError
-from proflab_course.course.names import bound_names, used_names
 from proflab_course.course.notebook import (
     HIDDEN,
     MARK_SCHEME,

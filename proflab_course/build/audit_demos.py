@@ -9,8 +9,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from proflab.lesson.names import bound_names, used_names
 from proflab_course.course.layout import CourseError
-from proflab_course.course.names import bound_names, used_names
 from proflab_course.course.notebook import Cell, Lesson
 
 DEMOS = "demos"

@@ -1,7 +1,8 @@
 """A lesson's sections: what each of them takes and earns.
 
 A heading says how long its section takes, `## 3 · Attention · 15 min`. Points are summed from the
-cells of the section, so they are typed in no heading: the build writes them there.
+cells of the section, so they are typed in no heading: the build writes them there. What a running
+notebook may know of all this goes beside it, into lesson.json.
 """
 
 from __future__ import annotations
@@ -10,6 +11,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from nbformat import NotebookNode
+
+from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.outline import Exercise, LessonCell, Outline, digest
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
 
@@ -119,3 +124,43 @@ def _duration(minutes: int) -> str:
     """Return minutes to the nearest five, as a reader says them: 3 h 10 min."""
     hours, rest = divmod(5 * round(minutes / 5) or minutes, 60)
     return " ".join(filter(None, (f"{hours} h" * bool(hours), f"{rest} min" * bool(rest))))
+
+
+def lesson_outline(lesson: Lesson, released: NotebookNode) -> Outline:
+    """Return what a running notebook may know of its lesson.
+
+    released: the lesson's notebook as students get it, by whose text cells are known.
+    """
+    found = sections(lesson)
+    exercises = {
+        cell.name: Exercise(cell.name, section.name, section.minutes, _tests(lesson, cell.name))
+        for section in found
+        for cell in section.cells
+        if cell.role == "exercise"
+    }
+    cells: dict[str, LessonCell] = {}
+    providers: dict[str, set[str]] = {}
+    for cell in Lesson(lesson.name, lesson.place, released).named("test", "demo", "given", "setup"):
+        nodes = cell.statements()
+        if cell.role == "given":
+            providers |= {name: used_names([n]) for n in nodes for name in bound_names([n])}
+        needs = _reached(used_names(nodes), providers) & exercises.keys()
+        cells[digest(cell.source)] = LessonCell(cell.name, cell.role, tuple(sorted(needs)))
+    by_hand = [section for section in found if section.points("manual")]
+    essay = sum(s.points("manual") for s in by_hand), by_hand[-1].name if by_hand else ""
+    return Outline(lesson.name, exercises, cells, essay)
+
+
+def _tests(lesson: Lesson, exercise: str) -> dict[str, float]:
+    pattern = re.compile(rf"test_{re.escape(exercise)}(_\d+)?")
+    return {c.name: c.points for c in lesson.named("test") if pattern.fullmatch(c.name)}
+
+
+def _reached(names: set[str], providers: dict[str, set[str]]) -> set[str]:
+    """Return names and those that the lesson's given functions need for them."""
+    reached, ahead = set(), set(names)
+    while ahead:
+        name = ahead.pop()
+        reached.add(name)
+        ahead |= providers.get(name, set()) - reached
+    return reached
