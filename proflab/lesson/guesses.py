@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 from numbers import Real
 
 MIME = "application/vnd.proflab.guess+json"
+_COMPARED: dict[str, str] = {}  # in this process: the sentence on each quantity that was guessed
 
 
 def compare(what: str, guess: float | str | None, answer: float | str, unit: str = "") -> None:
@@ -21,6 +23,8 @@ def compare(what: str, guess: float | str | None, answer: float | str, unit: str
     unit: of both, e.g. "ms"; printed after each number.
     """
     sentence = f"{what}: {_verdict(guess, answer, f' {unit}' if unit else '')}"
+    if guess is not None and guess is not ...:
+        _COMPARED[what] = sentence
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None:
         print(sentence)
@@ -29,6 +33,17 @@ def compare(what: str, guess: float | str | None, answer: float | str, unit: str
 
     record = {"what": what, "guess": _plain(guess), "answer": _plain(answer), "unit": unit}
     display({"text/plain": sentence, MIME: record}, raw=True)
+
+
+def sentences() -> list[str]:
+    """Return the sentences on the guesses that were compared so far, one a quantity."""
+    return list(_COMPARED.values())
+
+
+def told(record: Mapping) -> str:
+    """Return the sentence on a pair as `compare` records it in a cell's output."""
+    unit = f" {record.get('unit')}" if record.get("unit") else ""
+    return f"{record.get('what')}: {_verdict(record.get('guess'), record.get('answer'), unit)}"
 
 
 def _verdict(guess: float | str | None, answer: float | str, unit: str) -> str:

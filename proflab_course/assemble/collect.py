@@ -7,23 +7,16 @@ these need: imports, constants, helpers. Never taken: test cells, demo cells, wh
 from __future__ import annotations
 
 import ast
-import builtins
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.statements import DEFINITIONS, IMPORTS, KNOWN, is_stub, written_statements
 from proflab_course.course.layout import CourseError
-from proflab_course.course.names import bound_names, used_names
-from proflab_course.course.notebook import SOLUTION, Cell, Lesson
+from proflab_course.course.notebook import Cell, Lesson
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_IMPORTS = (ast.Import, ast.ImportFrom)
-_LEFT_OUT = (
-    ast.Expr, ast.Assert, ast.Delete, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith,
-)  # fmt: skip
 _EXPECT = {"expect", "expect_between", "expect_raises"}
-_KNOWN = set(dir(builtins)) | {"__name__", "__file__", "get_ipython", "display"}
-BUILT = "built"
 
 
 @dataclass(frozen=True)
@@ -44,12 +37,12 @@ class Statement:
     @cached_property
     def uses(self) -> set[str]:
         """The names that it needs from elsewhere."""
-        return used_names([self.node]) - _KNOWN
+        return used_names([self.node]) - KNOWN
 
     @property
     def is_import(self) -> bool:
         """Return True if it belongs at the file's top."""
-        return isinstance(self.node, _IMPORTS)
+        return isinstance(self.node, IMPORTS)
 
 
 @dataclass
@@ -91,7 +84,7 @@ def _collect_lesson(lesson: Lesson, known: list[str], result: Collection) -> Non
     for cell in lesson.cells:
         candidates += _cell_statements(cell, lesson.name, not exercises, result)
     if not exercises:
-        required = [s for s in candidates if s.required and isinstance(s.node, _DEFINITIONS)]
+        required = [s for s in candidates if s.required and isinstance(s.node, DEFINITIONS)]
         exercises = [s.node.name for s in required]
     _require_exercises(candidates, exercises)
     candidates = _needed(candidates, result)
@@ -118,29 +111,8 @@ def _cell_statements(
     wanted = cell.role != "free" or (metadata_lost and not _EXPECT & used_names(nodes))
     return [
         Statement(lesson, cell.where, node, text, wanted and _is_definition(node))
-        for node, text in _written(cell.code.splitlines(), nodes)
+        for node, text in written_statements(cell.code.splitlines(), nodes)
     ]
-
-
-def _written(lines: list[str], nodes: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
-    """Yield each statement that defines something, with its text; imports one name at a time."""
-    for previous, node in zip([None, *nodes], nodes, strict=False):
-        if isinstance(node, ast.ImportFrom) and node.module == BUILT:
-            # The names are there already, but for a second name given here.
-            aliases = [f"{a.asname} = {a.name}" for a in node.names if a.asname]
-            yield from ((ast.parse(text).body[0], text) for text in aliases)
-        elif isinstance(node, _IMPORTS):
-            yield from ((single, ast.unparse(single)) for single in _single_imports(node))
-        elif not isinstance(node, _LEFT_OUT):
-            yield node, _text(lines, node, previous)
-
-
-def _single_imports(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
-    for alias in node.names:
-        if isinstance(node, ast.Import):
-            yield ast.Import([alias])
-        else:
-            yield ast.ImportFrom(node.module, [alias], node.level)
 
 
 def _is_definition(node: ast.stmt) -> bool:
@@ -149,28 +121,15 @@ def _is_definition(node: ast.stmt) -> bool:
         return any(isinstance(target, ast.Attribute) for target in node.targets)
     if isinstance(node, ast.ImportFrom):
         return node.module == "__future__" or node.names[0].name == "*"
-    return isinstance(node, _DEFINITIONS)
-
-
-def _text(lines: list[str], node: ast.stmt, previous: ast.stmt | None) -> str:
-    """Return the statement as it was written, with the comment right above it."""
-    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-    if previous is not None and previous.end_lineno >= first:
-        return ast.unparse(node)
-    while first > 1 and lines[first - 2].startswith("#"):
-        first -= 1
-    kept = [line for line in lines[first - 1 : node.end_lineno] if line.strip() not in SOLUTION]
-    if lines[node.end_lineno - 1][node.end_col_offset :].lstrip().startswith(";"):
-        return ast.unparse(node)
-    return "\n".join(kept).strip("\n")
+    return isinstance(node, DEFINITIONS)
 
 
 def _require_exercises(candidates: list[Statement], exercises: list[str]) -> None:
     """Take an exercise from another cell where its own lacks it or still holds the stub."""
     for name in exercises:
         places = [i for i, s in enumerate(candidates) if _defines(s.node, name)]
-        own = [i for i in places if candidates[i].required and not _is_stub(candidates[i].node)]
-        written = [i for i in places if not _is_stub(candidates[i].node)]
+        own = [i for i in places if candidates[i].required and not is_stub(candidates[i].node)]
+        written = [i for i in places if not is_stub(candidates[i].node)]
         if own or not places:
             continue
         chosen = (written or places)[-1]
@@ -179,7 +138,7 @@ def _require_exercises(candidates: list[Statement], exercises: list[str]) -> Non
 
 
 def _defines(node: ast.stmt, name: str) -> bool:
-    return isinstance(node, _DEFINITIONS) and node.name == name
+    return isinstance(node, DEFINITIONS) and node.name == name
 
 
 def _needed(candidates: list[Statement], result: Collection) -> list[Statement]:
@@ -213,25 +172,8 @@ def _note_unwritten(
     class_name = next((n for n in sorted(_bound_in(statements)) if name.startswith(f"{n}_")), "")
     if not nodes and not class_name:
         result.unwritten[name] = f"{lesson}: not defined"
-    elif any(_is_stub(node) for node in nodes):
+    elif any(is_stub(node) for node in nodes):
         result.unwritten[name] = lesson
-
-
-def _is_stub(node: ast.stmt) -> bool:
-    """Return True if a function, or a class's method, still raises NotImplementedError."""
-    if isinstance(node, ast.ClassDef):
-        return any(_is_stub(inner) for inner in node.body)
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
-    for statement in node.body:
-        if isinstance(statement, ast.Return):
-            return False
-        if isinstance(statement, ast.Raise) and statement.exc is not None:
-            raised = ast.unparse(statement.exc)
-            # With a message, a solution may raise it: an operation that it has no rule for.
-            if raised in ("NotImplementedError", "NotImplementedError()"):
-                return True
-    return False
 
 
 def _note_clashes(result: Collection) -> None:

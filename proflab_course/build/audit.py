@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-from proflab_course.assemble.collect import BUILT
+from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.statements import BUILT
+from proflab_course.build.audit_demos import demos_mistakes, guess_mistakes, shared_guesses
 from proflab_course.course.layout import CourseError
-from proflab_course.course.names import bound_names, used_names
 from proflab_course.course.notebook import (
     HIDDEN,
     MARK_SCHEME,
@@ -45,13 +46,15 @@ def lesson_mistakes(lesson: Lesson, folder: Path, built: Iterable[str] = ()) -> 
     mistakes += _pictures(lesson, folder)
     if not any(_python(lesson)):
         mistakes += [*_borrowed_names(lesson), *_built_imports(lesson, set(built))]
+        mistakes += [*demos_mistakes(lesson, folder), *guess_mistakes(lesson)]
     return mistakes
 
 
 def course_mistakes(lessons: Iterable[Lesson]) -> list[str]:
     """Return a line for each name that two cells of the course share, Colab's cell included."""
     first: dict[str, Cell] = {}
-    mistakes = []
+    lessons = list(lessons)
+    mistakes = list(shared_guesses(lessons))
     for lesson in lessons:
         own: dict[str, Cell] = {}
         for cell in (cell for cell in lesson.cells if cell.name):

@@ -17,6 +17,7 @@ from typing import Literal
 from nbformat import NotebookNode
 from tqdm import tqdm
 
+from proflab.lesson import outline
 from proflab_course.assemble.collect import Collection, collect
 from proflab_course.assemble.command import MADE_BY, render
 from proflab_course.build.audit import (
@@ -26,6 +27,7 @@ from proflab_course.build.audit import (
     release_mistakes,
 )
 from proflab_course.build.leaks import leaks
+from proflab_course.build.outline import lesson_outline
 from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.release import generate_release
 from proflab_course.build.stamp import Address, stamp
@@ -40,6 +42,18 @@ from proflab_course.grading.answer_key import released_from
 STEPS = ("source", "release")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 Audit = Literal["static", "full"]
+_BUILT_TITLE = """\
+The course's own solutions of the exercises before {}.
+
+Where mine.py holds functions of yours that pass their checks, those are used in place of these.\
+"""
+_USE_MINE = """
+# ── yours, where there are any ──
+
+from proflab.lesson.mine import use_mine as _use_mine
+
+_use_mine(globals(), "{}")
+"""
 
 
 @dataclass
@@ -131,7 +145,9 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     """Make and audit work/source and work/release of a lesson; returns the students' notebook."""
     source = work / "source" / lesson.name
     _copy_support_files(plan, lesson.name, source)
-    _stamp_release(lesson)
+    released = released_from(lesson.notebook)
+    lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells)
+    _write(source / outline.FILE, lesson_outline(lesson, released).text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
     folder = work / "release" / lesson.name
@@ -162,24 +178,18 @@ def _try_lessons(
     _raise(mistakes)
 
 
-def _stamp_release(lesson: Lesson) -> None:
-    """Name the release in the lesson's metadata, which nbgrader hands on to students."""
-    released = released_from(lesson.notebook)
-    lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells)
-
-
 def _copy_support_files(plan: Plan, name: str, target: Path) -> None:
     """Copy a lesson's pictures and data, and write built.py with what the ones before it built."""
     place = plan.course.module(name).parent
     for path in support_files(place):
-        if path.name in ("built.py", f"{name}.ipynb"):
+        if path.name in ("built.py", outline.FILE, f"{name}.ipynb"):
             raise CourseError(f"modules/{name}/{path.name} is made by the build: delete it")
         copy = target / path.relative_to(place)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
     if plan.before(name):
-        title = f"What the lessons before {name} built: the solutions of their exercises."
-        _write(target / "built.py", render(plan.built[name], f"{title}\n\n{MADE_BY}."))
+        text = render(plan.built[name], f"{_BUILT_TITLE.format(name)}\n\n{MADE_BY}.")
+        _write(target / "built.py", text + _USE_MINE.format(name))
 
 
 def support_files(folder: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""What the build stamps into a lesson: badges under its title, and the cell that sets up Colab.
+"""What the build stamps into a lesson: badges, time and points, Colab's cell, and the last cell.
 
 The course's address stands in pyproject.toml, under [project.urls], and nowhere else.
 """
@@ -13,6 +13,7 @@ from string import Template
 import nbformat
 from nbformat import NotebookNode
 
+from proflab_course.build.outline import stamp_headings, total_line
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import COLAB_SETUP, Lesson, set_cell_ids
 
@@ -40,6 +41,14 @@ if "google.colab" in sys.modules and os.path.basename(os.getcwd()) != "$lesson":
     sys.path.insert(0, os.path.abspath("../.."))
     sys.path.append(os.getcwd())
 """)
+
+LAST_CELL = "where_am_i"
+_LAST_CELL = """\
+# Where am I? Each exercise, the points so far, and what comes next.
+from proflab.lesson import progress
+
+progress.show()\
+"""
 
 
 @dataclass(frozen=True)
@@ -86,14 +95,27 @@ class Address:
 
 
 def stamp(lesson: Lesson, address: Address) -> None:
-    """Put the badges under the lesson's title, and Colab's cell after the title's cell."""
+    """Put badges, time and points under the title, points into headings; add two cells.
+
+    The second cell sets up Colab, the last one says where the student is.
+    """
     cells = lesson.notebook.cells
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         raise CourseError(f"{lesson.place} must begin with a markdown cell: `# ` and the title")
     title, _, rest = cells[0].source.partition("\n")
-    cells[0].source = f"{title}\n\n{address.badges(lesson.name)}\n\n{rest.strip()}".rstrip()
+    below = [address.badges(lesson.name), total_line(lesson), rest.strip()]
+    stamp_headings(lesson)
+    cells[0].source = "\n\n".join(filter(None, [title, *below]))
     cells.insert(1, _colab_cell(lesson.name, address))
+    cells.append(_last_cell())
     set_cell_ids(lesson.notebook)
+
+
+def _last_cell() -> NotebookNode:
+    nbgrader = {"grade": False, "grade_id": LAST_CELL, "locked": True}
+    nbgrader |= {"schema_version": 3, "solution": False, "task": False}
+    metadata = {"tags": ["demo"], "nbgrader": nbgrader}
+    return nbformat.v4.new_code_cell(_LAST_CELL, metadata=metadata)
 
 
 def _colab_cell(lesson: str, address: Address) -> NotebookNode:

@@ -2,7 +2,6 @@
 
 layout.py          a course's folders
 notebook.py        a lesson's cells and their marks
-names.py           the names that code defines and needs
 asserts.py         an assertion of a test cell
 test_cells.py      a test cell, split into steps and what is expected of them
 hidden_doubles.py  the doubles that hidden tests may make

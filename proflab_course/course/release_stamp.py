@@ -15,6 +15,8 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from proflab.lesson.outline import squeezed
+
 STAMP = "proflab"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LESSON = re.compile(r"\w{1,64}", re.ASCII)
@@ -54,11 +56,6 @@ def is_former_release(notebook: NotebookNode, today: str) -> bool:
         return stamp["release"] == digest != today
     tests = [cell for cell in notebook.cells if _is_test(cell)]
     return digest != today and bool(tests) and all(map(_has_its_checksum, tests))
-
-
-def squeezed(text: str) -> str:
-    """Return a cell's text without trailing blanks and blank ends, which editors change."""
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
 def _marks(cell: NotebookNode) -> dict:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
-from proflab_course.course.release_stamp import is_former_release, release_digest, squeezed
+from proflab.lesson.outline import squeezed
+from proflab_course.course.release_stamp import is_former_release, release_digest
 from proflab_course.grading.answer_key import Key, KeyCell, meta
 from proflab_course.grading.defined_names import (
     may_define_unseen,

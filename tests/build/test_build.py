@@ -45,6 +45,7 @@ def test_a_lesson_yields_notebooks_pictures_and_what_came_before(built):
     names = set(files(built.root))
     lesson = {"02_second/02_second.ipynb", "02_second/plane.svg", "02_second/built.py"}
     lesson |= {"01_first/01_first.ipynb", "01_first/plane.svg"}
+    lesson |= {"01_first/lesson.json", "02_second/lesson.json"}
     assert names == {f"{step}/{name}" for step in ("source", "release") for name in lesson}
 
 

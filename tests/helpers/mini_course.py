@@ -85,10 +85,18 @@ def essay(name: str, scheme: str, points: float = 10) -> str:
     return markdown(body, name, grade=True, solution=True, points=points)
 
 
+GUESSED = """
+from proflab.lesson import guesses
+
+guesses.compare("the field", guess_field, area(90, 120), unit="m²")
+"""
+
 FIRST = "\n".join([
     HEADER,
     markdown("# 01 · Areas\n\nHow large is it? ![a plane](plane.svg)"),
     given("import math\n\nfrom proflab.lesson import expect, expect_raises", "first_imports"),
+    markdown("## 1 · Rectangles · 10 min\n\nWidth times height. How large is a field?"),
+    code("guess_field = None  # your guess: its area", tags=("guess",)),
     exercise('''
 def area(width, height):
     """The area of a rectangle; ValueError for a negative side."""
@@ -108,8 +116,10 @@ expect_raises("a negative height", lambda: area(1, -2), ValueError)
 ### END HIDDEN TESTS
 ''', "test_area", 60),
     given('for side in (1, 2, 3):\n    print(side, area(side, side))', "first_demo", ("demo",)),
+    given(GUESSED, "first_guess", ("demo",)),
     given('print(f"pi is {math.pi:.4f}")', "first_shown", ("nbval-check-output",)),
     given("class Sheet:\n    sides = 2", "sheet"),
+    markdown("## 2 · Circles · 25 min\n\nA rope around a field."),
     exercise('''
 def circle(radius):
     """The area of a circle."""
@@ -119,6 +129,7 @@ def circle(radius):
 ''', "circle"),
     graded('expect("radius 2", circle(2), 4 * math.pi)', "test_circle", 20),
     graded('expect("radius 0", circle(0), 0.0)', "test_circle_2", 20),
+    markdown("## Reflect"),
     markdown("Why do circles win?"),
     essay("essay_area", "Five points for the isoperimetric inequality."),
 ])  # fmt: skip

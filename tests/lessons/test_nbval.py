@@ -11,8 +11,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from proflab.lesson.names import bound_names, used_names
 from proflab_course.course.layout import Course
-from proflab_course.course.names import bound_names, used_names
 from proflab_course.course.notebook import Lesson, read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]

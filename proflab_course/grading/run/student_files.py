@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
+from proflab.lesson.mine import FILE as MINE
 from proflab_course.grading.plan import MB, Submission
 
 MAX_BYTES = 64 * MB
@@ -38,14 +39,15 @@ def beside_support(support: Path | None, own: dict[str, bytes]) -> dict[str, byt
     """Return the lesson's support files and those of the student's own that are not in their way.
 
     A student's folder of a support file's name gives way, and the reverse; and so does what Python
-    would import in a support module's place.
+    would import in a support module's place. mine.py, of which later lessons make use, is left out:
+    what is graded rests on the course's own solutions.
     """
     files = read_folder(support) if support is not None and support.is_dir() else {}
     modules = _modules(files)
     mine = {
         path: data
         for path, data in own.items()
-        if not _in_the_way(path, files) and not _shadows(path, modules)
+        if path != MINE and not _in_the_way(path, files) and not _shadows(path, modules)
     }
     return files | {path: data for path, data in mine.items() if path not in files}
 

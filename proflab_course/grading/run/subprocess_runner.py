@@ -193,4 +193,5 @@ def student_environment(home: Path) -> dict[str, str]:
         "IPYTHONDIR": str(home / ".ipython"),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "PROFLAB_DEMO": "small",
+        "PROFLAB_MINE": "off",
     }

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from proflab_course.course.release_stamp import read_stamp, squeezed
+from proflab.lesson.outline import squeezed
+from proflab_course.course.release_stamp import read_stamp
 from proflab_course.grading.answer_key import Key, meta
 from proflab_course.grading.defined_names import names_in_each
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from proflab_course.course.names import used_names
+from proflab.lesson.names import used_names
 
 CASES = {
     "def f():\n total = 0\n def g(n):\n  nonlocal total\n  total += n\n g(x)\n return total": {"x"},

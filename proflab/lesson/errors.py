@@ -1,0 +1,116 @@
+"""Say in one sentence what went wrong in a lesson's cell, and where in the student's code.
+
+The engine's own frames say nothing to a student, so they are left out. What is not about an
+exercise is None here: it stays Python's to show.
+"""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Iterable, Iterator
+from types import FrameType
+
+from proflab.lesson.outline import Exercise, LessonCell, Outline
+
+_MOST_FRAMES = 4
+
+
+class Frames:
+    """Frames of an exception's traceback that are the notebook's own, from the outermost.
+
+    `names` are the notebook's globals; `functions` are the frames but those of cells themselves.
+    """
+
+    def __init__(self, error: BaseException, names: dict) -> None:
+        steps = list(traceback.walk_tb(error.__traceback__))
+        self.all = [(frame, line) for frame, line in steps if _is_own(frame, names)]
+        self.functions = [(f, line) for f, line in self.all if f.f_code.co_name != "<module>"]
+        self.raised_here = bool(self.all) and steps[-1][0] is self.all[-1][0]
+
+
+def _is_own(frame: FrameType, names: dict) -> bool:
+    """Return True for the notebook's code, and for a student's of an earlier lesson (mine.py)."""
+    return frame.f_globals is names or frame.f_globals.get("__name__") == "mine"
+
+
+def unwritten(error: BaseException, names: dict) -> str:
+    """Return the qualified name of the function whose stub raised `error`; empty if none did."""
+    frames = Frames(error, names)
+    if type(error) is not NotImplementedError or not (frames.raised_here and frames.functions):
+        return ""
+    frame = frames.functions[-1][0]
+    stub = not error.args and frame is frames.all[-1][0]
+    return frame.f_code.co_qualname if stub else ""
+
+
+def not_written(function: str, outline: Outline | None) -> str:
+    """Return the sentence on a function that is still to be written."""
+    exercise = outline.exercise(function) if outline else None
+    name = exercise.name if exercise else function
+    return f"`{name}` is not written yet{_place(exercise)}"
+
+
+def tell(
+    error: BaseException,
+    names: dict,
+    outline: Outline | None,
+    cell: LessonCell | None,
+    failing: Iterable[Exercise] = (),
+) -> list[str] | None:
+    """Return what a cell shows for an exception: a sentence, then the student's own lines.
+
+    cell: the lesson's cell that raised it, None for a student's own.
+    failing: exercises that the cell needs and that do not pass their checks.
+    """
+    frames = Frames(error, names)
+    if function := unwritten(error, names):
+        return [not_written(function, outline)]
+    if not frames.all or not isinstance(error, Exception) or isinstance(error, SyntaxError):
+        return None
+    what = "".join(traceback.format_exception_only(type(error), error)).strip()
+    own = [(frame, line) for frame, line in frames.functions if not _is_given(frame, outline)]
+    exercise = _innermost_exercise(own, outline)
+    if exercise is None and (cell is None or cell.kind not in ("test", "demo")):
+        return None
+    if exercise is not None:
+        sentence = [f"`{exercise.name}`{_in_section(exercise)} raised {what}"]
+        return [*sentence, *_lines(own)]
+    sentence = [what, *(f"This cell needs {_needed(each)}." for each in failing)]
+    return [*sentence, *_lines(frames.all[:1] + own)]
+
+
+def _innermost_exercise(own: list[tuple[FrameType, int]], outline: Outline | None):
+    if outline is None:
+        return None
+    found = (outline.exercise(frame.f_code.co_qualname) for frame, _ in reversed(own))
+    return next(filter(None, found), None)
+
+
+def _is_given(frame: FrameType, outline: Outline | None) -> bool:
+    """Return True for a function of a locked cell."""
+    lines = linecache.getlines(frame.f_code.co_filename)
+    return bool(outline and lines and outline.cell("".join(lines)))
+
+
+def _lines(frames: list[tuple[FrameType, int]]) -> Iterator[str]:
+    """Yield a line for each frame; of many, as in a recursion, the last ones."""
+    if len(frames) > _MOST_FRAMES:
+        yield f"    … {len(frames) - _MOST_FRAMES} calls before"
+    for frame, line in frames[-_MOST_FRAMES:]:
+        code = frame.f_code
+        where = "of this cell" if code.co_name == "<module>" else f"in {code.co_name}"
+        text = linecache.getline(code.co_filename, line).strip()
+        yield f"    line {line} {where}:  {text}"
+
+
+def _needed(exercise: Exercise) -> str:
+    return f"`{exercise.name}`, which does not pass its checks{_place(exercise)}"
+
+
+def _place(exercise: Exercise | None) -> str:
+    return f": section {exercise.section}" if exercise and exercise.section else ""
+
+
+def _in_section(exercise: Exercise) -> str:
+    return f" (section {exercise.section})" if exercise.section else ""

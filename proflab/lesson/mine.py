@@ -1,0 +1,228 @@
+"""mine.py: a student's own functions, which later lessons use in place of the course's.
+
+It holds those that pass their visible checks, a section a lesson, and lies beside the lessons'
+folders; where the notebook is not in a folder of its lesson, beside the notebook. The last cell of
+a lesson and `proflab assemble` write it; every built.py looks for it when it is imported, and says
+in one line what it uses. Grading never sees it: there PROFLAB_MINE is "off", and no such file.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.outline import Outline
+from proflab.lesson.statements import DEFINITIONS, IMPORTS, KNOWN, is_stub, written_statements
+
+FILE = "mine.py"
+SWITCH = "PROFLAB_MINE"
+_MARK = "Made by ProfLab"
+_HEAD = f'''"""Your own functions: later lessons use them in place of the course's.
+
+{_MARK} from your notebooks; edit those. Without this file, or with {SWITCH}=off in the
+environment, later lessons use the course's own solutions.
+"""
+'''
+_TITLE = re.compile(r"^# ── (\w+): ([\w, ]+) ──$", re.MULTILINE)
+_INSTRUCTORS = frozenset({"source", "submitted", "autograded"})
+_LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Section:
+    """The functions of one lesson: their names, their code, and the line at which it begins."""
+
+    lesson: str
+    names: tuple[str, ...]
+    code: str
+    line: int = 1
+
+
+def place(folder: Path | None = None) -> Path | None:
+    """Return where mine.py lies for a lesson in `folder` (the working directory).
+
+    On Colab, where each lesson has a machine of its own, that is the folder that its panel of files
+    shows, so that the file can be taken from one machine to the next. In the folders of a course in
+    which instructors work there is none.
+    """
+    folder = (folder or Path.cwd()).resolve()
+    if _INSTRUCTORS & {parent.name for parent in folder.parents[:2]}:
+        return None
+    if not _LESSON_NAME.fullmatch(folder.name):
+        return folder / FILE
+    colab = "google.colab" in sys.modules and len(folder.parents) > 2
+    return (folder.parents[2] if colab else folder.parent) / FILE
+
+
+# ── writing it ───────────────────────────────────────────────────────────────────────────────
+
+
+def store(
+    cells: Iterable[str], outline: Outline, passing: Collection[str], path: Path | None
+) -> str:
+    """Put a lesson's passing functions into mine.py; return a sentence on what is there now.
+
+    cells: the text of the notebook's cells, as Python; a later one overrides an earlier.
+    path: as `place` returns it.
+    """
+    if path is None:
+        return ""
+    if path.exists() and _MARK not in path.read_text(encoding="utf-8", errors="replace"):
+        return f"{path} is not of ProfLab's making, so your functions are not stored: rename it"
+    sections = {section.lesson: section for section in _read(path)}
+    former = sections.pop(outline.lesson, None)
+    section = _section(cells, outline, passing)
+    if section.names:
+        sections[outline.lesson] = section
+    elif former is None:
+        return ""
+    try:
+        _write(path, [sections[name] for name in sorted(sections)])
+    except OSError as error:
+        return f"{path} cannot be written ({error.strerror}), so your functions are not stored"
+    count = len(section.names)
+    what = f"{count} functions of your own that pass their checks"
+    what = "1 function of your own that passes its checks" if count == 1 else what
+    return f"Stored for later lessons, in {path.name}: {what}."
+
+
+def _section(cells: Iterable[str], outline: Outline, passing: Collection[str]) -> Section:
+    """Return the passing exercises, and what of the student's own code these need.
+
+    Given functions and classes, and exercises that do not pass, are the course's: built has them.
+    """
+    pieces = list(_pieces(cells, outline))
+    chosen: dict[int, str] = {}
+    wanted: set[str] = set()
+    names = []
+    for name in outline.exercises:
+        places = [i for i, (node, _) in enumerate(pieces) if getattr(node, "name", "") == name]
+        if name in passing and places and not is_stub(pieces[places[-1]][0]):
+            names.append(name)
+            wanted.add(name)
+    settled = (set(outline.exercises) - set(names)) | KNOWN
+    while ahead := wanted - settled:
+        name = min(ahead)
+        settled.add(name)
+        places = [i for i, (node, _) in enumerate(pieces) if name in bound_names([node])]
+        if places:
+            node, chosen[places[-1]] = pieces[places[-1]]
+            wanted |= used_names([node])
+    code = "\n".join(_spaced([(pieces[i][0], chosen[i]) for i in sorted(chosen)]))
+    return Section(outline.lesson, tuple(names), code)
+
+
+def _pieces(cells: Iterable[str], outline: Outline) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield the statements that may be of use; of the lesson's own, none that built has."""
+    for text in cells:
+        cell = outline.cell(text)
+        if cell is not None and cell.kind != "given":
+            continue
+        try:
+            nodes = ast.parse(text).body
+        except (SyntaxError, ValueError):
+            continue
+        for node, code in written_statements(text.splitlines(), nodes):
+            if cell is None or not isinstance(node, DEFINITIONS):
+                yield node, code
+
+
+def _spaced(statements: list[tuple[ast.stmt, str]]) -> Iterator[str]:
+    imports = [code for node, code in statements if isinstance(node, IMPORTS)]
+    yield from dict.fromkeys(imports)
+    for node, code in statements:
+        if not isinstance(node, IMPORTS):
+            yield "\n\n" + code if isinstance(node, DEFINITIONS) else "\n" + code
+
+
+def _write(path: Path, sections: list[Section]) -> None:
+    if not sections:
+        path.unlink(missing_ok=True)
+        return
+    titled = (f"# ── {s.lesson}: {', '.join(s.names)} ──\n{s.code.rstrip()}\n" for s in sections)
+    text = "\n\n".join([_HEAD, *titled])
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+# ── using it ─────────────────────────────────────────────────────────────────────────────────
+
+
+def use_mine(names: dict, lesson: str) -> None:
+    """Put the student's own functions into built's `names`, those of the lessons before `lesson`.
+
+    What goes wrong costs no lesson: then the course's stay, and a line says why.
+    """
+    path = place()
+    off = os.environ.get(SWITCH, "").lower() in ("off", "0", "no", "false")
+    if off or path is None or not path.is_file():
+        return
+    used: list[str] = []
+    try:
+        sections = _read(path)
+    except OSError as error:
+        print(f"{path} cannot be read ({error.strerror}): the course's functions are used")
+        return
+    for section in sections:
+        if section.lesson < lesson:
+            used += _use(section, names, path)
+    if used:
+        print(
+            f"Your own {_listed(used)} {'is' if len(used) == 1 else 'are'} used in place of the "
+            f"course's, from {os.path.relpath(path)} ({SWITCH}=off in the environment, or no such "
+            "file: the course's)."
+        )
+
+
+def _use(section: Section, names: dict, path: Path) -> list[str]:
+    """Put a section's functions into `names`; return which."""
+    own = dict(names, __name__="mine", __file__=str(path))
+    own.pop("__all__", None)
+    try:
+        code = "\n" * (section.line - 1) + section.code  # so that a traceback names its line
+        exec(compile(code, str(path), "exec"), own)
+        used = {name: own[name] for name in section.names if name in names}
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+        print(f"{path}, {section.lesson}: {problem}; the course's functions are used instead")
+        return []
+    names.update(used)
+    return list(used)
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > 6:
+        return f"{len(names)} functions ({', '.join(names[:4])}, …)"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _read(path: Path) -> list[Section]:
+    """Return the sections of a mine.py; none where there is no such file."""
+    if not path.is_file():
+        return []
+    text = path.read_text(encoding="utf-8", errors="replace")
+    titles = list(_TITLE.finditer(text))
+    ends = [title.start() for title in titles[1:]] + [len(text)]
+    return [
+        Section(
+            title[1],
+            tuple(title[2].split(", ")),
+            text[title.end() : end].strip("\n"),
+            text.count("\n", 0, _first_line(text, title.end())) + 1,
+        )
+        for title, end in zip(titles, ends, strict=True)
+    ]
+
+
+def _first_line(text: str, place: int) -> int:
+    """Return where the first line with something in it begins."""
+    while place < len(text) and text[place] == "\n":
+        place += 1
+    return place

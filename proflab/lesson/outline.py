@@ -1,0 +1,111 @@
+"""A lesson as its lesson.json describes it: exercises, their sections, and which cell is which.
+
+The build writes lesson.json beside the notebook. A running notebook does not know its own file, so
+it is by their text that cells are told apart. What may not enter: anything that students may not
+see.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+FILE = "lesson.json"
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise: the section that it is in, that section's minutes, and its tests' points."""
+
+    name: str
+    section: str = ""
+    minutes: int | None = None
+    tests: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def points(self) -> float:
+        """What all its test cells earn."""
+        return sum(self.tests.values())
+
+
+@dataclass(frozen=True)
+class LessonCell:
+    """A locked cell of code: its grade_id, its kind, and the exercises that it needs.
+
+    kind: "test", "demo", "given" or "setup".
+    """
+
+    name: str
+    kind: str
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A lesson's exercises by name, its locked cells by the digest of their text.
+
+    essay: the points that are given by hand, and the section in which that is.
+    """
+
+    lesson: str
+    exercises: Mapping[str, Exercise]
+    cells: Mapping[str, LessonCell]
+    essay: tuple[float, str] = (0, "")
+
+    @classmethod
+    def read(cls, folder: Path) -> Outline | None:
+        """Return the outline in a folder; None where there is none that can be read."""
+        try:
+            data = json.loads((folder / FILE).read_text(encoding="utf-8"))
+            exercises = [Exercise(**entry) for entry in data["exercises"]]
+            cells = {
+                digest: LessonCell(name, kind, tuple(needs))
+                for digest, (name, kind, needs) in data["cells"].items()
+            }
+            named = {exercise.name: exercise for exercise in exercises}
+            return cls(str(data["lesson"]), named, cells, tuple(data["essay"]))
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def text(self) -> str:
+        """Return the file's text, the same for the same lesson."""
+        exercises = [asdict(exercise) for exercise in self.exercises.values()]
+        cells = {key: [c.name, c.kind, c.needs] for key, c in self.cells.items()}
+        entries = {"lesson": self.lesson, "essay": self.essay}
+        lines = [f"{_json(key)}: {_json(value)}" for key, value in entries.items()]
+        lines.append('"exercises": [\n' + ",\n".join(map(_json, exercises)) + "\n]")
+        rows = (f"{_json(key)}: {_json(value)}" for key, value in cells.items())
+        lines.append('"cells": {\n' + ",\n".join(rows) + "\n}")
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def cell(self, text: str) -> LessonCell | None:
+        """Return the locked cell that has this text; None where it is the student's own."""
+        return self.cells.get(digest(text))
+
+    def exercise(self, function: str) -> Exercise | None:
+        """Return the exercise that a function belongs to, by the function's qualified name.
+
+        What is defined inside of an exercise belongs to it: "mean.<locals>.add", "Timer.start".
+        """
+        outer = function.split(".<locals>", 1)[0]
+        for name in (outer.replace(".", "_"), outer.split(".", 1)[0], outer.rsplit(".", 1)[-1]):
+            if name in self.exercises:
+                return self.exercises[name]
+        return None
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def digest(text: str) -> str:
+    """Return a short digest of a cell's text."""
+    return hashlib.sha256(squeezed(text).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def squeezed(text: str) -> str:
+    """Return a cell's text without trailing blanks and blank ends, which editors change."""
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())

@@ -1,0 +1,129 @@
+"""Where a student is in a lesson: each exercise, the points so far, what to do next.
+
+The last cell of every lesson shows it, of what has been run in its kernel, and stores the functions
+that pass in mine.py; `proflab check` shows the same table in a terminal. Beside the text the cell's
+output carries the table as data, under a MIME type of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+from proflab.lesson import guesses, mine
+from proflab.lesson.outline import Exercise, Outline
+from proflab.lesson.run_all import Record, current_record
+
+MIME = "application/vnd.proflab.progress+json"
+_MARKS = {"passed": "✅", "failed": "❌", "not written": "⬜", "waits": "⬜", "not run": "⬜"}
+
+
+@dataclass
+class Row:
+    """One exercise in the table.
+
+    state: as in `run_all.TestRun`, or "not run"; earned, points: of its test cells.
+    """
+
+    name: str
+    section: str
+    state: str
+    sentence: str
+    earned: float
+    points: float
+
+
+@dataclass
+class Progress:
+    """A lesson's table, with what stands below it."""
+
+    lesson: str
+    rows: list[Row]
+    next: str
+    guesses: list[str] = field(default_factory=list)
+    stored: str = ""
+
+    def text(self) -> str:
+        """Return the table as text."""
+        width = max((len(row.name) for row in self.rows), default=0)
+        places = [f"section {row.section}" if row.section else "" for row in self.rows]
+        room = max(map(len, places), default=0)
+        lines = [
+            f"{_MARKS[row.state]} {row.name:<{width}}  {place:<{room}}  {_line(row)}".rstrip()
+            for row, place in zip(self.rows, places, strict=True)
+        ]
+        earned, points = (
+            sum(getattr(row, name) for row in self.rows) for name in ("earned", "points")
+        )
+        lines += ["", f"So far {earned:g} of {points:g} points by the visible checks.", self.next]
+        if self.guesses:
+            lines += ["", "Your guesses:", *(f"  {sentence}" for sentence in self.guesses)]
+        return "\n".join([*lines, *(["", self.stored] if self.stored else [])])
+
+
+def _line(row: Row) -> str:
+    points = f"{row.earned:g} of {row.points:g}" if row.points else "optional"
+    words = {"passed": "passes its visible checks", "not written": "not written yet"}
+    words |= {"not run": "its test cells are still to be run"}
+    said = words.get(row.state) or row.sentence.removeprefix("❌ ")
+    return f"{points:>8} points  {said}" if row.points else f"{points:>8}         {said}"
+
+
+def show() -> None:
+    """Show where the student is, and store the functions that pass."""
+    record = current_record()
+    if record is None or record.outline is None:
+        print("In its folder, run by Jupyter, this cell says where you are: so does proflab check.")
+        return
+    from IPython.display import display
+
+    progress = measure(record)
+    passing = [row.name for row in progress.rows if row.state == "passed"]
+    path = mine.place(record.folder)
+    progress.stored = mine.store(record.codes(), record.outline, passing, path)
+    display({"text/plain": progress.text(), MIME: asdict(progress)}, raw=True)
+
+
+def measure(record: Record) -> Progress:
+    """Return the table of what has been run."""
+    outline = record.outline
+    rows = []
+    for exercise in outline.exercises.values():
+        run = record.state(exercise)
+        earned = sum(
+            points
+            for test, points in exercise.tests.items()
+            if test in record.tests and record.tests[test].state == "passed"
+        )
+        rows.append(
+            Row(exercise.name, exercise.section, run.state, run.sentence, earned, exercise.points)
+        )
+    return Progress(outline.lesson, rows, _next(rows, outline), guesses.sentences())
+
+
+def _next(rows: list[Row], outline: Outline) -> str:
+    """Return what to do next: the first exercise with points that does not pass."""
+    row = next((row for row in rows if row.points and row.state != "passed"), None)
+    if row is None:
+        points, section = outline.essay
+        essay = f"the essay ({_at(section)}{points:g} points by hand), then " if points else ""
+        return (
+            f"Next: {essay}Restart Kernel and Run All Cells, and hand in. "
+            "Hidden cases, with other inputs, count there."
+        )
+    exercise = outline.exercises[row.name]
+    where = _where(exercise)
+    if row.state == "not written":
+        return f"Next: write `{row.name}`{where}."
+    if row.state == "failed":
+        return f"Next: mend `{row.name}`{where}; the cell below it says what was expected."
+    return f"Next: run the cells of `{row.name}`{where}; Run All Cells runs them all."
+
+
+def _where(exercise: Exercise) -> str:
+    parts = [f"section {exercise.section}"] if exercise.section else []
+    parts += [f"{exercise.minutes} min"] if exercise.minutes else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _at(section: str) -> str:
+    return f"section {section}, " if section else ""

@@ -1,0 +1,184 @@
+"""Let Run All go to a notebook's end, and keep a record of what its cells did.
+
+Importing `proflab.lesson` in a notebook's kernel installs this. An exercise that is not written or
+fails its checks still shows an error in the cell that needs it, so that every tool that reads the
+notebook sees one; but the kernel replies that the cell went well, and so the next one is run. What
+is wrong in a student's own cell stops as it always does. In the grader nothing is installed: there
+is no kernel.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from proflab.checks.expect import CaseFailed
+from proflab.lesson.errors import not_written, tell, unwritten
+from proflab.lesson.outline import Exercise, LessonCell, Outline
+
+_ATTRIBUTE = "_proflab_record"
+
+
+@dataclass
+class TestRun:
+    """How a test cell ended, with the sentence that it showed.
+
+    state: "passed", "failed", "not written", or "waits" for another exercise that is not written.
+    """
+
+    __test__ = False
+
+    state: str
+    sentence: str = ""
+
+
+@dataclass
+class Record:
+    """What has been run in this kernel.
+
+    cells: the text of each cell that ran without an error, and the same as plain Python, in the
+    order of their last runs; tests: how each test cell ended, since its exercise was last run.
+    """
+
+    outline: Outline | None = None
+    folder: Path = field(default_factory=Path.cwd)
+    cells: dict[str, str] = field(default_factory=dict)
+    tests: dict[str, TestRun] = field(default_factory=dict)
+    current: LessonCell | None = None
+
+    def note_cell(self, text: str, code: str) -> None:
+        """Note that a cell ran; `code` is its text as Python."""
+        if self.outline is None:
+            return
+        self.cells.pop(text, None)
+        self.cells[text] = code
+        if self.outline.cell(text) is not None:
+            return
+        for name in _defined(code):
+            exercise = self.outline.exercise(name)
+            if exercise is not None:
+                for test in exercise.tests:  # it ran on what was there before
+                    self.tests.pop(test, None)
+
+    def codes(self) -> list[str]:
+        """Return the cells as Python: the lesson's own as they are, so that they are known."""
+        locked = self.outline.cell
+        return [text if locked(text) else code for text, code in self.cells.items()]
+
+    def state(self, exercise: Exercise) -> TestRun:
+        """Return how an exercise stands: as its worst test cell does, "not run" before all ran."""
+        runs = [self.tests.get(test) for test in exercise.tests]
+        for state in ("not written", "failed", "waits"):
+            for run in filter(None, runs):
+                if run.state == state:
+                    return run
+        return TestRun("passed" if runs and all(runs) else "not run")
+
+    def failing(self, cell: LessonCell | None) -> Iterator[Exercise]:
+        """Yield the exercises that a cell needs and whose tests are known not to pass."""
+        if self.outline is None or cell is None:
+            return
+        for name in cell.needs:
+            exercise = self.outline.exercises.get(name)
+            own = exercise is not None and cell.name in exercise.tests
+            if exercise and not own and self.state(exercise).state not in ("passed", "not run"):
+                yield exercise
+
+
+def _defined(text: str) -> Iterator[str]:
+    """Yield the functions, classes and methods that a cell defines."""
+    kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
+    try:
+        nodes = [node for node in ast.parse(text).body if isinstance(node, kinds)]
+    except (SyntaxError, ValueError):
+        return
+    for node in nodes:
+        yield node.name
+        inner = node.body if isinstance(node, ast.ClassDef) else []
+        yield from (f"{node.name}.{each.name}" for each in inner if isinstance(each, kinds))
+
+
+def current_record() -> Record | None:
+    """Return this kernel's record; None outside of a notebook's kernel."""
+    return getattr(_kernel_shell(), _ATTRIBUTE, None)
+
+
+def _kernel_shell() -> Any:
+    """Return the IPython shell of a Jupyter kernel; None anywhere else."""
+    if "IPython" not in sys.modules:
+        return None
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return shell if getattr(shell, "kernel", None) is not None else None
+
+
+def install() -> None:
+    """Install the hooks in this kernel; do nothing where there is none, or a second time."""
+    shell = _kernel_shell()
+    if shell is None or hasattr(shell, _ATTRIBUTE):
+        return
+    record = Record(Outline.read(Path.cwd()))
+    setattr(shell, _ATTRIBUTE, record)
+    hooks = _Hooks(shell, record)
+    shell.events.register("pre_run_cell", hooks.before_cell)
+    shell.events.register("post_run_cell", hooks.after_cell)
+    hooks.show_normally = shell.InteractiveTB.structured_traceback
+    shell.InteractiveTB.structured_traceback = hooks.show
+
+
+class _Hooks:
+    """What IPython calls: before a cell, when it shows an exception, after the cell."""
+
+    def __init__(self, shell: Any, record: Record) -> None:
+        self.shell, self.record = shell, record
+        self.show_normally: Any = None
+        self.unwritten: tuple[BaseException | None, str] = (None, "")
+
+    def before_cell(self, info: Any) -> None:
+        outline = self.record.outline
+        self.record.current = outline.cell(info.raw_cell) if outline else None
+
+    def show(self, etype: type, evalue: BaseException, tb: Any, *args: Any, **kwargs: Any):
+        record = self.record
+        try:
+            names, cell = self.shell.user_ns, record.current
+            lines = tell(evalue, names, record.outline, cell, record.failing(cell))
+            if function := unwritten(evalue, names):
+                self.unwritten = evalue, function
+                evalue.args = (not_written(function, record.outline),)
+        except Exception:  # whatever this may be, the student's own error is to be shown
+            lines = None
+        if lines is None:
+            return self.show_normally(etype, evalue, tb, *args, **kwargs)
+        return lines
+
+    def after_cell(self, result: Any) -> None:
+        info = result.info
+        if info.silent or info.raw_cell is None:
+            return
+        error = result.error_before_exec or result.error_in_exec
+        if error is None:
+            self.record.note_cell(info.raw_cell, self.shell.transform_cell(info.raw_cell))
+        cell = self.record.current
+        stub = self.unwritten[1] if error is not None and error is self.unwritten[0] else ""
+        if cell is not None and cell.kind == "test":
+            self.record.tests[cell.name] = _ended(error, stub, self.record.outline, cell)
+        locked = cell is not None and cell.kind in ("test", "demo")
+        if stub or isinstance(error, CaseFailed) or (locked and isinstance(error, Exception)):
+            result.error_before_exec = result.error_in_exec = None
+
+
+def _ended(error: BaseException | None, stub: str, outline: Outline, cell: LessonCell) -> TestRun:
+    if error is None:
+        return TestRun("passed")
+    if stub:
+        missing = outline.exercise(stub)
+        own = missing is None or cell.name in missing.tests
+        return TestRun("not written" if own else "waits", not_written(stub, outline))
+    text = str(error) if isinstance(error, CaseFailed) else f"{type(error).__name__}: {error}"
+    return TestRun("failed", next(iter(text.splitlines()), ""))

@@ -1,0 +1,168 @@
+"""Run All goes to the end, errors are one sentence, the last cell says where the student is."""
+
+import pytest
+from nbclient.exceptions import CellExecutionError
+from nbformat.v4 import new_code_cell
+from run_all import NAME, SOLUTIONS, filled, kinds, released, run_all, shown
+
+from proflab.lesson.progress import MIME
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return released(tmp_path_factory.mktemp("course")) / NAME
+
+
+@pytest.fixture(scope="module")
+def nothing(folder):
+    return run_all(folder, filled(folder))
+
+
+@pytest.fixture(scope="module")
+def everything(folder):
+    notebook = filled(folder, **SOLUTIONS)
+    guess = next(cell for cell in notebook.cells if cell.source.startswith("guess_field"))
+    guess.source = "guess_field = 10_000"
+    return run_all(folder, notebook)
+
+
+@pytest.fixture(scope="module")
+def left_out(folder):
+    """One exercise is left out."""
+    return run_all(folder, filled(folder, **LEFT_OUT))
+
+
+LEFT_OUT = {name: text for name, text in SOLUTIONS.items() if name != "area"}
+
+
+def test_nothing_written(nothing):
+    assert set(kinds(nothing).values()) == {"NotImplementedError"}
+    assert shown(nothing["test_area"]) == "`area` is not written yet: section 1"
+    assert shown(nothing["demo_field"]) == "`area` is not written yet: section 1"
+    assert shown(nothing["demo_squares"]) == "`squares` is not written yet: section 2"
+    table = shown(nothing["where_am_i"])
+    assert "⬜ area       section 1   0 of 40 points  not written yet" in table
+    assert "So far 0 of 100 points" in table
+    assert "Next: write `area` (section 1, 10 min)." in table
+
+
+def test_everything_written(everything):
+    assert kinds(everything) == {}
+    table = shown(everything["where_am_i"])
+    assert "✅ count_ops  section 2  30 of 30 points  passes its visible checks" in table
+    assert "So far 100 of 100 points" in table
+    assert "the essay (section Reflect, 10 points by hand), then Restart Kernel" in table
+    assert "the field: 10,800 m²; you guessed 10,000 m², 7.4 % too low" in table
+
+
+def test_one_left_out_is_named_by_all_that_need_it(left_out):
+    sentence = "`area` is not written yet: section 1"
+    for name in ("test_area", "demo_field", "test_squares", "demo_squares", "demo_ops"):
+        assert shown(left_out[name]) == sentence, name
+    assert shown(left_out["test_count_ops"]) == "✅ one addition: 1"
+    table = shown(left_out["where_am_i"])
+    assert "⬜ squares    section 2   0 of 30 points  `area` is not written yet" in table
+    assert "So far 30 of 100 points" in table and "Next: write `area`" in table
+
+
+def test_the_output_carries_the_table_as_data(left_out):
+    (output,) = left_out["where_am_i"].outputs
+    rows = {row["name"]: row for row in output.data[MIME]["rows"]}
+    assert rows["area"]["state"] == "not written" and rows["squares"]["state"] == "waits"
+    assert rows["count_ops"]["earned"] == 30
+
+
+HOOKED = """
+def count_ops(action):
+    sizes = {}
+
+    def hook(call):
+        result = call()
+        sizes[call.op] += result.size
+        return result
+
+    with dispatch.hook(hook):
+        action()
+    return len(sizes)
+"""
+NESTED = "def squares(sides):\n    return [half(side) for side in sides]\n\n\n" + (
+    "def half(side):\n    return squares([side, side])"
+)
+
+
+def test_an_exception_is_a_sentence_and_the_students_own_lines(folder):
+    wrong = {**SOLUTIONS, "count_ops": HOOKED, "squares": NESTED}
+    notebook = filled(folder, **{**wrong, "area": "def area(width, height):\n    return width"})
+    cells = run_all(folder, notebook)
+    assert shown(cells["test_count_ops"]).splitlines() == [
+        "`count_ops` (section 2) raised KeyError: 'add'",
+        "    line 10 in count_ops:  action()",
+        "    line 6 in hook:  sizes[call.op] += result.size",
+    ]
+    deep = shown(cells["test_squares"]).splitlines()
+    assert deep[0].startswith("`squares` (section 2) raised RecursionError") and len(deep) == 6
+    assert "calls before" in deep[1]
+    assert shown(cells["test_area"]).startswith("❌ three by four: got 3, expected 12")
+    table = shown(cells["where_am_i"])
+    assert "❌ area       section 1   0 of 40 points  three by four: got 3, expected 12" in table
+    assert "❌ count_ops  section 2   0 of 30 points  KeyError: 'add'" in table
+    assert "Next: mend `area` (section 1, 10 min)" in table
+
+
+def test_a_demo_that_a_wrong_function_breaks_names_it(folder):
+    notebook = filled(folder, **{**SOLUTIONS, "squares": "def squares(sides):\n    pass"})
+    cells = run_all(folder, notebook)
+    assert kinds(cells)["demo_squares"] == "AttributeError"
+    assert shown(cells["demo_squares"]).splitlines() == [
+        "AttributeError: 'NoneType' object has no attribute 'max'",
+        "This cell needs `squares`, which does not pass its checks: section 2.",
+        '    line 1 of this cell:  print("the largest:", squares([4, 5]).max())',
+    ]
+    assert "line 1 of this cell" in shown(cells["test_squares_2"])
+
+
+def test_a_students_own_cell_stops_as_it_always_does(folder):
+    notebook = filled(folder, **SOLUTIONS)
+    notebook.cells.insert(-1, new_code_cell("width = 3\nwidth / 0", id="own"))
+    with pytest.raises(CellExecutionError):
+        run_all(folder, notebook)
+    cells = {cell.id: cell for cell in notebook.cells}
+    assert "Traceback (most recent call last)" in shown(cells["own"])
+    assert not cells["where_am_i"].outputs
+
+
+def test_a_students_own_call_of_an_exercise_is_told_in_a_sentence(folder):
+    notebook = filled(folder, **LEFT_OUT)
+    notebook.cells.insert(-1, new_code_cell("area(2, 3)", id="own"))
+    notebook.cells.insert(-1, new_code_cell("print('on')", id="after"))
+    cells = run_all(folder, notebook)
+    assert shown(cells["own"]) == "`area` is not written yet: section 1"
+    assert shown(cells["after"]) == "on"
+
+
+def test_an_exercise_that_was_changed_must_be_tested_again(folder):
+    notebook = filled(folder, **SOLUTIONS)
+    again = new_code_cell("def area(width, height):\n    return 0", id="again")
+    notebook.cells.insert(-1, again)
+    table = shown(run_all(folder, notebook)["where_am_i"])
+    assert "⬜ area       section 1   0 of 40 points  its test cells are still to be run" in table
+    assert "Next: run the cells of `area`" in table
+
+
+def test_without_lesson_json_the_notebook_still_goes_on(folder, tmp_path):
+    alone = tmp_path / NAME
+    alone.mkdir()
+    cells = run_all(alone, filled(folder, **LEFT_OUT))
+    assert shown(cells["test_area"]) == "`area` is not written yet"
+    assert "proflab check" in shown(cells["where_am_i"])
+
+
+def test_the_hooks_are_installed_once(folder):
+    notebook = filled(folder, **SOLUTIONS)
+    twice = "import importlib, proflab.lesson\nimportlib.reload(proflab.lesson)\n"
+    count = "len([f for f in get_ipython().events.callbacks['post_run_cell'] if 'proflab' in "
+    notebook.cells = [
+        *notebook.cells[:3],
+        new_code_cell(twice + count + "type(f.__self__).__module__])", id="count"),
+    ]
+    assert shown(run_all(folder, notebook)["count"]) == "1"
