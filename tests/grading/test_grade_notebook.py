@@ -4,7 +4,7 @@ import json
 
 import nbformat
 import pytest
-from grading_course import cell, release, solved, source, without_metadata
+from grading_course import cell, release, solved, source, warm_runner, without_metadata
 from nbformat.v4 import new_code_cell
 
 from proflab_course.grading.answer_key import make_key
@@ -25,7 +25,7 @@ def linear_parameters(in_features, out_features, bias=True):
 
 
 def graded(notebook, **options):
-    return grade_notebook(notebook, KEY, full=False, **options)
+    return grade_notebook(notebook, KEY, full=False, **{"runner": warm_runner()} | options)
 
 
 def test_the_source_earns_everything_and_the_release_nothing():
@@ -139,6 +139,10 @@ def with_setup(hidden, setup=SETUP):
     return nbformat.v4.new_notebook(cells=cells)
 
 
+def judged(notebook, key):
+    return grade_notebook(notebook, key, runner=warm_runner())
+
+
 def wrong(key, code):
     """A hand-in for that lesson."""
     notebook = nbformat.from_dict(key)
@@ -149,8 +153,8 @@ def wrong(key, code):
 @pytest.mark.parametrize("hidden", [False, True])
 def test_behind_set_up_that_raises_nothing_is_reached(hidden):
     key = with_setup(hidden)
-    assert grade_notebook(key, key).score == 100
-    result = grade_notebook(wrong(key, WRONG_AREA), key)
+    assert judged(key, key).score == 100
+    result = judged(wrong(key, WRONG_AREA), key)
     assert result.score == 0
     verdicts = [(case.label, case.passed, case.reason) for case in result.cases]
     assert verdicts == [("three", True, ""), ("four", False, "not reached: IndexError")]
@@ -167,14 +171,14 @@ def test_hidden_set_up_that_raises_ends_its_block_and_no_other():
     source += "### BEGIN HIDDEN TESTS\nexpect('one', area(1), 1)\n### END HIDDEN TESTS"
     key = with_setup(False)
     key.cells[2].source = source.format("")
-    result = grade_notebook(wrong(key, WRONG_AREA.replace("2, 9", "4, 9")), key)
+    result = judged(wrong(key, WRONG_AREA.replace("2, 9", "4, 9")), key)
     assert {c.label: c.passed for c in result.cases} == {
         "three": True, "four": False, "two": True, "one": True,
     }  # fmt: skip
     reasons = {case.label: case.reason for case in result.cases if not case.passed}
     assert reasons["four"] == "not reached: IndexError"
     key.cells[2].source = source.format("area(-1)\n")
-    result = grade_notebook(wrong(key, WRONG_AREA), key)
+    result = judged(wrong(key, WRONG_AREA), key)
     assert [c.label for c in result.cases if c.reason == "not reached: IndexError"] == [
         "four", "two", "one",
     ]  # fmt: skip
@@ -198,7 +202,7 @@ TOLD = {
 def test_of_hidden_set_up_it_is_told_whose_it_is_and_which_of_pythons_errors(statements, raised):
     key = with_setup(True, f"expect('three', area(3), 9)\n{statements}\nexpect('four', 4, 4)")
     code = f"def area(side):\n    if side < 0: raise {raised}\n    return side**2"
-    outputs = grade_notebook(wrong(key, code), key).notebook.cells[2].outputs
+    outputs = judged(wrong(key, code), key).notebook.cells[2].outputs
     [label] = [
         o.metadata.proflab.hidden.label
         for o in outputs
