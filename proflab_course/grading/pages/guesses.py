@@ -52,29 +52,29 @@ class Prediction:
 
     @property
     def made(self) -> int:
-        """How many guessed."""
+        """Return how many guessed."""
         return len(self.guesses) + self.words
 
     @property
     def median(self) -> str:
-        """The median guess, as text."""
+        """Return the median guess, as text."""
         return f"{number(statistics.median(self.guesses))} {self.unit}" if self.guesses else ""
 
     @property
     def answer(self) -> str:
-        """The answer, as text; the median of those that were measured."""
+        """Return the answer, as text; the median of those that were measured."""
         return f"{number(statistics.median(self.answers))} {self.unit}" if self.answers else ""
 
     @property
     def quartiles(self) -> list[float]:
-        """The quartiles of guess over answer; none where there are too few."""
+        """Return the quartiles of guess over answer; of a single one, itself."""
         if len(self.ratios) < 2:
             return self.ratios * 3
         return statistics.quantiles(self.ratios, n=4, method="inclusive")
 
     @property
     def spread(self) -> str:
-        """Guess over answer in words: its median and its middle half."""
+        """Return guess over answer in words: its median and its middle half."""
         if not self.ratios:
             return ""
         low, middle, high = (number(each) for each in self.quartiles)
@@ -82,7 +82,7 @@ class Prediction:
 
     @property
     def places(self) -> list[float]:
-        """Where the quartiles lie on a logarithmic axis, in percent of its length."""
+        """Return where the quartiles lie on a logarithmic axis, in percent of its length."""
         half = 50 / _DECADES
         return [min(100.0, max(0.0, 50 + half * math.log10(each))) for each in self.quartiles]
 
