@@ -4,8 +4,21 @@ import ast
 import html
 import re
 
+import nbformat
 import pytest
-from grading_course import LESSON, command, copy_course, grade, hand_in, release, solved, source
+from grading_course import (
+    LESSON,
+    command,
+    copy_course,
+    grade,
+    hand_in,
+    release,
+    solved,
+    source,
+)
+from grading_course import (
+    cell as find_cell,
+)
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from proflab_course.course.test_cells import BEGIN_HIDDEN, hidden_source_removed
@@ -65,10 +78,29 @@ def without_demos(notebook):
     return notebook
 
 
+ABOUT = "a product of sizes is a whole number of any length, so nothing may be rounded"
+
+
+def explain_a_case(course):
+    """Put an explanation into the lesson, above the hidden case `every digit`."""
+    place = course.source(LESSON)
+    notebook = nbformat.read(place, as_version=4)
+    test = find_cell(notebook, "test_linear_parameters")
+    case = re.search(r'^expect\("every digit"', test.source, re.MULTILINE)
+    first, rest = ABOUT.split(", ")
+    comment = f"# about: {first},\n# {rest}\n"
+    test.source = test.source[: case.start()] + comment + test.source[case.start() :]
+    nbformat.write(notebook, place)
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Feedback pages by student and kind of grading, as text and as HTML."""
+    """Feedback pages by student and kind of grading, as text and as HTML.
+
+    explained: graded as "native", and the deadline is over.
+    """
     course = copy_course(tmp_path_factory.mktemp("feedback"), [], stock=True)
+    explain_a_case(course)
     hand_in(course, "complete", without_demos(solved()))
     hand_in(course, "empty", without_demos(release()))
     curious = without_demos(solved(linear_parameters=CURIOUS))
@@ -79,11 +111,12 @@ def pages(tmp_path_factory):
     hand_in(course, "curious", curious)
     grade(course)
     result = {}
-    for kind in ("native", "stock"):
+    for kind in ("native", "explained", "stock"):
         if kind == "stock":
             done = command(course, "nbgrader", "autograde", LESSON, "--force")
             assert done.returncode == 0, done.stderr
-        done = command(course, "nbgrader", "generate_feedback", LESSON, "--force")
+        option = [f"--HideHidden.explain={LESSON}"] if kind == "explained" else []
+        done = command(course, "nbgrader", "generate_feedback", LESSON, "--force", *option)
         assert done.returncode == 0, done.stderr
         for student in ("complete", "empty", "curious"):
             page = course.root / "feedback" / student / LESSON / f"{LESSON}.html"
@@ -96,7 +129,7 @@ def as_text(page):
     return html.unescape(re.sub(r"<[^>]*>", "", page))
 
 
-@pytest.mark.parametrize("kind", ["native", "stock"])
+@pytest.mark.parametrize("kind", ["native", "stock", "explained"])
 @pytest.mark.parametrize("student", ["complete", "empty", "curious"])
 def test_no_hidden_literal_is_in_the_page(pages, literals, kind, student):
     text = plain_digits(as_text(pages[kind, student]))
@@ -106,10 +139,21 @@ def test_no_hidden_literal_is_in_the_page(pages, literals, kind, student):
 @pytest.mark.parametrize("kind", ["native", "stock"])
 def test_hidden_cases_show_their_label_and_verdict(pages, kind):
     assert "✅ every digit" in as_text(pages[kind, "complete"])
-    assert "❌ every digit" in as_text(pages[kind, "curious"])
-    assert "❌ every digit" in as_text(pages[kind, "empty"])
+    assert "❌ every digit" in as_text(pages["native", "curious"])
+    assert "❌ every digit" in as_text(pages["native", "empty"])
+    assert "– every digit: not reached" in as_text(pages["stock", "empty"])
     for student in ("complete", "curious"):
-        assert "every digit:" not in as_text(pages[kind, student])
+        assert not re.search("every digit: (?!not reached)", as_text(pages[kind, student]))
+
+
+def test_what_a_hidden_case_is_about_is_told_after_the_deadline_of_those_that_failed(pages):
+    for student in ("complete", "empty", "curious"):
+        for kind in ("native", "stock"):
+            page = pages[kind, student]
+            assert "may be rounded" not in page and "about:" not in page
+    assert f"❌ every digit\n     {ABOUT}\n" in as_text(pages["explained", "empty"])
+    assert "may be rounded" not in pages["explained", "complete"]
+    assert "about:" not in pages["explained", "empty"]
 
 
 def test_visible_cases_keep_their_explanation(pages):
