@@ -15,6 +15,7 @@ from pathlib import Path
 
 import nbformat
 import sample_class
+import warm_commands
 from nbformat import NotebookNode
 
 from proflab_course.course.layout import Course
@@ -120,12 +121,6 @@ def warm_runner() -> Runner:
 
 def command(course: Course, *words: str) -> subprocess.CompletedProcess:
     """Run a command of this environment in the course's root."""
-    bin_folder = Path(sys.executable).parent
-    path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        [str(bin_folder / words[0]), *words[1:]],
-        cwd=course.root,
-        env=os.environ | {"PATH": path, "PROFLAB_DEMO": "small"},
-        capture_output=True,
-        text=True,
-    )
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = os.environ | {"PATH": path, "PROFLAB_DEMO": "small"}
+    return warm_commands.run([*words], course.root, env)
