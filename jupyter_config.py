@@ -35,7 +35,11 @@ c.Autograde.autograde_preprocessors = [
     CheckCellMetadata,
 ]
 
-# Feedback names hidden cases and says whether they passed, and nothing else about them.
+# Feedback names hidden cases and says whether they passed, and nothing else about them. For the
+# lessons in this list it also says what each failed one was about: after the deadline, add the
+# lesson and run `nbgrader generate_feedback LESSON --force`.
+c.HideHidden.explain = []
+
 c.GenerateFeedback.preprocessors = [
     GetGrades,
     HideHidden,

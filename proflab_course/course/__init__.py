@@ -4,6 +4,7 @@ layout.py          a course's folders
 notebook.py        a lesson's cells and their marks
 asserts.py         an assertion of a test cell
 test_cells.py      a test cell, split into steps and what is expected of them
+explanations.py    what may be said of hidden cases after the deadline
 hidden_doubles.py  the doubles that hidden tests may make
 release_stamp.py   which release a notebook comes from
 files.py           files written whole or not at all

@@ -22,6 +22,7 @@ import numpy as np
 
 from proflab.checks.values import NotPlainData, to_plain_data
 from proflab_course.course.asserts import assertion
+from proflab_course.course.explanations import MisplacedExplanation, explanations
 from proflab_course.course.hidden_doubles import (
     DoubleSpec,
     NotDeclared,
@@ -81,13 +82,14 @@ class Block:
 
 @dataclass(frozen=True)
 class TestCell:
-    """A graded cell, split. `name` is its grade_id."""
+    """A graded cell, split. `name` is its grade_id; `explained`: hidden cases by their labels."""
 
     __test__ = False
 
     name: str
     points: float
     blocks: tuple[Block, ...]
+    explained: dict[str, str] = field(default_factory=dict)
 
     @property
     def answers(self) -> list[tuple[bool, Answer]]:
@@ -112,7 +114,11 @@ def split(source: str, name: str, points: float = 0.0) -> TestCell:
             raise GrammarError(_at(name, node, "a statement crosses a hidden block's border"))
     regions = groupby(tree.body, key=lambda node: hidden_lines.get(node.lineno))
     blocks = [_block(list(nodes), region is not None, name) for region, nodes in regions]
-    cell = TestCell(name, points, tuple(blocks))
+    try:
+        explained = explanations(source, {*hidden_lines})
+    except MisplacedExplanation as error:
+        raise GrammarError(f"cell {name}, {error}") from None
+    cell = TestCell(name, points, tuple(blocks), explained)
     _check_labels(cell)
     return cell
 

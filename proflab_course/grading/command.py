@@ -33,6 +33,7 @@ from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import beside_support
 from proflab_course.grading.submissions.find import Work, find_work, needs_grading
 from proflab_course.grading.submissions.find_notebook import find_handin
+from proflab_course.grading.submissions.guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
 from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
 from proflab_course.grading.submissions.which_lesson import Lessons
@@ -155,7 +156,7 @@ def _choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner,
 class Done:
     """A graded submission: `graded` is None where there was no notebook to grade.
 
-    error: what was raised where the grader failed at it.
+    error: what was raised where the grader failed at it; guesses: those that the notebook keeps.
     """
 
     work: Work
@@ -163,6 +164,7 @@ class Done:
     sentence: str
     graded: Graded | None
     error: BaseException | None = None
+    guesses: tuple[Guess, ...] = ()
 
 
 def grade_class(
@@ -254,7 +256,8 @@ def _read_and_grade(key: Key, support: Path, work: Work, runner: Runner, full: b
     graded = grade_notebook(handin.notebook, key, support, full, runner, submission)
     unusual = graded.status not in ("graded", "metadata recovered")
     status = graded.status if unusual or not handin.outcome else handin.outcome
-    return Done(work, status, _join_sentences(handin.sentence, graded.sentence), graded)
+    sentence = _join_sentences(handin.sentence, graded.sentence)
+    return Done(work, status, sentence, graded, guesses=handin.guesses)
 
 
 def _submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
@@ -308,5 +311,13 @@ def write(course: Course, key: Key, book, done: Done) -> None:
             raise
     cases = graded.cases if graded else []
     sentence = _join_sentences(done.sentence, handed.problem)
-    outcome = Outcome(work.student, key.name, done.status, sentence, work.fingerprint, cases)
+    outcome = Outcome(
+        work.student,
+        key.name,
+        done.status,
+        sentence,
+        work.fingerprint,
+        cases,
+        guesses=list(done.guesses),
+    )
     book.write(key, outcome, graded, handed)

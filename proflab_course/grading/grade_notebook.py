@@ -12,6 +12,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from proflab_course.grading.answer_key import Key, make_key
+from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
 from proflab_course.grading.match_cells import Aligned, Slot, align
 from proflab_course.grading.output_cells import OutputWriter, lost_output
 from proflab_course.grading.run.subprocess_runner import (
@@ -139,16 +140,25 @@ def conclude_test(
     """Judge a test cell's cases and give it its outputs and its points: all or nothing."""
     test = key.tests[slot.key.grade_id]
     writer = OutputWriter()
-    passed = bool(replies)
-    for block, block_replies in zip(test.blocks, replies, strict=False):
-        for step, answer, reply in zip(block.steps, block.answers, block_replies, strict=True):
+    passed, visible_failure = bool(replies), None
+    for number, (block, block_replies) in enumerate(zip(test.blocks, replies, strict=False)):
+        failure = visible_failure  # of the set-up; what a hidden block does stays in it
+        for index, (step, answer, reply) in enumerate(
+            zip(block.steps, block.answers, block_replies, strict=True)
+        ):
             if not block.hidden:
                 writer.add(reply.outputs)
             if answer is None:
-                if reply.state in ("raised", "lost"):
-                    passed = False
+                if reply.state in ("raised", "lost") and failure is None:
+                    passed, failure = False, reply
                     graded.errors.append((position, _error_name(reply), reply.message))
-                    writer.setup_failed(step.code, reply, block.hidden)
+                    told = sentence_of(reply, key, test, number, index)
+                    writer.setup_failed(step.code, reply, block.hidden, told)
+                continue
+            if failure is not None:
+                why = _why_not_reached(failure)
+                graded.cases.append(CaseResult(test.name, answer.label, block.hidden, False, why))
+                writer.not_reached(answer, block.hidden)
                 continue
             verdict = judge(answer, reply)
             passed = passed and verdict.passed
@@ -165,8 +175,15 @@ def conclude_test(
                 )
             )
             writer.case(answer, reply, verdict, block.hidden)
+        if not block.hidden:
+            visible_failure = failure
     slot.cell.outputs = writer.finish()
     graded.scores[test.name] = test.points if passed else 0.0
+
+
+def _why_not_reached(failure: Reply) -> str:
+    """Return the reason of the cases behind a set-up statement with this reply."""
+    return f"{NOT_REACHED}: {failure.raised[0] if failure.raised else failure.message}"
 
 
 def _error_name(reply: Reply) -> str:

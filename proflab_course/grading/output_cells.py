@@ -23,6 +23,7 @@ class OutputWriter:
         self.outputs: list[dict] = []
         self.failures: list[str] = []
         self.tracebacks: list[str] = []
+        self.setup_failures: list[str] = []
         self.hidden_failures = 0
 
     def add(self, outputs: list[dict]) -> None:
@@ -43,7 +44,9 @@ class OutputWriter:
         if hidden:
             mark = "✅" if verdict.passed else "❌"
             why = f": {verdict.reason} {verdict.diagnosis}".rstrip() if verdict.reason else ""
-            self._hidden(f"{mark} {answer.label} (hidden){why}", answer.label, verdict.passed)
+            told = {"diagnosis": verdict.diagnosis} if verdict.diagnosis else {}
+            text = f"{mark} {answer.label} (hidden){why}"
+            self._hidden(text, {"label": answer.label, "passed": verdict.passed} | told)
             self.hidden_failures += not verdict.passed
         elif verdict.passed:
             shown = answer.exception if answer.call == "expect_raises" else show(reply.value)
@@ -53,21 +56,34 @@ class OutputWriter:
             if reply.state == "raised":
                 self.tracebacks += ["".join(reply.traceback).rstrip()]
 
-    def setup_failed(self, code: str, reply: Reply, hidden: bool) -> None:
-        """Add that a statement of the set-up raised, which costs the cell its points."""
+    def setup_failed(self, code: str, reply: Reply, hidden: bool, told: str) -> None:
+        """Add that a statement of the set-up raised, which costs the cell its points.
+
+        told: what the student is told where the statement is hidden.
+        """
         what = f"{reply.raised[0]}: {reply.message}" if reply.raised else reply.message
-        text = f"❌ set-up: `{code.splitlines()[0]}` ended with {what}"
+        text = f"❌ `{code.splitlines()[0]}` ended with {what}"
         if hidden:
-            self._hidden(f"{text} (hidden)", "set-up", False)
-            self.hidden_failures += 1
+            self._hidden(f"{text} (hidden)", {"label": told, "passed": False})
+            self.setup_failures.append(f"❌ on other input: {told}")
         else:
-            self.failures.append(text)
+            self.failures.append(f"{text}\n   What follows in this cell was not reached.")
+            self.tracebacks += ["".join(reply.traceback).rstrip()] if reply.traceback else []
+
+    def not_reached(self, answer: Answer, hidden: bool) -> None:
+        """Add the line of a case that stands behind a set-up statement that raised."""
+        if hidden:
+            mark = {"label": answer.label, "passed": False, "reached": False}
+            self._hidden(f"– {answer.label} (hidden): not reached", mark)
+        else:
+            self._text(f"– {answer.label}: not reached\n")
 
     def finish(self) -> list[NotebookNode]:
         """Return all outputs; failures come as one error, as an assertion in a notebook would."""
         if self.hidden_failures:
             cases = "case" if self.hidden_failures == 1 else "cases"
             self.failures.append(f"❌ {self.hidden_failures} {cases} on other input failed")
+        self.failures += self.setup_failures
         if self.failures:
             self.outputs.append(
                 {
@@ -86,12 +102,10 @@ class OutputWriter:
         else:
             self.outputs.append({"output_type": "stream", "name": "stdout", "text": text})
 
-    def _hidden(self, text: str, label: str, passed: bool) -> None:
-        mark = {HIDDEN: {"label": label, "passed": passed}}
-        data = {"text/plain": text}
-        self.outputs.append(
-            {"output_type": "display_data", "data": data, "metadata": {"proflab": mark}}
-        )
+    def _hidden(self, text: str, mark: dict) -> None:
+        """Add a line for instructors; `mark` is what the feedback for students is made of."""
+        data, metadata = {"text/plain": text}, {"proflab": {HIDDEN: mark}}
+        self.outputs.append({"output_type": "display_data", "data": data, "metadata": metadata})
 
 
 def lost_output(message: str) -> NotebookNode:

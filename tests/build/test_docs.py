@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import nbformat
 import pytest
 from cohort.attacks import ATTACKS
 from cohort.attacks.files import FILE_ATTACKS
 from cohort.run import entries, lessons
+from mini_course import FIRST, SECOND, write_lesson
 
 from proflab_course.build.stamp import Address
 from proflab_course.course.layout import Course
@@ -22,8 +24,7 @@ PAGES = (
     "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/engine.md",
     "docs/instructors.md", "docs/security.md", "docs/students.md", "docs/torch.md",
 )  # fmt: skip
-STUDENTS = ("complete", "not_json")  # of the sample class, to be quick
-LESSON, _, *LATER = Course(ROOT).lessons()  # the later ones only cost time here
+LESSON, *LATER = Course(ROOT).lessons()
 # After ```sh: nothing (run here), by-sandbox (run here where there is one), by-hand (not run:
 # the network, a browser, an account, or minutes).
 BLOCK = re.compile(r"^( *)```sh(?: (by-\w+))?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -40,8 +41,11 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def copy_repository(place: Path) -> Path:
-    """A folder in which commands may write what they like."""
+def copy_repository(place: Path, lessons: dict[str, str] | None = None) -> Path:
+    """A folder in which commands may write what they like; later lessons only cost time there.
+
+    lessons: texts that stand for the course's own, where what is in a lesson does not matter.
+    """
     hidden = {path.name for path in ROOT.iterdir() if path.name.startswith(".")}
     generated = {"autograded", "feedback", "reports", "gradebook.db", "build", "exchange"}
     left_out = shutil.ignore_patterns("__pycache__", "*.egg-info")
@@ -52,12 +56,27 @@ def copy_repository(place: Path) -> Path:
 
     shutil.copytree(ROOT, place / "course", ignore=ignore)
     for folder in (place / "course/submitted").iterdir():
-        if folder.is_dir() and folder.name not in STUDENTS:
+        if folder.is_dir() and folder.name != "not_json":
             shutil.rmtree(folder)
-    for name in LATER:
+    for name in LATER if lessons is None else [LESSON, *LATER]:
         for room in ("modules", "source", "release"):
             shutil.rmtree(place / "course" / room / name)
+    for name, text in (lessons or {}).items():
+        write_lesson(place / "course", name, text)
     return place / "course"
+
+
+def solved(course: Path) -> nbformat.NotebookNode:
+    """The release of the course's first lesson with the solutions filled in."""
+    source, release = (
+        nbformat.read(course / room / LESSON / f"{LESSON}.ipynb", as_version=4)
+        for room in ("source", "release")
+    )
+    solutions = {cell.id: cell.source for cell in source.cells if cell.metadata.get("nbgrader")}
+    for cell in release.cells:
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            cell.source = solutions[cell.id]
+    return release
 
 
 def run(block: str, course: Path) -> None:
@@ -78,7 +97,8 @@ def run(block: str, course: Path) -> None:
 @pytest.fixture(scope="module")
 def course(tmp_path_factory) -> Path:
     """The copy in which the instructors' page has been followed from top to bottom."""
-    place = copy_repository(tmp_path_factory.mktemp("instructors"))
+    lessons = {LESSON: FIRST, "02_second": SECOND}
+    place = copy_repository(tmp_path_factory.mktemp("instructors"), lessons)
     sandbox = os.environ.get("PROFLAB_NO_SANDBOX_TESTS") != "1"
     for kind, block in blocks("docs/instructors.md"):
         if not kind or (kind == "by-sandbox" and sandbox):
@@ -99,7 +119,8 @@ def test_the_instructors_page_leads_to_what_it_promises(course):
 def test_the_penalty_that_the_page_shows_takes_off_late_points(course):
     [setting] = re.findall(r"```python\n(.*?)```", (ROOT / "docs/instructors.md").read_text(), re.S)
     late = course / f"submitted/late/{LESSON}"
-    shutil.copytree(course / f"submitted/complete/{LESSON}", late)
+    late.mkdir(parents=True)
+    nbformat.write(solved(course), late / f"{LESSON}.ipynb")
     shutil.copy(course / f"submitted/s1234567/{LESSON}/timestamp.txt", late)
     with (course / "jupyter_config.py").open("a") as file:
         file.write(setting)

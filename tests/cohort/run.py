@@ -22,7 +22,7 @@ import sys
 import textwrap
 import traceback
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
@@ -54,7 +54,7 @@ class Case:
     hidden: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solved:
     """A lesson with its solutions executed: its names, its exercises' code, its test cells."""
 
@@ -140,23 +140,74 @@ def complete(exercise: str, code: str, solution: str) -> str:
 def judge(lesson: Solved, exercise: str, code: str) -> list[Case]:
     """Every case of the exercise's test cells, in a fork of the solved lesson with `code` in it."""
 
-    def replaced() -> list[Case]:
-        exec(compile(lesson.helpers + "\n" + code, exercise, "exec"), lesson.scope)
-        return [case for cell in lesson.tests[exercise] for case in _run(cell, lesson.scope)]
+    def replaced() -> list[list[Any]]:
+        return _rows(_replaced(lesson, {exercise: f"{lesson.helpers}\n{code}"}))
 
-    return _in_fork(replaced, lesson.scope)
+    return [Case(*row) for row in _in_fork(replaced, lesson.scope)]
 
 
 def judge_all(lesson: Solved, codes: dict[str, str]) -> list[Case]:
     """Every case of the lesson, with all of these exercises replaced at once."""
 
-    def replaced() -> list[Case]:
-        for exercise, code in codes.items():
-            exec(compile(code, exercise, "exec"), lesson.scope)
-        cells = [cell for cells in lesson.tests.values() for cell in cells]
-        return [case for cell in cells for case in _run(cell, lesson.scope)]
+    def replaced() -> list[list[Any]]:
+        return _rows(_replaced(lesson, codes, list(lesson.tests)))
+
+    return [Case(*row) for row in _in_fork(replaced, lesson.scope)]
+
+
+@cache
+def failures(lesson: Solved, exercise: str, code: str) -> list[Case]:
+    """The cases of the exercise that fail, up to the first visible one: none for right code.
+
+    Judged once a process, for all tests that look at the same mutant.
+    """
+
+    def replaced() -> list[list[Any]]:
+        failed = []
+        for case in _replaced(lesson, {exercise: f"{lesson.helpers}\n{code}"}):
+            failed += [] if case.passed else [case]
+            if failed and not failed[-1].hidden:
+                break
+        return _rows(failed)
+
+    return [Case(*row) for row in _in_fork(replaced, lesson.scope)]
+
+
+def earned(lesson: Solved, attempts: list[dict[str, str]]) -> list[float]:
+    """The points of each attempt, a dict from exercise to code that changes nothing when called.
+
+    All are made in one fork, one after the other, and a cell's cases up to the first that fails.
+    """
+
+    def replaced() -> list[float]:
+        totals = []
+        for codes in attempts:
+            _define(lesson, codes)
+            cells = [cell for exercise in codes for cell in lesson.tests[exercise]]
+            passed = [all(case.passed for case in _run(cell, lesson.scope)) for cell in cells]
+            totals.append(sum(c.points for c, full in zip(cells, passed, strict=True) if full))
+        return totals
 
     return _in_fork(replaced, lesson.scope)
+
+
+def _define(lesson: Solved, codes: dict[str, str]) -> None:
+    for exercise, code in codes.items():
+        exec(compile(code, exercise, "exec"), lesson.scope)
+
+
+def _replaced(
+    lesson: Solved, codes: dict[str, str], judged: list[str] | None = None
+) -> Iterator[Case]:
+    """Yield the cases of the exercises `judged` (those replaced, if None), in this process."""
+    _define(lesson, codes)
+    for exercise in codes if judged is None else judged:
+        for cell in lesson.tests[exercise]:
+            yield from _run(cell, lesson.scope)
+
+
+def _rows(cases: Iterable[Case]) -> list[list[Any]]:
+    return [list(vars(case).values()) for case in cases]
 
 
 def points(cases: list[Case], lesson: Solved) -> float:
@@ -166,8 +217,7 @@ def points(cases: list[Case], lesson: Solved) -> float:
     return sum(lesson.cell_points()[cell] for cell in cells - failed)
 
 
-def _run(cell: TestCell, scope: dict[str, Any]) -> list[Case]:
-    cases = []
+def _run(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
     for block in cell.blocks:
         doubles = dict(block.doubles)
         for index, (step, answer) in enumerate(zip(block.steps, block.answers, strict=True)):
@@ -177,12 +227,11 @@ def _run(cell: TestCell, scope: dict[str, Any]) -> list[Case]:
                 try:
                     exec(step.code, scope)
                 except Exception as error:
-                    cases.append(Case(cell.name, "set-up", False, repr(error), "", block.hidden))
-                    return cases
+                    yield Case(cell.name, "set-up", False, repr(error), "", block.hidden)
+                    return
             else:
                 said = vars(_ask(step, answer, scope))
-                cases.append(Case(cell.name, answer.label, **said, hidden=block.hidden))
-    return cases
+                yield Case(cell.name, answer.label, **said, hidden=block.hidden)
 
 
 def _made(double: DoubleSpec, scope: dict[str, Any]) -> Any:
@@ -209,8 +258,8 @@ class _Notebook:
         self.__dict__ = scope
 
 
-def _in_fork(action: Callable[[], list[Case]], scope: dict[str, Any]) -> list[Case]:
-    """What `action` returns in a forked child, so that nothing it does is left here."""
+def _in_fork(action: Callable[[], list], scope: dict[str, Any]) -> list:
+    """The plain data that `action` returns in a forked child: nothing that it does is left here."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -218,8 +267,7 @@ def _in_fork(action: Callable[[], list[Case]], scope: dict[str, Any]) -> list[Ca
         gc.freeze()  # as the grader does: a scripted clock looks through what is made from here on
         try:
             with redirect_stdout(io.StringIO()):  # some entries print
-                rows = [list(vars(case).values()) for case in action()]
-            data = dumps(rows)
+                data = dumps(action())
         except BaseException:
             data = dumps(traceback.format_exc())
         with os.fdopen(writer, "wb") as pipe:
@@ -227,8 +275,8 @@ def _in_fork(action: Callable[[], list[Case]], scope: dict[str, Any]) -> list[Ca
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
-        rows = loads(pipe.read())
+        found = loads(pipe.read())
     os.waitpid(child, 0)
-    if isinstance(rows, str):
-        raise RuntimeError(f"the entry's own code is at fault:\n{rows}")
-    return [Case(*row) for row in rows]
+    if isinstance(found, str):
+        raise RuntimeError(f"the entry's own code is at fault:\n{found}")
+    return found

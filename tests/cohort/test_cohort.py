@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from cohort.run import complete, entries, judge, judge_all, lessons, points, solved, stub
+from cohort.run import (
+    complete,
+    earned,
+    entries,
+    failures,
+    judge,
+    judge_all,
+    lessons,
+    points,
+    solved,
+    stub,
+)
 from cohort.visible import GOAL, share
 
 EXERCISES = [(lesson, name) for lesson in lessons() for name in solved(lesson).solutions]
@@ -29,7 +40,7 @@ def test_mutants_lose_points(lesson, exercise):
     survivors, slips = [], []
     for sentence, code in entries(lesson, "MUTANTS")[exercise].items():
         code = complete(exercise, code, solved(lesson).solutions[exercise])
-        failed = [case for case in judge(solved(lesson), exercise, code) if not case.passed]
+        failed = failures(solved(lesson), exercise, code)
         survivors += [] if failed else [sentence]
         slips += [(sentence, c.reason) for c in failed if c.reason.startswith(SLIPS)]
     assert survivors == []
@@ -83,9 +94,10 @@ def test_no_constant_earns_anything(lesson, exercise):
         if answer.call == "expect"
     ]
     bodies = [f"return {value}" for value in dict.fromkeys((*CONSTANTS, *wanted))]
-    for body in (*bodies, "raise ValueError('no')"):
-        code = f"def {exercise}(*args, **kwargs):\n    {body}"
-        assert points(judge(solved(lesson), exercise, code), solved(lesson)) == 0, body
+    bodies.append("raise ValueError('no')")
+    codes = [f"def {exercise}(*args, **kwargs):\n    {body}" for body in bodies]
+    got = earned(solved(lesson), [{exercise: code} for code in codes])
+    assert [body for body, score in zip(bodies, got, strict=True) if score] == []
 
 
 @pytest.mark.parametrize("lesson", lessons())
@@ -96,9 +108,8 @@ def test_an_empty_notebook_scores_0_and_a_solved_one_100(lesson):
     assert points(judge_all(solved(lesson), solutions), solved(lesson)) == 100
 
 
-@pytest.mark.parametrize("constant", CONSTANTS)
 @pytest.mark.parametrize("lesson", lessons())
-def test_a_notebook_of_constants_scores_0(lesson, constant):
-    code = f"(*args, **kwargs):\n    return {constant}"
-    constants = {name: f"def {name}{code}" for name in solved(lesson).solutions}
-    assert points(judge_all(solved(lesson), constants), solved(lesson)) == 0
+def test_a_notebook_of_constants_scores_0(lesson):
+    bodies = [f"(*args, **kwargs):\n    return {constant}" for constant in CONSTANTS]
+    attempts = [{name: f"def {name}{body}" for name in solved(lesson).solutions} for body in bodies]
+    assert earned(solved(lesson), attempts) == [0] * len(CONSTANTS)

@@ -14,7 +14,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cohort.run import complete, entries, judge, lessons, solved
+from cohort.run import complete, entries, failures, lessons, solved
 
 GOAL = 0.9
 ASIDE = "written in"
@@ -44,8 +44,7 @@ def share(lesson: str, exercise: str) -> Share:
     counted = entries(lesson, "MUTANTS")[exercise]
     counted = {sentence: code for sentence, code in counted.items() if not sentence.endswith(ASIDE)}
     for sentence, code in counted.items():
-        cases = judge(solved(lesson), exercise, complete(exercise, code, solution))
-        failed = [case for case in cases if not case.passed]
+        failed = failures(solved(lesson), exercise, complete(exercise, code, solution))
         if all(case.hidden for case in failed):
             unseen.append(sentence)
         if not failed:

@@ -4,7 +4,7 @@ import copy
 
 import nbformat
 import pytest
-from grading_course import LESSON, ROOT, cell, release, solved, source
+from grading_course import LESSON, ROOT, cell, release, solved, source, warm_runner
 
 from proflab_course.course.layout import Course
 from proflab_course.course.release_stamp import STAMP, make_stamp, read_stamp, release_digest
@@ -18,7 +18,7 @@ KEY = make_key(LESSON, source())
 def graded(notebook):
     """A notebook graded as it is when it was handed in as a file."""
     handed_in = parse_handin(nbformat.writes(notebook), "x.ipynb").notebook
-    return grade_notebook(handed_in, KEY, full=False)
+    return grade_notebook(handed_in, KEY, full=False, runner=warm_runner())
 
 
 def checksums(notebook):

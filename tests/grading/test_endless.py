@@ -1,4 +1,8 @@
-"""Code that does not end costs its exercise; the rest is graded, within a time that is limited."""
+"""Code that does not end costs its exercise; the rest is graded, within a time that is limited.
+
+In the sandbox every kind of loop is tried at every place; without one a single kind is, for limits
+and turns are the same code. `make soak` tries them all there, too.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +55,17 @@ def runner(request):
     return request.getfixturevalue("sandbox")
 
 
+each_loop = pytest.mark.parametrize(
+    "loop, runner",
+    [pytest.param(loop, "sandbox", marks=needs_sandbox) for loop in LOOPS]
+    + [
+        pytest.param(loop, "plain", marks=() if LOOPS[loop] == STUBBORN else pytest.mark.soak)
+        for loop in LOOPS
+    ],
+    indirect=["runner"],
+)
+
+
 def defined(body: str, condition: str = "True") -> str:
     """A first exercise that does this, under a condition."""
     lines = body.replace("\n", "\n        ")
@@ -70,7 +85,7 @@ def without_exercise():
     ]
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@each_loop
 def test_an_endless_exercise_costs_what_one_that_raises_costs(loop, runner, without_exercise):
     status, left, _ = scores(solved(linear_parameters=defined(LOOPS[loop])), runner)
     assert status == "timed out"
@@ -78,7 +93,7 @@ def test_an_endless_exercise_costs_what_one_that_raises_costs(loop, runner, with
     assert left == without_exercise
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@each_loop
 def test_an_endless_cell_costs_itself(loop, runner):
     notebook = solved()
     notebook.cells.insert(3, new_code_cell(f"print('here')\n{LOOPS[loop]}"))
@@ -87,7 +102,7 @@ def test_an_endless_cell_costs_itself(loop, runner):
     assert graded.notebook.cells[3].outputs[-1]["output_type"] == "error"
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@each_loop
 def test_one_that_is_endless_for_hidden_input_alone_costs_its_test(loop, runner):
     body = textwrap.indent(LOOPS[loop], " " * 8)
     define = RunCell(f"def double(n):\n    if n == 2:\n{body}\n    return 2 * n")

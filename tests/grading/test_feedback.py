@@ -4,8 +4,21 @@ import ast
 import html
 import re
 
+import nbformat
 import pytest
-from grading_course import LESSON, command, copy_course, grade, hand_in, release, solved, source
+from grading_course import (
+    LESSON,
+    command,
+    copy_course,
+    grade,
+    hand_in,
+    release,
+    solved,
+    source,
+)
+from grading_course import (
+    cell as find_cell,
+)
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from proflab_course.course.test_cells import BEGIN_HIDDEN, hidden_source_removed
@@ -52,15 +65,45 @@ def hidden_literals():
     return {t for t in found - told if t not in known and len(t.strip("\"'")) >= 4}
 
 
-LITERALS = hidden_literals()
+@pytest.fixture(scope="module")
+def literals():
+    found = hidden_literals()
+    assert len(found) > 12
+    return found
+
+
+def without_demos(notebook):
+    """What only shows costs a kernel time, and says nothing of cases."""
+    notebook.cells = [cell for cell in notebook.cells if not is_demo(cell)]
+    return notebook
+
+
+ABOUT = "a product of sizes is a whole number of any length, so nothing may be rounded"
+
+
+def explain_a_case(course):
+    """Put an explanation into the lesson, above the hidden case `every digit`."""
+    place = course.source(LESSON)
+    notebook = nbformat.read(place, as_version=4)
+    test = find_cell(notebook, "test_linear_parameters")
+    case = re.search(r'^expect\("every digit"', test.source, re.MULTILINE)
+    first, rest = ABOUT.split(", ")
+    comment = f"# about: {first},\n# {rest}\n"
+    test.source = test.source[: case.start()] + comment + test.source[case.start() :]
+    nbformat.write(notebook, place)
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Feedback pages by student and kind of grading, as text and as HTML."""
-    course = copy_course(tmp_path_factory.mktemp("feedback"), ["complete"], stock=True)
-    hand_in(course, "empty", release())
-    curious = solved(linear_parameters=CURIOUS)
+    """Feedback pages by student and kind of grading, as text and as HTML.
+
+    explained: graded as "native", and the deadline is over.
+    """
+    course = copy_course(tmp_path_factory.mktemp("feedback"), [], stock=True)
+    explain_a_case(course)
+    hand_in(course, "complete", without_demos(solved()))
+    hand_in(course, "empty", without_demos(release()))
+    curious = without_demos(solved(linear_parameters=CURIOUS))
     curious.cells.append(new_markdown_cell("# <script>alert(1)</script> <b>bold</b>"))
     show = "from IPython.display import HTML, Javascript, display"
     code = f"{show}\ndisplay(HTML('<script>alert(2)</script>'), Javascript('alert(3)'))"
@@ -68,11 +111,12 @@ def pages(tmp_path_factory):
     hand_in(course, "curious", curious)
     grade(course)
     result = {}
-    for kind in ("native", "stock"):
+    for kind in ("native", "explained", "stock"):
         if kind == "stock":
             done = command(course, "nbgrader", "autograde", LESSON, "--force")
             assert done.returncode == 0, done.stderr
-        done = command(course, "nbgrader", "generate_feedback", LESSON, "--force")
+        option = [f"--HideHidden.explain={LESSON}"] if kind == "explained" else []
+        done = command(course, "nbgrader", "generate_feedback", LESSON, "--force", *option)
         assert done.returncode == 0, done.stderr
         for student in ("complete", "empty", "curious"):
             page = course.root / "feedback" / student / LESSON / f"{LESSON}.html"
@@ -85,21 +129,31 @@ def as_text(page):
     return html.unescape(re.sub(r"<[^>]*>", "", page))
 
 
-@pytest.mark.parametrize("kind", ["native", "stock"])
+@pytest.mark.parametrize("kind", ["native", "stock", "explained"])
 @pytest.mark.parametrize("student", ["complete", "empty", "curious"])
-def test_no_hidden_literal_is_in_the_page(pages, kind, student):
-    assert len(LITERALS) > 12
+def test_no_hidden_literal_is_in_the_page(pages, literals, kind, student):
     text = plain_digits(as_text(pages[kind, student]))
-    assert [literal for literal in LITERALS if literal in text] == []
+    assert [literal for literal in literals if literal in text] == []
 
 
 @pytest.mark.parametrize("kind", ["native", "stock"])
 def test_hidden_cases_show_their_label_and_verdict(pages, kind):
     assert "✅ every digit" in as_text(pages[kind, "complete"])
-    assert "❌ every digit" in as_text(pages[kind, "curious"])
-    assert "❌ every digit" in as_text(pages[kind, "empty"])
+    assert "❌ every digit" in as_text(pages["native", "curious"])
+    assert "❌ every digit" in as_text(pages["native", "empty"])
+    assert "– every digit: not reached" in as_text(pages["stock", "empty"])
     for student in ("complete", "curious"):
-        assert "every digit:" not in as_text(pages[kind, student])
+        assert not re.search("every digit: (?!not reached)", as_text(pages[kind, student]))
+
+
+def test_what_a_hidden_case_is_about_is_told_after_the_deadline_of_those_that_failed(pages):
+    for student in ("complete", "empty", "curious"):
+        for kind in ("native", "stock"):
+            page = pages[kind, student]
+            assert "may be rounded" not in page and "about:" not in page
+    assert f"❌ every digit\n     {ABOUT}\n" in as_text(pages["explained", "empty"])
+    assert "may be rounded" not in pages["explained", "complete"]
+    assert "about:" not in pages["explained", "empty"]
 
 
 def test_visible_cases_keep_their_explanation(pages):

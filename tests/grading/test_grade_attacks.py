@@ -1,9 +1,15 @@
-"""The attacks end to end: no hostile hand-in gains a point, stops the grader, or harms another."""
+"""The attacks end to end: no hostile hand-in gains a point, stops the grader, or harms another.
+
+Every attack on verdicts is tried against a small test in test_sandbox_attacks.py. Here one in four
+is tried in a real lesson, of whose test cells the first two are kept; `make soak` tries all of them
+in the whole lesson.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 
 import nbformat
 import pytest
@@ -12,7 +18,7 @@ from cohort.attacks.files import FILE_ATTACKS
 from grading_course import LESSON, copy_course, release, solved, source
 from sandboxes import needs_sandbox
 
-from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.answer_key import make_key, meta
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import MB, Limits, Submission
@@ -88,12 +94,34 @@ def test_the_others_in_the_class_get_what_they_earned(attacked_class):
     }
 
 
-@pytest.mark.parametrize("attack", TAMPERING, ids=lambda a: student_name(a.name))
-def test_no_attack_gains_a_point_in_a_real_lesson(attack, key, runner, impatient):
-    runner = impatient if attack.runner == "wall" else runner
+def score_of(attack, key, runner):
+    """The points of an empty notebook that begins with the attack's cells."""
     notebook = release()
-    hostile = [nbformat.v4.new_code_cell(code) for code in attack.cells]
-    notebook.cells[1:1] = hostile
+    known = {cell.grade_id for cell in key.cells}
+    notebook.cells = [c for c in notebook.cells if meta(c).get("grade_id", "") in known]
+    notebook.cells[1:1] = [nbformat.v4.new_code_cell(code) for code in attack.cells]
     graded = grade_notebook(notebook, key, None, False, runner, Submission("me"))
-    assert set(graded.scores.values()) == {0.0}
     nbformat.writes(graded.notebook)
+    assert graded.scores.keys() == key.tests.keys()
+    return graded.score
+
+
+each_attack = pytest.mark.parametrize("attack", TAMPERING, ids=lambda a: student_name(a.name))
+one_in_four = pytest.mark.parametrize("attack", TAMPERING[::4], ids=lambda a: student_name(a.name))
+
+
+@one_in_four
+def test_an_attack_gains_no_point_in_a_real_lesson(attack, key, runner, impatient):
+    dropped = list(key.tests)[2:]
+    short = replace(
+        key,
+        cells=tuple(cell for cell in key.cells if cell.grade_id not in dropped),
+        tests={name: test for name, test in key.tests.items() if name not in dropped},
+    )
+    assert score_of(attack, short, impatient if attack.runner == "wall" else runner) == 0
+
+
+@pytest.mark.soak
+@each_attack
+def test_no_attack_gains_a_point_in_the_whole_lesson(attack, key, runner, impatient):
+    assert score_of(attack, key, impatient if attack.runner == "wall" else runner) == 0

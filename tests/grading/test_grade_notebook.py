@@ -4,7 +4,15 @@ import json
 
 import nbformat
 import pytest
-from grading_course import ROOT, cell, release, solved, source, without_metadata
+from grading_course import (
+    ROOT,
+    cell,
+    release,
+    solved,
+    source,
+    warm_runner,
+    without_metadata,
+)
 from nbformat.v4 import new_code_cell
 
 from proflab_course.grading.answer_key import make_key
@@ -25,7 +33,7 @@ def linear_parameters(in_features, out_features, bias=True):
 
 
 def graded(notebook, **options):
-    return grade_notebook(notebook, KEY, full=False, **options)
+    return grade_notebook(notebook, KEY, full=False, **{"runner": warm_runner()} | options)
 
 
 def test_the_source_earns_everything_and_the_release_nothing():
@@ -121,30 +129,97 @@ def test_an_unanswered_essay_waits_for_nobody(text, waits):
 SETUP = """
 expect("three", area(3), 9)
 surface = area(-1)
+half = surface / 2
 {}expect("four", area(4), 16)
 """
+AREA = "def area(side):\n    return side**2"
+WRONG_AREA = "def area(side):\n    return [0, 1, 2, 9, 16][side] if side > 0 else [][0]"
+
+
+def with_setup(hidden, setup=SETUP):
+    """A lesson of one exercise, in whose test cell all but the first line may be hidden."""
+    block = "### BEGIN HIDDEN TESTS\n{}### END HIDDEN TESTS\n" if hidden else "{}"
+    first, rest = setup.strip().split("\n", 1)
+    cells = [
+        new_code_cell("from proflab.lesson import expect"),
+        marked("area", AREA, solution=True),
+        marked("test_area", f"{first}\n{block.format(rest.format('') + chr(10))}", 100),
+    ]
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+def judged(notebook, key):
+    return grade_notebook(notebook, key, runner=warm_runner())
+
+
+def wrong(key, code):
+    """A hand-in for that lesson."""
+    notebook = nbformat.from_dict(key)
+    notebook.cells[1].source = code
+    return notebook
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_set_up_that_raises_because_of_the_students_function_costs_the_cell_its_points(hidden):
-    block = "### BEGIN HIDDEN TESTS\n{}### END HIDDEN TESTS\n" if hidden else "{}"
-    first, rest = SETUP.strip().split("\n", 1)
-    cells = [
-        new_code_cell("from proflab.lesson import expect"),
-        marked("area", "def area(side):\n    return side**2", solution=True),
-        marked("test_area", f"{first}\n{block.format(rest.format('') + chr(10))}", 100),
-    ]
-    key = nbformat.v4.new_notebook(cells=cells)
-    right = grade_notebook(key, key)
-    assert right.score == 100
-    wrong = nbformat.from_dict(key)
-    wrong.cells[
-        1
-    ].source = "def area(side):\n    return [0, 1, 2, 9, 16][side] if side > 0 else [][0]"
-    result = grade_notebook(wrong, key)
-    assert all(case.passed for case in result.cases) and result.score == 0
+def test_behind_set_up_that_raises_nothing_is_reached(hidden):
+    key = with_setup(hidden)
+    assert judged(key, key).score == 100
+    result = judged(wrong(key, WRONG_AREA), key)
+    assert result.score == 0
+    verdicts = [(case.label, case.passed, case.reason) for case in result.cases]
+    assert verdicts == [("three", True, ""), ("four", False, "not reached: IndexError")]
     text = json.dumps(result.notebook.cells[2].outputs, ensure_ascii=False)
-    assert "❌ set-up: `surface = area(-1)` ended with IndexError: list index out of range" in text
+    assert "❌ `surface = area(-1)` ended with IndexError: list index out of range" in text
+    assert "four" in text and "not reached" in text and "half" not in text
+    assert ("[][0]" in text) is not hidden  # the student's own line, where they may see it
+    assert ("your `area` raised IndexError" in text) is hidden
+
+
+def test_hidden_set_up_that_raises_ends_its_block_and_no_other():
+    source = "expect('three', area(3), 9)\n{}### BEGIN HIDDEN TESTS\narea(-1)\n"
+    source += "expect('four', area(4), 16)\n### END HIDDEN TESTS\nexpect('two', area(2), 4)\n"
+    source += "### BEGIN HIDDEN TESTS\nexpect('one', area(1), 1)\n### END HIDDEN TESTS"
+    key = with_setup(False)
+    key.cells[2].source = source.format("")
+    result = judged(wrong(key, WRONG_AREA.replace("2, 9", "4, 9")), key)
+    assert {c.label: c.passed for c in result.cases} == {
+        "three": True, "four": False, "two": True, "one": True,
+    }  # fmt: skip
+    reasons = {case.label: case.reason for case in result.cases if not case.passed}
+    assert reasons["four"] == "not reached: IndexError"
+    key.cells[2].source = source.format("area(-1)\n")
+    result = judged(wrong(key, WRONG_AREA), key)
+    assert [c.label for c in result.cases if c.reason == "not reached: IndexError"] == [
+        "four", "two", "one",
+    ]  # fmt: skip
+
+
+TOLD = {
+    "surface = area(-1)": "your `area` raised {}",
+    "area(-1)": "your `area` raised {}",
+    "sizes = [area(n) for n in (3, -1)]": "a step that uses your `area` raised {}",
+    "surface = area(3)\nlarger = surface + area(-1)": "a step that uses your `area` raised {}",
+    "surface = area(3)\nsurface[0]": "a step that uses your `area` raised TypeError",
+    "from math import sqrt\nsqrt(area(3) - 10)": "a step that uses your `area` raised ValueError",
+    "area = 3\nround(area, [])": "what prepares the case raised TypeError",
+}
+
+
+@pytest.mark.parametrize("statements", TOLD)
+@pytest.mark.parametrize(
+    "raised", ["ValueError('secret', side)", "type(f's{side}', (KeyError,), {})"]
+)
+def test_of_hidden_set_up_it_is_told_whose_it_is_and_which_of_pythons_errors(statements, raised):
+    key = with_setup(True, f"expect('three', area(3), 9)\n{statements}\nexpect('four', 4, 4)")
+    code = f"def area(side):\n    if side < 0: raise {raised}\n    return side**2"
+    outputs = judged(wrong(key, code), key).notebook.cells[2].outputs
+    [label] = [
+        o.metadata.proflab.hidden.label
+        for o in outputs
+        if "proflab" in o.get("metadata", {}) and "reached" not in o.metadata.proflab.hidden
+    ]
+    assert label == TOLD[statements].format("ValueError" if "secret" in raised else "KeyError")
+    error = json.dumps([o for o in outputs if o.output_type == "error"])
+    assert label in error and "secret" not in error and "s-1" not in error
 
 
 def marked(name, source, points=0, solution=False):

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
@@ -88,6 +89,17 @@ KINDS = [
     SystemExit(3),
     type("Panic", (BaseException,), {})("no Exception at all"),
 ]
+# Each with a student of its own: every step that raises, and everything raised at two steps. Where
+# rows are written, nothing but an Exception or an interrupt can come.
+BROKEN = {
+    f"step_{number:02}_{name.strip('_')}": (place, name, RuntimeError("power cut"))
+    for number, (place, name) in enumerate([*READING, *RUNNING, *JUDGING, *WRITING])
+} | {
+    f"{name.strip('_')}_{type(error).__name__}": (place, name, error)
+    for place, name in [(execute, "judge"), (Book, "_write_grades")]
+    for error in KINDS
+    if place is execute or isinstance(error, Exception)
+}
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +121,11 @@ def grade_isolated(course, runner, **options):
     return {row.student: row for row in rows}
 
 
-def break_for(monkeypatch, student, place, name, error):
-    """Let a function raise wherever it is called for this student's hand-in."""
+def break_for(patch, broken):
+    """Let functions raise wherever they are called for these students' hand-ins.
+
+    broken: student → where the function is, its name, and what it raises.
+    """
     here = threading.local()
 
     def knows(of):
@@ -124,62 +139,76 @@ def break_for(monkeypatch, student, place, name, error):
             finally:
                 here.student = None
 
-        monkeypatch.setattr(grading, of, wrapped)
+        patch.setattr(grading, of, wrapped)
 
+    def breaks(place, name, errors):
+        real = getattr(place, name)
+
+        def failing(*arguments, **options):
+            if (student := getattr(here, "student", None)) in errors:
+                raise errors[student]
+            return real(*arguments, **options)
+
+        patch.setattr(place, name, failing)
+
+    errors = defaultdict(dict)
+    for student, (place, name, error) in broken.items():
+        errors[place, name][student] = error
+    for (place, name), of in errors.items():
+        breaks(place, name, of)
     knows("grade_one")
     knows("record")
-    real = getattr(place, name)
-
-    def failing(*arguments, **options):
-        if getattr(here, "student", None) == student:
-            raise error
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(place, name, failing)
 
 
-def check_class(course, rows, error):
+def check_class(course, rows, error, victim=VICTIM):
     """The victim's row has a name, and the log the cause; the others have their points."""
     for student in OTHERS:
         assert (rows[student].status, rows[student].score) == ("graded", 100)
-    row = rows[VICTIM]
+    row = rows[victim]
     assert (row.status, row.score) == (NOT_GRADED, 0)
     assert type(error).__name__ in row.sentence
     log = log_path(course).read_text()
-    assert f"{LESSON} '{VICTIM}'" in log and type(error).__name__ in log
+    assert f"{LESSON} '{victim}'" in log and type(error).__name__ in log
+
+
+@pytest.fixture(scope="module")
+def broken_class(tmp_path_factory, runner):
+    """A class, graded once, in which another step fails at each of BROKEN's hand-ins."""
+    course = copy_course(tmp_path_factory.mktemp("broken"), [])
+    for student in (*BROKEN, *OTHERS):
+        hand_in(course, student, solved())
+    with pytest.MonkeyPatch.context() as patch:
+        break_for(patch, BROKEN)
+        return course, grade_isolated(course, runner)
 
 
 @needs_sandbox
-@pytest.mark.parametrize(
-    "place, name", [*READING, *RUNNING, *JUDGING, *WRITING], ids=lambda value: str(value)[-30:]
-)
-def test_whatever_step_fails_the_class_is_graded(place, name, course, runner, monkeypatch):
-    error = RuntimeError("power cut")
-    with monkeypatch.context() as patch:
-        break_for(patch, VICTIM, place, name, error)
-        rows = grade_isolated(course, runner)
-    check_class(course, rows, error)
+@pytest.mark.parametrize("victim", BROKEN)
+def test_whatever_fails_in_whatever_way_the_class_is_graded(victim, broken_class):
+    """Where each has a class of its own, `make soak` sees the same."""
+    course, rows = broken_class
+    place, _, error = BROKEN[victim]
+    check_class(course, rows, error, victim)
     with Book(course.gradebook) as book:
         outcomes = book.outcomes(LESSON)
     assert set(outcomes) >= set(OTHERS)
     if place is not Book:  # there the row itself could not be written
-        assert outcomes[VICTIM].status == NOT_GRADED
+        assert outcomes[victim].status == NOT_GRADED
 
 
+@pytest.mark.soak
 @needs_sandbox
-@pytest.mark.parametrize("error", KINDS, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("place, name", [(execute, "judge"), (Book, "_write_grades")])
-def test_whatever_is_raised_the_class_is_graded(place, name, error, course, runner, monkeypatch):
-    if place is Book and not isinstance(error, Exception):
-        pytest.skip("nothing but an interrupt comes so where rows are written")
-    break_for(monkeypatch, VICTIM, place, name, error)
+@pytest.mark.parametrize("victim", BROKEN)
+def test_each_failure_alone_leaves_the_class_graded(victim, course, runner, monkeypatch):
+    place, name, error = BROKEN[victim]
+    break_for(monkeypatch, {VICTIM: (place, name, error)})
     check_class(course, grade_isolated(course, runner), error)
 
 
 @needs_sandbox
 def test_who_was_not_graded_is_graded_by_the_next_run(course, runner, monkeypatch):
     with monkeypatch.context() as patch:
-        break_for(patch, VICTIM, execute, "align", RuntimeError("power cut"))
+        break_for(patch, {VICTIM: (execute, "align", RuntimeError("power cut"))})
         grade_isolated(course, runner)
     rows = grade_isolated(course, runner)
     assert {s: (r.status, r.score, r.fresh) for s, r in rows.items()} == {
@@ -194,7 +223,7 @@ def test_an_earlier_result_stands_where_the_grader_fails_at_the_next(course, mon
     before = written.read_bytes()
     hand_in(course, VICTIM, solved(linear_parameters="def linear_parameters(*_):\n    return 0"))
     with monkeypatch.context() as patch:
-        break_for(patch, VICTIM, execute, "align", RuntimeError("power cut"))
+        break_for(patch, {VICTIM: (execute, "align", RuntimeError("power cut"))})
         row = grade(course)[VICTIM]
     assert (row.status, row.score) == (NOT_GRADED, 100)
     assert "the points of the earlier grading stand" in row.sentence

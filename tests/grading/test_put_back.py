@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 import sample_class
-from grading_course import cell, release, solved, source, without_metadata
+from grading_course import cell, release, solved, source, warm_runner, without_metadata
 from nbformat.v4 import new_code_cell
 
 from proflab_course.grading.answer_key import make_key
@@ -18,7 +18,7 @@ CODE = {name: textwrap.dedent(text).strip() for name, text in sample_class.COMPL
 
 
 def graded(notebook):
-    return grade_notebook(notebook, KEY, full=False)
+    return grade_notebook(notebook, KEY, full=False, runner=warm_runner())
 
 
 def without(notebook, *names):

@@ -1,11 +1,13 @@
 """The page of results tells the class's figures, and the public one keeps what is private."""
 
 import html
+import os
 import re
 
 import pytest
 from grading_course import LESSON, command, copy_course, grade, hand_in, solved, source
 
+from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.pages.report import histogram, read_summary, render
@@ -38,8 +40,16 @@ def test_the_figures_are_those_of_the_gradebook(course):
         "older release": 1,
     }
     rates = {e.name: (e.passed, e.attempted) for e in summary.exercises}
-    assert rates["linear_parameters"] == (14, 16)
+    assert rates["linear_parameters"] == (14, 15)
     assert sum(e.points for e in summary.exercises) == 100
+
+
+def test_an_exercise_that_nobody_wrote_was_not_attempted(course):
+    exercises = {e.name: e for e in read_summary(course, LESSON).exercises}
+    marks = [s.marks for s in read_summary(course, LESSON).students]
+    for name, exercise in exercises.items():
+        assert exercise.attempted == sum(m[name] is not None for m in marks)
+    assert exercises["gpt2_parameters"].attempted < exercises["linear_parameters"].attempted == 15
 
 
 def test_misconceptions_are_counted_over_the_class(course):
@@ -85,6 +95,21 @@ def test_names_are_escaped_and_the_page_stands_alone(course):
 
 def test_full_marks_are_in_the_last_bin():
     assert histogram([0, 9.9, 10, 99, 100], 100) == [2, 1, 0, 0, 0, 0, 0, 0, 0, 2]
+
+
+def test_a_page_is_replaced_whole_or_not_at_all(course, tmp_path, monkeypatch, capsys):
+    page = tmp_path / "page.html"
+    page.write_text("the former")
+    monkeypatch.chdir(course.root)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+        assert main(["report", "01", "-o", str(page)]) == 2
+    assert "page.html cannot be written: No space left" in capsys.readouterr().err
+    assert page.read_text() == "the former" and list(tmp_path.iterdir()) == [page]
+    link = tmp_path / "link.html"
+    link.symlink_to(page)
+    assert main(["report", "01", "-o", str(link)]) == 0
+    assert link.is_symlink() and "results" in page.read_text("utf-8")
 
 
 def test_the_command_names_its_file_or_says_what_to_do(course, tmp_path):

@@ -1,4 +1,9 @@
-"""The notebooks run cell by cell in a kernel by nbval: the instructor's, the empty student's."""
+"""The notebooks run cell by cell in a kernel by nbval: the instructor's, the empty student's.
+
+`make test` runs every lesson already, without a kernel: `proflab build --check` executes the solved
+and the empty release, and compares what the source shows. So of the lessons only one is run by
+nbval, another each day, and the first with something changed; `make soak` runs all.
+"""
 
 import os
 import re
@@ -10,6 +15,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from cohort.graded import part_of_today
 
 from proflab.lesson.names import bound_names, used_names
 from proflab_course.course.layout import Course
@@ -19,6 +25,10 @@ ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT)
 LESSONS = COURSE.lessons("source")
 SHOWN_TAG = "nbval-check-output"
+TODAY = LESSONS[1 + part_of_today() % (len(LESSONS) - 1)]
+each_lesson = pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n == TODAY else pytest.mark.soak) for n in LESSONS]
+)
 
 
 def copy(step: str, name: str, place: Path) -> Path:
@@ -83,7 +93,7 @@ def needs_exercise(lesson: Lesson, exercises: set[str]) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@each_lesson
 def test_the_instructors_notebook_runs_and_prints_what_it_shows(name, tmp_path):
     notebook = copy("source", name, tmp_path)
     shown = [c for c in nbformat.read(notebook, 4).cells if SHOWN_TAG in c.metadata.get("tags", [])]
@@ -103,7 +113,7 @@ def test_a_stored_output_that_is_not_what_the_cell_prints_fails(tmp_path):
     assert "mismatch" in failed[cell.id]
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@each_lesson
 def test_in_the_empty_notebook_only_what_is_still_to_be_written_raises(name, tmp_path):
     notebook = copy("release", name, tmp_path)
     lesson = read_notebook(notebook, name)

@@ -3,6 +3,7 @@
 notebook_pages.py  replaces all that a student wrote by HTML that a browser only shows
 feedback.py        feedback: what a student may see of hidden cases
 report.py          `proflab report`: the page of results
+guesses.py         what the class guessed, beside the answers
 inert.py           the allow-lists: what may reach a browser
 markup.py          a piece of a page as HTML; render.py has render_process.py do it within limits
 """

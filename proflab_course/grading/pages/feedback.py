@@ -1,5 +1,7 @@
 """Keeps hidden cases out of what students are sent: labels and verdicts stay, nothing else.
 
+When the instructor says so, the writer's explanation of each failed one is added.
+
 `HideHidden` is a preprocessor for nbgrader's `generate_feedback` (see jupyter_config.py). It works
 on notebooks graded by `proflab grade`, whose hidden results are marked, and on those graded by
 `nbgrader autograde`, where it keeps only the lines that visible cases are known to print.
@@ -12,49 +14,63 @@ import re
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import List, Unicode
 
 from proflab_course.course.test_cells import (
     BEGIN_HIDDEN,
     GrammarError,
+    TestCell,
     hidden_source_removed,
     split,
 )
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.output_cells import HIDDEN
 
-_PASSED, _FAILED = "✅", "❌"
+_PASSED, _FAILED, _NOT_REACHED = "✅", "❌", "–"
 
 
 class HideHidden(NbGraderPreprocessor):
     """Replaces hidden cases by their labels and verdicts, in the source and in the outputs."""
+
+    explain = List(
+        Unicode(),
+        help="Lessons whose deadline is over: feedback says what failed hidden cases were about.",
+    ).tag(config=True)
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict, index: int
     ) -> tuple[NotebookNode, dict]:
         """Rewrite a test cell that has hidden cases; leave every other cell as it is."""
         if kind_of(cell) == "test" and BEGIN_HIDDEN in cell.source:
-            _hide_cases(cell)
+            _hide_cases(cell, resources.get("nbgrader", {}).get("assignment") in self.explain)
         return cell, resources
 
 
-def _hide_cases(cell: NotebookNode) -> None:
+def _hide_cases(cell: NotebookNode, explain: bool) -> None:
     """Take the hidden cases out of one graded test cell."""
-    marked = [o for o in cell.outputs if _mark_of(o) is not None]
-    visible, hidden = _case_labels(cell)
-    if marked:
-        verdicts = [(_mark_of(o)["label"], bool(_mark_of(o)["passed"])) for o in marked]
+    marks = [mark for o in cell.outputs if (mark := _mark_of(o)) is not None]
+    test = _split(cell)
+    if marks:
         cell.outputs = [o for o in cell.outputs if _mark_of(o) is None]
     else:
-        verdicts = [(label, _stock_passed(cell, label)) for label in hidden]
+        marks = _stock_marks(cell, [a.label for hidden, a in test.answers if hidden])
+        visible = [answer.label for hidden, answer in test.answers if not hidden]
         cell.outputs = _stock_outputs(cell, visible)
-    lines = [f"{_PASSED if passed else _FAILED} {label}" for label, passed in verdicts]
+    lines = [line for mark in marks for line in _told(mark, test.explained if explain else None)]
     cell.source = hidden_source_removed(cell.source)
-    cell.outputs.append(new_output("stream", name="stdout", text=_hidden_text(lines)))
+    text = "\n".join(["Cases on other input, not shown:", *(f"  {line}" for line in lines), ""])
+    cell.outputs.append(new_output("stream", name="stdout", text=text))
 
 
-def _hidden_text(lines: list[str]) -> str:
-    """Return what a student is told of the hidden cases."""
-    return "\n".join(["Cases on other input, not shown:", *(f"  {line}" for line in lines), ""])
+def _told(mark: dict, explained: dict[str, str] | None) -> list[str]:
+    """Return what a student is told of one hidden case; explained: what may be said of them."""
+    label = mark["label"]
+    if not mark.get("reached", True):
+        return [f"{_NOT_REACHED} {label}: not reached"]
+    if mark["passed"]:
+        return [f"{_PASSED} {label}"]
+    about = [] if explained is None else [explained.get(label), mark.get("diagnosis")]
+    return [f"{_FAILED} {label}", *(f"   {said}" for said in about if said)]
 
 
 def _mark_of(output: NotebookNode) -> dict | None:
@@ -62,14 +78,13 @@ def _mark_of(output: NotebookNode) -> dict | None:
     return output.get("metadata", {}).get("proflab", {}).get(HIDDEN)
 
 
-def _case_labels(cell: NotebookNode) -> tuple[list[str], list[str]]:
-    """Return the labels of a test cell's visible cases, and of its hidden ones."""
+def _split(cell: NotebookNode) -> TestCell:
+    """Return a graded test cell's cases; none where it is none of ours."""
+    name = meta(cell).get("grade_id", "")
     try:
-        cases = split(cell.source, meta(cell).get("grade_id", "")).answers
+        return split(cell.source, name)
     except GrammarError:
-        return [], []
-    visible = [answer.label for hidden, answer in cases if not hidden]
-    return visible, [answer.label for hidden, answer in cases if hidden]
+        return TestCell(name, 0.0, ())
 
 
 def _stock_text(cell: NotebookNode) -> str:
@@ -77,11 +92,18 @@ def _stock_text(cell: NotebookNode) -> str:
     return "".join(o.text for o in cell.outputs if o.output_type == "stream")
 
 
-def _stock_passed(cell: NotebookNode, label: str) -> bool:
-    """Return True if a case printed its line in nbgrader's own grading, which stops at an error."""
-    return (
-        re.search(rf"^{_PASSED} {re.escape(label)}: ", _stock_text(cell), re.MULTILINE) is not None
-    )
+def _stock_marks(cell: NotebookNode, labels: list[str]) -> list[dict]:
+    """Return the marks of hidden cases in nbgrader's own grading, which stops at an error.
+
+    A case has passed if it printed its line, and was reached if it is the one that failed.
+    """
+    text, failed = _stock_text(cell), [o.evalue for o in cell.outputs if o.output_type == "error"]
+    marks = []
+    for label in labels:
+        passed = re.search(rf"^{_PASSED} {re.escape(label)}: ", text, re.MULTILINE) is not None
+        reached = passed or any(said.startswith(f"{_FAILED} {label}: ") for said in failed)
+        marks.append({"label": label, "passed": passed, "reached": reached})
+    return marks
 
 
 def _stock_outputs(cell: NotebookNode, visible: list[str]) -> list[NotebookNode]:
@@ -92,13 +114,18 @@ def _stock_outputs(cell: NotebookNode, visible: list[str]) -> list[NotebookNode]
     outputs = [new_output("stream", name="stdout", text=kept)] if kept else []
     for output in cell.outputs:
         if output.output_type == "error":
-            outputs.append(_stock_error(output, visible))
+            all_passed = all(any(line.startswith(start) for line in lines) for start in starts)
+            outputs.append(_stock_error(output, visible, all_passed))
     return outputs
 
 
-def _stock_error(error: NotebookNode, visible: list[str]) -> NotebookNode:
-    """Return a visible case's own message, or the name of the exception alone."""
+def _stock_error(error: NotebookNode, visible: list[str], all_passed: bool) -> NotebookNode:
+    """Return a visible case's own message, or the name of the exception alone.
+
+    all_passed: the visible cases did, so that it was raised on other input.
+    """
     said = error.evalue
     known = any(said.startswith(f"{_FAILED} {label}: ") for label in visible)
-    text = said if known else f"{error.ename} (run the cell in your own notebook to see where)"
+    where = "on other input" if all_passed else "(run the cell in your own notebook to see where)"
+    text = said if known else f"{error.ename} {where}"
     return new_output("error", ename=error.ename, evalue=text, traceback=[text])

@@ -16,9 +16,11 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
+from proflab_course.grading.pages.guesses import Prediction, predictions
 from proflab_course.grading.pages.inert import readable
 
 _BINS = 10
@@ -42,16 +44,27 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output or course.root / "reports" / name
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(render(summary), encoding="utf-8")
+        _write_page(output.resolve(), render(summary).encode())
     except OSError as error:
         raise CourseError(f"{output} cannot be written: {error.strerror}") from None
     print(f"Report: {output}")
     return 0
 
 
+def _write_page(output: Path, page: bytes) -> None:
+    """Write the page whole or not at all; to a pipe or a terminal, as it comes."""
+    if output.exists() and not output.is_file():
+        output.write_bytes(page)
+    else:
+        replace_file(output, page)
+
+
 @dataclass
 class Exercise:
-    """One exercise's figures for the class; points and passes over all of its test cells."""
+    """One exercise's figures for the class; points and passes over all of its test cells.
+
+    attempted: the hand-ins in which it is written, and could be graded.
+    """
 
     name: str
     points: float = 0.0
@@ -61,7 +74,7 @@ class Exercise:
 
     @property
     def rate(self) -> float:
-        """Share of the gradable hand-ins that passed all of its cells."""
+        """Share of the hand-ins with it that passed all of its cells."""
         return self.passed / self.attempted if self.attempted else 0.0
 
 
@@ -112,6 +125,7 @@ class Summary:
     median: float = 0.0
     mean: float = 0.0
     statuses: dict[str, int] = field(default_factory=dict)
+    predictions: list[Prediction] = field(default_factory=list)
 
     @property
     def unusual(self) -> list[Student]:
@@ -172,6 +186,7 @@ def _summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public:
         statistics.median(points),
         statistics.mean(points),
         dict(Counter(s.status for s in students).most_common()),
+        predictions(key, [outcome.guesses for outcome in outcomes.values()]),
     )
 
 
@@ -201,7 +216,7 @@ def _make_student(
         cases = [case for cell in exercise.cells for case in by_cell.get(cell, [])]
         written = [case for case in cases if not _is_unwritten(case)]
         marks[exercise.name] = all(case.passed for case in cases) if written else None
-        exercise.attempted += bool(cases)
+        exercise.attempted += bool(written)
         exercise.passed += bool(marks[exercise.name])
     failed = [
         case

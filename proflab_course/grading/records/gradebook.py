@@ -40,6 +40,7 @@ from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
 from proflab_course.grading.records.lateness import Extension, as_timedelta
+from proflab_course.grading.submissions.guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
 BUSY_SECONDS = 60
@@ -56,11 +57,19 @@ OUTCOMES = Table(
     Column("cases", Text, nullable=False),
     Column("graded_at", String(32), nullable=False),
 )
+# Apart from the outcomes, so that gradebooks made before there were guesses go on working.
+GUESSES = Table(
+    "proflab_guesses",
+    MetaData(),
+    Column("student", String(128), primary_key=True),
+    Column("assignment", String(128), primary_key=True),
+    Column("guesses", Text, nullable=False),
+)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One submission's row in our table; `cases` holds a dict for each CaseResult."""
+    """One submission's row in our tables; `cases` and `guesses` are kept as JSON."""
 
     student: str
     assignment: str
@@ -69,6 +78,7 @@ class Outcome:
     fingerprint: str
     cases: list[CaseResult] = field(default_factory=list)
     graded_at: str = ""
+    guesses: list[Guess] = field(default_factory=list)
 
 
 class Book:
@@ -137,7 +147,14 @@ class Book:
         query = select(OUTCOMES).where(OUTCOMES.c.assignment == assignment)
         with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
             rows = connection.execute(query).mappings().all()
-        return {row["student"]: _read_row(dict(row)) for row in rows}
+            guesses = dict(
+                connection.execute(
+                    select(GUESSES.c.student, GUESSES.c.guesses).where(
+                        GUESSES.c.assignment == assignment
+                    )
+                ).all()
+            )
+        return {row["student"]: _read_row(dict(row), guesses) for row in rows}
 
     def write(
         self,
@@ -167,11 +184,13 @@ class Book:
             "cases": json.dumps([vars(case) for case in outcome.cases], ensure_ascii=False),
             "graded_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         }
-        here = (OUTCOMES.c.student == outcome.student) & (
-            OUTCOMES.c.assignment == outcome.assignment
-        )
-        book.db.execute(OUTCOMES.delete().where(here))
-        book.db.execute(OUTCOMES.insert().values(row))
+        guesses = json.dumps([vars(guess) for guess in row.pop("guesses")], ensure_ascii=False)
+        place = {"student": outcome.student, "assignment": outcome.assignment}
+        for table, values in ((OUTCOMES, row), (GUESSES, place | {"guesses": guesses})):
+            here = (table.c.student == outcome.student) & (table.c.assignment == outcome.assignment)
+            book.db.execute(table.delete().where(here))
+            if table is OUTCOMES or outcome.guesses:
+                book.db.execute(table.insert().values(values))
 
     def _write_grades(self, notebook: Any, key: Key, graded: Graded | None) -> None:
         scores = graded.scores if graded else {}
@@ -276,7 +295,8 @@ class Book:
 def _open_gradebook(path: Path, course_id: str) -> Gradebook:
     """Open the database at `path`, with our table in it."""
     gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
-    OUTCOMES.create(gradebook.engine, checkfirst=True)
+    for table in (OUTCOMES, GUESSES):
+        table.create(gradebook.engine, checkfirst=True)
     return gradebook
 
 
@@ -291,9 +311,11 @@ def _create_gradebook(path: Path, course_id: str) -> None:
     os.replace(part, path)
 
 
-def _read_row(row: dict) -> Outcome:
-    """Return a row of our table as an Outcome."""
-    return Outcome(**row | {"cases": [CaseResult(**case) for case in json.loads(row["cases"])]})
+def _read_row(row: dict, guesses: dict[str, str]) -> Outcome:
+    """Return a row of our table as an Outcome, with the guesses of its student."""
+    cases = [CaseResult(**case) for case in json.loads(row["cases"])]
+    made = [Guess(**guess) for guess in json.loads(guesses.get(row["student"], "[]"))]
+    return Outcome(**row | {"cases": cases, "guesses": made})
 
 
 def _submission_scores(submission: Any) -> dict[str, float]:

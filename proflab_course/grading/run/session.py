@@ -34,7 +34,7 @@ from proflab_course.grading.run.connection import (
 )
 from proflab_course.grading.run.processes import Body
 from proflab_course.grading.run.replies import cut_outputs, output_size, read_reply
-from proflab_course.grading.run.time_allowance import NOT_TRIED, Allowance
+from proflab_course.grading.run.time_allowance import NOT_REACHED, NOT_TRIED, Allowance
 
 
 class Session:
@@ -161,9 +161,20 @@ class Session:
                 replies.append(Reply("value", value=world.see(code)))
                 continue
             replies.append(self._execute(conversation, kind, code, world))
+            if kind == "setup" and replies[-1].state == "raised":
+                self._setup_failed(item, replies)
+                return
             if conversation.interrupted is not None:
                 self._out_of_time(item, replies)
                 return
+
+    def _setup_failed(self, item: RunBlock, replies: list[Reply]) -> None:
+        """Leave out what stands behind a statement of the set-up that raised: it would be judged
+        on stale values. What a hidden block does stays in it, so that others go on.
+        """
+        fill_lost(replies, item, NOT_REACHED)
+        if not item.hidden:
+            self.allowance.stop(item)
 
     def _out_of_time(self, item: RunCell | RunBlock, replies: list[Reply]) -> None:
         """Give up a test cell of which a statement was interrupted; other cells have time."""

@@ -15,6 +15,7 @@ from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell
 LEAST_SHARE = 0.2
 _LEAST_CHARGE = 0.1
 NOT_TRIED = "it was not tried, since an earlier case of the same test ran out of time"
+NOT_REACHED = "it was not reached, since an earlier statement of the same test raised"
 
 
 class Allowance:

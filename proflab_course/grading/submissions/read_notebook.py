@@ -20,6 +20,7 @@ from proflab_course.grading.run.replies import text as fit_text
 from proflab_course.grading.run.student_files import read_start
 from proflab_course.grading.size_limits import too_many_parts
 from proflab_course.grading.submissions.decode_text import ZIP, read_text
+from proflab_course.grading.submissions.guesses import Guess, read_guesses
 
 MAX_BYTES = 32 * 1024**2
 MAX_CELLS = 2_000
@@ -33,7 +34,8 @@ class HandIn:
     """A notebook, or the outcome ("missing", "unreadable", "not a notebook") and its sentence.
 
     With a notebook, too, there may be a sentence on how it was found or read. `folder` and `files`:
-    what lay beside it, where that is not the submission's own folder.
+    what lay beside it, where that is not the submission's own folder. `guesses`: those that its
+    outputs keep.
     """
 
     notebook: NotebookNode | None
@@ -41,6 +43,7 @@ class HandIn:
     sentence: str = ""
     folder: Path | None = None
     files: dict[str, bytes] | None = None
+    guesses: tuple[Guess, ...] = ()
 
 
 def read_bytes(path: Path) -> bytes | HandIn:
@@ -115,7 +118,8 @@ def parse_handin(text: str, name: str) -> HandIn:
         return HandIn(None, "unreadable", sentence)
     stamp = read_stamp(data.get("metadata"))
     metadata = {STAMP: stamp} if stamp else {}
-    return HandIn(notebook_of([c for c in map(rebuilt, cells) if c is not None], metadata))
+    notebook = notebook_of([c for c in map(rebuilt, cells) if c is not None], metadata)
+    return HandIn(notebook, guesses=tuple(read_guesses(cells)))
 
 
 def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:

@@ -1,0 +1,105 @@
+"""Says whose it is when a statement of a test's set-up raises, without showing the statement.
+
+What a student is told of hidden set-up holds the names of exercises and of Python's own exceptions,
+nothing else: messages, values and names of other classes are the student's to choose, and could
+carry what a hidden case is called with.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable
+
+from proflab_course.course.names import bound_names, used_names
+from proflab_course.course.test_cells import TestCell
+from proflab_course.grading.answer_key import Key
+from proflab_course.grading.plan import Reply
+
+NOT_REACHED = "not reached"
+
+
+def exception_name(reply: Reply) -> str:
+    """Return the exception as Python's own classes name it: of a student's class, its base."""
+    kinds = (name for name in reply.raised if _is_exception(getattr(builtins, name, None)))
+    return next(kinds, "Exception")
+
+
+def _is_exception(found: object) -> bool:
+    return isinstance(found, type) and issubclass(found, BaseException)
+
+
+def sentence_of(reply: Reply, key: Key, test: TestCell, block: int, step: int) -> str:
+    """Return what a student is told of the set-up statement that raised.
+
+    block, step: where it stands in the test cell.
+    """
+    if not reply.raised:
+        return "what prepares the case did not come to its end"
+    kind = exception_name(reply)
+    origins = _origins(key, test, block, step)
+    statement = _parsed(test.blocks[block].steps[step].code)[0]
+    called = _called(statement)
+    if called in _exercises(key) and not _arguments_used(statement) & origins.keys():
+        return f"your `{called}` raised {kind}"
+    names = sorted({name for n in used_names([statement]) for name in origins.get(n, ())})
+    if not names:
+        return f"what prepares the case raised {kind}"
+    return f"a step that uses your {_listed(names)} raised {kind}"
+
+
+def _exercises(key: Key) -> set[str]:
+    return {cell.grade_id for cell in key.cells if cell.kind == "solution"}
+
+
+def _origins(key: Key, test: TestCell, block: int, step: int) -> dict[str, set[str]]:
+    """Return, for each name known before the statement, the exercises that it came about with."""
+    origins = {name: {name} for name in _exercises(key)}
+    for cell in key.cells:
+        if cell.kind == "locked" and cell.master.cell_type == "code":
+            _follow(_parsed(cell.master.source), origins)
+    origins |= {name: {name} for name in _exercises(key)}
+    for number, other in enumerate(test.blocks[: block + 1]):
+        if other.hidden and number < block:
+            continue  # it ran in a copy of its own
+        steps = other.steps[:step] if number == block else other.steps
+        for each, answer in zip(steps, other.answers, strict=False):
+            if answer is None:
+                _follow(_parsed(each.code), origins)
+    return origins
+
+
+def _follow(statements: Iterable[ast.stmt], origins: dict[str, set[str]]) -> None:
+    """Add what statements bind to names with other names that come from exercises."""
+    for statement in statements:
+        found = {name for n in used_names([statement]) for name in origins.get(n, ())}
+        for name in bound_names([statement]):
+            if found:
+                origins[name] = found
+            else:
+                origins.pop(name, None)
+
+
+def _parsed(code: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(code).body
+    except SyntaxError:  # a cell with a magic
+        return []
+
+
+def _called(statement: ast.stmt) -> str:
+    """Return the function whose call is all that the statement does, apart from naming a value."""
+    value = getattr(statement, "value", None)
+    if isinstance(statement, (ast.Expr, ast.Assign)) and isinstance(value, ast.Call):
+        return getattr(value.func, "id", "")
+    return ""
+
+
+def _arguments_used(statement: ast.stmt) -> set[str]:
+    """Return the names that a call's arguments read."""
+    return used_names([*statement.value.args, *(k.value for k in statement.value.keywords)])
+
+
+def _listed(names: list[str]) -> str:
+    shown = [f"`{name}`" for name in names]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
