@@ -1,13 +1,13 @@
-"""What the lessons before 03_latency built: the solutions of their exercises.
+"""The course's own solutions of the exercises before 03_latency.
+
+Where mine.py holds functions of yours that pass their checks, those are used in place of these.
 
 Made by `proflab assemble`.
 """
 
-import json
 import math
 import numpy as np
 import proflab
-from pathlib import Path
 from proflab import Tensor, autograd, dispatch, example_input
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "op_flops",
     "meta_inputs",
     "count_flops",
-    "recorded",
     "gradient_flops",
     "tensors_in",
     "walk_back",
@@ -47,10 +46,11 @@ __all__ = [
 
 
 def linear_parameters(in_features, out_features, bias=True):
-    """The number of parameters of a linear layer, torch.nn.Linear in shape and default.
+    """Return the number of parameters of a linear layer, an int.
 
-    in_features, out_features: ints, at least 1. bias: whether the layer has one.
-    Returns an int. Raises ValueError when a size is below 1. (Sizes of other types are not tested.)
+    in_features, out_features: ints, at least 1. (Sizes of other types are not tested.)
+    bias: True if the layer has a bias. The default is that of torch.nn.Linear.
+    Raises ValueError when a size is below 1.
     """
     if min(in_features, out_features) < 1:
         raise ValueError(f"sizes must be at least 1, not {in_features} and {out_features}")
@@ -58,12 +58,13 @@ def linear_parameters(in_features, out_features, bias=True):
 
 
 def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=1):
-    """The number of parameters of a 2-d convolution, torch.nn.Conv2d in shape and default.
+    """Return the number of parameters of a 2-d convolution, an int: 9408, not 9408.0.
 
     in_channels, out_channels, groups: ints, at least 1.
-    kernel_size: an int for a square kernel, or (height, width), each at least 1.
-    Returns an int: 9408, not 9408.0. Raises ValueError when one of these is below 1, when a kernel
-    given as a tuple or list has not two sizes, and when groups does not divide both channels.
+    kernel_size: an int for a square kernel, or a tuple or list (height, width); each at least 1.
+    bias: True if each output channel has a bias. The defaults are those of torch.nn.Conv2d.
+    Raises ValueError when one of these numbers is below 1, when a tuple or list does not hold
+    exactly two sizes, and when groups does not divide both in_channels and out_channels.
     """
     pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
     if len(pair) != 2 or min(in_channels, out_channels, groups, *pair) < 1:
@@ -75,21 +76,25 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
 
 
 def attention_parameters(d_model, bias=True):
-    """The number of parameters of multi-head self-attention: query, key, value and output layers.
+    """Return the number of parameters of multi-head self-attention, an int.
 
-    d_model: int, at least 1, the width of a token's vector, which the heads share out.
-    bias: whether each of the four has one. Returns an int. Raises ValueError for d_model below 1.
+    These are the parameters of its four linear layers: query, key, value and output.
+    d_model: int, at least 1, the width of a token's vector.
+    bias: True if each of the four layers has a bias.
+    Raises ValueError when d_model is below 1.
     """
     return 4 * linear_parameters(d_model, d_model, bias)
 
 
 def count_parameters(model, trainable_only=False):
-    """The number of parameters of a model: the elements of its tensors, each tensor once.
+    """Return the number of parameters of a model, an int: all elements of its tensors.
 
     model: anything with .parameters(), which yields Tensors, perhaps the same object more than
-        once. (Different tensors all count, also equal ones.) A bare Tensor has none: 0.
-    trainable_only: leave out frozen ones, whose requires_grad is False.
-    Returns an int. The model stays as it is, and may be another the next time. Raises ValueError for what is neither a Tensor nor has .parameters().
+        once: it counts once. Different tensors all count, even if they hold equal numbers.
+        A bare Tensor is accepted, too; it has no .parameters(), and its count is 0.
+    trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
+    Leave the model as it is. It may have changed when you are called again: count anew.
+    Raises ValueError for anything else without .parameters().
     """
     if isinstance(model, Tensor):
         return 0
@@ -100,13 +105,14 @@ def count_parameters(model, trainable_only=False):
 
 
 def parameter_memory_mb(model, dtype=None):
-    """The memory that a model's parameters take, in MB of 1024² bytes; each tensor once.
+    """Return the memory that a model's parameters take, in MB of 1024² bytes: a float, not rounded.
 
-    model: as for count_parameters; 0.0 for a bare Tensor and for a model without parameters.
-    dtype: None, and each parameter counts at its own dtype; or the one in which all would be
-        stored, as numpy takes it: "float16", np.float16, np.dtype("int8").
-    Returns a float, not rounded. Raises ValueError for a dtype that numpy does not know
-    ("float17"), and for what is no model.
+    model: as for count_parameters. Each tensor counts once, frozen ones included. A bare Tensor
+        and a model without parameters take 0.0.
+    dtype: None counts each parameter at its own dtype. Anything else is the dtype in which all of
+        them would be stored, in any form that numpy takes: "float16", np.float16, np.dtype("int8").
+    Raises ValueError for a dtype that numpy does not know ("float17"), and for anything that is
+    not a model.
     """
     try:
         itemsize = np.dtype(dtype).itemsize if dtype is not None else None
@@ -119,13 +125,14 @@ def parameter_memory_mb(model, dtype=None):
 
 
 def parameter_table(model):
-    """Where a model's parameters are: a row for each tensor, the largest first.
+    """Return where a model's parameters are: a list of rows, one for each tensor, largest first.
 
     model: anything with .named_parameters(), which yields (name, Tensor), perhaps the same object
-        under several names: it has one row, under the first. A bare Tensor: [].
-    Returns a list of dicts with keys name, shape (tuple), count (int), share (float, of all, 0 to
-    1). Rows of the same count stay in the order in which they were yielded.
-    Raises ValueError for what is neither a Tensor nor has .named_parameters().
+        under several names: it has one row, under its first name. A bare Tensor has no rows: [].
+    A row is a dict with the keys name, shape (a tuple), count (an int) and share (a float from 0
+        to 1: the part of all parameters, not rounded). Rows with equal counts stay in the order in
+        which the model yields them. Frozen tensors have rows, too.
+    Raises ValueError for anything else without .named_parameters().
     """
     if isinstance(model, Tensor):
         return []
@@ -141,10 +148,11 @@ def parameter_table(model):
 
 
 def gpt2_parameters(vocab_size, context, d_model, layers):
-    """The number of parameters of a GPT-2 of these sizes, its shared matrix counted once.
+    """Return the number of parameters of a GPT-2 of these sizes, an int.
 
     vocab_size, context (positions), d_model (width), layers (blocks): ints, at least 1.
-    Returns an int. Raises ValueError when a size is below 1.
+    The matrix that token vectors and output layer share counts once.
+    Raises ValueError when a size is below 1.
     """
     if min(vocab_size, context, d_model, layers) < 1:
         raise ValueError("vocab_size, context, d_model and layers must be at least 1")
@@ -155,12 +163,13 @@ def gpt2_parameters(vocab_size, context, d_model, layers):
 
 
 def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
-    """Whether a model's weights fit into a device's memory.
+    """Return how large a model's weights are, and if they fit into a device's memory: a dict.
 
-    parameters: int, at least 1. bytes_per_parameter: above 0; 0.5 is 4 bits.
+    parameters: int, at least 1. bytes_per_parameter: above 0; 0.5 stands for 4 bits.
     memory_gb: above 0, in GB of 1024³ bytes.
-    Returns a dict: model_mb (float, in MB of 1024² bytes, not rounded) and fits (bool; True also
-        when they fill the memory to the last byte). Raises ValueError for an argument out of range.
+    The dict's keys are model_mb (a float, in MB of 1024² bytes, not rounded) and fits (a bool, also
+        True when the weights fill the memory to the last byte).
+    Raises ValueError for an argument out of range.
     """
     if parameters < 1 or bytes_per_parameter <= 0 or memory_gb <= 0:
         raise ValueError("parameters, bytes_per_parameter and memory_gb must be positive")
@@ -172,7 +181,7 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
 
 
 def matmul_flops(m, k, n):
-    """The FLOPs of a matrix product, (m, k) times (k, n).
+    """Return the FLOPs of a matrix product, (m, k) times (k, n).
 
     m, k, n: ints, at least 1. Returns an int. Raises ValueError when a size is below 1.
     """
@@ -182,7 +191,7 @@ def matmul_flops(m, k, n):
 
 
 def linear_flops(input_shape, out_features):
-    """The FLOPs of a linear layer on an input of this shape; the bias is not counted.
+    """Return the FLOPs of a linear layer on an input of this shape, without its bias.
 
     input_shape: (..., in_features), a tuple or a list with any number of leading dimensions, also
         none; all are counted. out_features: int, at least 1. Returns an int.
@@ -195,7 +204,7 @@ def linear_flops(input_shape, out_features):
 
 
 def pair(value):
-    """An int for both directions, or (vertical, horizontal), as a tuple of two."""
+    """Return an int for both directions, or (vertical, horizontal), as a tuple of two."""
     both = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     if len(both) != 2:
         raise ValueError(f"{value} is neither a number nor a pair")
@@ -203,13 +212,13 @@ def pair(value):
 
 
 def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, padding=0, dilation=1):
-    """The shape of a 2-d convolution's output, (batch, out_channels, height, width).
+    """Return the shape of a 2-d convolution's output, (batch, out_channels, height, width).
 
     input_shape: (batch, channels, height, width), a tuple or a list. kernel_size, stride, padding,
         dilation: ints, or pairs (vertical, horizontal), tuples or lists. Returns a tuple of ints.
-    Raises ValueError when input_shape has not four sizes; when one of them, out_channels, a kernel
-    size, a stride or a dilation is below 1; when padding is negative; when a tuple or list is no
-    pair; and when the window does not fit into the padded image.
+    Raises ValueError when input_shape does not have four sizes; when one of them, out_channels, a
+    kernel size, a stride or a dilation is below 1; when padding is negative; when a tuple or list
+    is not a pair; and when the window does not fit into the padded image.
     """
     if len(input_shape) != 4:
         raise ValueError(f"{input_shape} is not (batch, channels, height, width)")
@@ -229,7 +238,7 @@ def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, paddin
 
 
 def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1):
-    """The FLOPs of a 2-d convolution on an input of this shape, batch included, without bias.
+    """Return the FLOPs of a 2-d convolution on an input of this shape, batch included, no bias.
 
     Arguments as for conv2d_output_shape; groups: int, at least 1, divides both channel numbers.
     Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not fit.
@@ -242,11 +251,11 @@ def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, di
 
 
 def attention_flops(batch, seq, d_model, heads, causal=False):
-    """The FLOPs of multi-head self-attention: four projections, scores, and mix of the values.
+    """Return the FLOPs of multi-head self-attention: four projections, scores, and mix.
 
     batch, seq (tokens), d_model (width), heads: ints, at least 1; heads divides d_model.
-    causal: count of scores and mix only the pairs of a token with itself and those before it.
-    Returns an int; no bias, no softmax. Raises ValueError for sizes that are not as said.
+    causal: of scores and mix count only the pairs of a token with itself and those before it.
+    Returns an int; no bias, no softmax. Raises ValueError unless all sizes are as said above.
     """
     if min(batch, seq, d_model, heads) < 1 or d_model % heads:
         raise ValueError(f"{heads} heads do not divide a width of {d_model}, or a size is below 1")
@@ -262,7 +271,7 @@ ELEMENTWISE = {
 
 
 def elementwise_flops(op, shape):
-    """The FLOPs of an elementwise op whose result has this shape, by the table ELEMENTWISE.
+    """Return the FLOPs of an elementwise op whose result has this shape, by the table ELEMENTWISE.
 
     op: a key of the table. shape: a tuple of ints, at least 1; () is a single number.
     Returns an int. Raises ValueError for an op that is not in the table, and for a size below 1.
@@ -273,11 +282,11 @@ def elementwise_flops(op, shape):
 
 
 def einsum_flops(equation, shapes):
-    """The FLOPs of an einsum of one operand or two.
+    """Return the FLOPs of an einsum of one operand or two.
 
     equation: labels with "->", no spaces, no "...", no label twice in one part: "bij,jk->bik".
     shapes: a list of as many shapes as there are operands. Returns an int: 0 for one operand, and
-    where no label that both have is summed. Raises ValueError for more operands than two.
+    where no label that both have is summed. Raises ValueError for more than two operands.
     """
     operands, out = equation.split("->")
     first, *others = operands.split(",")
@@ -293,34 +302,32 @@ def einsum_flops(equation, shapes):
 
 # Ops that neither multiply matrices nor convolve: elementwise work, sums, choices, moved data.
 NO_PRODUCTS = frozenset(
-    """
-    add sub rsub mul div rdiv pow to clone maximum minimum where masked_fill clamp neg exp
-    exp2 log log2 log10 log1p expm1 sqrt rsqrt reciprocal square abs sign floor ceil round
-    trunc sin cos tan atan tanh sigmoid erf eq ne lt le gt ge logical_and logical_or
-    logical_xor isnan isinf isfinite logical_not floor_divide remainder relu relu6 leaky_relu
-    elu gelu silu hardswish softplus softmax log_softmax sum mean prod amax amin var logsumexp
-    cumsum any all argmax argmin reshape permute expand getitem index index_put embedding
-    gather scatter_add argsort nonzero cat split pad tril triu flip roll nll_loss layer_norm
-    group_norm batch_norm max_pool2d avg_pool2d adaptive_avg_pool2d dropout
-    """.split()
+    """abs adaptive_avg_pool2d add all amax amin any argmax argmin argsort atan avg_pool2d batch_norm
+    cat ceil clamp clone cos cumsum div dropout elu embedding eq erf exp exp2 expand expm1 flip floor
+    floor_divide gather ge gelu getitem group_norm gt hardswish index index_put isfinite isinf isnan
+    layer_norm le leaky_relu log log10 log1p log2 log_softmax logical_and logical_not logical_or
+    logical_xor logsumexp lt masked_fill max_pool2d maximum mean minimum mul ne neg nll_loss nonzero
+    pad permute pow prod rdiv reciprocal relu relu6 remainder reshape roll round rsqrt rsub
+    scatter_add sigmoid sign silu sin softmax softplus split sqrt square sub sum tan tanh to tril triu
+    trunc var where""".split()
 )
 
 
 def as_matmuls(shapes):
-    """The shapes of the two matrix products in fused attention: query @ keyᵀ, scores @ value."""
+    """Return the shapes of the two products in fused attention: query @ keyᵀ, scores @ value."""
     query, key, value = shapes[:3]
     stack = np.broadcast_shapes(query[:-2], key[:-2])
     return (query, (*key[:-2], key[-1], key[-2])), ((*stack, query[-2], key[-2]), value)
 
 
 def op_flops(op, shapes, attributes):
-    """The FLOPs of one op in the forward pass.
+    """Return the FLOPs of one op in the forward pass.
 
-    op: its name. shapes: a list of its inputs' shapes. attributes: a dict of what else it got.
+    op: its name. shapes: a list of its inputs' shapes. attributes: a dict of its other arguments.
         matmul: two shapes of at least one dimension. linear: input, weight (out, in), perhaps bias.
         conv2d: input, weight (out, in / groups, height, width), perhaps bias; attributes stride,
         padding, dilation, groups. einsum: attribute equation. scaled_dot_product_attention: query,
-        key, value, perhaps mask; in full also where causal.
+        key, value, perhaps mask; counted in full also where it is causal.
     Returns an int, 0 for the ops in NO_PRODUCTS. Raises NotImplementedError with a message that
     names the op for any other.
     """
@@ -342,27 +349,27 @@ def op_flops(op, shapes, attributes):
 
 
 def meta_inputs(model, input_shape, per_sample, requires_grad=False):
-    """The model's inputs without data, as a tuple; with per_sample, the batch of each cut to 1."""
+    """Return the model's inputs without data, a tuple; with per_sample, the batch of each is 1."""
     if not callable(model):
-        raise ValueError(f"a {type(model).__name__} is no model: it cannot be called")
+        raise ValueError(f"a {type(model).__name__} is not a model: it cannot be called")
     inputs = example_input(model, input_shape, meta=True)
     made = []
     for x in inputs if isinstance(inputs, tuple) else (inputs,):
         shape = (1, *x.shape[1:]) if per_sample and x.shape else x.shape
         leaf = Tensor.meta(shape, x.dtype, requires_grad and x.is_floating_point())
-        made.append(leaf.clone())  # what the model may change in place, as in a larger model
+        made.append(leaf.clone())  # which the model may change in place, as in a larger model
     return tuple(made)
 
 
 def count_flops(model, input_shape, per_sample=True):
-    """The FLOPs of a model's forward pass: what its matrix products and convolutions cost.
+    """Return the FLOPs of a model's forward pass: of its matrix products and convolutions.
 
     model: a Module, or anything that can be called; in the mode (train or eval) that it is in.
         A bare Tensor counts one FLOP for each of its elements, whatever the other arguments.
     input_shape: batch first; or a ready input, or a tuple of these for a model with several.
-    per_sample: count one sample. False: count the shape as it is given.
+    per_sample: count one sample. False: count the whole batch of input_shape.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
-    an op for which there is no rule, ValueError for what is no model and for what is no shape.
+    an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
     """
     if isinstance(model, Tensor):
         return model.numel()
@@ -379,17 +386,12 @@ def count_flops(model, input_shape, per_sample=True):
     return total
 
 
-def recorded():
-    """What seven tools printed, one dict for each model and input shape."""
-    return json.loads(Path("counters.json").read_text(encoding="utf-8"))["rows"]
-
-
 def gradient_flops(op, shapes, attributes, wanted):
-    """The FLOPs of computing the gradients of one op's inputs.
+    """Return the FLOPs of computing the gradients of one op's inputs.
 
-    op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, whether
+    op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, True if
     its gradient is computed. A bias and a mask have no product of their own.
-    Returns an int. Raises NotImplementedError as op_flops does.
+    Returns an int. Raises NotImplementedError as op_flops does, whatever is wanted.
     """
     if op == "scaled_dot_product_attention":
         first, second = as_matmuls(shapes)
@@ -400,7 +402,7 @@ def gradient_flops(op, shapes, attributes, wanted):
 
 
 def tensors_in(output):
-    """The tensors of a model's output: a Tensor, or a list, tuple or dict of outputs."""
+    """Return the tensors of a model's output: a Tensor, or a list, tuple or dict of outputs."""
     if isinstance(output, Tensor):
         return [output]
     if output is None or isinstance(output, (int, float)):
@@ -412,7 +414,7 @@ def tensors_in(output):
 
 
 def walk_back(model, output):
-    """The backward pass from all tensors in `output`, to wherever they came from."""
+    """Run the backward pass from all tensors in `output`, to wherever they came from."""
     sums = [tensor.sum() for tensor in tensors_in(output) if tensor.requires_grad]
     if sums:
         parameters = model.parameters() if hasattr(model, "parameters") else ()
@@ -420,7 +422,7 @@ def walk_back(model, output):
 
 
 def backward_flops(model, input_shape, input_grad=False, per_sample=True):
-    """The FLOPs of a model's backward pass, from all of its outputs.
+    """Return the FLOPs of a model's backward pass, from all of its outputs.
 
     model, input_shape, per_sample: as for count_flops; 0 for a bare Tensor.
     input_grad: whether the gradient of the model's input is computed too, as in the middle of a
@@ -448,7 +450,7 @@ def backward_flops(model, input_shape, input_grad=False, per_sample=True):
 
 
 def training_flops(model, input_shape, input_grad=False, per_sample=True):
-    """The FLOPs of a forward and a backward pass; all arguments as for backward_flops.
+    """Return the FLOPs of a forward and a backward pass; all arguments as for backward_flops.
 
     Returns an int. Raises as count_flops does.
     """
@@ -457,7 +459,7 @@ def training_flops(model, input_shape, input_grad=False, per_sample=True):
 
 
 def reflect_6nd(parameters, tokens):
-    """The FLOPs of training a language model by the 6 · N · D rule.
+    """Return the FLOPs of training a language model by the 6 · N · D rule.
 
     parameters (N), tokens (D): ints, at least 1. Returns an int, exact.
     Raises ValueError when one is below 1.
@@ -465,3 +467,9 @@ def reflect_6nd(parameters, tokens):
     if min(parameters, tokens) < 1:
         raise ValueError(f"parameters and tokens must be at least 1, not {parameters}, {tokens}")
     return 6 * parameters * tokens
+
+# ── yours, where there are any ──
+
+from proflab.lesson.mine import use_mine as _use_mine
+
+_use_mine(globals(), "03_latency")
