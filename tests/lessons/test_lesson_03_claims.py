@@ -201,15 +201,15 @@ def test_the_choosing_cell_counts_what_seven_measurements_chose(lesson):
         named(lesson, "demo_best"),
         SCOPE | {"in_turns": lambda *_: {n: t for n, t in steady.items()}},
     )
-    assert re.search(r"throughput +of 7 measurements, batches chosen: 8 by 7$", printed, re.M)
-    assert re.search(r"latency +of 7 measurements, batches chosen: 1 by 7$", printed, re.M)
+    assert re.search(r"throughput +chooses a batch of 8 in 7 of 7 measurements$", printed, re.M)
+    assert re.search(r"latency +chooses a batch of 1 in 7 of 7 measurements$", printed, re.M)
     moody = {1: [2.0] * 14, 8: [4.0] * 10 + [40.0] * 4}
     printed, _ = show(
         named(lesson, "demo_best"),
         SCOPE | {"in_turns": lambda *_: {n: t for n, t in moody.items()}},
     )
     assert re.search(
-        r"throughput +of 7 measurements, batches chosen: 1 by 4, 8 by 3$", printed, re.M
+        r"throughput +chooses a batch of 1 in 4 of 7, a batch of 8 in 3 of 7 m", printed, re.M
     )
 
 
