@@ -1029,7 +1029,7 @@ expect("90 % of 1,000", best_batch([10, 9, 5], [10.0, 10.0, 9.0], "efficiency"),
 expect("less than 90 %", best_batch([10, 8, 5], [10.0, 10.0, 5.6], "efficiency"), 10)
 expect("the smaller of two as fast", best_batch([10, 9], [10.0, 10.0], "latency"), 9)
 expect("only one", [best_batch([3], [7.0], rule) for rule in rules], [3, 3, 3])
-found = [best_batch(mixed, taken, rule) for rule in rules]
+chosen = [best_batch(mixed, taken, each) for each in rules]
 expect(
     "both lists are left in the order that they had", [mixed, taken[0]], [[64, 2, 128, 8, 32], 75.0]
 )
