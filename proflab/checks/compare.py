@@ -133,7 +133,9 @@ def compare_raised(raised: list[str], message: str, exception: str) -> Verdict:
     >>> compare_raised([], "3", "ValueError").reason
     'expected ValueError, but nothing was raised (got 3)'
     """
-    if exception in raised:
+    # An unwritten exercise raises NotImplementedError, which is a RuntimeError: no answer to one.
+    unwritten = raised[:1] == ["NotImplementedError"] and exception != "NotImplementedError"
+    if exception in raised and not unwritten:
         return Verdict(True)
     if not raised:
         return Verdict(False, f"expected {exception}, but nothing was raised (got {message})")

@@ -98,8 +98,10 @@ def same_tokens(count: int, cached: Tensor, computed: Tensor) -> str:
 
 def votes(rule: str, batches: Sequence[int]) -> str:
     """Say how many of the measurements chose which batch."""
-    counted = ", ".join(f"{n} by {batches.count(n)}" for n in sorted(set(batches)))
-    return f"{rule:<11} of {len(batches)} measurements, batches chosen: {counted}"
+    counted = ", ".join(
+        f"a batch of {n} in {batches.count(n)} of {len(batches)}" for n in sorted(set(batches))
+    )
+    return f"{rule:<11} chooses {counted} measurements"
 
 
 def sampling_error(share: float, trials: int) -> float:

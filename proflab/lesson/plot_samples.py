@@ -78,7 +78,7 @@ def histogram(
         for (name, time), (colour, dashes) in zip(marks.items(), looks, strict=False):
             label = f"{name}  {ms(time)} {unit}"
             axes.axvline(time, color=colour, lw=1.6, ls=dashes, label=label)
-        axes.legend(loc="upper right", facecolor="white", edgecolor="none", framealpha=0.9)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, frameon=False)
         axes.set(xlabel=unit, ylabel="calls")
         _scale(axes.xaxis, True, ms)
         _scale(axes.yaxis, True, short)

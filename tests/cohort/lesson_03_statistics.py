@@ -368,6 +368,9 @@ MUTANTS = {
             ordered = sorted(times_ms)
             return ordered[rank - 1], ordered[n - rank]
         """,
+        "at most a thousand times are looked at": """
+            return right_interval(times_ms[:1000], confidence)
+        """,
         "the throws are counted without their number": """
             if not 0 < confidence < 1:
                 raise ValueError

@@ -62,7 +62,7 @@ def test_tokens_are_the_same_or_not(other, said):
 
 def test_votes_are_counted_by_batch():
     said = words.votes("latency", [8, 1, 8])
-    assert said == "latency     of 3 measurements, batches chosen: 1 by 1, 8 by 2"
+    assert said == "latency     chooses a batch of 1 in 1 of 3, a batch of 8 in 2 of 3 measurements"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import gc
 import re
 
 import pytest
-from cohort.run import ROOT, solved
+from cohort.run import ROOT, judge, solved, stub
 from lesson_cells import diagnoses, show
 
 from proflab.lesson.doubles import HELD
@@ -49,6 +49,7 @@ def lesson():
 def demos(lesson):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROFLAB_DEMO", "small")
+        patch.chdir(FOLDER)
         scope = dict(solved("lesson_03").scope)
         return {cell.name: show(cell, scope) for cell in lesson.named("demo")}
 
@@ -63,14 +64,24 @@ def test_points(lesson):
     assert "Mark scheme" in lesson.named("manual")[0].source
 
 
-def test_each_exercise_has_a_prediction_above_and_a_test_below(lesson):
-    cells = lesson.cells
-    for number, cell in enumerate(cells):
-        if cell.role == "exercise" and cell.name != "best_batch":  # that one is in Reflect
-            above = "".join(c.source for c in cells[max(0, number - 2) : number])
-            assert "**Predict.**" in above, cell.name
+def test_each_exercise_has_a_test_below(lesson):
+    for number, cell in enumerate(lesson.cells):
         if cell.role == "exercise":
-            assert cells[number + 1].name == f"test_{cell.name}"
+            assert lesson.cells[number + 1].name == f"test_{cell.name}"
+
+
+def test_predictions_are_variables_in_cells_of_their_own(lesson):
+    asked = [cell.source for cell in lesson.cells if "guess" in cell.tags]
+    assert 3 <= len(asked) <= 7
+    assert all(re.fullmatch(r"guess_\w+ = None  # .+", source) for source in asked)
+
+
+def test_no_case_of_an_unwritten_exercise_holds_or_fails_otherwise():
+    """Else the report would count an exercise that nobody began as attempted."""
+    lesson = solved("lesson_03")
+    for exercise, solution in lesson.solutions.items():
+        for case in judge(lesson, exercise, stub(solution)):
+            assert not case.passed and "NotImplementedError" in case.reason, (exercise, case.label)
 
 
 def test_docstrings_say_what_is_returned_and_raised():
@@ -89,7 +100,7 @@ def test_demo_cells_print_or_end_on_a_described_picture(demos, lesson):
         else:
             assert picture is None and printed, name
     shown = {cell.name for cell in lesson.named("demo") if "nbval-check-output" in cell.tags}
-    assert shown == {"demo_pages", "demo_warnings"}
+    assert shown == {"demo_order", "demo_warnings"}
 
 
 @pytest.mark.parametrize(

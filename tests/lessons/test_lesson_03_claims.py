@@ -137,7 +137,7 @@ def test_two_series_are_told_apart_either_way_or_not_at_all():
     assert told_apart("b", SLOW, "a", FAST) == "b 5.09 ms, a 4.09 ms: a is faster, 1.24 times"
     mixed = [*FAST[:10], *SLOW[:10]]
     for pair in (("a", FAST, "m", mixed), ("m", mixed, "a", FAST), ("a", FAST, "a", FAST)):
-        assert told_apart(*pair).endswith("overlap, so these times cannot tell them apart")
+        assert told_apart(*pair).endswith("overlap, so this rule cannot tell them apart")
 
 
 def test_models_are_measured_in_turns():
@@ -201,15 +201,15 @@ def test_the_choosing_cell_counts_what_seven_measurements_chose(lesson):
         named(lesson, "demo_best"),
         SCOPE | {"in_turns": lambda *_: {n: t for n, t in steady.items()}},
     )
-    assert re.search(r"throughput +of 7 measurements, batches chosen: 8 by 7$", printed, re.M)
-    assert re.search(r"latency +of 7 measurements, batches chosen: 1 by 7$", printed, re.M)
+    assert re.search(r"throughput +chooses a batch of 8 in 7 of 7 measurements$", printed, re.M)
+    assert re.search(r"latency +chooses a batch of 1 in 7 of 7 measurements$", printed, re.M)
     moody = {1: [2.0] * 14, 8: [4.0] * 10 + [40.0] * 4}
     printed, _ = show(
         named(lesson, "demo_best"),
         SCOPE | {"in_turns": lambda *_: {n: t for n, t in moody.items()}},
     )
     assert re.search(
-        r"throughput +of 7 measurements, batches chosen: 1 by 4, 8 by 3$", printed, re.M
+        r"throughput +chooses a batch of 1 in 4 of 7, a batch of 8 in 3 of 7 m", printed, re.M
     )
 
 
@@ -243,3 +243,31 @@ def test_a_demo_cell_stops_in_time_on_a_slow_machine(monkeypatch):
     assert took(100.0, least=4) == 4
     monkeypatch.setenv("PROFLAB_DEMO", "small")
     assert took(0.01) == 3
+
+
+def rank_test_finds(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Whether Mann and Whitney's test at 5 % tells each row of `a` from that of `b`."""
+    n = a.shape[1]
+    order = np.argsort(np.argsort(np.concatenate([a, b], axis=1), axis=1), axis=1) + 1
+    u = order[:, :n].sum(axis=1) - n * (n + 1) / 2
+    return np.abs(u - n * n / 2) - 0.5 > 1.959964 * math.sqrt(n * n * (2 * n + 1) / 12)
+
+
+@pytest.mark.parametrize("gain, overlap, rank", [(0.0, 0.004, 0.05), (0.03, 0.09, 0.455)])
+def test_overlap_misses_what_a_rank_test_finds(gain, overlap, rank):
+    """30 calls each, 6 % spread: the figures that section 6 quotes, to a percentage point."""
+    a, b = np.random.default_rng(5).normal([[[1.0]], [[1.0 - gain]]], 0.06, (2, 20_000, 30))
+    low, high = ranks(30)
+    (a_low, a_high), (b_low, b_high) = (
+        np.sort(each, axis=1)[:, [low - 1, high - 1]].T for each in (a, b)
+    )
+    assert np.mean((a_low > b_high) | (b_low > a_high)) == pytest.approx(overlap, abs=0.01)
+    assert np.mean(rank_test_finds(a, b)) == pytest.approx(rank, abs=0.015)
+    assert "The rule sees about 9 of 100 such gains. A rank test sees about 45" in TEXT
+
+
+def test_calls_in_order_break_the_promise_and_shuffled_ones_keep_it(lesson, monkeypatch):
+    monkeypatch.chdir(ROOT / "modules" / "03_latency")
+    printed, _ = show(named(lesson, "demo_order"), dict(SCOPE))
+    shares = [int(share) for share in re.findall(r"(\d+)% hold", printed)]
+    assert max(shares[:3]) <= 25 and min(shares[3:]) >= 94 and "one interval in five" in TEXT

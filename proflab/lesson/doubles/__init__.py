@@ -28,7 +28,7 @@ from proflab.lesson.doubles.memory import (
 from proflab.lesson.doubles.models import Parts, SumOfTwo
 from proflab.lesson.doubles.rows import forward_row
 from proflab.lesson.doubles.timed import Clock, Copy, Matmul, Model
-from proflab.lesson.doubles.watched import Logged, by_hand, failing, nested, timed
+from proflab.lesson.doubles.watched import Logged, by_hand, failing, nested, time_of_failing, timed
 
 # Those whose script stays with the grader where a hidden test makes them.
 HELD: dict[str, type[Double]] = {kind.__name__: kind for kind in (Clock, Copy, Matmul, Model)}
@@ -60,6 +60,7 @@ __all__ = [
     "printed",
     "recomputed",
     "refuses",
+    "time_of_failing",
     "timed",
     "told",
     "traced_mb",
