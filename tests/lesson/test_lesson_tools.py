@@ -20,9 +20,6 @@ PICTURES = {
     "no bars": lambda: plot.bars([]),
     "waffle": lambda: plot.waffle(MODELS, square=10**6, unit="a million"),
     "ladder": lambda: plot.ladder({"m": {"f32": 4.0, "f16": 2.0}}, {"phone": 8.0}, unit="MB"),
-    "readings_by_phase": lambda: plot.readings_by_phase(
-        [1, 3, 2, 4, 4], [("up", 2), ("on", 5)], unit="MB"
-    ),
     "curves": lambda: plot.curves({"a": [(1, 1), (10, 100)]}, x="n", y="count", log="xy"),
 }
 
