@@ -481,7 +481,7 @@ import json
 with open("saved.json", encoding="utf-8") as file:
     document = json.load(file)
 for row in document["rows"]:
-    yours = saved_activations(zoo[row["model"]], row["input_shape"])
+    yours = saved_activations(zoo[row["model"]], tuple(row["input_shape"]))
     print(f"{row['model']}: yours {yours:,}, torch's {row['bytes']:,}, {yours - row['bytes']:,}")
 for row in document["differences"]:
     print(f"{row['model']}, {row['op']}: {row['reason']}")
