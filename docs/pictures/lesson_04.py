@@ -8,6 +8,7 @@ solutions.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -22,12 +23,12 @@ DARK, LIGHT, AMBER = plot.COLOURS[0], "#d6e6f2", plot.COLOURS[1]
 
 def bytes():
     """Where the bytes of a training step go, as the lesson draws it."""
-    scope: dict = {}
-    sys.path.insert(0, str(ROOT / "release" / "04_memory"))  # for built.py
+    sys.path[:0] = [str(ROOT / "release" / "04_memory"), str(FOLDER)]  # for built.py, demos.py
+    scope: dict = {"demos": importlib.import_module("demos")}
     for cell in jupytext.read(FOLDER / "04_memory.py").cells:
         nbgrader = cell.metadata.get("nbgrader", {})
         if nbgrader.get("grade_id") == "demo_training":
-            start = cell.source.rindex("plot_memory.training")
+            start = cell.source.rindex("demos.plot_training")
             exec(cell.source[:start], scope)
             return eval(cell.source[start:], scope)
         graded, demo = nbgrader.get("grade"), "demo" in cell.metadata.get("tags", [])

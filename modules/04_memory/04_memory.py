@@ -16,69 +16,69 @@
 # %% [markdown]
 # # 04 · Where do the bytes go?
 #
-# ![Five models as bars of one length, each divided into parameters, gradients, the optimizer's state and activations. Activations are most of LeNet-5, ResNet-18 and ViT-Ti, a quarter of GPT-2 small and next to nothing of GPT-2 XL, where the optimizer's state is half.](bytes.png)
+# ![Five models as bars of one length, divided into parameters, gradients, optimizer state and activations. Activations are most of LeNet-5, ResNet-18 and ViT-Ti, a quarter of GPT-2 small and almost nothing of GPT-2 XL.](bytes.png)
 #
-# At the end of this lesson you draw this picture of a training step, and can account for every byte in it, for models that do not fit on your computer.
+# A training run dies: *out of memory*. Half the batch runs. The next model dies with the same words, and halving its batch changes nothing, because it was never the batch that filled the card. Each bar above is a training step, and its longest part says which cure can work. Here you write the functions that draw this picture, and account for every byte in it, even for models that do not fit on your computer.
 #
 # **You will be able to**
 #
-# - measure what a piece of code allocates, at its peak and for good;
+# - measure what code allocates, at its peak and for good, and name the function that leaks;
 # - count what a model keeps for its backward pass, to the byte, without running it;
-# - say what training takes: parameters, gradients, optimizer state, activations;
-# - find a leak and name the function that makes it;
-# - trade memory for work by checkpointing, and measure both sides of the trade.
+# - add up what training takes: parameters, gradients, optimizer state, activations;
+# - trade work for memory by checkpointing, and measure both sides of the trade.
 #
-# **You need** lessons 01 and 02. What you wrote there is imported from `built`.
+# **You need** lesson 01 (parameters, `requires_grad`) and lesson 02 (the meta device, what a backward pass computes). The lesson takes two sittings; sections 1, 6 and 7 are the hard ones.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
-import gc
-import json
 import tracemalloc
-from collections import Counter
-from pathlib import Path
 
 import numpy as np
-import psutil
 from built import count_parameters, meta_inputs, parameter_memory_mb, training_flops
-from tqdm.auto import tqdm
 
 import proflab
-from proflab import Function, Tensor, autograd, dispatch, example_input, meta, models, nn, optim
-from proflab.lesson import doubles, expect, expect_between, expect_raises, plot, plot_memory
+from proflab import Tensor, autograd, dispatch, example_input, meta, models, nn, optim
+from proflab.lesson import doubles, expect, expect_between, expect_raises, guesses, plot
 from proflab.lesson.demo import demo_size
-from proflab.lesson.inputs import real_inputs
-from proflab.lesson.moments import BothMeters, Timeline, state_bytes, storages_mb, training_step
-from proflab.lesson.segments import best_segment, segment_lengths
-from proflab.lesson.show_memory import print_leaks, print_passes, print_saved, table
-from proflab.lesson.tracebacks import own_function
 
 MB = 1024**2  # bytes, as everywhere in this course
 
 # %% [markdown]
-# ## 1 · A meter
+# ## 1 · A meter · 55 min
 #
-# `tracemalloc`, of Python's standard library, writes down each block of memory that Python or numpy asks for, from `tracemalloc.start()` to `tracemalloc.stop()`. `tracemalloc.get_traced_memory()` returns two numbers of bytes: what is allocated now, of all that was allocated since the start, and the *peak*, the most that it ever was. It counts, it does not estimate: run the same program again, and it has the same peak.
+# `tracemalloc`, from Python's standard library, records every block of memory that Python or numpy asks for between `tracemalloc.start()` and `tracemalloc.stop()`. `tracemalloc.get_traced_memory()` returns two numbers of bytes: what is allocated now, and the *peak*, the most that was allocated at any moment since the start. Both are counts, not estimates: run the same program again and you get the same peak.
 #
-# Two things are awkward about it. There is one peak for the whole program: `tracemalloc.reset_peak()` brings it down to what is allocated now, for everybody who measures. And whoever calls `stop` ends it for everybody. A meter that may be used inside another has to mind both.
+# Two things make it awkward. There is one peak for the whole program: `tracemalloc.reset_peak()` lowers it to what is allocated now, for everybody who is measuring. And `tracemalloc.stop()` ends the recording for everybody. A meter that may be used inside another meter has to respect both.
 #
-# **Predict.** `a` has 8 MB. What is the peak of `b = 2 * a; b = b + 1`, not counting `a`, and what is left after it? What is the peak with `b += 1` instead? *Your prediction:*
+# **Guess**, in the next cell: `a` is an array of 8 MB. How many MB exist beside `a` at the peak of `b = 2 * a; b = b + 1`? Then **write** `start` and `stop`. `running` lists the trackers that are measuring at the moment, one list for all of them: before you lower the peak, tell each of them how high it was. (In the tests, `doubles.block(mb)` returns an array of so many MB.)
 #
-# **Write** `start` and `stop`. `running` is the list of the trackers that are measuring at the moment, one for all of them: before you lower the peak, tell them what it was.
+# <details><summary>Hint 1: what does the outer tracker lose?</summary>
+#
+# Draw the allocated memory over time: the outer tracker starts, 9 MB come and go, the inner tracker starts and resets the peak, 2 MB come, both stop. At which moments can the 9 still be read, and who has to be told?
+#
+# </details>
+# <details><summary>Hint 2: what does a tracker have to remember?</summary>
+#
+# Three things: whether it was the one that started the tracing, what was allocated at its start, and the highest peak that it has heard of since. Whoever reads the meter has news for every tracker in `running`.
+#
+# </details>
+
+# %% tags=["guess"]
+guess_two_ops = None  # your guess: MB beside a, at the peak of b = 2 * a; b = b + 1
 
 
 # %% nbgrader={"grade": false, "grade_id": "MemoryTracker", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class MemoryTracker:
-    """Measures what a block of code allocates: `with MemoryTracker() as tracker: …`.
+    """Measure what a block of code allocates: `with MemoryTracker() as tracker: …`.
 
-    peak_mb: the most that was allocated at one time, over what was there at the start.
-    current_mb: what is allocated at the end, over what was there at the start; negative where more
-        was freed. Both are floats in MB of 1024² bytes, not rounded, and there after `stop`.
-    Trackers may be nested, the inner one ends first: each finds what it would find alone. They may
-    be used again. Tracing goes on afterwards if it was on before, and is off if it was off.
-    frames: how much of the call stack tracemalloc writes down with each block.
+    peak_mb: the most that was allocated at any moment, and current_mb: what is allocated at the
+        end (negative if more was freed), both over what was allocated at the start; floats in MB
+        of 1024² bytes, not rounded, set by `stop`.
+    Trackers may be nested, to any depth, the inner one stops first: each finds what it would find
+    alone. They may be used again. Tracing that was on stays on; if it was off, it is off again.
+    frames: how many frames of the call stack tracemalloc records with each block.
     """
 
-    running = []  # the trackers that have been started and not yet stopped, the outermost first
+    running = []  # the trackers that have started and not yet stopped, the outermost first
 
     def __init__(self, frames=1):
         self.frames = frames
@@ -91,7 +91,7 @@ class MemoryTracker:
         self.stop()
 
     def start(self):
-        """Begin to measure; start tracing, with `frames`, where it is off."""
+        """Begin to measure; start tracing, with `frames`, if it is off."""
         ### BEGIN SOLUTION
         self.started = not tracemalloc.is_tracing()
         if self.started:
@@ -105,7 +105,7 @@ class MemoryTracker:
         ### END SOLUTION
 
     def stop(self):
-        """Stop measuring: set peak_mb and current_mb, and stop tracing if this one started it."""
+        """Stop measuring: set peak_mb and current_mb; stop tracing if this tracker started it."""
         ### BEGIN SOLUTION
         current, peak = tracemalloc.get_traced_memory()
         for tracker in self.running:
@@ -120,30 +120,30 @@ class MemoryTracker:
 
 # %% nbgrader={"grade": true, "grade_id": "test_MemoryTracker", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 with MemoryTracker() as tracker:
-    kept, spare = np.empty(3 * MB, np.uint8), np.empty(5 * MB, np.uint8)
+    kept, spare = doubles.block(3), doubles.block(5)
     del spare
-expect("the peak", tracker.peak_mb, 8.0, rel=0.01)
-expect("what is left", tracker.current_mb, 3.0, rel=0.01)
-expect("tracing is off again", tracemalloc.is_tracing(), False)
+found = [tracker.peak_mb, tracker.current_mb]
+expect("the most that existed at one time, and what is left", found, [8.0, 3.0], rel=0.01)
+expect("tracing that was off is off again", tracemalloc.is_tracing(), False)
 with tracker:
     less = np.empty(4700, np.uint8)
-again = [tracker.peak_mb, tracker.current_mb]
-expect("used again, for 4,700 bytes", again, [4700 / 1024**2] * 2, abs=0.0004)
+found = [tracker.peak_mb, tracker.current_mb]
+expect("a second use begins at 0 and rounds nothing", found, [4700 / 1024**2] * 2, abs=0.0004)
 tracemalloc.start()
-earlier, spike = np.empty(6 * MB, np.uint8), np.empty(7 * MB, np.uint8)
+earlier, spike = doubles.block(6), doubles.block(7)
 del spike
 with tracker:
-    more = np.empty(1 * MB, np.uint8)
+    more = doubles.block(1)
     del earlier
-still = tracemalloc.is_tracing()
+found = [tracker.peak_mb, tracker.current_mb, tracemalloc.is_tracing()]
 tracemalloc.stop()
-expect("over the start", [tracker.peak_mb, tracker.current_mb], [1.0, -5.0], rel=0.01)
-expect("tracing that was on stays on", still, True)
+expect("over the start; tracing that was on stays on", found, [1.0, -5.0, True], rel=0.01)
 ### BEGIN HIDDEN TESTS
 tracker.start()
 several = [doubles.block(2.25) for _ in range(6)][:2]
 tracker.stop()
-expect("used for the fourth time", [tracker.peak_mb, tracker.current_mb], [13.5, 4.5], rel=0.01)
+again = [tracker.peak_mb, tracker.current_mb]
+expect("a tracker that is used again begins at 0", again, [13.5, 4.5], rel=0.01)
 tracemalloc.start()
 earlier, spike = doubles.block(20), doubles.block(30)
 del spike
@@ -153,26 +153,30 @@ with MemoryTracker() as freeing:
     del earlier
 on = tracemalloc.is_tracing()
 tracemalloc.stop()
-expect("over a later start", [late.peak_mb, late.current_mb], [4.0, 4.0], rel=0.01)
-expect("tracing stays on after two", on, True)
-expect("more is freed", [freeing.peak_mb, freeing.current_mb], [0.0, -20.0], abs=0.05)
+found = [late.peak_mb, late.current_mb]
+expect("a peak from before the start does not count", found, [4.0, 4.0], rel=0.01)
+expect("two trackers in a row leave tracing on that was on", on, True)
+found = [freeing.peak_mb, freeing.current_mb]
+expect("a block that only frees has a peak of 0 and less at its end", found, [0.0, -20.0], abs=0.05)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_MemoryTracker_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 with MemoryTracker() as outer:
-    large = np.empty(9 * MB, np.uint8)
-    del large
+    base = doubles.block(1)
     with MemoryTracker() as inner:
-        small = np.empty(2 * MB, np.uint8)
-expect("outer peak", outer.peak_mb, 9.0, rel=0.01, mistakes={"the inner one has lowered it": 2.0})
-rest = [inner.peak_mb, inner.current_mb, outer.current_mb]
-expect("the inner one, and what is left", rest, [2.0, 2.0, 2.0], rel=0.01)
-expect("nobody is running", len(MemoryTracker.running), 0)
-expect_raises("errors", lambda: doubles.failing(MemoryTracker(), doubles.block), KeyError)
-expect("and tracing is off", tracemalloc.is_tracing(), False)
+        doubles.block(9)
+        with MemoryTracker() as innermost:
+            small = doubles.block(2)
+peak = outer.peak_mb
+expect("the outer peak", peak, 10.0, rel=0.01, mistakes={"the inner one has lowered it": 3.0})
+rest = [inner.peak_mb, innermost.peak_mb, outer.current_mb, inner.current_mb]
+expect("each counts from its own start", rest, [9.0, 2.0, 3.0, 2.0], rel=0.01)
+expect_raises("errors pass", lambda: doubles.failing(MemoryTracker(), doubles.block), KeyError)
+ended = [len(MemoryTracker.running), tracemalloc.is_tracing()]
+expect("in the end no tracker is running, and tracing is off", ended, [0, False])
 with MemoryTracker(frames=3):
     frames = tracemalloc.get_traceback_limit()
-expect("frames", frames, 3)
+expect("so many frames are recorded", frames, 3)
 ### BEGIN HIDDEN TESTS
 with MemoryTracker() as first:
     base = doubles.block(5)
@@ -186,7 +190,7 @@ with MemoryTracker() as first:
     with MemoryTracker():
         pass
 peaks = [tracker.peak_mb for tracker in (first, second, third, fourth)]
-expect("four of them", peaks, [15.0, 10.0, 10.0, 3.0], rel=0.01)
+expect("each of five nested trackers finds its own peak", peaks, [15.0, 10.0, 10.0, 3.0], rel=0.01)
 raised = False
 try:
     with MemoryTracker() as failing:
@@ -195,11 +199,12 @@ try:
             raise KeyError("on purpose")
 except KeyError:
     raised = True
-expect("an error in two of them", [raised, tracemalloc.is_tracing()], [True, False])
-expect("and the peak is known", failing.peak_mb, 7.0, rel=0.01)
+ended = [raised, tracemalloc.is_tracing()]
+expect("an error inside two trackers passes and ends tracing", ended, [True, False])
+expect("a block that raises still has its peak", failing.peak_mb, 7.0, rel=0.01)
 with MemoryTracker(frames=7):
     depth = tracemalloc.get_traceback_limit(), len(MemoryTracker.running) < 2
-expect("more frames, and nobody else is running", depth, (7, True))
+expect("the frames are those asked for, and nobody else is running", depth, (7, True))
 ### END HIDDEN TESTS
 
 
@@ -211,40 +216,41 @@ def traced(expression):
     return tracker.peak_mb
 
 
-codes = ["b = 2 * a; b = b + 1", "b = 2 * a; b += 1", "b = 2 * a + 1", "a *= 2; a += 1"]
-codes += ["b = a.astype(np.float32)", "b = a[::2]", "b = a[::2] + 1"]
-peaks, unit = {code: traced(code) for code in codes}, "MB at the peak, beside the 8 MB of a"
-plot.bars(peaks, unit=unit, title="What an expression needs", show="{:.1f}".format)
+codes = ["b = 2 * a; b = b + 1", "b = 2 * a; b += 1", "a *= 2; a += 1", "b = a[::2]"]
+peaks = {code: traced(code) for code in codes}
+guesses.compare(f"peak of {codes[0]}", guess_two_ops, round(peaks[codes[0]], 1), unit="MB")
+look = {"unit": "MB at the peak, beside the 8 MB of a", "show": "{:.1f}".format}
+plot.bars(peaks, title="What an expression needs", guess={codes[0]: guess_two_ops}, **look)
 
 # %% [markdown]
-# An operation writes its result into new memory, while what it is made of is still there. `+=` writes into the old, and so does numpy where it sees that nobody else holds it, as may happen in `2 * a + 1`. A view, `a[::2]`, is no memory at all. A peak is about what exists *at the same time*, not about what is left.
+# An operation writes its result into new memory while its inputs are still there. `+=` writes into the old memory. A *view* such as `a[::2]` looks at memory that is there already and allocates none. A peak tells what exists *at the same time*, not what is left.
 #
-# ## 2 · A forward pass
+# ## 2 · A forward pass · 40 min
 #
-# What does one forward pass allocate? Some of it stays: the output, and what the model keeps for the backward pass, for as long as somebody holds the output. Some goes before the pass has ended, but was there at the peak.
-#
-# **Predict.** Linear(256, 2048), ReLU, Linear(2048, 256), on 256 rows of float32. A result of 2,048 columns has 2 MB. How much is left after the pass, and how much was there at the peak? *Your prediction:*
-#
-# `real_inputs(model, input_shape)` makes a model's inputs, with data, as a tuple.
+# What does one forward pass allocate? Part of it stays as long as somebody holds the output: the output itself, and what the model keeps for the backward pass. The rest is gone before the pass ends, but it was there at the peak. **Guess.** Linear(256, 2048), ReLU, Linear(2048, 256) run on 256 rows of float32. A result with 2,048 columns takes 2 MB. How many MB are left after the pass? (In the tests `doubles.using` runs your function with a tracker that works: a slip in section 1 costs no points here.)
+
+# %% tags=["guess"]
+guess_mlp_left = None  # your guess: MB left after the pass
 
 
 # %% nbgrader={"grade": false, "grade_id": "measure_memory", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def measure_memory(model, input_shape):
-    """What one forward pass of a model takes, measured.
+    """Return what one forward pass of a model takes, measured.
 
-    model: a Module with data; it is called once, as it is. input_shape: batch first, counted in
-        full; or whatever else example_input takes. The input is not counted.
-    Returns a dict of floats, not rounded, in MB of 1024² bytes but for the last:
-        parameter_memory_mb: all of the model's parameters (lesson 01)
-        activation_memory_mb: what is allocated after the pass, over what was allocated before it,
-            while its output is held, and by it the graph for backward
-        peak_memory_mb: the parameters, and the most that was allocated during the pass, over what
-            was allocated before it
-        memory_efficiency: parameters and activations, divided by the peak
-    Raises ValueError for what is no model, and for what is no shape.
+    model: a Module with data; it is called once, in the mode (train or eval) that it is in.
+    input_shape: batch first, or what else example_input takes (it returns a Tensor, or a tuple
+        if the model has several inputs). The inputs themselves do not count.
+    Returns a dict of floats, not rounded, the first three in MB of 1024² bytes:
+        parameter_memory_mb: all of the model's parameters (lesson 01), frozen ones too
+        activation_memory_mb: what is allocated after the pass, over what was allocated before,
+            while the output is held, and through it the graph for the backward pass
+        peak_memory_mb: the parameters, plus the pass's peak over what was allocated before
+        memory_efficiency: parameters and activations together, divided by the peak
+    Raises ValueError for what is not a model and for what is not a shape.
     """
     ### BEGIN SOLUTION
-    parameters, inputs = parameter_memory_mb(model), real_inputs(model, input_shape)
+    parameters, inputs = parameter_memory_mb(model), example_input(model, input_shape)
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     with MemoryTracker() as tracker:
         output = model(*inputs)  # noqa: F841  held while it is measured
     peak = parameters + tracker.peak_mb
@@ -258,123 +264,129 @@ def measure_memory(model, input_shape):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_memory", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+measure = doubles.using(measure_memory, MemoryTracker=doubles.Tracker)
 model = doubles.Allocating(parameters_mb=4, graph_mb=3, output_mb=2, scratch_mb=7)
-found = measure_memory(model, (512, 1024))
-expect("parameters", found["parameter_memory_mb"], 4.0)
-expect(
-    "what is left",
-    found["activation_memory_mb"],
-    5.0,
-    abs=0.05,
-    mistakes={"the output is not held": 0.0, "no graph is made": 2.0, "the input counts": 7.0},
-)
-peak = found["peak_memory_mb"]
+found = measure(model, (512, 1024))
+kept, peak = found["activation_memory_mb"], found["peak_memory_mb"]
+expect("left", kept, 5.0, abs=0.05, mistakes={"the output is not held": 0, "no graph is made": 2.0})
 expect("the peak", peak, 16.0, rel=0.01, mistakes={"parameters are missing": 12.0})
-expect("efficiency", found["memory_efficiency"], 9 / 16, rel=0.01)
-expect("one pass, of this shape", model.shapes, [(512, 1024)])
+rest = [found["parameter_memory_mb"], found["memory_efficiency"], model.shapes]
+expect("parameters, efficiency, one call", rest, [4.0, 9 / 16, [(512, 1024)]], rel=0.01)
 few = doubles.Allocating(parameters_mb=0.125, graph_mb=0.25, output_mb=0.255, scratch_mb=40)
-found = measure_memory(few, (3, 3))
+found = measure(few, (3, 3))
 small = [found[f"{name}_memory_mb"] for name in ("parameter", "activation")]
-expect("exact to a few KB", small, [0.125, 0.505], rel=0.006)
-expect("a small efficiency", found["memory_efficiency"], 0.63 / 40.63, rel=0.01)
-mlp = nn.Sequential(nn.Linear(256, 2048), nn.ReLU(), nn.Linear(2048, 256))
-found = measure_memory(mlp, (256, 256))
-expect("ReLU's result, and the output", found["activation_memory_mb"], 2.25, rel=0.01)
+expect("nothing is rounded", small, [0.125, 0.505], rel=0.006)
+expect("nor is the efficiency", found["memory_efficiency"], 0.63 / 40.63, rel=0.01)
 ### BEGIN HIDDEN TESTS
+mlp = nn.Sequential(nn.Linear(256, 2048), nn.ReLU(), nn.Linear(2048, 256))
+found = measure(mlp, (256, 256))
+expect("ReLU's result and the output are left", found["activation_memory_mb"], 2.25, rel=0.01)
 both = 4 + 1_050_880 * 4 / 1024**2  # the parameters, and 4 MB
-expect("both of ReLU's sides at once", found["peak_memory_mb"] / both, 1.0, rel=0.005)
-found = measure_memory(doubles.Allocating(parameters_mb=1, graph_mb=11, output_mb=6), (8, 8))
+found = found["peak_memory_mb"] / both
+expect("at the peak ReLU's input and its result both exist", found, 1.0, rel=0.005)
+found = measure(doubles.Allocating(parameters_mb=1, graph_mb=11, output_mb=6), (8, 8))
 rest = [found["activation_memory_mb"], found["peak_memory_mb"], found["memory_efficiency"]]
-expect("nothing that goes again", rest, [17.0, 18.0, 1.0], rel=0.01)
+expect(
+    "if nothing is freed during the pass, the efficiency is 1", rest, [17.0, 18.0, 1.0], rel=0.01
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_memory_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+measure = doubles.using(measure_memory, MemoryTracker=doubles.Tracker)
 tracemalloc.start()
-ballast = doubles.block(40)
-del ballast
-model = doubles.Allocating(parameters_mb=2, graph_mb=4, output_mb=3, scratch_mb=5)
-found = measure_memory(model, (256, 256))
-tracing = tracemalloc.is_tracing()
+doubles.block(40)
+found = measure(doubles.Allocating(2, 4, 3, 5), (4, 4))["peak_memory_mb"]
+still = tracemalloc.is_tracing()
 tracemalloc.stop()
-expect("not what was before", found["peak_memory_mb"], 14.0, rel=0.01)
-expect("tracing that was on stays on", tracing, True)
+expect("no peak from before; tracing stays on", [found, still], [14.0, True], rel=0.01)
 masked = nn.Sequential(nn.Linear(511, 1024), nn.Dropout(0.5))
 masked[0].weight.requires_grad = False
-found = measure_memory(masked, (1024, 511))
-expect("frozen, as large", found["parameter_memory_mb"], 2.0)
-expect("with a mask, in training", found["activation_memory_mb"], 5.0, rel=0.01)
-expect("its mode, and no tracing", [masked.training, tracemalloc.is_tracing()], [True, False])
-expect_raises("no model", lambda: measure_memory((3, 4), (3, 4)), ValueError)
-expect_raises("a batch of 0", lambda: measure_memory(nn.Linear(4, 4), (0, 4)), ValueError)
+found, trained = measure(masked, (1024, 511)), masked.training
+evaluated = measure(masked.eval(), (1024, 511))["activation_memory_mb"]
+expect("frozen parameters count", found["parameter_memory_mb"], 2.0)
+both = [found["activation_memory_mb"], evaluated]
+expect("a mask in training, none in eval", both, [5.0, 4.0], rel=0.01)
+same = [trained, not masked.training, not tracemalloc.is_tracing()]
+expect("the model stays in its mode, tracing is off", same, [True, True, True])
+found = measure(doubles.SumOfTwo(16, 512), ((256, 16), (256, 512)))["activation_memory_mb"]
+expect("two inputs, a dict", found, 0.5, rel=0.02, mistakes={"the inputs count": 1.016})
+expect_raises("a tuple is not a model", lambda: measure((3, 4), (3, 4)), ValueError)
+expect_raises("a batch of 0", lambda: measure(masked, (0, 511)), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("in eval", measure_memory(masked.eval(), (1024, 511))["activation_memory_mb"], 4.0, rel=0.01)
-expect("which it stays in", masked.training, False)
+found = measure(masked, (1024, 511))["activation_memory_mb"]
+expect("in eval a dropout keeps no mask", found, 4.0, rel=0.01)
+expect("a model in eval stays in eval", masked.training, False)
 tokens = nn.Sequential(nn.Embedding(1000, 256), nn.Linear(256, 512))
 tokens.input_dtype, tokens.vocab_size = "int64", 1000
-expect("tokens", measure_memory(tokens, (2, 512))["activation_memory_mb"], 3.0, rel=0.01)
-found = measure_memory(doubles.SumOfTwo(16, 1024), ((256, 16), (256, 1024)))
-expect("two inputs, a dict", found["activation_memory_mb"], 1.0, rel=0.01)
-expect_raises("no shape", lambda: measure_memory(nn.Linear(4, 4), (2.5, 4)), ValueError)
-expect("tracing is off in the end", tracemalloc.is_tracing(), False)
+found = measure(tokens, (2, 512))["activation_memory_mb"]
+expect("a model of tokens gets whole numbers", found, 3.0, rel=0.01)
+found = measure(doubles.SumOfTwo(16, 1024), ((256, 16), (256, 1024)))
+expect("a model with two inputs gets both", found["activation_memory_mb"], 1.0, rel=0.01)
+expect_raises("half a row is not a shape", lambda: measure(nn.Linear(4, 4), (2.5, 4)), ValueError)
+expect("in the end tracing is off", tracemalloc.is_tracing(), False)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_measure", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-shown = {
-    "LeNet-5": (models.LeNet5(), (64, 1, 32, 32)),
-    "MLP": (models.MLP(784, 256, 10), (64, 784)),
-    "ResNet-18": (models.resnet18(), demo_size(full=(4, 3, 224, 224), small=(2, 3, 32, 32))),
-    "ViT-Ti/16": (models.vit_tiny16(), demo_size(full=(4, 3, 224, 224), small=(1, 3, 224, 224))),
-}
-rows = {}
-for name, (model, shape) in tqdm(shown.items(), leave=False, disable=None):
-    rows[f"{name}, batch {shape[0]}"] = measure_memory(model, shape)
-print_passes(rows)
+mlp = nn.Sequential(nn.Linear(256, 2048), nn.ReLU(), nn.Linear(2048, 256))
+shown = {"two layers": (mlp, (256, 256)), "LeNet-5": (models.LeNet5(), (64, 1, 32, 32))}
+image = demo_size(full=(4, 3, 224, 224), small=(1, 3, 224, 224))
+shown |= {"ResNet-18": (models.resnet18(), image), "ViT-Ti/16": (models.vit_tiny16(), image)}
+print(f"{'MB':<10}{'parameters':>12}{'activations':>13}{'peak':>9}{'efficiency':>12}")
+for name, (model, shape) in shown.items():
+    row = measure_memory(model, shape)
+    weights, left = row["parameter_memory_mb"], row["activation_memory_mb"]
+    peak, share = row["peak_memory_mb"], row["memory_efficiency"]
+    print(f"{name:<10}{weights:>12.1f}{left:>13.2f}{peak:>9.1f}{share:>12.0%}")
+    if model is mlp:
+        guesses.compare("left after the pass of two layers", guess_mlp_left, round(left, 2), "MB")
 
 # %% [markdown]
-# What is left grows with the batch, parameters do not. A convolution copies the windows of its input into a matrix to multiply it fast: that goes again, and is why a peak is higher than what is left.
+# What is left grows with the batch; parameters do not. In the two layers 4 MB exist while the ReLU writes its result, and half of them are freed. In deep models, what is kept adds up over the layers, and the temporary results of one layer hardly show.
 #
-# ## 3 · What is kept for the way back
+# ## 3 · What is kept for the backward pass · 70 min
 #
-# The gradient of y = x Wᵀ with respect to W is made of x: so the layer must keep x until the backward pass comes. A ReLU must know where its result was 0, a softmax needs its result, a normalization its input and two numbers a row; a sum needs nothing. These are the *saved activations*: not what the layers compute, but what their derivatives will read.
+# The gradient of y = x Wᵀ with respect to W is computed from x, so the layer must keep x until the backward pass comes. A ReLU must know where its result was 0, a softmax needs its result, a normalization its input and two numbers for each row; a sum needs nothing. These are the *saved activations*: not what the layers compute, but what their derivatives will read.
 #
-# ![A row of five operations: Linear, ReLU, Linear, addition, softmax. Arrows go down from what is kept to a shelf: the input, ReLU's result, which the next Linear keeps too, the softmax's result. Nothing for the addition, and nothing of the first Linear's result.](kept.png)
+# ![Five operations and what each keeps: Linear its input; ReLU its result, which the next Linear keeps too; the addition nothing; softmax its result.](kept.png)
 #
-# `proflab.saved_tensors(pack, unpack)` shows each tensor as it is put on the shelf. Several may look at the same memory, one keeping what another one made, or a part of it: `t.storage` is a token for the memory behind `t`, equal for all that share it, and `t.storage.nbytes` is its size.
+# `proflab.saved_tensors(pack, unpack)` calls `pack` with each tensor that is put on the shelf. Several of them may look at the same memory: one operation keeps what another one made, or a part of it. The memory behind a tensor is its *storage*: `t.storage` is an object that is equal for all tensors that share it, and `t.storage.nbytes` is its size.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_saved", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 layers = [nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 8), nn.Softmax(-1)]
-x, told = Tensor.meta((32, 16)), {}
+x, numbers = Tensor.meta((32, 16)), {}
 
 
-def tell(tensor):
-    number = told.setdefault(tensor.storage, len(told))
+def show(tensor):
+    number = numbers.setdefault(tensor.storage, len(numbers))
     print(f"    {str(tensor.shape):<10}{tensor.nbytes:>7,} bytes, storage {number}")
     return tensor
 
 
-with proflab.saved_tensors(tell, lambda tensor: tensor):
+with proflab.saved_tensors(show, lambda tensor: tensor):
     for layer in layers:
         print(layer)
         x = layer(x)
 
 # %% [markdown]
-# Which of these are activations? The first is the input, which is there anyway. The third is shared with the second, the fourth is a parameter. 8,192 and 1,024 bytes are left.
+# Which of these are activations? Storage 0 is the input, which is there anyway. Storage 1 is kept twice but exists once. Storage 2 is a parameter. That leaves 8,192 + 1,024 = 9,216 bytes. All this holds on meta tensors too, which have no data: so you can count what a model would keep even if it could never run here.
 #
-# On meta tensors all this holds without any data: what would be kept can be counted for a model that would never fit.
-#
-# **Predict.** ResNet-18 has 44.6 MB of parameters. How many MB does it keep for a batch of 8 images of 224 × 224: 4, 16, 160? Is most of it in its first layers, or in its last? *Your prediction:*
+# **Guess.** ResNet-18 has 44.6 MB of parameters. How many MB does it keep for a batch of 8 images of 224 × 224? (And is most of it kept in its first layers or in its last?)
+
+# %% tags=["guess"]
+guess_resnet18_kept = None  # your guess: MB kept for 8 images
 
 
 # %% nbgrader={"grade": false, "grade_id": "saved_activations", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def saved_activations(model, input_shape):
-    """The bytes that a forward pass keeps for the backward pass.
+    """Return the bytes that a forward pass keeps for the backward pass.
 
-    model: a Module, with data or on meta, or anything else that can be called; in the mode (train
-        or eval) that it is in. input_shape: batch first, counted in full.
-    Counted is each storage once, and as a whole, also where only a part of it is looked at; but no
-    storage of the inputs, and none of the parameters and buffers that the model has.
+    model: a Module, with data or on meta, or any other callable; it stays in the mode (train or
+        eval) that it is in, and its parameters stay frozen or not, as they are.
+    input_shape: batch first, counted in full.
+    Each storage counts once, and as a whole even if only a part of it is kept. Storages of the
+    inputs and of the model's parameters, frozen or not, and buffers do not count.
     Returns an int. Runs on meta inputs (lesson 02's meta_inputs, per_sample=False), so that
-    nothing is computed. Raises ValueError for what cannot be called, and for what is no shape.
+    nothing is computed. Raises ValueError for what cannot be called and for what is not a shape.
     """
     ### BEGIN SOLUTION
     inputs = meta_inputs(model, input_shape, per_sample=False)
@@ -395,145 +407,142 @@ def saved_activations(model, input_shape):
 
 # %% nbgrader={"grade": true, "grade_id": "test_saved_activations", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 pair = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 8))
-expect(
-    "what ReLU and Linear share",
-    saved_activations(pair, (32, 16)),
-    8_192,
-    mistakes={"counted once for each that keeps it": 16_384, "what is computed, not kept": 17_408},
-)
+found = saved_activations(pair, (32, 16))
+expect("shared by two", found, 8_192, mistakes={"counted once for each that keeps it": 16_384})
 found = saved_activations(pair, (1, 16))
-expect("one sample", found, 256, mistakes={"the input counts": 320, "parameters count": 2_304})
-expect("nothing", saved_activations(nn.Linear(16, 64), (32, 16)), 0)
-expect("LeNet-5, 8 images", saved_activations(models.LeNet5(), (8, 1, 32, 32)), 271_296)
+expect("one row", found, 256, mistakes={"the input counts": 320, "what is computed, not kept": 544})
 found = saved_activations(doubles.Parts(), ((2, 3, 4), (2, 2)))
 expect("parts of a result keep all of it; two inputs, a buffer", found, 384)
-dropout = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Softmax(-1))
-both = [saved_activations(dropout.train(), (4, 8)), saved_activations(dropout.eval(), (4, 8))]
-expect("in training, and in eval", both, [160, 128])
-expect("which it stays in", dropout.training, False)
+drop = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Softmax(-1))
+expect("a dropout's mask in training", saved_activations(drop, (4, 8)), 160)
+found = saved_activations(drop.eval(), (4, 8)), drop.training
+expect("none in eval, which the model stays in", found, [128, False])
+expect("a function", saved_activations(lambda x: pair[0](x).tanh().tanh(), (3, 16)), 1_536)
 pair[2].weight.requires_grad = False
-expect("frozen parameters, too, are no activations", saved_activations(pair, (1, 16)), 256)
-expect("a function", saved_activations(lambda x: pair[0](x).tanh(), (3, 16)), 768)
+expect("a frozen parameter is not an activation", saved_activations(pair, (1, 16)), 256)
+expect("a frozen model keeps nothing", saved_activations(pair.requires_grad_(False), (1, 16)), 0)
 ### BEGIN HIDDEN TESTS
 found = saved_activations(doubles.Parts(), ((7, 6, 4), (7, 2)))
-expect("parts of a larger result; two inputs, a buffer", found, 7 * (288 + 96))
+expect("a part keeps the whole storage; inputs and buffers do not count", found, 7 * (288 + 96))
 same = nn.Linear(8, 8)
 thrice = nn.Sequential(same, nn.Tanh(), same, nn.Tanh(), same)
-expect("one layer, three times", saved_activations(thrice, (10, 8)), 640)
+found = saved_activations(thrice, (10, 8))
+expect("a layer that is used three times keeps each of its inputs", found, 640)
 frozen = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))
 for parameter in frozen[:4].parameters():
     parameter.requires_grad = False
-expect("frozen but for the last", saved_activations(frozen, (10, 8)), 320)
+found = saved_activations(frozen, (10, 8))
+expect("frozen layers in front of a trained one keep nothing", found, 320)
 noisy = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Linear(8, 2), nn.Dropout(0.1))
 both = [saved_activations(noisy.train(), (5, 8)), saved_activations(noisy.eval(), (5, 8))]
-expect("two masks in training, none in eval", both, [210, 160])
+expect("each dropout keeps a mask in training and none in eval", both, [210, 160])
 found = saved_activations(lambda x: same(x.exp()).exp(), (3, 8))
-expect("a function with a layer in it", found, 192)
+expect("a function may be counted, and has no parameters of its own", found, 192)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_saved_activations_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 with meta():
     resnet18, small = models.resnet18(), models.gpt2("small")
 expect("ResNet-18, 8 images", saved_activations(resnet18, (8, 3, 224, 224)), 161_420_800)
-expect("GPT-2 small, 8 × 128 tokens", saved_activations(small, (8, 128)), 686_171_136)
-expect("32 × 128, more than 2³¹", saved_activations(small, (32, 128)), 2_744_091_648)
+expect("the model stays as it is", [resnet18.training, resnet18.fc.weight.grad], [True, None])
+expect("GPT-2 small, 32 × 128 tokens", saved_activations(small, (32, 128)), 2_744_091_648)
 large = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512))
 needed = doubles.traced_mb(saved_activations, large, (8192, 512))
-expect_between("without data, MB needed to count 16 MB", needed, 0, 2)
-expect("the model stays as it is", [resnet18.training, resnet18.fc.weight.grad], [True, None])
-expect_raises("no model", lambda: saved_activations(3, (1, 4)), ValueError)
-expect_raises("a batch of 0", lambda: saved_activations(nn.Linear(4, 4), (0, 4)), ValueError)
-broken = nn.Sequential(nn.Linear(4, 4), nn.Linear(5, 5))
-expect_raises("layers that do not fit", lambda: saved_activations(broken, (2, 4)), ValueError)
-expect("no hook is left behind", len(autograd.packers), 0)
+expect_between("MB needed to count 16 MB: nothing is computed", needed, 0, 2)
+expect_raises("3 is not a model", lambda: saved_activations(3, (1, 4)), ValueError)
+expect_raises("a batch of 0", lambda: saved_activations(large, (0, 512)), ValueError)
+expect_raises("a width that does not fit", lambda: saved_activations(large, (2, 4)), ValueError)
+expect("no hook is left behind by an error", len(autograd.packers), 0)
 ### BEGIN HIDDEN TESTS
 with meta():
     vit = models.vit_tiny16()
-expect("ViT-Ti/16, 8 images", saved_activations(vit, (8, 3, 224, 224)), 279_834_560)
+found = saved_activations(vit, (8, 3, 224, 224))
+expect("in a Vision Transformer, too, each storage counts once", found, 279_834_560)
 expect("a model in training stays in training", vit.training, True)
 broken = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(3, 4))
-expect_raises("sizes that do not fit", lambda: saved_activations(broken, (2, 3)), ValueError)
-expect("no hook is left behind by it", len(autograd.packers), 0)
-expect_raises("no shape", lambda: saved_activations(nn.Linear(4, 4), (-2, 4)), ValueError)
+expect_raises(
+    "sizes that do not fit each other", lambda: saved_activations(broken, (2, 3)), ValueError
+)
+expect("an error leaves no hook behind", len(autograd.packers), 0)
+expect_raises("-2 is no size", lambda: saved_activations(nn.Linear(4, 4), (-2, 4)), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Is it right? The file `saved.json`, beside this notebook, holds what torch 2.13.0 keeps for four models, counted by its own hooks in the same way. Where the two engines differ, the file says why, and by how much.
+# Is it right? `saved.json`, beside this notebook, holds what torch 2.13.0 keeps for four models, counted by its own hooks.
+
+# %% nbgrader={"grade": false, "grade_id": "zoo", "locked": true, "schema_version": 3, "solution": false, "task": false}
+with meta():
+    zoo = {"LeNet-5": models.LeNet5(), "ResNet-18": models.resnet18()}
+    zoo |= {"ViT-Ti/16": models.vit_tiny16(), "GPT-2 small": models.gpt2("small")}
 
 # %% nbgrader={"grade": false, "grade_id": "demo_reference", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-document = json.loads(Path("saved.json").read_text(encoding="utf-8"))
-with meta():
-    make = {"LeNet-5": models.LeNet5(), "ResNet-18": models.resnet18()}
-    make |= {"ViT-Ti/16": models.vit_tiny16(), "GPT-2 small": models.gpt2("small")}
-print_saved(document, lambda name, shape: saved_activations(make[name], shape))
+import json
+
+with open("saved.json", encoding="utf-8") as file:
+    document = json.load(file)
+for row in document["rows"]:
+    yours = saved_activations(zoo[row["model"]], tuple(row["input_shape"]))
+    print(f"{row['model']}: yours {yours:,}, torch's {row['bytes']:,}, {yours - row['bytes']:,}")
+for row in document["differences"]:
+    print(f"{row['model']}, {row['op']}: {row['reason']}")
 
 # %% [markdown]
-# To the byte. Now look where they are. A model's parameters and its activations need not be in the same place.
-
-
-# %% nbgrader={"grade": false, "grade_id": "saved_by", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def saved_by(model, shape, part):
-    """Saved bytes by the part of the model that kept them first; `part` maps a module's path."""
-    inputs = meta_inputs(model, shape, per_sample=False)
-    seen = {t.storage for t in (*inputs, *model.parameters(), *model.buffers())}
-    found = Counter()
-
-    def pack(tensor):
-        if tensor.storage not in seen:
-            seen.add(tensor.storage)
-            found[part(dispatch.module_path())] += tensor.storage.nbytes
-        return tensor
-
-    # While a hook is on, proflab knows which module is being called.
-    with dispatch.hook(lambda call: call()), proflab.saved_tensors(pack, lambda tensor: tensor):
-        model(*inputs)
-    return found
-
+# Two models agree to the byte; the other two do once the pooling layers' way to store a place is taken into account. Now look where the bytes are. ResNet-18 has four stages of two blocks each: what do the first and the last hold, and what do they keep?
 
 # %% nbgrader={"grade": false, "grade_id": "demo_stages", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def stage(path):
-    first = path.split(".")[0]
-    return first if first.startswith("layer") else "classifier" if first == "fc" else "first layers"
-
-
-with meta():
-    resnet = models.resnet18()
-weights = Counter()
-for path, parameter in resnet.named_parameters():
-    weights[stage(path)] += parameter.nbytes
-both = {"parameters": weights, "saved, 8 images": saved_by(resnet, (8, 3, 224, 224), stage)}
-plot.shares(both, unit="bytes", title="ResNet-18", show=lambda n: f"{n / MB:.1f} MB")
+resnet, kept = zoo["ResNet-18"], saved_activations(zoo["ResNet-18"], (8, 3, 224, 224)) / MB
+guesses.compare("kept by ResNet-18 for 8 images", guess_resnet18_kept, round(kept, 1), unit="MB")
+for stage, channels, side in ("layer1", 64, 56), ("layer4", 256, 14):
+    part = getattr(resnet, stage)
+    kept = saved_activations(part, (8, channels, side, side)) / MB
+    print(f"{stage}: {parameter_memory_mb(part):.1f} MB of parameters, {kept:.1f} MB kept")
 
 # %% [markdown]
-# The other way round: large images and few channels at the beginning, small images and many channels at the end. And in a Transformer? Each of its blocks is the same, but its parts do not grow alike.
-
+# Parameters and activations are not in the same place: at the beginning images are large and channels few, at the end it is the other way round. In a Transformer all blocks are alike, but the parts of a block do not grow alike.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tokens", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-with meta():
-    block = models.gpt2("small").blocks[0]
-names, kept = {"attn": "attention", "mlp": "feed-forward"}, {}
+import demos
+
+block, kept = zoo["GPT-2 small"].blocks[0], {}
 for n in demo_size(full=[64, 128, 256, 512, 1024, 2048], small=[64, 1024]):
-    kept[n] = saved_by(block, (1, n, 768), lambda path: names.get(path.split(".")[0], "norms"))
-plot_memory.kept_by_part(kept, "tokens", "Kept by one block of GPT-2 small, one text")
+    parts = {"attention": block.attn, "feed-forward": block.mlp}
+    kept[n] = {name: saved_activations(part, (1, n, 768)) for name, part in parts.items()}
+demos.plot_by_part(kept, "tokens", "Kept by one block of GPT-2 small, for one text")
 
 # %% [markdown]
-# The scores of attention are one number for each pair of tokens and each head: twice the tokens, four times the bytes. Lesson 02 found their FLOPs to be the smaller part; their memory is not. (Fused attention never writes them down. That is most of its point.)
+# Attention computes one score for each pair of tokens and each of its *heads*, the parts that attend independently. At 1,024 tokens the 12 heads of GPT-2 small keep 12 · 1,024² scores of 4 bytes, 48 MB in each block; with twice the tokens, four times as much. Lesson 02 found that scores are the smaller part of the FLOPs; of the memory they are not. ([Fused attention](https://arxiv.org/abs/2205.14135), one kernel that does all of attention, never writes them down. That is most of its point.)
 #
-# ## 4 · What training takes
+# ### In torch
 #
-# Training keeps, for each parameter that is trained, a gradient, and what its optimizer remembers: nothing for plain SGD, one number for SGD with momentum, two for Adam and AdamW, the running means of the gradient and of its square (Kingma and Ba 2015, algorithm 1). A frozen parameter has neither.
+# ```python
+# import torch
+# model = torch.nn.Sequential(torch.nn.Linear(256, 2048), torch.nn.ReLU(), torch.nn.Linear(2048, 256))
+# with torch.profiler.profile(profile_memory=True) as report:
+#     model(torch.randn(256, 256)).sum().backward()
+# print(report.key_averages().table(sort_by="self_cpu_memory_usage", row_limit=6))
+# ```
 #
-# **Predict.** GPT-2 small has 475 MB of parameters. How much does it take to train it with Adam, before the first activation? *Your prediction:*
+# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows how much memory each operation allocated and freed. It adds these up over all calls, so it hides the peak, and who still holds what is left; on a GPU a [memory snapshot](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html) shows both.
+
+# %% [markdown]
+# ## 4 · What training takes · 65 min
+#
+# Training stores, for each parameter that is trained, a gradient and what the optimizer remembers of it. Plain SGD remembers nothing, SGD with momentum one number, Adam and AdamW two: running means of the gradient and of its square ([Kingma and Ba 2015](https://arxiv.org/abs/1412.6980), algorithm 1). A frozen parameter has neither. In numbers: LeNet-5's 61,706 parameters of 4 bytes take 246,824 bytes, so its state in Adam takes 493,648.
+#
+# **Guess.** GPT-2 small has 475 MB of parameters. How many MB does it take to train it with Adam, before the first activation?
+
+# %% tags=["guess"]
+guess_gpt2_adam = None  # your guess: MB of parameters, gradients and state
 
 
 # %% nbgrader={"grade": false, "grade_id": "optimizer_memory_mb", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def optimizer_memory_mb(model, optimizer):
-    """The memory of an optimizer's state, in MB of 1024² bytes.
+    """Return the memory of an optimizer's state, in MB of 1024² bytes.
 
-    model: as for count_parameters (lesson 01). Only parameters that are trained have a state
-        (requires_grad), each once, at its own dtype.
-    optimizer: "sgd" (nothing), "momentum" (once the parameters), "adam" or "adamw" (twice).
-    Returns a float. Raises ValueError for another optimizer, and for what is no model.
+    model: as for count_parameters (lesson 01): a bare Tensor has no parameters. Only parameters
+        that are trained (requires_grad) have a state, each once, at its own dtype.
+    optimizer: "sgd" (no state), "momentum" (the parameters once), "adam" or "adamw" (twice).
+    Returns a float. Raises ValueError for any other optimizer and for what is not a model.
     """
     ### BEGIN SOLUTION
     copies = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
@@ -549,62 +558,51 @@ def optimizer_memory_mb(model, optimizer):
 # %% nbgrader={"grade": true, "grade_id": "test_optimizer_memory_mb", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(511, 1024)  # 512 × 1,024 parameters: 2 MB
 found = [optimizer_memory_mb(layer, name) for name in ("sgd", "momentum", "adam", "adamw")]
-expect("all four", found, [0.0, 2.0, 4.0, 4.0])
-half = nn.Sequential(nn.Linear(511, 1024), nn.Linear(1023, 256))
-half[0].weight.requires_grad = half[0].bias.requires_grad = False
+expect("all four optimizers", found, [0.0, 2.0, 4.0, 4.0])
+half = nn.Sequential(nn.Linear(511, 1024).requires_grad_(False), nn.Linear(1023, 256))
 frozen = optimizer_memory_mb(half, "adam")
-expect("first layer frozen", frozen, 2.0, mistakes={"frozen parameters have a state": 6.0})
+expect("the first layer is frozen", frozen, 2.0, mistakes={"frozen parameters have a state": 6.0})
 tied = Tensor(np.zeros((7, 11)), True, np.float64)
-twice = doubles.OnlyParameters(tied, tied)
+twice = optimizer_memory_mb(doubles.OnlyParameters(tied, tied), "momentum")
+expect("each parameter once, in float64", twice, 616 / 1024**2)
 huge = doubles.OnlyParameters(Tensor.meta((2**28, 3), requires_grad=True))
 expect("more than 2³¹ bytes", optimizer_memory_mb(huge, "momentum"), 3072.0)
-expect("each once, in float64", optimizer_memory_mb(twice, "momentum"), 616 / 1024**2)
-expect_raises("no model", lambda: optimizer_memory_mb(3, "sgd"), ValueError)
+nothing = [optimizer_memory_mb(model, "adam") for model in (nn.ReLU(), tied)]
+expect("a ReLU and a bare Tensor have no parameters", nothing, [0.0, 0.0])
+expect_raises("3 is not a model", lambda: optimizer_memory_mb(3, "sgd"), ValueError)
 expect_raises("no such optimizer", lambda: optimizer_memory_mb(layer, "adamax"), ValueError)
 ### BEGIN HIDDEN TESTS
 shared = Tensor(np.zeros((256, 1024), np.float32), requires_grad=True)
 mixed = doubles.OnlyParameters(shared, Tensor(np.zeros(2**17), True, np.float64), shared)
-expect("each parameter once, at its own dtype", optimizer_memory_mb(mixed, "momentum"), 2.0)
-none = [optimizer_memory_mb(nn.ReLU(), "adam"), optimizer_memory_mb(shared, "momentum")]
-expect("a ReLU, and a bare Tensor", none, [0.0, 0.0])
+expect("each parameter counts once, at its own dtype", optimizer_memory_mb(mixed, "momentum"), 2.0)
+none = [optimizer_memory_mb(nn.Tanh(), "adamw"), optimizer_memory_mb(shared, "momentum")]
+expect("without parameters there is no state", none, [0.0, 0.0])
 with meta():
     gpt2 = models.gpt2("medium")
-expect("GPT-2 medium", optimizer_memory_mb(gpt2, "adam"), 2 * 354_823_168 * 4 / 1024**2)
-expect_raises("a list is no model", lambda: optimizer_memory_mb([layer], "sgd"), ValueError)
-expect_raises("none", lambda: optimizer_memory_mb(nn.ReLU(), None), ValueError)
+found = optimizer_memory_mb(gpt2, "adam")
+expect("GPT-2 medium: Adam keeps two numbers a parameter", found, 2 * 354_823_168 * 4 / 1024**2)
+expect_raises("a list is not a model", lambda: optimizer_memory_mb([layer], "sgd"), ValueError)
+expect_raises("None is not an optimizer", lambda: optimizer_memory_mb(nn.ReLU(), None), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Believe it or look: after a step, an optimizer of proflab holds its state in `state`, a dict of arrays for each parameter.
+# Now add up: parameters, gradients, optimizer state, and what a forward pass keeps. That is what training takes, apart from temporary results. **Guess.** With Adam, from which batch on do ResNet-18's activations (images of 224 × 224) take more than everything else together?
 
-# %% nbgrader={"grade": false, "grade_id": "demo_optimizers", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-model = models.LeNet5()
-model(example_input(None, (4, 1, 32, 32))).sum().backward()
-makers = {"sgd": optim.SGD, "momentum": lambda p: optim.SGD(p, momentum=0.9)}
-makers |= {"adam": optim.Adam, "adamw": optim.AdamW}
-rows = {}
-for name, maker in makers.items():
-    optimizer = maker(model.parameters())
-    optimizer.step()
-    rows[name] = state_bytes(optimizer), optimizer_memory_mb(model, name) * MB
-table("LeNet-5", {"held, bytes": ",", "by the rule": ",.0f"}, rows)
-
-# %% [markdown]
-# Now add up. Parameters, gradients, state, and what a pass keeps: that is training, but for what comes and goes.
-#
-# **Predict.** From which batch on are ResNet-18's activations more than all the rest, with Adam? *Your prediction:*
+# %% tags=["guess"]
+guess_batch = None  # your guess: images in the batch
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_memory", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def training_memory(model, input_shape, optimizer, activation_mb=None):
-    """What training a model takes, by its parts.
+    """Return what training a model takes, by its parts.
 
-    model, input_shape: as for saved_activations; optimizer: as for optimizer_memory_mb.
-    activation_mb: the memory of the activations where it is known, at least 0; None: count it.
-        Where it is given, input_shape is not used.
-    Returns a dict of floats in MB of 1024² bytes: parameter_mb, gradient_mb (of what is trained),
-    optimizer_mb, activation_mb, and total_mb, their sum.
-    Raises ValueError as these two do, and for a negative activation_mb.
+    model, input_shape: as for saved_activations, in the mode that the model is in; optimizer: as
+        for optimizer_memory_mb.
+    activation_mb: the memory of the activations if it is known, at least 0; input_shape is not
+        used then. None: count it.
+    Returns a dict of floats in MB of 1024² bytes: parameter_mb (of all parameters), gradient_mb
+    (of those that are trained), optimizer_mb, activation_mb, and total_mb, their sum.
+    Raises ValueError as these two functions do, and for a negative activation_mb.
     """
     ### BEGIN SOLUTION
     if activation_mb is None:
@@ -613,7 +611,7 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
         raise ValueError(f"activations cannot take {activation_mb} MB")
     parts = {
         "parameter_mb": parameter_memory_mb(model),
-        "gradient_mb": optimizer_memory_mb(model, "momentum"),  # a number for each, as here
+        "gradient_mb": optimizer_memory_mb(model, "momentum"),  # one number each, as here
         "optimizer_mb": optimizer_memory_mb(model, optimizer),
         "activation_mb": float(activation_mb),
     }
@@ -627,28 +625,34 @@ with meta():
 found = training_memory(small, (8, 128), "adam", activation_mb=200)
 total = found["total_mb"]
 expect("Adam", total, 2098.80, abs=0.01, mistakes={"no gradients, or half the state": 1624.10})
-expect("its parameters", found["parameter_mb"], 124_439_808 * 4 / 1024**2)
-expect("its gradients", found["gradient_mb"], 124_439_808 * 4 / 1024**2)
-expect("its state", found["optimizer_mb"], 124_439_808 * 8 / 1024**2)
-counted = training_memory(small, (8, 128), "sgd")
-expect("counted activations", counted["activation_mb"], 686_171_136 / 1024**2)
+shares = [found[f"{part}_mb"] for part in ("parameter", "gradient", "optimizer")]
+expect("parameters, gradients, state", shares, [124_439_808 / 2**18] * 2 + [124_439_808 / 2**17])
+count = {"saved_activations": lambda model, shape: 686_171_136}  # whatever yours says
+counted = doubles.using(training_memory, **count)(small, (8, 128), "sgd")
+expect("SGD, counted", counted["total_mb"], (124_439_808 * 8 + 686_171_136) / 1024**2)
 expect_raises("no such optimizer", lambda: training_memory(small, (1, 8), "lion", 0), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("GPT-2 small, SGD", counted["total_mb"], (2 * 124_439_808 * 4 + 686_171_136) / 1024**2)
-found = training_memory(resnet, (8, 3, 224, 224), "momentum")["total_mb"]
-expect("ResNet-18, momentum", found, (3 * 11_689_512 * 4 + 161_420_800) / 1024**2)
+found = counted["activation_mb"]
+expect("activations are counted where none are given", found, 686_171_136 / 1024**2)
+count = {"saved_activations": lambda model, shape: 161_420_800}
+found = doubles.using(training_memory, **count)(resnet, (8, 3, 224, 224), "momentum")["total_mb"]
+expect(
+    "momentum: the sum is three copies and the activations",
+    found,
+    (3 * 11_689_512 * 4 + 161_420_800) / 1024**2,
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_training_memory_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-layer = nn.Sequential(nn.Linear(511, 1024), nn.ReLU())
+layer = nn.Sequential(nn.Linear(511, 1024), nn.Dropout(0.5))
 found = training_memory(layer, (64, 511), "adamw", activation_mb=0)
-expect("without activations", found["activation_mb"], 0.0)
-expect("four times the parameters", found["total_mb"], 8.0)
-half = nn.Sequential(nn.Linear(511, 1024), nn.Dropout(0.5), nn.Linear(1024, 512, bias=False))
-half[0].weight.requires_grad = half[0].bias.requires_grad = False
+expect("0 MB of activations, as given", [found["activation_mb"], found["total_mb"]], [0.0, 8.0])
+mask = training_memory(layer, (1024, 511), "sgd")["activation_mb"]
+expect("a model in training keeps a mask", mask, 1.0)
+half = nn.Sequential(*layer.requires_grad_(False), nn.Linear(1024, 512, bias=False))
 found = training_memory(half, (512, 511), "momentum")
 keys = ["parameter_mb", "gradient_mb", "optimizer_mb", "activation_mb", "total_mb"]
-expect("the last layer is trained", [found[key] for key in keys], [4.0, 2.0, 2.0, 2.0, 10.0])
+expect("only the last layer is trained", [found[key] for key in keys], [4.0, 2.0, 2.0, 2.0, 10.0])
 expect("no shape is used", training_memory(half, None, "sgd", 0.5)["total_mb"], 6.5)
 expect_raises("negative", lambda: training_memory(layer, (64, 511), "adam", -0.5), ValueError)
 expect_raises("a batch of 0", lambda: training_memory(layer, (0, 511), "adam"), ValueError)
@@ -657,78 +661,79 @@ tuned = nn.Sequential(nn.Linear(511, 1024), nn.ReLU(), nn.Linear(1024, 256, bias
 tuned[0].weight.requires_grad = tuned[0].bias.requires_grad = False
 found = training_memory(tuned, (1024, 511), "adam")
 found = [found[key] for key in keys]
-expect("only what is trained has gradients", found, [3.0, 1.0, 2.0, 4.0, 10.0])
-noisy = nn.Sequential(nn.Linear(511, 1024), nn.Dropout(0.5))
-expect("a mask", training_memory(noisy, (1024, 511), "sgd")["activation_mb"], 1.0)
+expect("only what is trained has a gradient and a state", found, [3.0, 1.0, 2.0, 4.0, 10.0])
+noisy = nn.Sequential(nn.Linear(511, 2048), nn.Dropout(0.5))
+found = training_memory(noisy, (1024, 511), "sgd")["activation_mb"]
+expect("in training a mask of bytes is kept", found, 2.0)
 found = training_memory(tuned, None, "sgd", 0.5)["total_mb"]
-expect("with given activations no shape is used", found, 4.5)
-expect_raises("a shape that is none", lambda: training_memory(tuned, (-1, 511), "sgd"), ValueError)
-expect_raises("less than none", lambda: training_memory(tuned, (2, 511), "sgd", -3), ValueError)
+expect("activations that are given need no shape", found, 4.5)
+expect_raises("-1 is no size", lambda: training_memory(tuned, (-1, 511), "sgd"), ValueError)
+expect_raises(
+    "activations below 0", lambda: training_memory(tuned, (2, 511), "sgd", -3), ValueError
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 with meta():
-    zoo = {
-        "LeNet-5, 64 images": (models.LeNet5(), (64, 1, 32, 32)),
-        "ResNet-18, 32 images": (models.resnet18(), (32, 3, 224, 224)),
-        "ViT-Ti/16, 32 images": (models.vit_tiny16(), (32, 3, 224, 224)),
-        "GPT-2 small, 8 × 128 tokens": (models.gpt2("small"), (8, 128)),
-        "GPT-2 XL, 1 × 128 tokens": (models.gpt2("xl"), (1, 128)),
-    }
-rows = {name: training_memory(*pair, "adam") for name, pair in zoo.items()}
-plot_memory.training(rows, "Adam", "Where the bytes go")
+    zoo["GPT-2 XL"] = models.gpt2("xl")
+shapes = {"LeNet-5, 64 images": (64, 1, 32, 32)}
+shapes |= {f"{name}, 32 images": (32, 3, 224, 224) for name in ("ResNet-18", "ViT-Ti/16")}
+shapes |= {"GPT-2 small, 8 × 128 tokens": (8, 128), "GPT-2 XL, 1 × 128 tokens": (1, 128)}
+rows = {name: training_memory(zoo[name.split(",")[0]], shapes[name], "adam") for name in shapes}
+fixed = round(training_memory(zoo["GPT-2 small"], None, "adam", 0)["total_mb"], 1)
+guesses.compare("GPT-2 small with Adam, without activations", guess_gpt2_adam, fixed, unit="MB")
+one = training_memory(zoo["ResNet-18"], (1, 3, 224, 224), "adam")  # one image
+crossing = int(one["total_mb"] / one["activation_mb"])
+guesses.compare("images from which on activations are the larger part", guess_batch, crossing)
+demos.plot_training(rows)
 
 # %% [markdown]
-# The picture from the top. Of a small model on images nearly all are activations, and it is the batch that has to shrink. Of a large language model on few tokens nearly all are the four copies of its parameters, and no batch is small enough: 16 bytes a parameter, of which the weights are 4.
-
-# %% nbgrader={"grade": false, "grade_id": "demo_batch", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-with meta():
-    resnet = models.resnet18()
-batches = demo_size(full=[1, 2, 4, 8, 16, 32, 64, 128, 256], small=[1, 256])
-rows = {batch: training_memory(resnet, (batch, 3, 224, 224), "adam") for batch in batches}
-plot_memory.by_batch(rows, "Adam", "Training ResNet-18")
-
-# %% [markdown]
-# A sum of parts is a claim, too. So watch a real step, with a hook that reads the meter after each operation: two steps of ResNet-18 with Adam, the model built while the meter runs.
-
+# This is the picture from the top. In a small model on images nearly everything is activations, and the batch has to shrink. In a large language model on few tokens nearly everything is the four copies of its parameters, 16 bytes for each, of which the weights are 4; no batch is small enough. A sum of parts is a claim, too. So watch a real training: two steps of ResNet-18 with Adam, with a hook that reads the meter after each operation.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-timeline = Timeline()
+import demos
+
+timeline = demos.Timeline()
 with MemoryTracker() as tracker, dispatch.hook(timeline.read):
     model = models.resnet18()
     optimizer = optim.Adam(model.parameters())
-    x = example_input(model, demo_size(full=(32, 3, 64, 64), small=(2, 3, 64, 64)))
-    for _ in tqdm(range(2), leave=False, disable=None):
-        training_step(model, x, optimizer, timeline.ends)
+    x = example_input(model, demo_size(full=(16, 3, 64, 64), small=(2, 3, 64, 64)))
+    for _ in range(2):
+        demos.training_step(model, x, optimizer, timeline.ends)
 total = training_memory(model, x, "adam")["total_mb"]
-print(f"the sum of the parts {total:.0f} MB, the peak that was measured {tracker.peak_mb:.0f} MB")
+print(f"sum of the parts: {total:.0f} MB; peak that was measured: {tracker.peak_mb:.0f} MB")
 del model, optimizer, x  # section 5 begins without them
-plot_memory.op_by_op(timeline, "Two training steps of ResNet-18, op by op")
+demos.plot_timeline(timeline, "Two training steps of ResNet-18, operation by operation")
 
 # %% [markdown]
-# Forward climbs. In backward activations go while gradients come. The first step of Adam puts its state on top, where it stays: the second step starts higher. The sum has all parts at their largest at the same time, which they never are; and it leaves out what comes and goes, such as gradients of activations and the windows of a convolution. So it is close to the peak, and not equal to it.
+# In the forward pass memory climbs; in the backward pass activations are freed while gradients appear. The first step of Adam puts its state on top, where it stays, so the second step starts higher. The sum takes every part at its largest, which they never all are at once, and leaves out temporary results, such as gradients of activations and the windows that a convolution copies. So it comes close to the peak without being equal to it.
 #
-# ## 5 · What the system sees
+# **Take a break here.** What follows needs only `MemoryTracker` from section 1, and from section 3 what a forward pass keeps.
 #
-# The operating system knows nothing of arrays. It counts *pages* of memory that a process has touched and that lie in RAM: its resident set size, RSS. That is the number that ends a process when there is no more. It includes Python itself, libraries, and what numpy has asked for but tracemalloc does not see; it leaves out what was asked for and never touched; and it seldom comes down at once, for freed memory is kept for the next time. So it is less exact than the meter, and more real.
+# ## 5 · What the system sees · 40 min
 #
-# `psutil.Process().memory_info().rss` is its number of bytes, for this process.
+# The operating system knows nothing of arrays. It counts *pages*, blocks of memory of usually 4,096 bytes, that a process has touched and that are in RAM: the process's *resident set size*, RSS. When no RAM is left, this number decides which process is killed. RSS includes Python itself, libraries, and what they allocate behind tracemalloc's back. It leaves out what was asked for and never touched. And it seldom falls at once, because freed memory is kept for the next request.
 #
-# **Predict.** `np.empty` of 100 MB: how much does RSS grow? How much, once it is filled? *Your prediction:*
+# **Guess.** By how many MB does RSS grow when `np.empty` asks for 200 MB? And once the array is filled? [psutil](https://psutil.readthedocs.io) reads it: `psutil.Process().memory_info().rss`, in bytes. A test cannot know how much memory your computer uses, so it scripts it: `resident.each(snapshot, script)` calls `snapshot` with each label of the script, while psutil says that this process has so many MB.
+
+# %% tags=["guess"]
+guess_empty_rss = None  # your guess: MB by which RSS grows after np.empty of 200 MB
+
+# %% nbgrader={"grade": false, "grade_id": "psutil", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import psutil
 
 
 # %% nbgrader={"grade": false, "grade_id": "MemoryProfiler", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class MemoryProfiler:
-    """The resident memory of this process at moments with a name."""
+    """Record this process's resident memory at moments that have a name."""
 
     def __init__(self):
         self.snapshots = []
 
     def snapshot(self, label):
-        """Note this process's resident memory now, by psutil's memory_info().rss.
-
-        label: a string that is not empty; the same one may come again. Raises ValueError for "".
-        """
+        """Record this process's RSS now. A label may come again; raises ValueError for ""."""
         ### BEGIN SOLUTION
         if not label:
             raise ValueError("a snapshot needs a label")
@@ -736,13 +741,12 @@ class MemoryProfiler:
         ### END SOLUTION
 
     def report(self):
-        """What was noted: a row for each snapshot, in order.
+        """Return a row for each snapshot, in order, and print them.
 
         Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes, not rounded), delta_mb
-        (float, over the snapshot before it; 0.0 for the first). Prints a line for each that has the
-        label, and both numbers with one decimal; what else it prints is open. May be asked for
-        again.
-        Raises ValueError where there is no snapshot.
+        (float, growth since the snapshot before; 0.0 for the first). Prints a line for each
+        snapshot, the first too, with its label and both numbers to one decimal. A report may be
+        asked for again. Raises ValueError if there is no snapshot.
         """
         ### BEGIN SOLUTION
         if not self.snapshots:
@@ -756,34 +760,34 @@ class MemoryProfiler:
         ### END SOLUTION
 
 
-# %% [markdown]
-# A test cannot know your computer's memory, so it scripts it: `resident.each(snapshot, script)` calls snapshot with each label of the script while psutil says that this process has so many MB.
-
-
 # %% nbgrader={"grade": true, "grade_id": "test_MemoryProfiler", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 profiler, resident = MemoryProfiler(), doubles.Resident()
 script = [("baseline", 110.5), ("forward", 150.2578125), ("backward", 130.0), ("forward", 130.0)]
 resident.each(profiler.snapshot, script)
 rows = profiler.report()
 expect("the first row", rows[0], {"label": "baseline", "rss_mb": 110.5, "delta_mb": 0.0})
-expect("the second", rows[1], {"label": "forward", "rss_mb": 150.2578125, "delta_mb": 39.7578125})
-fallen = rows[2]["delta_mb"]
-expect("less than before", fallen, -20.2578125, mistakes={"over the first snapshot": 19.5})
+expect("growth", rows[1], {"label": "forward", "rss_mb": 150.2578125, "delta_mb": 39.7578125})
+expect("less", rows[2]["delta_mb"], -20.2578125, mistakes={"over the first snapshot": 19.5})
 expect("a label twice", rows[3], {"label": "forward", "rss_mb": 130.0, "delta_mb": 0.0})
-expect("asked for again", len(profiler.report()), 4)
+expect("a second report", len(profiler.report()), 4)
 expect_raises("no label", lambda: profiler.snapshot(""), ValueError)
-expect_raises("nothing was noted", lambda: MemoryProfiler().report(), ValueError)
+expect_raises("another profiler has no snapshot", lambda: MemoryProfiler().report(), ValueError)
 ### BEGIN HIDDEN TESTS
 other = MemoryProfiler()
 resident.each(other.snapshot, [("a", 700.0), ("a", 2048.5), ("b", 2048.5), ("b", 30.0)])
 rows = other.report()
-expect("labels twice", [row["label"] for row in rows], ["a", "a", "b", "b"])
-expect("large and small", [row["rss_mb"] for row in rows], [700.0, 2048.5, 2048.5, 30.0])
-expect("up and down", [row["delta_mb"] for row in rows], [0.0, 1348.5, 0.0, -2018.5])
+expect(
+    "a label that comes again has a row again", [row["label"] for row in rows], ["a", "a", "b", "b"]
+)
+sizes = [row["rss_mb"] for row in rows]
+expect("rss_mb is in MB of 1024² bytes, not rounded", sizes, [700.0, 2048.5, 2048.5, 30.0])
+grown = [row["delta_mb"] for row in rows]
+expect("delta_mb is over the snapshot before, up or down", grown, [0.0, 1348.5, 0.0, -2018.5])
 resident.each(profiler.snapshot, [("later", 99.0)])
-expect("two profilers, and later", [len(other.report()), len(profiler.report())], [4, 5])
-expect("goes on", profiler.report()[4], {"label": "later", "rss_mb": 99.0, "delta_mb": -31.0})
-expect_raises("an empty label", lambda: other.snapshot(""), ValueError)
+expect("two profilers share nothing", [len(other.report()), len(profiler.report())], [4, 5])
+row = profiler.report()[4]
+expect("after a report snapshots go on", row, {"label": "later", "rss_mb": 99.0, "delta_mb": -31.0})
+expect_raises("an empty label is refused", lambda: other.snapshot(""), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_MemoryProfiler_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -791,65 +795,61 @@ profiler, resident = MemoryProfiler(), doubles.Resident()
 resident.each(profiler.snapshot, [("before", 200.0), ("after", 260.5)])
 lines = doubles.told(profiler.report, "before", "after")  # labels, and each line's numbers
 expect("a line for each", [label for label, _ in lines], ["before", "after"])
-expect("two numbers", [n in lines[1][1] for n in ("260.5", "60.5")], [True, True])
+expect("with two numbers", [n in lines[0][1] for n in ("200.0", "0.0")], [True, True])
+expect("in each of them", [n in lines[1][1] for n in ("260.5", "60.5")], [True, True])
 ### BEGIN HIDDEN TESTS
 resident.each(profiler.snapshot, [("weights loaded", 1231.0)])
 lines = doubles.told(profiler.report, "before", "after", "weights loaded")
-expect("in order", [label for label, _ in lines], ["before", "after", "weights loaded"])
-expect("a third", [n in lines[2][1] for n in ("1231.0", "970.5")], [True, True])
-expect("the first", [n in lines[0][1] for n in ("200.0", "0.0")], [True, True])
+found = [label for label, _ in lines]
+expect("there is a line for each snapshot, in order", found, ["before", "after", "weights loaded"])
+found = [n in lines[2][1] for n in ("1231.0", "970.5")]
+expect("a line has the memory and its growth, to one decimal", found, [True, True])
+found = [n in lines[0][1] for n in ("200.0", "0.0")]
+expect("the first line has a growth of 0.0", found, [True, True])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_promise", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-gc.collect()
-meters = BothMeters(MemoryProfiler())  # a snapshot, and what tracemalloc counts at that moment
+import demos
+
+model, x = models.resnet18(), Tensor(np.ones((demo_size(full=16, small=2), 3, 64, 64), np.float32))
+optimizer, meters = optim.Adam(model.parameters()), demos.BothMeters(MemoryProfiler())
 with MemoryTracker():
-    meters.note("before")
+    meters.note("baseline")
     promised = np.empty(demo_size(full=200, small=20) * MB, np.uint8)
-    meters.note("asked for")
+    meters.note("asked_for")
     promised[:] = 1
     meters.note("filled")
     del promised
     meters.note("freed")
-plot_memory.two_meters(meters.profiler.report(), meters.traced, "A promise")
+    demos.training_step(model, x, optimizer, meters.note)
+rows = meters.profiler.report()
+guesses.compare("RSS grown by np.empty", guess_empty_rss, round(rows[1]["delta_mb"], 1), "MB")
+demos.plot_meters(rows, meters.traced, "An array, then a training step of ResNet-18")
 
 # %% [markdown]
-# A page is given when it is first written to. A block as large as this goes back to the system when it is freed; small ones seldom do. Now the moments of a training step.
+# The system gives a page when the page is first written to, and a block as large as this one goes back when it is freed; small blocks seldom do. So the two meters need not agree: memory that was given back may be used again without RSS growing, and what is freed may stay resident. Run the cell again and compare. To learn *how much does this take*, ask the meter; to learn *will it be killed*, ask the system.
+#
+# ## 6 · What grows · 55 min
+#
+# A memory leak, in Python, is memory that somebody still holds and nobody will use. The classic is in validation, where no `backward()` follows: `losses.append(loss)` holds each loss, through the loss the graph, and through the graph all that the forward pass kept. (After `backward()` the same line holds little: saved tensors are freed then, in torch as here.) Nothing fails at first. After some hours the process is killed, and its last line of output has nothing to do with it.
+#
+# You find a leak by comparing. What is allocated now that was not some steps ago, and which code asked for it? `tracemalloc.take_snapshot()` returns all blocks with the call stacks that allocated them, as deep as `frames` said at the start (25 is deep enough here). `later.compare_to(earlier, "traceback")` returns rows with `size_diff`, in bytes, and `traceback`. The innermost frame is often in a library; `own_function(traceback)` returns the name of the innermost function that is yours.
 
-
-# %% nbgrader={"grade": false, "grade_id": "demo_profiler", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-model = models.resnet18()
-optimizer, meters = optim.Adam(model.parameters()), BothMeters(MemoryProfiler())
-x = example_input(model, demo_size(full=(32, 3, 64, 64), small=(2, 3, 64, 64)))
-with MemoryTracker():
-    meters.note("baseline")
-    training_step(model, x, optimizer, meters.note)
-plot_memory.two_meters(meters.profiler.report(), meters.traced, "A training step of ResNet-18")
-
-# %% [markdown]
-# The two need not agree: what an earlier cell gave back may be used again without RSS growing, and what is freed now may stay. Run the cell again and compare. For *how much does this take*, ask the meter; for *will it be killed*, the system.
-#
-# ## 6 · What grows
-#
-# A leak, in Python, is a thing that somebody still holds. The classic is in validation, where no `backward()` follows: `losses.append(loss)` holds each loss, and through it the graph, and through that all that was kept for backward. Nothing fails at first. After some hours the process is killed, and its last line of output has nothing to do with it.
-#
-# A leak is found by comparing: what is allocated now that was not allocated some steps ago, and which code asked for it? `tracemalloc.take_snapshot()` returns all blocks with the call stacks that allocated them, as deep as `frames` said at the start (25 is deep enough here). `later.compare_to(earlier, "traceback")` yields rows with `size_diff`, a number of bytes, and `traceback`, its frames from the outermost to the innermost. The innermost frame is often in a library; `own_function` finds the one that is yours.
-#
-# **Predict.** A step allocates 100 MB and frees them, replaces 50 MB by other 50 MB, and adds 1 MB to a list. Which of the three is a leak, and which has the largest numbers in a snapshot? *Your prediction:*
+# %% nbgrader={"grade": false, "grade_id": "own_function", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from proflab.lesson.tracebacks import own_function
 
 
 # %% nbgrader={"grade": false, "grade_id": "find_leak", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def find_leak(step, steps):
-    """What a step leaves behind, each time it runs, and who allocates it.
+    """Return how much more memory each step leaves allocated, and which function allocates it.
 
-    step: a function without arguments. It is called once for what only the first call makes and
-        keeps (a cache, an optimizer's state), then `steps` times (an int, at least 1), which are
-        compared.
-    Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
-    steps (what a step replaces or frees is no growth); and function, the name of the function
-    (see own_function) that allocated most of what has grown, on whatever lines; None where a
-    step leaves less than a page, 4,096 bytes. Raises ValueError for steps below 1.
-    Tracing is off afterwards if it was off before, also where step raises.
+    step: a function without arguments. It is called once, already traced, for what only the first
+        call makes and keeps (a cache, an optimizer's state), then `steps` times (at least 1).
+    Returns a dict: bytes_per_step (float), the growth in those `steps` calls, on average (what a
+    step frees or replaces is no growth); and function, the name of the function (by own_function)
+    whose allocations grew most, all its lines together, or None if less than a page, 4,096 bytes,
+    is left in a step. Raises ValueError for steps below 1. Tracing that was off is off afterwards,
+    even when step raises; if it was on, it goes on, also for a tracker around the call.
     """
     ### BEGIN SOLUTION
     if steps < 1:
@@ -860,10 +860,10 @@ def find_leak(step, steps):
         for _ in range(steps):
             step()
         rows = tracemalloc.take_snapshot().compare_to(before, "traceback")
-    grown = Counter()
+    grown = {}
     for row in rows:
-        if row.size_diff:
-            grown[own_function(row.traceback)] += row.size_diff
+        name = own_function(row.traceback)
+        grown[name] = grown.get(name, 0) + row.size_diff
     rate = sum(grown.values()) / steps
     worst = max(grown, key=grown.get) if rate >= 4096 else None
     return {"bytes_per_step": rate, "function": worst}
@@ -871,115 +871,125 @@ def find_leak(step, steps):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_find_leak", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
-step = doubles.LeakyStep(
-    freed={"augment": 8}, replaced={"prepare": 30}, once={"load": 20}, kept={"log": 0.25},
-    through_numpy={"remember": 1},
-)  # fmt: skip
-found = find_leak(step, 5)
-expect(
-    "who", found["function"], "remember",
-    mistakes={"it frees what it allocates": "augment", "it replaces it": "prepare"},
-)  # fmt: skip
-rate = found["bytes_per_step"] / MB
+search = doubles.using(find_leak, MemoryTracker=doubles.Tracker)
+leaks = {"kept": {"log": 0.25}, "through_numpy": {"remember": 1}, "once": {"load": 20}}
+step = doubles.LeakyStep(freed={"augment": 8}, replaced={"prepare": 30}, **leaks)
+found = search(step, 5)
+who, rate = found["function"], found["bytes_per_step"] / MB
+expect("who", who, "remember", mistakes={"it frees it all": "augment", "it replaces it": "prepare"})
 expect("MB", rate, 1.25, rel=0.01, mistakes={"all steps together": 6.25, "6 steps in 5": 1.5})
-expect("one step first", step.calls, 6)
-clean = find_leak(doubles.LeakyStep(freed={"augment": 8}, once={"cache": 4}), 5)
-expect("no leak", clean["function"], None)
-expect_between("next to nothing", clean["bytes_per_step"], -4096, 4096)
+expect("one step comes first", step.calls, 6)
+clean = search(doubles.LeakyStep(freed={"augment": 8}, once={"cache": 4}), 5)
+expect("no leak", [clean["function"], abs(clean["bytes_per_step"]) < 4096], [None, True])
 lines = doubles.LeakyStep(kept={"single": 0.03}, kept_by_lines={"parse": 0.05})
-expect("on forty lines", find_leak(lines, 4)["function"], "parse")
+expect("a function's forty lines count together", search(lines, 4)["function"], "parse")
 slow = [doubles.LeakyStep(kept_in_pieces={"collect": mb}) for mb in (0.01, 0.002)]
-expect("in small pieces", [find_leak(s, 9)["function"] for s in slow], ["collect", None])
-expect_raises("no steps", lambda: find_leak(step, 0), ValueError)
+expect("10 KB and 2 KB a step", [search(s, 9)["function"] for s in slow], ["collect", None])
+expect_raises("no steps", lambda: search(step, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 busy = doubles.LeakyStep(replaced={"prepare": 30}, once={"warm_up": 20}, kept={"keep_history": 2})
-found = find_leak(busy, 4)
-expect("beside what is replaced, who", found["function"], "keep_history")
-expect("how much", found["bytes_per_step"], 2 * 1024**2, rel=0.01)
+found = search(busy, 4)
+expect("what is replaced in each step is not a leak", found["function"], "keep_history")
+rate = found["bytes_per_step"]
+expect("what only the first call makes is not growth", rate, 2 * 1024**2, rel=0.01)
 library = doubles.LeakyStep(kept={"note": 0.2}, through_numpy={"collect": 0.6}, freed={"work": 9})
-expect("through a library, who", find_leak(library, 3)["function"], "collect")
+found = search(library, 3)["function"]
+expect("memory that a library allocates is its caller's", found, "collect")
 lines = doubles.LeakyStep(kept={"single": 1.25}, kept_by_halves={"double": 2})
-expect("on two lines, who", find_leak(lines, 3)["function"], "double")
+expect("a function's two lines count together", search(lines, 3)["function"], "double")
 steps = [{"replaced": {"buffer": 16}}, {"kept": {"trickle": 0.01}}, {"kept": {"drip": 0.0006}}]
-names = [find_leak(doubles.LeakyStep(**step), 20)["function"] for step in steps]
-expect("replaced, small, and smaller", names, [None, "trickle", None])
+names = [search(doubles.LeakyStep(**step), 20)["function"] for step in steps]
+expect("less than 4,096 bytes a step is no leak, more is one", names, [None, "trickle", None])
 pieces = doubles.LeakyStep(kept={"block": 0.5}, kept_in_pieces={"crumbs": 0.75}, freed={"work": 3})
-found = find_leak(pieces, 4)
-expect("many small blocks, who", found["function"], "crumbs")
-expect("many small blocks, how much", found["bytes_per_step"], 1.25 * 1024**2, rel=0.01)
+found = search(pieces, 4)
+expect("many small blocks of one function count together", found["function"], "crumbs")
+rate = found["bytes_per_step"]
+expect("small blocks count in bytes_per_step", rate, 1.25 * 1024**2, rel=0.01)
 many = doubles.LeakyStep(kept={"one": 1, "two": 1.1}, kept_by_lines={"all": 1.5})
-expect("on many lines, each of them small, who", find_leak(many, 3)["function"], "all")
+expect("many lines that each keep little count together", search(many, 3)["function"], "all")
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_find_leak_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-nothing = find_leak(lambda: None, 4)["function"]
-expect("tracing is off", [nothing, tracemalloc.is_tracing()], [None, False])
+found = find_leak(doubles.holding("keep", doubles.Allocating(0, 1, 0.5), proflab.zeros(2)), 3)
+found = [found["function"], found["bytes_per_step"] / MB]
+expect("a result that is held, and its graph", found, ["keep", 1.5], rel=0.01)
 failing = doubles.LeakyStep(fails_at=3, kept={"remember": 1})
-expect_raises("a step that raises", lambda: find_leak(failing, 5), KeyError)
+expect_raises("an error in a step passes", lambda: find_leak(failing, 5), KeyError)
 expect("and tracing is off", [failing.calls, tracemalloc.is_tracing()], [3, False])
 expect_raises("negative steps", lambda: find_leak(failing, -2), ValueError)
-tracemalloc.start(25)
-find_leak(doubles.LeakyStep(freed={"work": 3}), 1)
-tracing = tracemalloc.is_tracing()
-tracemalloc.stop()
-expect("tracing that was on stays on", tracing, True)
+with doubles.Tracker() as tracker:
+    held = doubles.block(2)
+    find_leak(doubles.LeakyStep(freed={"work": 3}), 1)
+expect("a tracker around it goes on", tracker.peak_mb, 5.0, rel=0.02)
 ### BEGIN HIDDEN TESTS
 network = doubles.Allocating(graph_mb=2, output_mb=0.25, scratch_mb=4)
 found = find_leak(doubles.holding("evaluate", network, proflab.zeros(2, 2)), 4)
-expect("a graph that is held, who", found["function"], "evaluate")
-expect("what it keeps, and the output", found["bytes_per_step"], 2.25 * 1024**2, rel=0.01)
-with MemoryTracker() as tracker:
+expect("a graph that is held is its holder's leak", found["function"], "evaluate")
+rate = found["bytes_per_step"]
+expect("a held output leaks itself and what its graph keeps", rate, 2.25 * 1024**2, rel=0.01)
+with MemoryTracker():
+    nothing = find_leak(lambda: None, 4)["function"]
+expect("a step that does nothing leaks nothing", [nothing, tracemalloc.is_tracing()], [None, False])
+with doubles.Tracker() as tracker:
+    held = doubles.block(1.5)
     find_leak(doubles.LeakyStep(freed={"work": 6}), 2)
     tracing = tracemalloc.is_tracing()
-expect("inside a tracker", [tracker.peak_mb, tracing], [6.0, True], rel=0.02)
+around = [tracker.peak_mb, tracker.current_mb, tracing]
+expect("inside a tracker tracing goes on, and nothing is lost", around, [7.5, 1.5, True], rel=0.02)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_leak", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-model, x = models.LeNet5(), example_input(None, (demo_size(full=16, small=2), 1, 32, 32))
-optimizer, losses = optim.Adam(model.parameters()), []
-
-
-def train():
-    training_step(model, x, optimizer)
+model, losses = models.LeNet5(), []
+x = example_input(None, (demo_size(full=16, small=2), 1, 32, 32))
 
 
 def validate():
     losses.append((model(x) ** 2).mean())
 
 
-def validate_without_graph():
-    with proflab.no_grad():
-        losses.append((model(x) ** 2).mean())
+def train():
+    validate()
+    losses[-1].backward()
 
 
-def validate_for_the_number():
-    losses.append((model(x) ** 2).mean().item())
-
-
-steps = train, validate, validate_without_graph, validate_for_the_number
-print_leaks({step.__name__: find_leak(step, 8) for step in tqdm(steps, leave=False)})
+steps = {"validate": validate, "train": train, "without a graph": proflab.no_grad()(validate)}
+steps["for the number"] = lambda: losses.append((model(x) ** 2).mean().item())
+for name, step in steps.items():
+    found = find_leak(step, 8)
+    print(f"{name}: {found['bytes_per_step'] / 1024:,.1f} KB a step, by {found['function']}")
 
 # %% [markdown]
-# The graph of each validation is held by its loss. A number, or `no_grad`, holds nothing.
+# In `validate` each loss holds all that its forward pass kept. In `train` `backward()` has emptied the graph, of which a few kilobytes of nodes are left. `no_grad` makes no graph, and a number holds nothing.
 #
-# ## 7 · Work for memory
+# ## 7 · Work for memory · 60 min
 #
-# What is kept can be computed again. *Checkpointing* (Chen et al. 2016) keeps only a few tensors of the forward pass; where backward needs what is between two of them, it runs that part of the model once more, from the last tensor that was kept.
+# What is kept can be computed again. *Checkpointing* ([Chen et al. 2016](https://arxiv.org/abs/1604.06174)) cuts the layers into segments and keeps only each segment's input. When the backward pass reaches a segment, it runs that segment's forward pass once more, from its input, and then has all that it needs.
 #
-# ![Eight layers in a row, twice. Above, what each of them keeps is on the shelf. Below, in two segments of four, only the input of the second segment is, which is being run again, so that what its four layers keep is on the shelf for a while.](segments.png)
+# ![Above, what all eight layers of a model keep. Below, in two segments of four, only the input of the second segment is kept and, while that runs again, what its four layers keep.](segments.png)
 #
-# The step first: the gradients of a piece, from its input alone. `autograd.grad(y, tensors, grad)` returns the gradients of `tensors`, which require them, where `grad` is that of y. In a backward pass nothing is recorded, unless `with proflab.enable_grad():` says so.
+# The heart of it comes first: the gradients of one segment, from its input alone. `autograd.grad(y, tensors, grad)` returns the gradients of `tensors`, given the gradient `grad` of y; each of the tensors must require one. In a backward pass nothing is recorded, except inside `with proflab.enable_grad():`.
+#
+# <details><summary>Hint 1: what does the backward pass lack?</summary>
+#
+# Only x is left of the segment's forward pass: no results, no graph. What do you have to do, and under which switch, before there is a y that you can ask `autograd.grad` about?
+#
+# </details>
+# <details><summary>Hint 2: what shape has the answer?</summary>
+#
+# Two lists. A short one of the tensors that require a gradient, which you may ask for; and the result, as long as 1 + len(parameters), in which the short list's answers go to their places and None to all others. What if the short list is empty?
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "recomputed_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def recomputed_gradients(run, x, parameters, grad):
-    """The gradients of a piece of a model, which is run for that once more.
+    """Return the gradients of a segment of a model, by running the segment once more.
 
-    run: a function of x, the piece. x: its input, a leaf. parameters: the tensors, each once, that
-        it uses and that may require a gradient. grad: the gradient of run(x), a Tensor.
-    Returns a list of Tensors: the gradient of x, and those of the parameters, in order; None for
-    each that requires none or that run does not use. Every `.grad` stays as it is. Works also
-    where no graph is being recorded, as in a backward pass.
+    run: the segment, a function of x; it is called once. x: its input, a leaf. parameters: tensors,
+        each once, that run may use and that may require a gradient. grad: that of run(x).
+    Returns a list of Tensors: the gradient of x, then those of the parameters, in order; None for
+    each tensor that requires none or that run does not use. Every `.grad` stays as it is. Works
+    also where nothing is recorded, as in a backward pass, and leaves that as it is.
     """
     ### BEGIN SOLUTION
     tensors = [x, *parameters]
@@ -997,38 +1007,40 @@ def recomputed_gradients(run, x, parameters, grad):
 a, w = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 5.0], requires_grad=True)
 with proflab.no_grad():
     found = recomputed_gradients(lambda x: x * x * w, a, [w], Tensor([1.0, 10.0]))
-    recording = proflab.is_grad_enabled()
+    left = [a.grad, w.grad, proflab.is_grad_enabled()]
 expect("of x, and of w", [g.tolist() for g in found], [[6.0, 200.0], [1.0, 40.0]])
-expect("no .grad, no recording", [a.grad, w.grad, recording], [None, None, False])
+expect("no .grad is set, and recording stays off", left, [None, None, False])
 c, spare, calls = Tensor([7.0, 8.0]), Tensor([1.0], requires_grad=True), []
 w.grad = Tensor([0.25, 0.5])
 found = recomputed_gradients(lambda x: calls.append(1) or x * w, c, [c, spare, w], c)
 some = [g if g is None else g.tolist() for g in found]
-expect("of what requires one", some, [None, None, None, [49.0, 64.0]])
-expect("run once, a .grad stays", [len(calls), w.grad.tolist()], [1, [0.25, 0.5]])
-expect("nothing to do", recomputed_gradients(lambda x: x + c, c, [c], c), [None, None])
+expect("only w requires a gradient and is used", some, [None, None, None, [49.0, 64.0]])
+expect("run is called once, and a .grad stays", [len(calls), w.grad.tolist()], [1, [0.25, 0.5]])
+expect("nothing requires one", recomputed_gradients(lambda x: x + c, c, [c], c), [None, None])
 ### BEGIN HIDDEN TESTS
 data, fixed = Tensor([2.0, 4.0]), Tensor([7.0, 7.0])
 unused = Tensor([1.0], requires_grad=True)
 w.grad = Tensor([0.5, 0.5])
 found = recomputed_gradients(lambda x: (x * w + fixed).sum(), data, [fixed, w, unused], Tensor(3.0))
 lists = [None if g is None else g.tolist() for g in found]
-expect("some of them", lists, [None, None, [6.0, 12.0], None])
+expect(
+    "what requires no gradient, or is not used, gets None", lists, [None, None, [6.0, 12.0], None]
+)
 expect("a .grad that was there stays", w.grad.tolist(), [0.5, 0.5])
 found = recomputed_gradients(lambda x: x * fixed + fixed, data, [fixed, data], data)
-expect("nothing requires a gradient", found, [None, None, None])
+expect("where nothing requires a gradient, all are None", found, [None, None, None])
 counted = []
 recomputed_gradients(lambda x: counted.append(1) or x * w, a, [w], Tensor([1.0, 1.0]))
-expect("the piece is run once", len(counted), 1)
-expect("and what it was", [a.requires_grad, proflab.is_grad_enabled()], [True, True])
+expect("the segment runs once", len(counted), 1)
+expect("recording that was on stays on", [a.requires_grad, proflab.is_grad_enabled()], [True, True])
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# A `Function` is an operation with a backward of one's own (see `proflab.Function`). This one keeps its input, and asks your function for the gradients.
+# A `Function` is an operation with its own backward pass. This one keeps only its input, and asks your function for the gradients.
 
 
 # %% nbgrader={"grade": false, "grade_id": "Recompute", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class Recompute(Function):
+class Recompute(proflab.Function):
     """Recompute.apply(run, x, *parameters) is run(x), of which only x is kept."""
 
     @staticmethod
@@ -1045,19 +1057,22 @@ class Recompute(Function):
 
 
 # %% [markdown]
-# **Predict.** Of 36 equal layers, in segments of 6: how many tensors are kept, instead of 36? What does a training step cost, in forward passes? And which segments, of 1, 6 or 36 layers, need the least at the peak? *Your prediction:*
+# **Guess.** Of 36 equal layers, which length of a segment needs the least memory at the peak of a training step?
+
+# %% tags=["guess"]
+guess_segment = None  # your guess: layers in a segment, of 36
 
 
 # %% nbgrader={"grade": false, "grade_id": "checkpointed", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def checkpointed(layers, every):
-    """A function that computes what the layers compute, one after another, with less memory.
+    """Return a function that computes what the layers compute in a row, with less memory.
 
-    layers: a list of Modules that draw no random numbers.
-    every: int, at least 1: so many layers make a segment; the last one may be shorter.
+    layers: a list of Modules that draw no random numbers; one Module may stand in it several times.
+    every: int, at least 1: so many layers make a segment; the last segment may be shorter.
     Returns a function of one tensor. Of each segment only its input is kept for the backward pass,
-    which runs each segment once more. Gradients are those that the layers give without it, of
-    what requires one: parameters, and the input. (So each segment's parameters go to Recompute.)
-    Raises ValueError where there are no layers, and for `every` below 1.
+    which runs each segment once more. The gradients are those that the layers give without it, for
+    whatever requires one: parameters, and the input. (So each segment's parameters go to
+    Recompute, each of them once.) Raises ValueError if there are no layers or `every` is below 1.
     """
     ### BEGIN SOLUTION
     if every < 1 or not len(layers):
@@ -1073,45 +1088,37 @@ def checkpointed(layers, every):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": false, "grade_id": "Checkpointed", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class Checkpointed(nn.Module):
-    """Layers as a model with checkpoints."""
-
-    def __init__(self, layers, every):
-        self.layers = nn.ModuleList(layers)
-        self.run = checkpointed(list(self.layers), every)
-
-    def forward(self, x):
-        return self.run(x)
-
-
 # %% nbgrader={"grade": true, "grade_id": "test_checkpointed", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 layers = [nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(8)]
-shape, rows = (1024, 64), Tensor(np.random.default_rng(1).standard_normal((32, 64)))
-x = example_input(None, shape)
-found = doubles.furthest(checkpointed(layers, 4), layers, rows)  # of all gradients
-expect("gradients, in fours", found, 0.0, abs=1e-5)
-both = [nn.Sequential(*layers), Checkpointed(layers, 4)]
-held = [doubles.held_mb(model, x) for model in both]
-expect("MB held: eight results; one input, and the output", held, [2.0, 0.5], rel=0.05)
-costs = [training_flops(model, shape, input_grad=True) for model in both]
-expect("3 and 4 forward passes", [cost / (8 * 8_192) for cost in costs], [3.0, 4.0])
+rows = Tensor(np.random.default_rng(1).standard_normal((32, 64)))
+x, plain, run = example_input(None, (1024, 64)), nn.Sequential(*layers), checkpointed(layers, 4)
+expect("the same gradients", doubles.furthest(run, layers, rows), 0.0, abs=1e-5)
+held = [doubles.held_mb(model, x) for model in (plain, run)]
+expect("MB held: eight results; one input and the output", held, [2.0, 0.5], rel=0.05)
+costs = [training_flops(model, (1024, 64), input_grad=True) / 65_536 for model in (plain, run)]
+expect("FLOPs in forward passes", costs, [3.0, 4.0])
 held = [doubles.held_mb(checkpointed(layers, every), x) for every in (3, 20)]
-expect("in threes, and all at once", held, [0.75, 0.25], rel=0.05)
+expect("MB held in threes, and in one segment", held, [0.75, 0.25], rel=0.05)
 expect_raises("no layers", lambda: checkpointed([], 2), ValueError)
-expect_raises("no layers at a time", lambda: checkpointed(layers, 0), ValueError)
+expect_raises("segments of 0", lambda: checkpointed(layers, 0), ValueError)
+expect_raises("segments of -3", lambda: checkpointed(layers, -3), ValueError)
 ### BEGIN HIDDEN TESTS
 rows.requires_grad = True
 found = [doubles.furthest(checkpointed(layers, n), layers, rows) for n in (1, 3, 8, 20)]
-expect("of an input that requires one, too", found, [0.0] * 4, abs=1e-5)
+expect("an input that requires a gradient gets one, too", found, [0.0] * 4, abs=1e-5)
 held = [doubles.held_mb(checkpointed(layers, every), x) for every in (1, 2, 5, 8)]
-expect("held in ones, twos, fives, eights", held, [2.0, 1.0, 0.5, 0.25], rel=0.05)
+expect("of each segment only its input is kept", held, [2.0, 1.0, 0.5, 0.25], rel=0.05)
 narrow = [nn.Linear(64, 32), nn.Linear(32, 16), nn.Linear(16, 8), nn.Linear(8, 4), nn.Linear(4, 2)]
 many = example_input(None, (2**14, 64))
 held = [doubles.held_mb(checkpointed(narrow, every), many) for every in (1, 2, 4)]
-expect("sizes that differ, each with its output", held, [3.875, 1.375, 0.375], rel=0.05)
-expect_raises("zero", lambda: checkpointed(layers, 0), ValueError)
-expect_raises("every negative", lambda: checkpointed(layers, -3), ValueError)
+expect(
+    "segments begin where `every` says, and the last is shorter",
+    held,
+    [3.875, 1.375, 0.375],
+    rel=0.05,
+)
+expect_raises("every is 0", lambda: checkpointed(layers, 0), ValueError)
+expect_raises("every is negative", lambda: checkpointed(layers, -1), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_checkpointed_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -1119,101 +1126,74 @@ tokens = [nn.Embedding(50, 16), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 4)]
 run, ids = checkpointed(tokens, 2), Tensor(np.arange(12).reshape(3, 4))
 (run(ids) ** 2).sum().backward()
 found = [bool(np.abs(tokens[n].weight.grad.numpy()).sum() > 0) for n in (0, 1, 3)]
-expect("tokens: all have gradients", found, [True, True, True])
+expect("for tokens, too, all parameters have gradients", found, [True, True, True])
 with proflab.no_grad():
     recorded = run(ids).requires_grad
-expect("under no_grad", recorded, False)
+expect("under no_grad nothing is recorded", recorded, False)
+data, same = Tensor(np.random.default_rng(2).standard_normal((5, 6))), nn.Linear(6, 6)
+found = doubles.furthest(checkpointed([same, same], 2), [same, same], data)
+expect("a layer that comes twice in a segment", found, 0.0, abs=1e-5)
 ### BEGIN HIDDEN TESTS
 shared = nn.Linear(6, 6)
 tied = [shared, nn.Tanh(), nn.Linear(6, 6), shared, nn.Sigmoid(), shared]
-data = Tensor(np.random.default_rng(2).standard_normal((5, 6)))
 found = [doubles.furthest(checkpointed(tied, every), tied, data) for every in (1, 2, 4, 5)]
-expect("a layer in several segments", found, [0.0] * 4, abs=1e-5)
+expect("a layer may come again, in one segment or in several", found, [0.0] * 4, abs=1e-5)
 tied[2].weight.requires_grad, tied[2].weight.grad = False, None
 run, plain = checkpointed(tied, 3), nn.Sequential(*tied)
-expect("a frozen weight", doubles.furthest(run, tied, data), 0.0, abs=1e-5)
-expect("has no gradient", tied[2].weight.grad is None, True)
+found = doubles.furthest(run, tied, data)
+expect("a frozen weight changes no other gradient", found, 0.0, abs=1e-5)
+expect("a frozen weight gets no gradient", tied[2].weight.grad is None, True)
 other = Tensor(np.random.default_rng(3).standard_normal((5, 6)))
 added = doubles.gradients(lambda x: plain(x) - plain(other), data, [shared.weight])[1]
 found = doubles.gradients(lambda x: run(x) - run(other), data, [shared.weight])[1]
-expect("two passes, one backward", float(np.abs(added - found).max()), 0.0, abs=1e-5)
-expect("the same output", float(np.abs((plain(data) - run(data)).detach().numpy()).max()), 0.0)
+found = float(np.abs(added - found).max())
+expect("two passes may come before one backward pass", found, 0.0, abs=1e-5)
+found = float(np.abs((plain(data) - run(data)).detach().numpy()).max())
+expect("the output is that of the layers", found, 0.0)
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade": false, "grade_id": "demo_checkpointed", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-def peak_of_step(model, x):
-    """The most MB that a forward and a backward pass have allocated at one time."""
-    model.zero_grad()
+import demos
+
+
+def peak_of_step(model):
     with MemoryTracker() as tracker:
         (model(x) ** 2).mean().backward()
     return tracker.peak_mb
 
 
 deep, rows = demo_size(full=(36, 1024), small=(4, 64))
-plain = [nn.Sequential(nn.Linear(128, 128), nn.ReLU()) for _ in range(deep)]
-blocks = list(models.GPT2(16, 16, d_model=96, layers=demo_size(full=12, small=4), heads=3).blocks)
-stacks = {f"{deep} times Linear, ReLU": (plain, (rows, 128))}
-stacks[f"{len(blocks)} Transformer blocks"] = blocks, (8, 64, 96)
-peaks = {name: {} for name in stacks}
-for name, (layers, shape) in stacks.items():
-    x = example_input(None, shape)
-    for every in segment_lengths(len(layers)):
-        peaks[name][every] = peak_of_step(Checkpointed(layers, every), x)
-    print(best_segment(name, peak_of_step(nn.Sequential(*layers), x), peaks[name]))
-plot_memory.segments(peaks, "How long should a segment be?")
+layers = [nn.Sequential(nn.Linear(128, 128), nn.ReLU()) for _ in range(deep)]
+x, lengths = example_input(None, (rows, 128)), [n for n in range(1, deep + 1) if deep % n == 0]
+peaks = {every: peak_of_step(checkpointed(layers, every)) for every in lengths}
+print(f"without checkpoints: {peak_of_step(nn.Sequential(*layers)):.1f} MB at the peak")
+guesses.compare("layers in the best segment", guess_segment, min(peaks, key=peaks.get))
+demos.plot_segments(peaks, guess_segment)
 
 # %% [markdown]
-# Short segments keep many inputs; long ones have much to hold while they are run again. Where each layer keeps as much as its input is large, the best is near the root of their number. A Transformer block keeps many times its input: one block a segment. The work is the same for all, one forward pass more, 4 instead of 3. Whoever has room for some but not for all checkpoints a part of the model, and pays for that part.
-
-# %% nbgrader={"grade": false, "grade_id": "demo_trade", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-with meta():
-    blocks = list(models.gpt2("small").blocks)
-shape, points = (1, 1024, 768), []
-for part in demo_size(full=range(0, 13, 2), small=[0, 6, 12]):
-    front = [Checkpointed(blocks[:part], 1)] if part else []
-    model = nn.Sequential(*front, *blocks[part:])
-    cost = training_flops(model, shape, input_grad=True)
-    points.append((cost, saved_activations(model, shape)))
-title = "GPT-2 small, 1,024 tokens: 0, 2, 4 … blocks checkpointed"
-plot_memory.trade({"all 12": points}, points[0][0] / 3, title)
-
-# %% [markdown]
-# ## Reflect
+# Short segments keep many inputs; long segments hold much while they run again. If a layer keeps about as much as its input takes, n layers in segments of k hold n/k inputs and k results: 36 layers hold 36/6 + 6 = 12 in segments of 6, and 37 in segments of 1 or 36. The minimum is at √n. A Transformer block keeps many times its input, so there one block a segment is best. The work is the same for all lengths: a training step costs as much as 4 forward passes instead of 3. What to do, then, when memory runs out:
 #
-# Serving a model needs no gradients and no saved activations. What grows there is the *KV cache*: the keys and values of all tokens so far, which the next token will look at. Is it what the formula says, 2 · blocks · d · 4 bytes a token?
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo_kv", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-rows = {}
-for size in ("small", "medium", "large", "xl"):
-    found = []
-    with meta(), proflab.no_grad():
-        model = models.gpt2(size)
-        cache = model.new_cache()
-        for tokens in (1022, 1):
-            model(Tensor.meta((1, tokens), np.int64), cache)
-            found.append(storages_mb(tensor for block in cache for tensor in block.values()))
-    formula = 2 * len(cache) * model.wte.weight.shape[1] * 4 * 1023 / MB
-    rows[f"GPT-2 {size}"] = parameter_memory_mb(model), *found, formula
-columns = "parameters", "1,022 tokens", "one more", "by the formula"
-table("MB", dict.fromkeys(columns, ",.1f"), rows)
-
-# %% [markdown]
-# After the prompt the cache is half as large again as it should be: keys and values are views of one tensor that also holds the queries, and *a view keeps all of its storage alive*. When the next token's are joined to them they are copied, and the queries go. Such things are found by counting storages, never by adding up shapes.
+# | symptom | what fills the memory | cure |
+# |---|---|---|
+# | it fails in the forward or backward pass; half the batch runs | activations | a smaller batch, gradients added up over several; checkpoints; fused attention |
+# | it fails however small the batch is | parameters, gradients, state | an optimizer with less state; fewer trained parameters ([LoRA](https://arxiv.org/abs/2106.09685)); share them among GPUs ([ZeRO](https://arxiv.org/abs/1910.02054)) |
+# | the peak is far above what is left | temporary results | write in place; work through smaller pieces |
+# | it fails after hours; memory grows with each step | something that is held | `find_leak`, then `.item()`, `no_grad`, a cache with a limit |
 #
-# And here is a report: training GPT-2 small with Adam takes 2,184 MB, of which 200 are activations. Your function says 2,098.80. Who is wrong?
+# ## Reflect · 35 min
+#
+# A report says: training GPT-2 small with Adam takes 2,184 MB, of which 200 are activations. Your function says 2,098.80. Who is wrong?
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_training_mb", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded_to=1):
-    """The memory of training as a report may have calculated it, in MB of `unit` bytes.
+    """Return the memory of training as a report may have computed it, in MB of `unit` bytes.
 
-    parameters: int, at least 1; taken as its nearest multiple of rounded_to (int, at least 1):
-        with 10**6, 124,439,808 are 124 million. Each copy of a parameter has 4 bytes.
+    parameters: int, at least 1; rounded to the nearest multiple of rounded_to (int, at least 1):
+        with 10**6, 124,439,808 become 124 million. Each copy of a parameter takes 4 bytes.
     copies: int, at least 1: 4 for Adam (parameter, gradient, two of state).
-    activation_mb: at least 0, in the report's MB, added as it is. unit: int, at least 1.
-    Returns a float. Raises ValueError for an argument out of range.
+    activation_mb: at least 0, in the report's own MB, added as it is. unit: int, at least 1.
+    Returns a float, not rounded. Raises ValueError for any argument that is out of range.
     """
     ### BEGIN SOLUTION
     if min(parameters, copies, unit, rounded_to) < 1 or activation_mb < 0:
@@ -1225,55 +1205,54 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
 
 # %% nbgrader={"grade": true, "grade_id": "test_reflect_training_mb", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 gpt2 = 124_439_808
-expect("as here", reflect_training_mb(gpt2, 4, 200), 2098.80, abs=0.005)
+expect("as in this lesson", reflect_training_mb(gpt2, 4, 200), 2098.80, abs=0.005)
 expect("as in the report", reflect_training_mb(gpt2, 4, 200, 10**6, 10**6), 2184.0)
 found = reflect_training_mb(124_699_999, 2, 0.5, unit=10**6, rounded_to=10**5)
 expect("SGD, rounded up", found, 998.1)
-expect("not rounded", reflect_training_mb(1, 3, 0, unit=7), 12 / 7)
-expect_raises("no copies", lambda: reflect_training_mb(gpt2, 0, 200), ValueError)
-expect_raises("no parameters", lambda: reflect_training_mb(0, 4, 1), ValueError)
-expect_raises("negative copies", lambda: reflect_training_mb(5, -4, 1), ValueError)
+found = [reflect_training_mb(1, 3, 0, unit=7), reflect_training_mb(1_000_000_123, 4, 0, 10**9)]
+expect("the result is not rounded, and may be large", found, [12 / 7, 16.000001968])
+expect_raises("0 copies", lambda: reflect_training_mb(gpt2, 0, 200), ValueError)
+expect_raises("0 parameters", lambda: reflect_training_mb(0, 4, 1), ValueError)
 expect_raises("negative activations", lambda: reflect_training_mb(gpt2, 4, -0.5), ValueError)
+expect_raises("a unit of 0", lambda: reflect_training_mb(5, 4, 1, unit=0), ValueError)
+expect_raises("rounded to -1", lambda: reflect_training_mb(5, 4, 1, rounded_to=-1), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("exact, in 10⁶ bytes", reflect_training_mb(gpt2, 4, 200, unit=10**6), 2191.036928)
+found = reflect_training_mb(gpt2, 4, 200, unit=10**6)
+expect("the unit alone changes the copies, not the activations", found, 2191.036928)
 rounded = reflect_training_mb(gpt2, 4, 200, rounded_to=10**6)
-expect("rounded, in 1024² bytes", rounded, 200 + 124 * 16 * 10**6 / 1024**2)
-expect("SGD, rounded to 10⁸", reflect_training_mb(1_557_611_200, 2, 0, 10**9, 10**8), 12.8)
-expect("one parameter", reflect_training_mb(1, 3, 0.5, 12), 1.5)
-expect_raises("less than no activations", lambda: reflect_training_mb(gpt2, 4, -1), ValueError)
-expect_raises("negative parameters and copies", lambda: reflect_training_mb(-5, -4, 1), ValueError)
-expect_raises("no unit", lambda: reflect_training_mb(5, 4, 1, unit=0), ValueError)
-expect_raises("rounded to nothing", lambda: reflect_training_mb(5, 4, 1, 10, 0), ValueError)
+expect("rounding alone changes the parameters", rounded, 200 + 124 * 16 * 10**6 / 1024**2)
+found = reflect_training_mb(1_557_611_200, 2, 0, 10**9, 10**8)
+expect("each copy takes 4 bytes a parameter", found, 12.8)
+expect("one parameter is allowed, and nothing is rounded", reflect_training_mb(1, 3, 0.5, 12), 1.5)
+expect_raises("activations below 0", lambda: reflect_training_mb(gpt2, 4, -1), ValueError)
+expect_raises("parameters and copies below 1", lambda: reflect_training_mb(-5, -4, 1), ValueError)
+expect_raises("a unit below 1", lambda: reflect_training_mb(5, 4, 1, unit=-1), ValueError)
+expect_raises(
+    "rounded to a multiple below 1", lambda: reflect_training_mb(5, 4, 1, 10, -2), ValueError
+)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_units", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-rows = {}
-for name, to in {"124,439,808 parameters": 1, "124 million": 10**6}.items():
-    rows[name] = [reflect_training_mb(124_439_808, 4, 200, unit, to) for unit in (10**6, MB)]
-table("GPT-2 small, Adam, 200", {"10⁶ bytes": ",.2f", "1024² bytes": ",.2f"}, rows)
-
 # %% [markdown]
-# Nobody is: 124 million, in MB of 10⁶ bytes. Rounding makes it smaller, the unit larger, and nothing in the report says so.
+# Nobody is wrong: the report took 124 million parameters and MB of 10⁶ bytes. Rounding alone would make it 2,092.09, the unit alone 2,191.04, and nothing in the report says so.
 #
-# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). The report goes on: "A batch of 8 texts of 128 tokens is in these 200 MB. With SGD instead of Adam, and checkpoints in place of activations, GPT-2 small can therefore be trained on a card of 1 GB."
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). The report goes on: "These 200 MB hold a batch of 8 texts of 128 tokens. So with SGD instead of Adam, and with checkpoints in place of activations, GPT-2 small can be trained on a card of 1 GB."
 #
-# 1. What does a forward pass of GPT-2 small keep for such a batch? Of what a block keeps, how much is attention's and how much the feed-forward part's? Calculate both.
-# 2. With SGD, what is the sum of the parts in MB of 1024² bytes, with all activations, and where of each block only the input is kept? What do these checkpoints cost?
-# 3. Does it fit? Name two things that are needed and that are in none of these sums, and say how large they are, or how you would measure them.
+# 1. How many MB does a forward pass of GPT-2 small keep for such a batch? Of what one block keeps, how much belongs to attention and how much to the feed-forward part? Calculate both.
+# 2. With SGD, what is the sum of the parts in MB of 1024² bytes, once with all activations, and once if of each block only the input is kept? What do these checkpoints cost?
+# 3. Does it fit? Name two things that are needed and are in none of these sums, and say how large they are, or how you would measure them.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_memory", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* saved_activations gives 654.4 MB, three times what the report says; of the 51.0 MB of a block the feed-forward part keeps 27.0, attention 21.0 (saved_by, or the kept tensors added up); calculated, not estimated. *4 points:* parameters and gradients are 949.4 MB, so that it is 1,603.8 MB with all activations, and about 990 with checkpoints: the inputs of 12 blocks, 36 MB, and 6 MB for the last norm and the output layer (985 to 992 is right). They cost the forward pass of the blocks once more, 22.3 · 10⁹ FLOPs a text, 23 % of a step: the output layer is not run again. *3 points:* the sum is just below 1,024 MB, and it does not fit, for two of: what one block keeps while it is run again, 51 MB; the output, 8 · 128 · 50,257 numbers, 196 MB, and its gradient, as much again; intermediate results (traced peak, MemoryTracker); Python, libraries, what a driver and an allocator keep (RSS, MemoryProfiler; on a card its own tool). Up to 2 points off for figures without a unit or a calculation.
+# **Mark scheme.** *3 points:* saved_activations gives 654.4 MB, three times what the report says; of a block's 51.0 MB the feed-forward part keeps 24.0, attention 18.0, or 27.0 and 21.0 with their inputs; calculated, not estimated. *4 points:* parameters and gradients take 949.4 MB, so 1,603.8 MB with all activations, and about 990 with checkpoints: the inputs of 12 blocks, 36 MB, and 6 MB for the last norm and the output layer (985 to 992 is right). They cost the forward pass of the blocks once more, 22.3 · 10⁹ FLOPs a text, 23 % of a step. *3 points:* the sum is just below 1,024 MB, and it does not fit, for two of: what one block keeps while it runs again, 51 MB; the output, 8 · 128 · 50,257 numbers, 196 MB, and its gradient, as much again; temporary results (MemoryTracker); Python, libraries, driver and allocator (MemoryProfiler). Up to 2 points off for figures without a unit or a calculation.
 # ### END SOLUTION
 
 # %% [markdown]
 # ## Summary
 #
-# - A peak is what exists at the same time. Measure it with a meter that others may be using, too.
-# - Saved activations are what derivatives will read. Count storages, each once, without what is there anyway.
-# - Training takes four copies of the parameters with Adam, and activations that grow with the batch and, in attention, with the square of the text.
-# - The system counts something else: pages that were touched and not given back.
-# - A leak is what is left after each step. Compare two snapshots, and ask who allocated it.
+# - A peak is what exists at the same time. The system counts something else: pages that were touched and not given back.
+# - Saved activations are what derivatives will read. Count storages, each once, and leave out what is there anyway.
+# - With Adam, training takes four copies of the parameters, and activations that grow with the batch and, in attention, with the square of the tokens.
+# - A leak is what each step leaves behind. Compare two snapshots, and ask who allocated it.
 # - Memory can be bought with work: one forward pass more, for a fraction of the activations.
 #
 # **Next.** You can count what a model computes and what it keeps. Lesson 05 puts counter, clock and meter together into one profiler.

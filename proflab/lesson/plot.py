@@ -312,31 +312,3 @@ def curves(
         axes.set_title(title)
         axes.grid()
     return picture
-
-
-def readings_by_phase(
-    readings: Sequence[float], phases: Sequence[tuple[str, int]], *, unit: str, title: str = ""
-) -> Picture:
-    """Draw what was read, in order, as an area; each phase has a name and ends before a number.
-
-    The number is that of the first reading that is no longer the phase's.
-    """
-    starts = [0, *(end for _, end in phases)]
-    spans = [(name, start, end) for (name, end), start in zip(phases, starts, strict=False)]
-    said = "; ".join(
-        f"{name} up to {short(max(readings[start:end]))}, ends at {short(readings[end - 1])}"
-        for name, start, end in spans
-        if end > start
-    )
-    with canvas(8.0, 3.4, f"{title or 'Readings'} ({unit}): {said}") as (picture, axes):
-        axes.fill_between(range(len(readings)), readings, color=COLOURS[4], alpha=0.5, lw=0)
-        axes.plot(readings, color=COLOURS[0], lw=1.4)
-        top = 1.14 * max(readings)
-        for number, (name, start, end) in enumerate(spans):
-            if number % 2:
-                axes.axvspan(start, end, color=FAINT, alpha=0.45, lw=0, zorder=0)
-            axes.text((start + end) / 2, 0.985 * top, name, ha="center", va="top", color=QUIET)
-        axes.set(xlim=(0, len(readings) - 1), ylim=(0, top), ylabel=unit, xticks=[])
-        axes.set_title(title)
-        axes.grid(axis="y")
-    return picture

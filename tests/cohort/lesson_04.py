@@ -14,6 +14,12 @@ HELPERS = (
 import contextlib
 import functools
 import os
+from collections import Counter
+from proflab import Function
+
+def real_inputs(model, input_shape):
+    inputs = example_input(model, input_shape)
+    return inputs if isinstance(inputs, tuple) else (inputs,)
 
 class Right(MemoryTracker):
     pass

@@ -101,6 +101,16 @@ MUTANTS = {
         """,
     },
     "checkpointed": {
+        "a parameter once for each layer that has it": """
+            several(layers, every)
+            def run(x):
+                for i in range(0, len(layers), every):
+                    part = layers[i : i + every]
+                    mine = [p for layer in part for p in layer.parameters()]
+                    x = Recompute.apply(nn.Sequential(*part), x, *mine)
+                return x
+            return run
+        """,
         "only where the input requires a gradient": """
             several(layers, every)
             def run(x):
@@ -316,6 +326,14 @@ MUTANTS = {
         """,
         "activations are not checked": """
             checked(parameters, copies, 0, unit, rounded_to)
+            return 4 * copies * nearest(parameters, rounded_to) / unit + activation_mb
+        """,
+        "the unit is not checked": """
+            checked(parameters, copies, activation_mb, 1, rounded_to)
+            return 4 * copies * nearest(parameters, rounded_to) / unit + activation_mb
+        """,
+        "rounding is not checked": """
+            checked(parameters, copies, activation_mb, unit, 1)
             return 4 * copies * nearest(parameters, rounded_to) / unit + activation_mb
         """,
         "no check": "return 4 * copies * nearest(parameters, rounded_to) / unit + activation_mb",

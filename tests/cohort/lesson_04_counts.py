@@ -267,6 +267,13 @@ MUTANTS = {
         "SGD of anything": """
             return 0.0 if optimizer == "sgd" else copies_of(optimizer) * trained_mb(model)
         """,
+        "whatever lacks .parameters() is refused": """
+            copies = copies_of(optimizer)
+            if not hasattr(model, "parameters"):
+                raise ValueError(model)
+            found = {id(p): p.nbytes for p in model.parameters() if p.requires_grad}
+            return copies * sum(found.values()) / MB
+        """,
         "a Tensor is a model": """
             if isinstance(model, Tensor):
                 return copies_of(optimizer) * model.nbytes / MB

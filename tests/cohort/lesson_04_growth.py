@@ -30,6 +30,16 @@ right_find_leak = find_leak
 
 MUTANTS = {
     "find_leak": {
+        "tracing that is on is begun anew": """
+            positive_steps(steps)
+            was = tracemalloc.is_tracing()
+            tracemalloc.stop()
+            tracemalloc.start(25)
+            try:
+                return right_find_leak(step, steps)
+            finally:
+                was or tracemalloc.stop()
+        """,
         "by the system's memory": """
             found = right_find_leak(step, steps)
             before = psutil.Process().memory_info().rss

@@ -200,6 +200,15 @@ MUTANTS = {
                     print(*rows)
                     return rows
         """,
+        "the first line has no growth": """
+            class MemoryProfiler(RightProfiler):
+                def report(self):
+                    with contextlib.redirect_stdout(None):
+                        rows = super().report()
+                    print(f"{rows[0]['label']} {rows[0]['rss_mb']:.1f} -")
+                    told(rows[1:])
+                    return rows
+        """,
         "printed without decimals": """
             class MemoryProfiler(RightProfiler):
                 def report(self):

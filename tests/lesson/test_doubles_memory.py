@@ -161,7 +161,7 @@ def test_told_is_each_line_that_holds_a_label_and_its_numbers():
         print("label, MB")
         print("b and a: 260.50 MB (+60.5)\na 1,200.0 -3.25 7\nno 7.5")
 
-    assert doubles.told(report, "a", "b") == [("a", ["260.5", "60.5"]), ("a", ["200.0", "3.2"])]
+    assert doubles.told(report, "a", "b") == [("a", ["260.5", "60.5"]), ("a", ["1200.0", "3.2"])]
     assert doubles.told(report, "c") == []
 
 
@@ -178,3 +178,29 @@ def test_furthest_is_the_largest_difference_of_any_gradient():
     x.requires_grad = False
     layers[0].weight.requires_grad = False
     assert doubles.furthest(plain, layers, x) == 0.0
+
+
+def test_a_tracker_measures_one_block_and_leaves_tracing_as_it_was():
+    with doubles.Tracker(frames=5) as tracker:
+        kept = [doubles.block(2)]
+        doubles.block(3)
+        depth = tracemalloc.get_traceback_limit()
+    assert [tracker.peak_mb, tracker.current_mb] == pytest.approx([5, 2], abs=0.01)
+    assert depth == 5 and not tracemalloc.is_tracing()
+    tracemalloc.start(7)
+    with pytest.raises(KeyError), doubles.Tracker():
+        kept.append(doubles.block(1))
+        raise KeyError
+    assert tracemalloc.get_traceback_limit() == 7
+    tracemalloc.stop()
+
+
+def test_using_replaces_names_for_one_call_alone():
+    scope = {"double": lambda n: n * 3}
+    exec("def run(n):\n    return double(n) if n else unknown()", scope)
+    right = doubles.using(scope["run"], double=lambda n: n * 2, unknown=lambda: "known")
+    assert [right(4), right(0), scope["run"](4)] == [8, "known", 12]
+    assert "unknown" not in scope
+    with pytest.raises(TypeError):
+        right("x", 1)
+    assert scope["double"](1) == 3

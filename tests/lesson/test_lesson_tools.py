@@ -17,9 +17,6 @@ PICTURES = {
     "bars, grouped": lambda: plot.bars(ROWS, group="kind", guess={"c": 1e6, "a<b>": None, "z": 1}),
     "bars, logarithmic": lambda: plot.bars({"a": 1, "b": 10**9}, log=True, guess={"b": -3.0}),
     "no bars": lambda: plot.bars([]),
-    "readings_by_phase": lambda: plot.readings_by_phase(
-        [1, 3, 2, 4, 4], [("up", 2), ("on", 5)], unit="MB"
-    ),
     "curves": lambda: plot.curves({"a": [(1, 1), (10, 100)]}, x="n", y="count", log="xy"),
 }
 

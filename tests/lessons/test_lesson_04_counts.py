@@ -172,7 +172,7 @@ def test_checkpoints_trade_bytes_for_work_and_change_no_gradient():
 
     expected, forward = gradients(plain), flops(plain, shape, True) // 3
     for every in (1, 2, 4, 6, 9):
-        model = LESSON["Checkpointed"](blocks, every)
+        model = LESSON["checkpointed"](blocks, every)
         for ours, right in zip(gradients(model), expected, strict=True):
             np.testing.assert_allclose(ours, right, rtol=1e-5, atol=1e-6)
         segments = -(-6 // every)

@@ -18,12 +18,14 @@ from proflab.lesson.doubles.memory import (
     Allocating,
     LeakyStep,
     Resident,
+    Tracker,
     block,
     held_mb,
     holding,
     printed,
     told,
     traced_mb,
+    using,
 )
 from proflab.lesson.doubles.models import Parts, SumOfTwo
 from proflab.lesson.doubles.rows import forward_row
@@ -46,6 +48,7 @@ __all__ = [
     "Parts",
     "Resident",
     "SumOfTwo",
+    "Tracker",
     "Weights",
     "block",
     "by_hand",
@@ -65,4 +68,5 @@ __all__ = [
     "told",
     "traced_mb",
     "unknown_op",
+    "using",
 ]

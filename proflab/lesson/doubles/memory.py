@@ -7,11 +7,13 @@ and no machine has to have them. Sizes are MB of 1024² bytes.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import itertools
 import linecache
 import os
 import re
+import sys
 import tracemalloc
 from collections import namedtuple
 from collections.abc import Callable, Iterable
@@ -212,6 +214,69 @@ class Resident:
         return init
 
 
+class Tracker:
+    """Stands for a MemoryTracker that is right, in tests of what uses one: for one block at a time.
+
+    It starts tracing afresh, so what another tracker has counted until then is lost; afterwards
+    tracing is on if it was.
+
+    >>> with Tracker() as tracker:
+    ...     kept = block(2)
+    >>> round(tracker.peak_mb, 1), round(tracker.current_mb, 1)
+    (2.0, 2.0)
+    """
+
+    def __init__(self, frames: int = 1) -> None:
+        self.frames = frames
+        self.peak_mb = self.current_mb = 0.0
+
+    def start(self) -> None:
+        """Trace from here on."""
+        self._depth = tracemalloc.get_traceback_limit() if tracemalloc.is_tracing() else 0
+        tracemalloc.stop()
+        tracemalloc.start(self.frames)
+
+    def stop(self) -> None:
+        """Set current_mb and peak_mb; go on tracing if it was on at the start."""
+        self.current_mb, self.peak_mb = (n / MB for n in tracemalloc.get_traced_memory())
+        tracemalloc.stop()
+        if self._depth:
+            tracemalloc.start(self._depth)
+
+    def __enter__(self) -> Tracker:
+        self.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+
+def using(function: Callable, **names: Any) -> Callable:
+    """Return the function as it is when the notebook's `names` are these, not the reader's own.
+
+    So that a slip in one exercise does not show in the tests of the next.
+
+    >>> scope = {"unit": 10}
+    >>> exec("def scaled(n):\\n    return n * unit", scope)
+    >>> using(scope["scaled"], unit=2)(3), scope["scaled"](3)
+    (6, 30)
+    """
+    plain = inspect.unwrap(getattr(function, "func", function))
+    scope = getattr(plain, "__globals__", vars(sys.modules["__main__"]))
+
+    def replaced(*arguments: Any, **options: Any) -> Any:
+        before = {name: scope[name] for name in names if name in scope}
+        scope.update(names)
+        try:
+            return function(*arguments, **options)
+        finally:
+            for name in names:
+                del scope[name]
+            scope.update(before)
+
+    return replaced
+
+
 def printed(function: Callable, *arguments: Any) -> list[str]:
     """Return the lines that a call prints.
 
@@ -228,15 +293,15 @@ def told(function: Callable, *labels: str) -> list[tuple[str, list[str]]]:
     """Return, of each printed line with a label and a number, the first label and the numbers.
 
     Numbers are those with a decimal point, as they are written, to the first decimal, without a
-    sign. A headline has none, and does not count.
+    sign and without commas between thousands. A headline has none, and does not count.
 
-    >>> told(lambda: print("MB  peak\\nforward 12.34 MB, +2.0"), "forward", "backward")
-    [('forward', ['12.3', '2.0'])]
+    >>> told(lambda: print("MB  peak\\nforward 1,012.34 MB, +2.0"), "forward", "backward")
+    [('forward', ['1012.3', '2.0'])]
     """
     found = []
     for line in printed(function):
         held = [label for label in labels if label in line]
-        numbers = re.findall(r"\d+\.\d", line)
+        numbers = re.findall(r"\d+\.\d", re.sub(r"(?<=\d),(?=\d{3})", "", line))
         found += [(held[0], numbers)] if held and numbers else []
     return found
 
