@@ -15,7 +15,7 @@ COMMANDS = {
     "assemble": ("proflab_course.assemble.command", "turn solved notebooks into one profiler file"),
     "collect": ("proflab_course.collect.command", "take a platform's archive into submitted/"),
     "grade": ("proflab_course.grading.command", "grade what was handed in for a lesson"),
-    "report": ("proflab_course.grading.pages.report", "write a page of results for a lesson"),
+    "report": ("proflab_course.grading.pages.report_command", "write a page of results"),
     "export": ("proflab_course.export.command", "grades for a platform, code for a comparison"),
     "doctor": ("proflab_course.grading.run.doctor", "say which layers of isolation work here"),
 }

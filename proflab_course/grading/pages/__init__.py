@@ -2,7 +2,8 @@
 
 notebook_pages.py  replaces all that a student wrote by HTML that a browser only shows
 feedback.py        feedback: what a student may see of hidden cases
-report.py          `proflab report`: the page of results
+report.py          the page about a class and a lesson; term.py about all lessons
+report_command.py  `proflab report`: which of both, and where it is written
 guesses.py         what the class guessed, beside the answers
 inert.py           the allow-lists: what may reach a browser
 markup.py          a piece of a page as HTML; render.py has render_process.py do it within limits

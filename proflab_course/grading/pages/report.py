@@ -1,4 +1,4 @@
-"""`proflab report LESSON`: one self-contained page about a class, from the gradebook.
+"""One self-contained page about a class and a lesson, from the gradebook.
 
 `summarise` gathers the figures, the template draws them. The page for instructors names students,
 hidden cases and misconceptions; `--public` leaves out names and hidden cases, to be shown in class.
@@ -6,17 +6,14 @@ hidden cases and misconceptions; `--public` leaves out names and hidden cases, t
 
 from __future__ import annotations
 
-import argparse
 import re
 import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
@@ -26,37 +23,6 @@ from proflab_course.grading.pages.inert import readable
 _BINS = 10
 _MOST_TEXT = 2_000
 _CLEAN = ("graded", "metadata recovered", "renamed")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `proflab report`."""
-    parser.add_argument("lesson", help="the lesson: 01_parameters, 01 or 1")
-    parser.add_argument("-o", "--output", type=Path, help="default: reports/LESSON.html")
-    parser.add_argument("--public", action="store_true", help="no names and no hidden cases")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Write the page and name its file."""
-    course = Course.find()
-    lesson = course.lesson(arguments.lesson, "source")
-    summary = read_summary(course, lesson, arguments.public)
-    name = f"{lesson}{'.public' if arguments.public else ''}.html"
-    output = arguments.output or course.root / "reports" / name
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        _write_page(output.resolve(), render(summary).encode())
-    except OSError as error:
-        raise CourseError(f"{output} cannot be written: {error.strerror}") from None
-    print(f"Report: {output}")
-    return 0
-
-
-def _write_page(output: Path, page: bytes) -> None:
-    """Write the page whole or not at all; to a pipe or a terminal, as it comes."""
-    if output.exists() and not output.is_file():
-        output.write_bytes(page)
-    else:
-        replace_file(output, page)
 
 
 @dataclass
@@ -155,10 +121,10 @@ def read_summary(course: Course, lesson: str, public: bool = False) -> Summary:
         known = book.students()
     if not outcomes:
         raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
-    return _summarise(key, outcomes, scores, known, public)
+    return summarise(key, outcomes, scores, known, public)
 
 
-def _summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: bool) -> Summary:
+def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: bool) -> Summary:
     """Gather the figures."""
     exercises = _make_exercises(key)
     students = []
@@ -264,13 +230,17 @@ def histogram(points: list[float], most: float) -> list[int]:
 
 def render(summary: Summary) -> str:
     """Return the page as HTML that needs no other file."""
-    environment = Environment(
+    return environment().get_template("report.html.j2").render(s=summary, clean=_CLEAN)
+
+
+def environment() -> Environment:
+    """Return the templates' environment: what is written is escaped, readable and not too long."""
+    return Environment(
         loader=PackageLoader("proflab_course.grading.pages"),
         autoescape=True,
         trim_blocks=True,
         finalize=shown,
     )
-    return environment.get_template("report.html.j2").render(s=summary, clean=_CLEAN)
 
 
 def shown(value: object) -> object:

@@ -1,0 +1,55 @@
+"""proflab report: a page about a lesson's results, or about the term's."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from proflab_course.course.files import replace_file
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.grading.pages.report import read_summary, render
+from proflab_course.grading.pages.term import read_term, render_term
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `proflab report`."""
+    parser.add_argument(
+        "lesson", nargs="?", help="the lesson: 01_parameters, 01 or 1; without it, the term"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, help="default: reports/LESSON.html, reports/term.html"
+    )
+    parser.add_argument("--public", action="store_true", help="no names and no hidden cases")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the page and name its file."""
+    course = Course.find()
+    name, page = _make_page(course, arguments.lesson, arguments.public)
+    output = arguments.output or course.root / "reports" / name
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        _write_page(output.resolve(), page.encode())
+    except OSError as error:
+        raise CourseError(f"{output} cannot be written: {error.strerror}") from None
+    print(f"Report: {output}")
+    return 0
+
+
+def _make_page(course: Course, given: str | None, public: bool) -> tuple[str, str]:
+    """Return the file's name and the page: of the lesson that is given, or of the term."""
+    if given is None:
+        if public:
+            raise CourseError("the page about the term names students: --public needs a lesson")
+        return "term.html", render_term(read_term(course))
+    lesson = course.lesson(given, "source")
+    name = f"{lesson}{'.public' if public else ''}.html"
+    return name, render(read_summary(course, lesson, public))
+
+
+def _write_page(output: Path, page: bytes) -> None:
+    """Write the page whole or not at all; to a pipe or a terminal, as it comes."""
+    if output.exists() and not output.is_file():
+        output.write_bytes(page)
+    else:
+        replace_file(output, page)
