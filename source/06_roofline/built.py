@@ -111,10 +111,11 @@ __all__ = [
 
 
 def linear_parameters(in_features, out_features, bias=True):
-    """The number of parameters of a linear layer, torch.nn.Linear in shape and default.
+    """Return the number of parameters of a linear layer, an int.
 
-    in_features, out_features: ints, at least 1. bias: whether the layer has one.
-    Returns an int. Raises ValueError when a size is below 1. (Sizes of other types are not tested.)
+    in_features, out_features: ints, at least 1. (Sizes of other types are not tested.)
+    bias: True if the layer has a bias. The default is that of torch.nn.Linear.
+    Raises ValueError when a size is below 1.
     """
     if min(in_features, out_features) < 1:
         raise ValueError(f"sizes must be at least 1, not {in_features} and {out_features}")
@@ -122,12 +123,13 @@ def linear_parameters(in_features, out_features, bias=True):
 
 
 def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=1):
-    """The number of parameters of a 2-d convolution, torch.nn.Conv2d in shape and default.
+    """Return the number of parameters of a 2-d convolution, an int: 9408, not 9408.0.
 
     in_channels, out_channels, groups: ints, at least 1.
-    kernel_size: an int for a square kernel, or (height, width), each at least 1.
-    Returns an int: 9408, not 9408.0. Raises ValueError when one of these is below 1, when a kernel
-    given as a tuple or list has not two sizes, and when groups does not divide both channels.
+    kernel_size: an int for a square kernel, or a tuple or list (height, width); each at least 1.
+    bias: True if each output channel has a bias. The defaults are those of torch.nn.Conv2d.
+    Raises ValueError when one of these numbers is below 1, when a tuple or list does not hold
+    exactly two sizes, and when groups does not divide both in_channels and out_channels.
     """
     pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
     if len(pair) != 2 or min(in_channels, out_channels, groups, *pair) < 1:
@@ -139,21 +141,25 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
 
 
 def attention_parameters(d_model, bias=True):
-    """The number of parameters of multi-head self-attention: query, key, value and output layers.
+    """Return the number of parameters of multi-head self-attention, an int.
 
-    d_model: int, at least 1, the width of a token's vector, which the heads share out.
-    bias: whether each of the four has one. Returns an int. Raises ValueError for d_model below 1.
+    These are the parameters of its four linear layers: query, key, value and output.
+    d_model: int, at least 1, the width of a token's vector.
+    bias: True if each of the four layers has a bias.
+    Raises ValueError when d_model is below 1.
     """
     return 4 * linear_parameters(d_model, d_model, bias)
 
 
 def count_parameters(model, trainable_only=False):
-    """The number of parameters of a model: the elements of its tensors, each tensor once.
+    """Return the number of parameters of a model, an int: all elements of its tensors.
 
     model: anything with .parameters(), which yields Tensors, perhaps the same object more than
-        once. (Different tensors all count, also equal ones.) A bare Tensor has none: 0.
-    trainable_only: leave out frozen ones, whose requires_grad is False.
-    Returns an int. The model stays as it is, and may be another the next time. Raises ValueError for what is neither a Tensor nor has .parameters().
+        once: it counts once. Different tensors all count, even if they hold equal numbers.
+        A bare Tensor is accepted, too; it has no .parameters(), and its count is 0.
+    trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
+    Leave the model as it is. It may have changed when you are called again: count anew.
+    Raises ValueError for anything else without .parameters().
     """
     if isinstance(model, Tensor):
         return 0
@@ -164,13 +170,14 @@ def count_parameters(model, trainable_only=False):
 
 
 def parameter_memory_mb(model, dtype=None):
-    """The memory that a model's parameters take, in MB of 1024² bytes; each tensor once.
+    """Return the memory that a model's parameters take, in MB of 1024² bytes: a float, not rounded.
 
-    model: as for count_parameters; 0.0 for a bare Tensor and for a model without parameters.
-    dtype: None, and each parameter counts at its own dtype; or the one in which all would be
-        stored, as numpy takes it: "float16", np.float16, np.dtype("int8").
-    Returns a float, not rounded. Raises ValueError for a dtype that numpy does not know
-    ("float17"), and for what is no model.
+    model: as for count_parameters. Each tensor counts once, frozen ones included. A bare Tensor
+        and a model without parameters take 0.0.
+    dtype: None counts each parameter at its own dtype. Anything else is the dtype in which all of
+        them would be stored, in any form that numpy takes: "float16", np.float16, np.dtype("int8").
+    Raises ValueError for a dtype that numpy does not know ("float17"), and for anything that is
+    not a model.
     """
     try:
         itemsize = np.dtype(dtype).itemsize if dtype is not None else None
@@ -183,13 +190,14 @@ def parameter_memory_mb(model, dtype=None):
 
 
 def parameter_table(model):
-    """Where a model's parameters are: a row for each tensor, the largest first.
+    """Return where a model's parameters are: a list of rows, one for each tensor, largest first.
 
     model: anything with .named_parameters(), which yields (name, Tensor), perhaps the same object
-        under several names: it has one row, under the first. A bare Tensor: [].
-    Returns a list of dicts with keys name, shape (tuple), count (int), share (float, of all, 0 to
-    1). Rows of the same count stay in the order in which they were yielded.
-    Raises ValueError for what is neither a Tensor nor has .named_parameters().
+        under several names: it has one row, under its first name. A bare Tensor has no rows: [].
+    A row is a dict with the keys name, shape (a tuple), count (an int) and share (a float from 0
+        to 1: the part of all parameters, not rounded). Rows with equal counts stay in the order in
+        which the model yields them. Frozen tensors have rows, too.
+    Raises ValueError for anything else without .named_parameters().
     """
     if isinstance(model, Tensor):
         return []
@@ -205,10 +213,11 @@ def parameter_table(model):
 
 
 def gpt2_parameters(vocab_size, context, d_model, layers):
-    """The number of parameters of a GPT-2 of these sizes, its shared matrix counted once.
+    """Return the number of parameters of a GPT-2 of these sizes, an int.
 
     vocab_size, context (positions), d_model (width), layers (blocks): ints, at least 1.
-    Returns an int. Raises ValueError when a size is below 1.
+    The matrix that token vectors and output layer share counts once.
+    Raises ValueError when a size is below 1.
     """
     if min(vocab_size, context, d_model, layers) < 1:
         raise ValueError("vocab_size, context, d_model and layers must be at least 1")
@@ -219,12 +228,13 @@ def gpt2_parameters(vocab_size, context, d_model, layers):
 
 
 def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
-    """Whether a model's weights fit into a device's memory.
+    """Return how large a model's weights are, and if they fit into a device's memory: a dict.
 
-    parameters: int, at least 1. bytes_per_parameter: above 0; 0.5 is 4 bits.
+    parameters: int, at least 1. bytes_per_parameter: above 0; 0.5 stands for 4 bits.
     memory_gb: above 0, in GB of 1024³ bytes.
-    Returns a dict: model_mb (float, in MB of 1024² bytes, not rounded) and fits (bool; True also
-        when they fill the memory to the last byte). Raises ValueError for an argument out of range.
+    The dict's keys are model_mb (a float, in MB of 1024² bytes, not rounded) and fits (a bool, also
+        True when the weights fill the memory to the last byte).
+    Raises ValueError for an argument out of range.
     """
     if parameters < 1 or bytes_per_parameter <= 0 or memory_gb <= 0:
         raise ValueError("parameters, bytes_per_parameter and memory_gb must be positive")
