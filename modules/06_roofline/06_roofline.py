@@ -1246,7 +1246,7 @@ expect_raises("a bandwidth of 0 is an error", lambda: reflect_relu(5, 4, 100e12,
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). You are asked to make GPT-2 small faster on one thread of your machine, for one text of 128 tokens. You are offered one of three: twice the peak, twice the bandwidth, or half the time of each operation that is at the third wall.
 #
 # 1. What are your roofs, for how many threads, and how sure are you of them?
-# 2. What share of the time is spent at which wall? What does each of the three offers gain at most, by Amdahl's law? Show the calculation.
+# 2. What share of the time is spent at which wall? What does each of the three offers gain at most, by Amdahl's law? Show the calculation; `demos.alike(demos.recorded_rows("GPT-2", OpRecorder))` gives you the rows.
 # 3. Name one operation whose verdict you do not believe, or that lies above a roof, and say what you would measure next.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_roofline", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
