@@ -39,7 +39,7 @@ def take_turns(
 
     found: dict[str, list[float]] = {name: [] for name in measurements}
     began = time.perf_counter()
-    for count in tqdm(range(rounds), leave=False, file=sys.stdout):
+    for count in tqdm(range(rounds), leave=False, file=sys.stdout, delay=0.5):
         if count < 2 or time.perf_counter() - began < seconds:
             for name, measure in measurements.items():
                 found[name].append(measure())

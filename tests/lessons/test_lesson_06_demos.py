@@ -161,6 +161,8 @@ def test_a_guess_that_is_no_number_above_0_is_not_drawn(demos, guess):
     picture = demos.lines(series, "x", "y", "T", guess=(8, 2.5))
     assert list(picture.figure.axes[0].lines[-1].get_ydata()) == [2.5]
     assert picture.alt == "T: y against x. a from 2 to 3"
+    large = demos.lines({"a": [(1, 682.667), (8, 123456.7)]}, "x", "y", "T")
+    assert large.alt.endswith("a from 682.7 to 123,457")
 
 
 def test_names_of_lines_that_end_together_do_not_overlap(demos):
