@@ -177,7 +177,7 @@ def lines(
     x: str,
     y: str,
     title: str,
-    show: Callable[[float], str] = "{:,.4g}".format,
+    show: Callable[[float], str] = lambda n: f"{n:,.0f}" if n >= 1000 else f"{n:.4g}",
     guess: tuple[float, float] | None = None,
 ) -> Picture:
     """Draw lines with their names apart, both axes logarithmic; guess: its place, and the guess."""
