@@ -819,7 +819,7 @@ demos.operations(points, roofs, demos.title_of("ResNet-18", rows))
 # **Predict.** How many additions of two tensors of 1,000 float32 numbers does your machine do in a second?
 
 # %% tags=["guess"]
-guess_additions = None  # your guess: additions in a second
+guess_small_additions = None  # your guess: additions in a second
 
 
 # %% nbgrader={"grade": false, "grade_id": "classify", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -939,8 +939,8 @@ for count in (
         f"{count:>11,} numbers: {took[-1][1]:10,.1f} µs, by the roof {least[-1][1]:10,.3f}: {wall}"
     )
 thousand = 1e6 / dict(took)[1.0]
-guesses.compare("additions of 1,000 numbers", guess_additions, thousand, unit="a second")
-guess = (1.0, 1e6 / demos.number(guess_additions))
+guesses.compare("additions of 1,000 numbers", guess_small_additions, thousand, unit="a second")
+guess = (1.0, 1e6 / demos.number(guess_small_additions))
 lines = {"measured": took, "the roof's time": least}
 demos.lines(lines, "numbers, in thousands", "µs", "x + y, one thread", guess=guess)
 
