@@ -3,17 +3,20 @@
     python docs/pictures/lesson_06.py           # from lesson_06.json, what was measured once
     python docs/pictures/lesson_06.py measure   # measure anew, on a quiet machine, and draw
 
-The picture is the lesson's own, of GPT-2 small on one thread: its cells are run with the lessons'
-solutions. Roofs and points are kept in the file beside this one, with the machine's description.
+The picture is the lesson's own, of GPT-2 small on one thread: its functions are run with the
+lessons' solutions. Roofs, points, title and the machine's description are kept in the file beside
+this one.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
+from datetime import date
 from pathlib import Path
+from types import ModuleType
 
-from proflab.lesson import plot_roofline
 from proflab.lesson.hardware import Hardware, this_machine
 
 ROOT = Path(__file__).parents[2]
@@ -21,29 +24,38 @@ FOLDER = ROOT / "modules" / "06_roofline"
 RECORD = Path(__file__).with_suffix(".json")
 
 
+def load_demos() -> ModuleType:
+    """Import the lesson's demos.py, whatever else is called so."""
+    spec = importlib.util.spec_from_file_location("lesson_06_demos", FOLDER / "demos.py")
+    demos = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(demos)
+    return demos
+
+
 def measure() -> None:
-    """Run the lesson's cells and keep what they measured."""
-    sys.path.insert(0, str(ROOT / "tests" / "helpers"))
+    """Run the lesson's functions and keep what they measured."""
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
     from cohort.run import solved
 
-    names = solved("lesson_06").scope
-    roofs = names["roofs"]()
+    names, demos = solved("lesson_06").scope, load_demos()
+    rows = demos.recorded_rows("GPT-2", names["OpRecorder"])
+    roofs = demos.measured_roofs(names["measure_peak_flops"], names["measure_bandwidth"])
     record = {
+        "title": demos.title_of("GPT-2", rows),
+        "date": date.today().isoformat(),
         "machine": this_machine().sentences(),
+        "passes": len(demos.recorded_passes("GPT-2", names["OpRecorder"], 1)),
         "roofs": [vars(roof) for roof in roofs],
-        "points": names["points_of"]("GPT-2"),
+        "points": demos.points_with_shares(rows, names["roofline_points"], roofs[0]),
     }
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def roof():
-    """GPT-2 small's operations under one thread's roof, as they were measured."""
+    """Draw GPT-2 small's operations under one thread's roof, as they were measured."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    main, *others = (Hardware(**one) for one in record["roofs"])
-    title = "GPT-2 small, one text, 128 tokens; area: share of the time"
-    return plot_roofline.roofline_of_points(
-        record["points"], main, also=others, size="share", title=title
-    )
+    roofs = [Hardware(**one) for one in record["roofs"]]
+    return load_demos().operations(record["points"], roofs, record["title"])
 
 
 def main(arguments: list[str]) -> None:

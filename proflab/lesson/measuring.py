@@ -6,6 +6,7 @@ What may not enter: a FLOP, a byte or a rate that a student is to work out.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +39,7 @@ def take_turns(
 
     found: dict[str, list[float]] = {name: [] for name in measurements}
     began = time.perf_counter()
-    for count in tqdm(range(rounds), leave=False):
+    for count in tqdm(range(rounds), leave=False, file=sys.stdout, delay=0.5):
         if count < 2 or time.perf_counter() - began < seconds:
             for name, measure in measurements.items():
                 found[name].append(measure())
@@ -76,12 +77,6 @@ def best_time(work: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
-def new_over_old(count: int) -> float:
-    """Return the time of a sum into new memory over that of one into old memory."""
-    a, b, out = (np.ones(count, np.float32) for _ in range(3))
-    return best_time(lambda: a + b, 5) / best_time(lambda: np.add(a, b, out=out), 5)
-
-
 # ── threads ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -112,10 +107,12 @@ def called(threads: int) -> str:
     return f"{threads} thread" + ("s" if threads > 1 else "")
 
 
-def copy_on(threads: int) -> Callable[[np.ndarray, np.ndarray], None]:
-    """Return a copy like np.copyto, in as many pieces side by side as there are threads.
+def copy_on(
+    threads: int, copy: Callable[[np.ndarray, np.ndarray], None] = np.copyto
+) -> Callable[[np.ndarray, np.ndarray], None]:
+    """Return a copy like `copy`, in as many pieces side by side as there are threads.
 
-    numpy lets other threads run while it copies, so ordinary Python threads do.
+    numpy lets other threads run while it copies or computes, so ordinary Python threads do.
 
     >>> destination = np.zeros(5)
     >>> copy_on(2)(destination, np.arange(5.0))
@@ -123,19 +120,19 @@ def copy_on(threads: int) -> Callable[[np.ndarray, np.ndarray], None]:
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     if threads == 1:
-        return np.copyto
+        return copy
     others = ThreadPoolExecutor(threads - 1)
 
-    def copy(destination: np.ndarray, source: np.ndarray) -> None:
+    def copy_in_pieces(destination: np.ndarray, source: np.ndarray) -> None:
         first, *rest = zip(
             *(np.array_split(array, threads) for array in (destination, source)), strict=True
         )
-        waiting = [others.submit(np.copyto, *piece) for piece in rest]
-        np.copyto(*first)  # this thread does its part, too
+        waiting = [others.submit(copy, *piece) for piece in rest]
+        copy(*first)  # this thread does its part, too
         for done in waiting:
             done.result()
 
-    return copy
+    return copy_in_pieces
 
 
 # ── caches ───────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,8 @@
 """Lesson 06: what students get wrong of an operation's place under a roof."""
 
 HELPERS = """
+from proflab.lesson.hardware import Hardware
+
 right_points = roofline_points
 
 def point(row, hardware, **other):

@@ -98,18 +98,25 @@ def solved(lesson: str) -> Solved:
 
 @contextmanager
 def _built(course: Course, name: str) -> Iterator[None]:
-    """Within, `from built import …` gives what the lessons before this one define."""
+    """Within, `from built import …` gives what the lessons before this one define.
+
+    And `import demos` gives what lies beside this one, as it does in the lesson's folder.
+    """
     earlier = [read_module(course.module(n), n) for n in course.lessons() if n < name]
     built = types.ModuleType("built")
     exec(compile(render(collect(earlier), "built"), "built.py", "exec"), vars(built))
-    others = sys.modules.get("built")
+    folder = str(course.module(name).parent)
+    others = {own: sys.modules.pop(own, None) for own in ("built", "demos")}
     sys.modules["built"] = built
+    sys.path.insert(0, folder)
     try:
         yield
     finally:
-        del sys.modules["built"]
-        if others is not None:
-            sys.modules["built"] = others
+        sys.path.remove(folder)
+        for own, other in others.items():
+            sys.modules.pop(own, None)
+            if other is not None:
+                sys.modules[own] = other
 
 
 def _tests(cells: list[Cell], exercise: str) -> list[TestCell]:

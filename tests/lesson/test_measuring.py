@@ -41,18 +41,6 @@ def test_the_best_time_is_that_of_the_fastest_call(monkeypatch):
     assert measuring.best_time(lambda: calls.append(1), 3) == 2.0 and len(calls) == 3
 
 
-def test_new_memory_is_timed_against_old(monkeypatch):
-    added, seconds = [], iter([6.0, 2.0])
-
-    def best_time(work, repeats):
-        added.append(work())
-        return next(seconds)
-
-    monkeypatch.setattr(measuring, "best_time", best_time)
-    assert measuring.new_over_old(16) == 3.0
-    assert [list(result) for result in added] == [[2.0] * 16] * 2
-
-
 def test_there_are_two_rounds_even_when_time_is_up():
     calls = []
     take_turns({"a": lambda: calls.append(1) or 1.0}, 9, seconds=0)
@@ -78,6 +66,13 @@ def test_a_copy_in_pieces_copies_everything(threads):
     source, destination = np.arange(1001.0), np.zeros(1001)
     copy_on(threads)(destination, source)
     assert (source == destination).all()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_pieces_are_written_by_the_copy_that_is_given(threads):
+    source, destination = np.arange(1001.0), np.zeros(1001)
+    copy_on(threads, lambda to, of: np.multiply(of, 2, out=to))(destination, source)
+    assert (destination == 2 * source).all()
 
 
 @pytest.mark.parametrize(

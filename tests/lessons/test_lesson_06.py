@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from types import SimpleNamespace
 
 import pytest
 from cohort.run import ROOT, solved
 from lesson_cells import diagnoses, named, show
 
 from proflab.lesson import measuring
-from proflab.lesson.hardware import Cache, Hardware, Machine
+from proflab.lesson.hardware import Cache, Hardware, Machine, in_bytes
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
@@ -67,22 +68,27 @@ def test_points(lesson):
     assert sum(map(int, parts)) == 10
 
 
-def test_each_exercise_has_a_prediction_above_and_a_test_below(lesson):
-    cells = lesson.cells
-    for number, cell in enumerate(cells):
+def test_each_exercise_has_a_test_below(lesson):
+    for cell, below in zip(lesson.cells, lesson.cells[1:], strict=False):
         if cell.role == "exercise":
-            assert cells[number + 1].name.startswith(f"test_{cell.name}") or (
-                cells[number + 2].name.startswith(f"test_{cell.name}")
-            ), cell.name
-        if cell.role == "exercise" and cell.name not in OPTIONAL + REFLECT:
-            above = "".join(c.source for c in cells[max(0, number - 2) : number])
-            assert "**Predict.**" in above, cell.name
+            assert below.name == f"test_{cell.name}"
+
+
+def test_each_guess_is_asked_for_above_and_set_beside_its_answer(lesson):
+    cells = lesson.cells
+    demos = "".join(cell.source for cell in lesson.named("demo"))
+    asked = [number for number, cell in enumerate(cells) if "guess" in cell.tags]
+    assert len(asked) == 7
+    for number in asked:
+        assert "**Predict.**" in cells[number - 1].source
+        name = cells[number].source.split(" = ")[0]
+        assert len(re.findall(rf'guesses\.compare\("[^"]+", {name}, ', demos)) == 1, name
 
 
 def test_docstrings_say_what_is_returned_and_raised():
     for name in SYLLABUS + REFLECT:
         text = solved("lesson_06").scope[name].__doc__
-        assert re.search(r"[Rr]eturns?\b", text), name
+        assert text.startswith("Return "), name
         assert "Raises ValueError" in text or name == "roofline_points", name
 
 
@@ -99,8 +105,8 @@ def test_what_follows_from_shapes_is_what_the_text_says(shown):
     assert "A100 (2020): ridge at 156 FLOPs a byte" in demos["demo_roofs"][0]
     times = re.search(r"peak ([\d.]+) times, bandwidth ([\d.]+) times", demos["demo_roofs"][0])
     assert float(times[1]) > 2 * float(times[2])  # the peak grew faster
-    assert "tile by tile from 0.25 to 683" in demos["demo_tiles"][1]
-    assert "1 token 0.499" in demos["demo_intensity"][1]
+    assert "tile by tile from 0.25 to 682.7" in demos["demo_tiles"][1]
+    assert "tokens: 1 0.499" in demos["demo_intensity"][1]
     assert "not fused from 10.7 to 31.9" in demos["demo_fused"][1]  # below 32, left of every ridge
     ridges = [int(r) for r in re.findall(r"ridge at (\d+)", demos["demo_roofs"][0])]
     assert min(ridges) > 32
@@ -131,17 +137,25 @@ def wall(row, roof):
     return "compute" if computing > moving else "memory"
 
 
+def roofs_of(scope):
+    return scope["demos"].measured_roofs(scope["measure_peak_flops"], scope["measure_bandwidth"])
+
+
+def rows_of(scope, name):
+    return scope["demos"].recorded_rows(name, scope["OpRecorder"])
+
+
 def test_each_recorded_operation_gets_the_verdict_that_its_figures_imply(shown):
     demos, scope = shown
     text, picture = demos["demo_verdicts"]
-    roof, sums = scope["roofs"]()[0], {}
+    roof, sums = roofs_of(scope)[0], {}
     for name in ("GPT-2", "ResNet-18"):
-        for row in scope["alike"](scope["measured_rows"](name)):
+        for row in scope["demos"].alike(rows_of(scope, name)):
             verdict = wall(row, roof)
             sums[name, verdict] = sums.get((name, verdict), 0.0) + row["self_ms"]
             for line in text.splitlines():
-                if line.split()[:3] == [row["op"], row["module"], f"{row['self_ms']:.2f}"]:
-                    assert line.endswith(verdict), line
+                if line.strip().startswith(f"{row['label']} "):
+                    assert f" {row['self_ms']:.2f} " in line and line.endswith(verdict), line
         total = sum(ms for (model, _), ms in sums.items() if model == name)
         said = re.search(rf"{name}, [^:]*: ([^;]*)", picture.alt)[1]
         for verdict in ("compute", "ridge", "memory", "overhead"):
@@ -152,19 +166,20 @@ def test_each_recorded_operation_gets_the_verdict_that_its_figures_imply(shown):
 
 def test_points_come_from_the_recorded_rows(shown):
     demos, scope = shown
-    recorded = scope["measured_rows"]("GPT-2")
-    rows = scope["alike"](recorded)
+    recorded = rows_of(scope, "GPT-2")
+    rows = scope["demos"].alike(recorded)
     for count in ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms"):
         assert sum(row[count] for row in rows) == pytest.approx(sum(row[count] for row in recorded))
     assert sum(row["matmul_flops"] for row in rows) > 0
-    names = [point["name"] for point in scope["roofline_points"](rows, scope["roofs"]()[0])]
+    names = [point["name"] for point in scope["roofline_points"](rows, roofs_of(scope)[0])]
     said = demos["demo_gpt2"][1].alt
     assert "linear blocks.*.mlp.fc" in names and all(f"{name} " in said for name in names[:12])
+    assert said.startswith("GPT-2 of width 48, 1 text of 32 tokens; area: share of the time")
     text = demos["demo_gpt2"][0]
-    longest = max(rows, key=lambda row: row["self_ms"] * (row["op"] == "linear"))
+    longest = max(rows, key=lambda row: row["self_ms"] * bool(row["elementwise_flops"]))
     share = longest["self_ms"] / sum(row["self_ms"] for row in rows)
-    if "most time: linear" in text:
-        assert f"{longest['module']}, {share:.0%}, at " in text
+    if f"most time: {longest['op']} {longest['module']}" in text:
+        assert f"{longest['module']}, {share:.1%} of the time, " in text
 
 
 # ── sentences about what was measured, with either outcome ───────────────────────────────────
@@ -193,42 +208,43 @@ def test_a_drop_is_claimed_only_where_it_exceeds_the_spread(lesson):
     lines = {}
     for kind, speed in speeds.items():
         lines[kind] = said(
-            lesson, "demo_sweep", this_machine=lambda: machine,
+            lesson, "demo_sweep", hardware=SimpleNamespace(
+                this_machine=lambda: machine, in_bytes=in_bytes
+            ),
             measure_bandwidth=lambda size, copy=None, repeats=1, speed=speed: speed(size),
         ).splitlines()  # fmt: skip
-    assert lines["steps"][2] == "L2, 1 MB      in it   90.0 GB/s, beyond   60.0 GB/s: a drop"
-    assert lines["steps"][1].endswith(
-        "in it   90.0 GB/s, beyond   90.0 GB/s: no drop beyond the spread"
-    )
+    assert lines["steps"][2] == "L2, 1 MB: 90.0 GB/s inside, 60.0 GB/s beyond: a drop"
+    assert lines["steps"][1].endswith("90.0 GB/s beyond: no drop beyond the spread")
     assert all(line.endswith("no drop beyond the spread") for line in lines["flat"][1:])
-    nothing = said(
-        lesson, "demo_sweep", this_machine=lambda: Machine(),
-        measure_bandwidth=lambda size, copy=None, repeats=1: 5e10,
+
+
+def test_main_memory_is_told_with_the_spread_of_each_way(lesson):
+    order = iter([2e10, 4e10, 1e10, 8e10, 2e10, 6e10, 3e10, 8e10])
+    text = said(
+        lesson, "demo_memory", threads=(1, 2),
+        measure_bandwidth=lambda size, copy, repeats=1: next(order),
     )  # fmt: skip
-    assert nothing.endswith(
-        "this machine does not say which caches it has: read them off the steps"
-    )
-
-
-def test_more_threads_are_called_faster_only_beyond_the_spread(lesson):
-    for speeds, verdict in (([2e10, 2e10], "no more than"), ([2e10, 4e10], "more than")):
-        order = iter(speeds * 10)
-        text = said(
-            lesson, "demo_memory", threads=(1, 2),
-            measure_bandwidth=lambda size, copy, repeats=1, order=order: next(order),
-        )  # fmt: skip
-        assert f"2 threads: {speeds[1] / speeds[0]:.2f} times one thread's best, {verdict}" in text
+    assert text.splitlines() == [
+        "multiply by 1, 1 thread: 1.00 times the first (1.00 to 1.00)",
+        "multiply by 1, 2 threads: 2.50 times the first (2.00 to 3.00)",
+        "np.copyto, 1 thread: 1.00 times the first (0.50 to 1.50)",
+        "np.copyto, 2 threads: 4.00 times the first (4.00 to 4.00)",
+    ]
 
 
 def test_the_law_and_the_clock_are_compared(lesson):
-    def measured_rows(name, threads):
+    def recorded_rows(name, recorder, threads):
         row = {"self_ms": 60.0 if threads == 1 else 30.0, "matmul_flops": 1}
         return [row, {"self_ms": 40.0, "matmul_flops": 0}]
 
-    text = said(lesson, "demo_threads", threads=(1, 2), measured_rows=measured_rows)
-    assert "products 2.00 times as fast; so the whole 1.43 times, says the law, and 1.43" in text
-    alone = said(lesson, "demo_threads", measured_rows=measured_rows)
-    assert "there is one thread only" in alone
+    demos = solved("lesson_06").scope["demos"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demos, "recorded_rows", recorded_rows)
+        text = said(lesson, "demo_threads", threads=(1, 2))
+        alone = said(lesson, "demo_threads")
+    assert "products ran at 2.00 times their speed on one thread. By the law" in text
+    assert "should run at 1.43 times its speed; measured: 1.43." in text
+    assert alone == "GPT-2 on 1 thread: products 60.0 ms, the rest 40.0 ms"
 
 
 # ── what else ────────────────────────────────────────────────────────────────────────────────
@@ -285,6 +301,18 @@ def test_the_picture_is_drawn_by_its_script_from_what_was_measured():
     assert picture.png(dpi=60).startswith(b"\x89PNG")
     record = json.loads(script["RECORD"].read_text(encoding="utf-8"))
     best = {point["name"].split()[0]: point for point in record["points"]}
-    # What the picture's description says: products near the ceiling, additions far to the left.
+    # What the picture's description says of where they lie, and its caption of the run.
     assert best["linear"]["intensity"] > 10 * best["add"]["intensity"]
-    assert "processors" in record["machine"]
+    assert best["linear"]["efficiency"] > 0.75 and best["add"]["efficiency"] > 0.7
+    assert max(best[op]["efficiency"] for op in ("layer_norm", "softmax", "gelu")) < 0.2
+    assert record["title"] == "GPT-2 small, 1 text of 128 tokens"
+    assert picture.alt.startswith(record["title"])
+    text = (FOLDER / "06_roofline.py").read_text(encoding="utf-8")
+    assert (
+        record["machine"].startswith("AMD EPYC: 2 processors")
+        and (
+            f"one text of 128 tokens, on one thread of an AMD EPYC with two processors: medians of"
+            f" {record['passes']} passes"
+        )
+        in text
+    )
