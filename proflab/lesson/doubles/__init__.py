@@ -5,7 +5,15 @@ should come out.
 """
 
 from proflab.lesson.doubles.double import Double
-from proflab.lesson.doubles.engine import OnlyParameters, Weights, paced, refuses, unknown_op
+from proflab.lesson.doubles.earlier import Before
+from proflab.lesson.doubles.engine import (
+    OnlyParameters,
+    Weights,
+    errors,
+    paced,
+    refuses,
+    unknown_op,
+)
 from proflab.lesson.doubles.gradients import furthest, gradients
 from proflab.lesson.doubles.memory import (
     Allocating,
@@ -29,6 +37,7 @@ HELD: dict[str, type[Double]] = {kind.__name__: kind for kind in (Clock, Copy, M
 __all__ = [
     "HELD",
     "Allocating",
+    "Before",
     "Clock",
     "Copy",
     "LeakyStep",
@@ -42,6 +51,7 @@ __all__ = [
     "Weights",
     "block",
     "by_hand",
+    "errors",
     "failing",
     "forward_row",
     "furthest",
