@@ -13,7 +13,7 @@ import threading
 import time
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from proflab import Tensor, example_input, models, no_grad
 from proflab.lesson import plot
-from proflab.lesson.demo import demo_size
+from proflab.lesson.demo import demo_size, rounds
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
 
 _FRAMES = ("module", "region")
@@ -178,6 +178,14 @@ def _frame(row: dict, path: str, depth: int) -> dict:
 # ── what is profiled ─────────────────────────────────────────────────────────────────────────
 
 
+def three_blocks() -> tuple[Any, Tensor]:
+    """Return a GPT-2 of three blocks that are as wide as GPT-2 small's, warm, and a text for it."""
+    gpt2 = models.GPT2(1024, layers=demo_size(3, 1), d_model=demo_size(full=768, small=48))
+    text = example_input(gpt2, (1, demo_size(full=256, small=8)))
+    gpt2(text).mean().backward()  # the first pass is cold
+    return gpt2, text
+
+
 def two_passes() -> dict[str, Callable[[], Any]]:
     """Return two passes that have run once: ResNet-18 forward, GPT-2 small forward and backward."""
     side, length = demo_size(full=(224, 128), small=(64, 8))
@@ -239,20 +247,6 @@ def three_architectures() -> tuple[dict[str, Any], dict[str, tuple[int, ...]]]:
     return three, dict(zip(three, shapes, strict=True))
 
 
-def longer_texts() -> Iterator[tuple[int, Callable[[], Any], Callable[[], Any]]]:
-    """Yield (tokens, a pass on meta, a pass) for a block of GPT-2 small and ever longer texts."""
-    lengths = demo_size(full=[64, 128, 256, 512, 1024, 2048], small=[64, 128])
-    width = demo_size(full=768, small=48)
-    block = models.GPT2(vocab_size=16, context=2048, layers=1, d_model=width).eval()
-    for length in lengths:
-        meta, text = (example_input(block, (1, length), meta=on_meta) for on_meta in (True, False))
-        yield (
-            length,
-            functools.partial(block, meta),
-            no_grad()(functools.partial(block, text)),
-        )
-
-
 # ── shares of time, FLOPs and bytes ──────────────────────────────────────────────────────────
 
 
@@ -281,6 +275,27 @@ def family_shares(rows: Sequence[dict], key: str) -> dict[str, float]:
     """Return each kind's part of the rows' sum for a key, 0 to 1."""
     sums = family_sums(rows, key)
     return {family: amount / sum(sums.values()) for family, amount in sums.items()}
+
+
+def attention_shares(
+    rows_of: Callable[[Callable[[], Any]], Sequence[dict]],
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Return the part that attention between tokens has of a block, of its FLOPs and of its time.
+
+    Both by the length of the text in tokens; the block is one of GPT-2 small. rows_of: the
+    lesson's. FLOPs are counted on meta tensors, and a time is the median of several passes.
+    """
+    lengths = demo_size(full=[64, 128, 256, 512, 1024, 2048], small=[64, 128])
+    width = demo_size(full=768, small=48)
+    block = models.GPT2(vocab_size=16, context=2048, layers=1, d_model=width).eval()
+    predicted, measured = {}, {}
+    for length in lengths:
+        meta, text = (example_input(block, (1, length), meta=on_meta) for on_meta in (True, False))
+        run = no_grad()(functools.partial(block, text))
+        predicted[length] = between_tokens(rows_of(functools.partial(block, meta)), "matmul_flops")
+        parts = [between_tokens(rows_of(run), "self_ms") for _ in rounds(7, 2, 1, 2.0)]
+        measured[length] = median(parts)
+    return predicted, measured
 
 
 def between_tokens(rows: Sequence[dict], key: str, block: str = "blocks.0") -> float:
@@ -312,6 +327,24 @@ def attention_curves(
 
 
 # ── what watching costs ──────────────────────────────────────────────────────────────────────
+
+
+def compare_ways(
+    ways: Mapping[str, Callable], calibrate: Callable, profiling_overhead: Callable
+) -> dict[tuple[str, str], list[float]]:
+    """Return, for each (program, way), five ratios of profiling_overhead, the smallest first.
+
+    ways: functions that run a function of no arguments under a profiler. calibrate,
+    profiling_overhead: the lessons'.
+    """
+    return {
+        (name, way): sorted(
+            profiling_overhead(run, functools.partial(watch, run), rounds=2)
+            for _ in range(demo_size(5, 2))
+        )
+        for name, run in programs(calibrate).items()
+        for way, watch in ways.items()
+    }
 
 
 def overheads(
