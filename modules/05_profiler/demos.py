@@ -25,7 +25,6 @@ from proflab.lesson.demo import demo_size, rounds
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
 
 _FRAMES = ("module", "region")
-_OTHER = "others"
 _NARROWEST = 0.001  # of the whole: what is thinner is drawn as wide as this
 _FAMILIES = {
     "conv2d": "convolutions", "linear": "linear layers", "matmul": "matmul",
@@ -38,39 +37,31 @@ _VIEWS = {"time, ms": "self_ms", "FLOPs": "matmul_flops", "bytes read": "bytes_r
 # ── what ran when ────────────────────────────────────────────────────────────────────────────
 
 
-def spans(
-    rows: Sequence[dict],
-    *,
-    name: Callable[[dict], str],
-    group: Callable[[dict], str],
-    frames: Sequence[str] = (),
-    title: str = "",
-    most: int = 7,
-) -> Picture:
-    """Draw rows with start_ms, ms and depth as bars on an axis of time, deeper ones lower.
+def timeline(rows: Sequence[dict], title: str = "", most: int = 7) -> Picture:
+    """Draw a recording: the ops, by kind, below the modules and regions in which they ran.
 
-    group: whose bars have one colour; those that take most time have one, up to `most` of them.
-    frames: groups that only frame what runs inside them, drawn light. A bar has its name where
-    there is room. Raises ValueError where there are no rows.
+    The `most` kinds of ops that take most time have a colour each. A bar has its name where there
+    is room. Raises ValueError where there are no rows.
     """
     if not rows:
         raise ValueError("there are no rows to draw")
+    rows = with_modules(rows)
     begin = min(row["start_ms"] for row in rows)
     end = max(row["start_ms"] + row["ms"] for row in rows)
-    times = _times(rows, group, frames)
+    times = _times(rows)
     colours = dict(zip(list(times)[:most], COLOURS, strict=False))
     lanes = 1 + max(row["depth"] for row in rows)
-    said = ", ".join(f"{key} {ms / sum(times.values()):.0%}" for key, ms in times.items())
+    said = ", ".join(f"{op} {ms / sum(times.values()):.0%}" for op, ms in times.items())
     alt = f"{title or 'Timeline'}: {len(rows)} bars in {lanes} lanes, {end - begin:.4g} ms. {said}"
     with canvas(9.0, 1.5 + 0.34 * lanes, alt) as (picture, axes):
-        paints = [FAINT if group(row) in frames else colours.get(group(row), QUIET) for row in rows]
+        paints = [FAINT if row["op"] in _FRAMES else colours.get(row["op"], QUIET) for row in rows]
         _draw(axes, rows, paints, begin, end)
         for row, colour in zip(rows, paints, strict=True):
-            _write(axes, row, name(row), begin, row["ms"] / (end - begin), colour)
-        for key, colour in colours.items():
-            axes.plot([], [], "s", color=colour, ms=9, label=key)
+            _write(axes, row, _bar_name(row), begin, row["ms"] / (end - begin), colour)
+        for op, colour in colours.items():
+            axes.plot([], [], "s", color=colour, ms=9, label=op)
         if len(times) > most:
-            axes.plot([], [], "s", color=QUIET, ms=9, label=_OTHER)
+            axes.plot([], [], "s", color=QUIET, ms=9, label="others")
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False)
         axes.set(xlim=(0, end - begin), ylim=(lanes - 0.5, -0.6), yticks=[], xlabel="ms")
         axes.spines["left"].set_visible(False)
@@ -93,12 +84,12 @@ def _draw(axes: Any, rows: Sequence[dict], paints: list[str], begin: float, end:
     axes.add_collection(PatchCollection(bars, **style))
 
 
-def _times(rows: Sequence[dict], group: Callable[[dict], str], frames: Sequence[str]) -> dict:
-    """Return the time of each group that is no frame, the largest first."""
+def _times(rows: Sequence[dict]) -> dict[str, float]:
+    """Return the time of each kind of op, the largest first."""
     times: dict[str, float] = {}
     for row in rows:
-        if group(row) not in frames:
-            times[group(row)] = times.get(group(row), 0.0) + row["ms"]
+        if row["op"] not in _FRAMES:
+            times[row["op"]] = times.get(row["op"], 0.0) + row["ms"]
     return dict(sorted(times.items(), key=lambda item: -item[1]))
 
 
@@ -113,17 +104,6 @@ def _write(axes: Any, row: dict, text: str, begin: float, share: float, colour: 
         row["start_ms"] - begin + row["ms"] / 2, row["depth"], shown, ha="center", va="center",
         fontsize=8, color="white" if light else INK, clip_on=True,
     )  # fmt: skip
-
-
-def timeline(rows: Sequence[dict], title: str = "") -> Picture:
-    """Draw a recording: the ops, by kind, below the modules and regions in which they ran."""
-    return spans(
-        with_modules(rows),
-        name=lambda row: _last(row["module"]) if row["op"] in _FRAMES else row["op"],
-        group=lambda row: row["op"],
-        frames=_FRAMES,
-        title=title,
-    )
 
 
 def with_modules(rows: Sequence[dict]) -> list[dict]:
@@ -149,9 +129,11 @@ def with_modules(rows: Sequence[dict]) -> list[dict]:
     return done
 
 
-def _last(path: str) -> str:
-    """Return what a module is called beside its siblings: "attn", or "blocks.3" if numbered."""
-    parts = path.split(".")
+def _bar_name(row: dict) -> str:
+    """Return an op, or what a module is called beside its siblings: "attn", or "blocks.3"."""
+    if row["op"] not in _FRAMES:
+        return row["op"]
+    parts = row["module"].split(".")
     return ".".join(parts[-2:] if parts[-1].isdigit() else parts[-1:])
 
 
@@ -202,19 +184,16 @@ def two_passes() -> dict[str, Callable[[], Any]]:
 
 def answer_request() -> list[int]:
     """Return the most likely token at each place of a text, as somebody's first version does."""
+    gpt2, text = _service()
     with no_grad():
-        lists = _gpt2()(_text()).tolist()[0]
+        lists = gpt2(text).tolist()[0]
     return [max(range(len(row)), key=row.__getitem__) for row in lists]
 
 
 @functools.cache
-def _gpt2() -> Any:
-    return models.GPT2(layers=2, d_model=demo_size(full=768, small=48))
-
-
-@functools.cache
-def _text() -> Tensor:
-    return example_input(_gpt2(), (1, demo_size(full=64, small=16)))
+def _service() -> tuple[Any, Tensor]:
+    gpt2 = models.GPT2(layers=2, d_model=demo_size(full=768, small=48))
+    return gpt2, example_input(gpt2, (1, demo_size(full=64, small=16)))
 
 
 def programs(calibrate: Callable) -> dict[str, Callable[[], None]]:
@@ -269,12 +248,6 @@ def family_sums(rows: Sequence[dict], key: str) -> dict[str, float]:
     for row in rows:
         sums[_FAMILIES.get(row["op"], "others")] += row[key]
     return sums
-
-
-def family_shares(rows: Sequence[dict], key: str) -> dict[str, float]:
-    """Return each kind's part of the rows' sum for a key, 0 to 1."""
-    sums = family_sums(rows, key)
-    return {family: amount / sum(sums.values()) for family, amount in sums.items()}
 
 
 def attention_shares(
