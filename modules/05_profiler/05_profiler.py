@@ -142,7 +142,7 @@ picked = each_op(op_bytes, lambda: nine(Tensor([1, 1, 7])).exp().sum().backward(
 expect("the gradient of a table has all its rows", picked[-1], (72, 144), mistakes={"only picked rows": (72, 48)})  # fmt: skip
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_lookup", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "demo_gradient", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 vectors, text = Tensor.meta((50_257, 768), requires_grad=True), Tensor.meta((1, 128), "int64")
 moved = each_op(op_bytes, lambda: F.embedding(text, vectors).sum().backward())
 guesses.compare("the look-up's gradient", guess_gradient, moved[-1][1] / 1024**2, unit="MB")
