@@ -98,16 +98,22 @@ def solved(lesson: str) -> Solved:
 
 @contextmanager
 def _built(course: Course, name: str) -> Iterator[None]:
-    """Within, `from built import …` gives what the lessons before this one define."""
+    """Within, `from built import …` gives what the lessons before this one define.
+
+    `import demos` gives the lesson's own demos.py, as it does beside the notebook.
+    """
     earlier = [read_module(course.module(n), n) for n in course.lessons() if n < name]
     built = types.ModuleType("built")
     exec(compile(render(collect(earlier), "built"), "built.py", "exec"), vars(built))
     others = sys.modules.get("built")
     sys.modules["built"] = built
+    sys.path.insert(0, str(course.module(name).parent))
+    sys.modules.pop("demos", None)
     try:
         yield
     finally:
-        del sys.modules["built"]
+        del sys.modules["built"], sys.path[0]
+        sys.modules.pop("demos", None)
         if others is not None:
             sys.modules["built"] = others
 

@@ -8,7 +8,6 @@ import io
 import json
 import re
 import runpy
-import sys
 
 import pytest
 from cohort.run import ROOT, complete, entries, judge_all, solved
@@ -62,14 +61,11 @@ def demos(lesson):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROFLAB_DEMO", "small")
         patch.chdir(FOLDER)
-        patch.syspath_prepend(FOLDER)  # where `import demos` finds the lesson's own
-        patch.delitem(sys.modules, "demos", raising=False)
         for cell in lesson.named("demo"):
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
                 value = value_of(cell, scope)
             shown[cell.name] = printed.getvalue(), value
-        patch.delitem(sys.modules, "demos", raising=False)
     return shown
 
 
