@@ -39,7 +39,7 @@ from proflab.lesson.demo import demo_size
 # %% [markdown]
 # ## 1 · What an op moves · 50 min
 #
-# In lesson 02 you put a hook at the point that every op passes, and added up FLOPs. The same hook sees tensors, and their bytes decide the time as often as FLOPs do. Forward, it reads its inputs. Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, which you counted in lesson 04). In both it writes what `call()` returns. For example, a linear layer from 256 to 128 on 32 rows of float32 reads 32·256 + 128·256 + 128 numbers, which are 164,352 bytes, and writes 32·128 numbers, 16,384 bytes. But two tensors can share memory, and no byte counts twice:
+# In lesson 02 you put a hook at the point that every op passes, and added up FLOPs. The same hook sees tensors, and their bytes decide the time as often as FLOPs do. Forward, an op reads its inputs. Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, which you counted in lesson 04). In both it writes what `call()` returns. For example, a linear layer from 256 to 128 on 32 rows of float32 reads 32·256 + 128·256 + 128 numbers, which are 164,352 bytes, and writes 32·128 numbers, 16,384 bytes. But two tensors can share memory, and no byte counts twice:
 #
 # - Memory is read once, however many inputs look at it: `x * x` reads one tensor.
 # - A result that lies in memory that was read has not been written. An op without any other result is a *view*, and moves nothing.
@@ -422,11 +422,11 @@ def epoch():
     x.exp()
 
 
-rows = clock.run(known, rows_of, lambda: doubles.paced(doubles.Model(clock, ms=[3.0]), epoch))
-expect("a region ends after its ops", column(rows, "op"), ["add", "exp", "region", "exp"])
-expect("a region has its whole time", column(rows, "ms"), [3.0, 3.0, 10.0, 3.0], abs=1e-6)
-expect("first is the number of rows at the start", column(rows, "first"), [0, 1, 0, 3])
-expect("ops in a region are one deeper", column(rows, "depth"), [1, 1, 0, 0])
+loaded = clock.run(known, rows_of, lambda: doubles.paced(doubles.Model(clock, ms=[3.0]), epoch))
+expect("a region ends after its ops", column(loaded, "op"), ["add", "exp", "region", "exp"])
+expect("a region has its whole time", column(loaded, "ms"), [3.0, 3.0, 10.0, 3.0], abs=1e-6)
+expect("first is the number of rows at the start", column(loaded, "first"), [0, 1, 0, 3])
+expect("ops in a region are one deeper", column(loaded, "depth"), [1, 1, 0, 0])
 failed = profiled.after_failures(known, OpRecorder, x)
 expect("an op fails, Ctrl-C: its error goes on, without a row, the depth as before", failed, [["ValueError", 0, 0], ["KeyboardInterrupt", 0, 0]])  # fmt: skip
 ### BEGIN HIDDEN TESTS
@@ -465,8 +465,8 @@ expect("after Ctrl-C the depth is 0, and two recorders see the same op", seen, [
 # %% nbgrader={"grade": true, "grade_id": "test_record_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 clock, known = doubles.Clock(), doubles.Before("record")
 pace = doubles.Model(clock, ms=[1.0, 3.0])
-found = clock.run(known, profiled.recorded, record, profiled.Around(pace, profiled.Around(pace)))
-expect("a call in a call: start_ms, ms, first, depth", found, [[1.0, 3.0, 0, 1], [0.0, 4.0, 0, 0]], abs=1e-6)  # fmt: skip
+called = clock.run(known, profiled.recorded, record, profiled.Around(pace, profiled.Around(pace)))
+expect("a call in a call: start_ms, ms, first, depth", called, [[1.0, 3.0, 0, 1], [0.0, 4.0, 0, 0]], abs=1e-6)  # fmt: skip
 slow = profiled.Around(pace, wait=lambda: clock.advance(25))
 expect(
     "the time that record needs does not count",
@@ -595,7 +595,7 @@ demos.three_shares(recorded, title="One pass each, seen in three ways")
 #
 # ## 5 · A timeline to walk through · 30 min
 #
-# There are good viewers for profiles: [Perfetto](https://ui.perfetto.dev), [speedscope](https://www.speedscope.app), `chrome://tracing`. They read the [trace event format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU): a JSON object whose `traceEvents` is a list of events. A *complete event* (`ph` is `"X"`) has a name, categories, a beginning `ts` and a duration `dur`, both in **microseconds**, a process and a thread (`pid`, `tid`), and `args`: whatever else a click on it should show. Events of one thread nest by their times alone. If two begin together, the outer one has to stand first, or a viewer would draw it inside the inner one.
+# Viewers such as [Perfetto](https://ui.perfetto.dev), [speedscope](https://www.speedscope.app) and `chrome://tracing` read the [trace event format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU): a JSON object whose `traceEvents` is a list of events. A *complete event* (`ph` is `"X"`) has a name, categories, a beginning `ts` and a duration `dur`, both in **microseconds**, a process and a thread (`pid`, `tid`), and `args`: whatever else a click on it should show. Events of one thread nest by their times alone. If two begin together, the outer one has to stand first, or a viewer would draw it inside the inner one.
 
 # %% nbgrader={"grade": false, "grade_id": "chrome_trace", "locked": false, "schema_version": 3, "solution": true, "task": false}
 ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
@@ -662,7 +662,7 @@ trace = json.dumps(chrome_trace(rows))
 print(f"{len(trace) / 1024:.0f} KB of JSON: {trace[:220]} …")
 
 # %% [markdown]
-# To see it, run `open("trace.json", "w").write(trace)` in the same cell, and open that file in one of the viewers. It stays on your computer.
+# To see it, run `open("trace.json", "w").write(trace)` in a cell of your own, and open that file in a viewer. It stays on your computer.
 #
 # **Take a break here.** What follows needs only `op_facts`, `rows_of` and the earlier lessons.
 #
@@ -753,10 +753,10 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
 known = doubles.Before("profile_forward_pass", {("linear", "forward"): (2_097_152, 4_096, 164_352, 16_384), ("odd", "forward"): None}, {(2_101_248, 180_736): "compute"})  # fmt: skip
 layer, machine = nn.Linear(256, 128), Hardware(2e11, 2e10)
 layer.bias.requires_grad, x = False, example_input(layer, (32, 256))
-found = known(profile_forward_pass, layer, x, machine, iterations=2)
-expect("six keys", " ".join(sorted(found)), "bottleneck flops gflops_per_second latency_ms parameters peak_memory_mb")  # fmt: skip
-expect("FLOPs of the whole batch", found["flops"], 2_097_152, mistakes={"of one sample": 65_536})
-expect("all parameters; all FLOPs and bytes", columns([found], "parameters", "bottleneck"), [[32_896, "compute"]])  # fmt: skip
+forward = known(profile_forward_pass, layer, x, machine, iterations=2)
+expect("six keys", " ".join(sorted(forward)), "bottleneck flops gflops_per_second latency_ms parameters peak_memory_mb")  # fmt: skip
+expect("FLOPs of the whole batch", forward["flops"], 2_097_152, mistakes={"of one sample": 65_536})
+expect("all parameters; all FLOPs and bytes", columns([forward], "parameters", "bottleneck"), [[32_896, "compute"]])  # fmt: skip
 expect("the mode stays, no gradients are left", [layer.training, layer.weight.grad], [True, None])
 greedy = doubles.Allocating(parameters_mb=0.02, graph_mb=0.015, output_mb=0.01, scratch_mb=0.06)
 expect("MB at the peak", known(profile_forward_pass, greedy, Tensor(np.zeros((512, 1024))), None, 0, 1)["peak_memory_mb"], 0.105, abs=0.003)  # fmt: skip
@@ -793,9 +793,9 @@ known = doubles.Before("profile_forward_pass", {("linear", "forward"): (2_097_15
 clock, real = doubles.Clock(), []
 pace, x = doubles.Model(clock, ms=[4.0, 4.123457, 4.5, 90.0]), Tensor(np.ones((32, 256)))
 timed = profiled.Paced(lambda x: [pace(x), real.append(not x.is_meta)], nn.Linear(256, 128))
-found = clock.run(known, profile_forward_pass, timed, x, None, iterations=4)
-expect("the median of four", found["latency_ms"], 4.3117285, rel=1e-6, mistakes={"the mean": 25.65586425})  # fmt: skip
-expect("10⁹ FLOPs a second", found["gflops_per_second"], 2.097152 / 4.3117285, rel=1e-6, mistakes={"FLOPs of one sample by the time of 32": 0.065536 / 4.3117285, "10⁶": 486.38313})  # fmt: skip
+timing = clock.run(known, profile_forward_pass, timed, x, None, iterations=4)
+expect("the median of four", timing["latency_ms"], 4.3117285, rel=1e-6, mistakes={"the mean": 25.65586425})  # fmt: skip
+expect("10⁹ FLOPs a second", timing["gflops_per_second"], 2.097152 / 4.3117285, rel=1e-6, mistakes={"FLOPs of one sample by the time of 32": 0.065536 / 4.3117285, "10⁶": 486.38313})  # fmt: skip
 expect_between("calls: 7 timed, memory, record, count", pace.calls, 9, 10)
 expect_between("8 or more of them with data", sum(real), 8, 10)
 ### BEGIN HIDDEN TESTS
@@ -833,10 +833,10 @@ def profile_layer(layer, input_shape, hardware=None):
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_layer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 before, machine = doubles.Before("profile_layer"), Hardware(1e12, 1e9, "a card")
-found = before(profile_layer, nn.Linear(64, 32), (16, 10, 64), machine)
+through = before(profile_layer, nn.Linear(64, 32), (16, 10, 64), machine)
 before(profile_layer, nn.Linear(64, 32), (2, 64))
 expect("the pass gets the whole batch, with data, and a machine only if there is one", columns(before.passes, "shape", "data", "machine"), [[(16, 10, 64), True, "a card"], [(2, 64), True, None]])  # fmt: skip
-expect("the dict of profile_forward_pass, unchanged", columns([found], "parameters", "flops", "latency_ms", "bottleneck"), [[2_080, 10_240_000, 10_240 / 7, "limited by a card"]])  # fmt: skip
+expect("the dict of profile_forward_pass, unchanged", columns([through], "parameters", "flops", "latency_ms", "bottleneck"), [[2_080, 10_240_000, 10_240 / 7, "limited by a card"]])  # fmt: skip
 expect_raises("no batch", lambda: before(profile_layer, nn.Linear(4, 4), (0, 4)), ValueError)
 ### BEGIN HIDDEN TESTS
 before = doubles.Before("profile_layer")
@@ -923,10 +923,10 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 # %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 known = doubles.Before("profile_backward_pass", {("linear", "forward"): (16_777_216, 0, 2_129_920, 65_536), ("linear", "backward"): (16_777_216, 0, 32_772, 2_097_152)}, {(33_554_432, 4_325_380): "memory"})  # fmt: skip
 layer, x = nn.Linear(512, 1024, bias=False), Tensor(np.ones((16, 512)))
-found = known(profile_backward_pass, layer, x, Hardware(2e11, 2e10))
-expect("MB of gradients, in the total", [found["gradient_memory_mb"], found["total_memory_mb"] - found["forward_memory_mb"]], [2.0, 2.0], abs=1e-9)  # fmt: skip
-expect("MB of optimizers", found["optimizer_memory_estimates"], {"sgd": 0.0, "momentum": 2.0, "adam": 4.0, "adamw": 4.0})  # fmt: skip
-expect("FLOPs of both passes", found["flops"], 33_554_432, mistakes={"the forward pass alone": 16_777_216})  # fmt: skip
+trained = known(profile_backward_pass, layer, x, Hardware(2e11, 2e10))
+expect("MB of gradients, in the total", [trained["gradient_memory_mb"], trained["total_memory_mb"] - trained["forward_memory_mb"]], [2.0, 2.0], abs=1e-9)  # fmt: skip
+expect("MB of optimizers", trained["optimizer_memory_estimates"], {"sgd": 0.0, "momentum": 2.0, "adam": 4.0, "adamw": 4.0})  # fmt: skip
+expect("FLOPs of both passes", trained["flops"], 33_554_432, mistakes={"the forward pass alone": 16_777_216})  # fmt: skip
 some = profiled.Partly()  # of its parameters some are frozen, some unused, some in float64
 some.used.weight.grad = Tensor(np.ones((256, 256)))
 part = known(profile_backward_pass, some, Tensor(np.ones((2, 256))), None, 0, 1)
@@ -958,11 +958,11 @@ expect("a model that is frozen as a whole has a forward pass alone", columns([al
 known = doubles.Before("profile_backward_pass", {("linear", "forward"): (256, 16, 272, 64), ("linear", "backward"): (256, 16, 132, 144)}, {(544, 612): "compute"})  # fmt: skip
 clock, few = doubles.Clock(), Tensor(np.ones((4, 8)))
 slow = profiled.PacedBack(doubles.Model(clock, ms=[3.000457]), nn.Linear(8, 4))
-found = clock.run(known, profile_backward_pass, slow, few, Hardware(0.88, 1.0), 4, 9)
-expect("ms of forward and backward", found["latency_ms"], 6.000914, rel=1e-6, mistakes={"forward alone": 3.000457})  # fmt: skip
-expect("FLOPs of both in the time of both", found["gflops_per_second"], 512e-6 / 6.000914, rel=1e-6)
+paced = clock.run(known, profile_backward_pass, slow, few, Hardware(0.88, 1.0), 4, 9)
+expect("ms of forward and backward", paced["latency_ms"], 6.000914, rel=1e-6, mistakes={"forward alone": 3.000457})  # fmt: skip
+expect("FLOPs of both in the time of both", paced["gflops_per_second"], 512e-6 / 6.000914, rel=1e-6)
 expect_between("calls: 4 + 9 timed, memory, record", slow.pace.calls, 27, 34)
-expect("the bottleneck of all work and bytes of both", found["bottleneck"], "compute")
+expect("the bottleneck of all work and bytes of both", paced["bottleneck"], "compute")
 both = nn.Sequential(nn.Linear(256, 1024, bias=False), nn.ReLU())
 expect("forward: weights and two results", known(profile_backward_pass, both, Tensor(np.ones((128, 256))), None, 0, 1)["forward_memory_mb"], 2.0, rel=0.01)  # fmt: skip
 ### BEGIN HIDDEN TESTS
@@ -985,7 +985,7 @@ expect_between("by default 1 call warms up and 5 are timed", often.calls, 14, 20
 # %% [markdown]
 # ## 8 · The other kind of profiler · 30 min
 #
-# Your recorder knows tensors and nothing else. If a program spends its time reading files or looping over Python lists, it shows white. For Python itself there is [`cProfile`](https://docs.python.org/3/library/profile.html). It is told of every call and every return, and says of each function how often it was called, its `tottime`, the seconds in the function itself, and its `cumtime`, the seconds with everything that it called. You know these two: `self_ms` and `ms`.
+# Your recorder knows tensors and nothing else. If a program spends its time reading files or looping over Python lists, it shows white. For Python itself there is [`cProfile`](https://docs.python.org/3/library/profile.html). It is told of every call and every return, and says of each function how often it was called, its `tottime`, the seconds in itself, and its `cumtime`, the seconds with everything that it called. You know these two: `self_ms` and `ms`.
 #
 # `pstats.Stats(profile).stats` maps (file, line, name) to (calls that were not recursive, all calls, tottime, cumtime, callers). The file of a function that is not written in Python is "~".
 
@@ -1180,6 +1180,8 @@ guesses.compare(
 # [`torch.profiler`](https://docs.pytorch.org/docs/stable/profiler.html) shows your two times for every op, `Self CPU` and `CPU total`, and `prof.export_chrome_trace("trace.json")` writes the format of section 5. It hides the bytes that an op moves, and its own cost.
 #
 # ## 10 · Three architectures, one table · 30 min
+#
+# The model with the most FLOPs need not reach the most FLOPs a second.
 
 
 # %% nbgrader={"grade": false, "grade_id": "compare_architectures", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1207,12 +1209,12 @@ words, x = nn.Sequential(nn.Embedding(50, 8), nn.Linear(8, 3)).eval(), (2, 3)
 words.input_dtype, words.vocab_size, words[1].bias.requires_grad = "int64", 50, False
 given = {"b": nn.Linear(64, 32), "a": nn.ReLU(), "words": words}
 before = doubles.Before("compare_architectures")
-rows = before(compare_architectures, given, {"words": (2, 7), "a": (2, 3, 8), "b": (16, 64)})
-expect("in the order of the models, each with its input", columns(rows, "name", "flops"), [["b", 1_024_000], ["a", 48_000], ["words", 14_000]])  # fmt: skip
+compared = before(compare_architectures, given, {"words": (2, 7), "a": (2, 3, 8), "b": (16, 64)})
+expect("in the order of the models, each with its input", columns(compared, "name", "flops"), [["b", 1_024_000], ["a", 48_000], ["words", 14_000]])  # fmt: skip
 expect("with data, without a machine", sorted(columns(before.passes, "dtype", "data", "machine")), [["float32", True, None], ["float32", True, None], ["int64", True, None]])  # fmt: skip
-figures = columns(rows, "parameters", "latency_ms", "peak_memory_mb", "gflops_per_second")
+figures = columns(compared, "parameters", "latency_ms", "peak_memory_mb", "gflops_per_second")
 expect("the figures of profile_forward_pass", figures, [[2_080, 1024 / 7, 1024 / 3, 0.007], [0, 48 / 7, 16.0, 0.007], [427, 2.0, 14 / 3, 0.007]])  # fmt: skip
-expect("keys", " ".join(sorted(rows[0])), "flops gflops_per_second latency_ms name parameters peak_memory_mb")  # fmt: skip
+expect("keys", " ".join(sorted(compared[0])), "flops gflops_per_second latency_ms name parameters peak_memory_mb")  # fmt: skip
 expect("the modes stay", [given["a"].training, words.training], [True, False])
 a, b = {"a": nn.ReLU()}, {"b": nn.ReLU()}
 wrong = [(compare_architectures, *pair) for pair in [({}, {}), (a, {"b": x}), (a, {"a": x, "b": x}), (a | b, {"a": x})]]  # fmt: skip
@@ -1261,6 +1263,8 @@ demos.attention_curves(predicted, measured, guess_attention)
 # Where the two curves part, FLOPs do not tell the time. Scores are computed, scaled, masked, exponentiated and multiplied again, one op after the other, and each time all of them go to memory and come back. *Fused* attention, one op for all of this, saves the trips.
 #
 # ## 11 · In one object · 10 min
+#
+# This code is given; its ideas are yours.
 
 # %% nbgrader={"grade": false, "grade_id": "profiler", "locked": true, "schema_version": 3, "solution": false, "task": false}
 SUPPOSED = Hardware(1e11, 2e10, "a typical computer", "a guess; lesson 06 measures")
