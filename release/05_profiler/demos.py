@@ -341,14 +341,12 @@ def overheads(
         place = list(ratios).index(guess[:2])
         if isinstance(guess[2], (int, float)):
             axes.plot(guess[2], place, "D", mfc="white", mec=INK, ms=8, label="your guess")
-        for way, colour in zip(ways, COLOURS, strict=False):
-            axes.plot([], [], "o", color=colour, ms=8, label=way)
+            axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02))
         axes.axvline(1, color=QUIET, lw=1, ls=(0, (4, 3)), zorder=0)
-        axes.set_yticks(range(len(ratios)), [name for name, _ in ratios])
+        axes.set_yticks(range(len(ratios)), [f"{name}, {way}" for name, way in ratios])
         axes.tick_params(axis="y", length=0)
         axes.set(xlabel="times the time without a profiler", ylim=(len(ratios) - 0.4, -0.6))
         axes.set_title("What watching costs: median, and lowest to highest")
-        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02))
         axes.grid(axis="x")
     return picture
 
