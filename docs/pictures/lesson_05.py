@@ -30,16 +30,17 @@ def timeline():
     built, scope = types.ModuleType("built"), {}
     exec(render(collect(read_folder(MODULES, "4")), "built"), vars(built))
     sys.modules["built"] = built
+    sys.path.insert(0, str(FOLDER))  # where `import demos` finds the lesson's own
     for cell in jupytext.read(FOLDER / "05_profiler.py").cells:
         nbgrader = cell.metadata.get("nbgrader", {})
         if nbgrader.get("grade_id") == "demo_timeline":
             code, passes = cell.source, []
             exec(code[: code.index("with OpRecorder")], scope)
             for _ in range(PASSES):
-                exec(code[code.index("with OpRecorder") : code.index("print(")], scope)
+                exec(code[code.index("with OpRecorder") : code.index("largest =")], scope)
                 passes.append(scope["recorder"].rows)
             scope["recorder"].rows = min(passes, key=lambda rows: rows[-1]["start_ms"])
-            return eval(code[code.rindex("plot_timeline.") :], scope)
+            return eval(code[code.rindex("demos.") :], scope)
         graded, demo = nbgrader.get("grade"), "demo" in cell.metadata.get("tags", [])
         if cell.cell_type == "code" and not graded and not demo:
             exec(cell.source, scope)

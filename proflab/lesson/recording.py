@@ -15,7 +15,7 @@ from proflab import Tensor, dispatch, nn
 dtype_name = functools.cache(str)  # asking numpy takes long: once is enough
 
 # Ops that move, choose or compare elements, and matrix products: no elementwise FLOPs.
-NO_ELEMENTWISE = frozenset(
+_NO_ELEMENTWISE = frozenset(
     """
     matmul einsum to clone reshape permute expand getitem index index_put embedding gather
     scatter_add nonzero cat split pad tril triu flip roll where masked_fill argsort
@@ -27,6 +27,17 @@ _REGION = {
     "op": "region", "phase": "region", "input_shapes": [], "output_shape": None, "dtype": None,
     "matmul_flops": 0, "elementwise_flops": 0, "bytes_read": 0, "bytes_written": 0,
 }  # fmt: skip
+
+
+def elementwise_kind(call: dispatch.Call) -> str | None:
+    """Return the name of an op's elementwise work: bias, softmax, …; None where it has none."""
+    if call.op in _NO_ELEMENTWISE:
+        return None
+    if call.op in ("linear", "conv2d"):
+        return "bias" if len(call.inputs) == 3 else None
+    if call.op == "batch_norm" and call.attributes["training"]:
+        return "batch_norm_train"
+    return "softmax" if call.op == "scaled_dot_product_attention" else call.op
 
 
 class Rows(list):

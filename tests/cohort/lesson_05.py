@@ -9,9 +9,13 @@ from cohort import lesson_05_slips as slips
 from cohort.lesson_05_alternates import ALTERNATES  # noqa: F401
 
 HELPERS = """
+import contextlib
 import copy
+import os
+import statistics
 import timeit
 from collections import Counter
+from pathlib import Path
 
 from proflab.lesson.recording import Still
 

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 from cohort.run import solved
-
-from proflab.lesson.plot_timeline import with_modules
+from lesson_demos import demos_of
 
 RELEASE = Path(os.environ.get("PROFLAB_SPEEDSCOPE", "")).resolve()
 WAIT = 120  # seconds until a busy machine is believed to hang
@@ -45,7 +44,8 @@ def trace():
         with names["region"]("backward"):
             loss.backward()
 
-    return names["chrome_trace"](with_modules(names["rows_of"](step)))
+    rows = demos_of("05_profiler").with_modules(names["rows_of"](step))
+    return names["chrome_trace"](rows)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ import re
 import runpy
 
 import pytest
-from cohort.run import ROOT, solved
+from cohort.run import ROOT, complete, entries, judge_all, solved
+from docstrings import is_imperative
 from lesson_cells import diagnoses, value_of
 
 from proflab.lesson.hardware import read_hardware
@@ -32,8 +33,8 @@ SYLLABUS = [
     "compare_architectures",
 ]
 STEPS = ["op_bytes", "op_facts", "add_row", "find_bottleneck"]  # on the way to these
-PRINTED = ["demo_batches", "demo_cprofile", "demo_lines"]
-NO_PREDICTION = ["op_facts", "profile_layer"]  # the one before them is for both
+DRAWN = ["demo_timeline", "demo_top", "demo_overhead", "demo_attention", "demo_profiler"]
+HINTED = ["op_bytes", "op_facts", "add_row", "profile_backward_pass"]
 BETWEEN = ["op_recorder", "print_top_operations"]  # given, between an exercise and its test
 
 
@@ -53,12 +54,15 @@ def lesson():
 @pytest.fixture(scope="module")
 def demos(lesson):
     """What each demo cell prints, and the picture it ends on, in the solved lesson, made small."""
-    shown = {}
+    shown, scope = {}, dict(solved("lesson_05").scope)
+    for cell in lesson.cells:
+        if "guess" in cell.tags:
+            exec(cell.code.replace("None", "30"), scope)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROFLAB_DEMO", "small")
         patch.chdir(FOLDER)
         for cell in lesson.named("demo"):
-            scope, printed = dict(solved("lesson_05").scope), io.StringIO()
+            printed = io.StringIO()
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
                 value = value_of(cell, scope)
             shown[cell.name] = printed.getvalue(), value
@@ -77,14 +81,32 @@ def test_points(lesson):
     assert "Mark scheme" in lesson.named("manual")[0].source
 
 
-def test_each_exercise_has_a_prediction_above_and_a_test_below(lesson):
+def test_each_exercise_has_a_test_below_and_the_hard_ones_two_hints_above(lesson):
     for number, cell in enumerate(lesson.cells):
         if cell.role != "exercise":
             continue
         assert lesson.cells[number + 1].name in (f"test_{cell.name}", *BETWEEN)
-        if cell.name not in NO_PREDICTION:
-            above = "".join(c.source for c in lesson.cells[max(0, number - 2) : number])
-            assert "**Predict.**" in above, cell.name
+        above = "".join(c.source for c in lesson.cells[max(0, number - 3) : number])
+        if cell.name in HINTED:
+            assert above.count("<details><summary>Hint") == above.count("</details>") == 2
+
+
+def test_each_guess_stands_before_its_answer_and_is_compared_once(lesson):
+    asked = [n for n, cell in enumerate(lesson.cells) if "guess" in cell.tags]
+    assert len(asked) == 6
+    for place in asked:
+        assert "**Predict.**" in lesson.cells[place - 1].source
+        name = lesson.cells[place].source.split(" = ")[0]
+        users = [cell for cell in lesson.cells[place + 1 :] if name in cell.source]
+        assert [cell.role for cell in users] == ["demo"]
+        assert users[0].source.count("guesses.compare(") == 1
+
+
+def test_the_lesson_fits_into_two_sittings(lesson):
+    text = "\n".join(cell.source for cell in lesson.cells if cell.role == "text")
+    assert text.count("**Take a break here.**") == 1 and text.count("### In torch") == 1
+    minutes = [int(n) for n in re.findall(r"^## .* · (\d+) min$", text, re.M)]
+    assert len(minutes) == 12 and 450 <= sum(minutes) <= 500
 
 
 def test_docstrings_say_what_is_returned_and_raised():
@@ -92,27 +114,39 @@ def test_docstrings_say_what_is_returned_and_raised():
         text = solved("lesson_05").scope[name].__doc__
         assert re.search(r"[Rr]eturn", text), name
         assert "Raises" in text or name in ("op_bytes", "add_row"), name
+        assert is_imperative(text), name
 
 
 def test_demo_cells_end_on_a_picture_or_print(demos, lesson):
     assert sorted(demos) == sorted(cell.name for cell in lesson.named("demo"))
     for name, (printed, value) in demos.items():
-        assert isinstance(value, Picture) != (name in PRINTED), name
+        assert isinstance(value, Picture) == (name in DRAWN), name
         assert printed or value.alt, name
 
 
 def test_what_the_demos_show_is_what_the_text_says(demos):
-    assert "memory    memory" in demos["demo_batches"][0]
+    assert "memory      memory" in demos["demo_batches"][0]
+    assert "calculation limits a T4: 52; you guessed 30" in demos["demo_batches"][0]
+    assert "the look-up's gradient: 147.2 MB; you guessed 30" in demos["demo_gradient"][0]
     assert re.search(r"Recorded: line_profiler \d", demos["demo_lines"][0])
     line = next(row for row in demos["demo_lines"][0].splitlines() if "q @ k" in row)
     assert "*" in line  # one line with a product, a transposition and a scaling
     printed, _ = demos["demo_cprofile"]
-    seconds = [float(s) for s in re.findall(r"([\d.]+) s\b", printed)]
-    assert seconds[0] < seconds[1]  # the recorder sees no more than a part
-    assert "cumtime" in printed and "answer" in printed
-    assert "all that the pass took" in demos["demo_top"][1].alt
+    assert "by cumtime" in printed and "(answer_request)" in printed
+    assert re.search(r"your recorder saw [\d.]+ s, in \d+ ops", printed)
+    assert "all that one pass needs" in demos["demo_top"][1].alt
     assert "predicted, by FLOPs" in demos["demo_attention"][1].alt
     assert "making data" in demos["demo_profiler"][0]
+    spreads = re.findall(r"([\d.]+) \(([\d.]+) to ([\d.]+)\)", demos["demo_overhead"][0])
+    assert len(spreads) == 9
+    assert all(float(low) <= float(middle) <= float(high) for middle, low, high in spreads)
+    assert demos["demo_sampler"][0].count("samples a second") == 2
+
+
+def test_where_a_number_is_guessed_that_a_plot_shows_the_guess_is_drawn(demos):
+    for name in ("demo_overhead", "demo_attention"):
+        labels = [line.get_label() for line in demos[name][1].figure.axes[0].lines]
+        assert "your guess" in labels, name
 
 
 def test_predictions_of_sections_1_3_and_6():
@@ -120,7 +154,7 @@ def test_predictions_of_sections_1_3_and_6():
     table, tokens = scope["Tensor"].meta((50257, 768)), scope["Tensor"].meta((1, 128), "int64")
     lookup = scope["F"].embedding
     read, _ = scope["each_op"](scope["op_bytes"], lambda: lookup(tokens, table))[0]
-    assert table.nbytes == 154_389_504  # "a table of 154 MB"
+    assert f"{table.nbytes / 1024**2:.1f}" == "147.2"  # "a table of 147.2 MB"
     assert read == 128 * 768 * 4 + 128 * 8
     t4 = read_hardware(FOLDER / "machines.json", "NVIDIA T4")
     assert (t4.peak_flops, t4.bandwidth) == (8.1e12, 320e9)
@@ -130,6 +164,13 @@ def test_predictions_of_sections_1_3_and_6():
         made = scope["rows_of"](lambda n=rows: layer(scope["Tensor"].meta((n, 4096))))
         limits.append(scope["find_bottleneck"](*scope["work_and_traffic"](made), t4))
     assert limits == ["memory", "compute"]
+
+
+def test_worked_lines():
+    assert 4 * (32 * 256 + 128 * 256 + 128) == 164_352 and 4 * 32 * 128 == 16_384
+    assert 3e9 / 2e11 == 0.015 and 5e8 / 2e10 == 0.025
+    assert (50 + 60 * 0.01) / 50 == 1.012 and (0.5 + 60 * 0.01) / 0.5 == 2.2
+    assert round(2048 / (6 * 768 + 2048), 2) == 0.31  # between tokens: 4·s²·d of 24·s·d² + 4·s²·d
 
 
 def test_machines_say_where_their_roofs_come_from():
@@ -177,6 +218,29 @@ def test_the_lessons_make_one_file_that_profiles():
 def test_misconceptions_are_named(exercise, mutant, diagnosis):
     said = diagnoses("lesson_05", exercise, mutant)
     assert any(each.startswith(diagnosis) for each in said)
+
+
+@pytest.mark.parametrize(
+    "exercise, mutant",
+    [
+        ("op_bytes", "a bias is forgotten"),
+        ("op_bytes", "in backward the inputs are read"),
+        ("op_facts", "FLOPs are one number"),
+        ("add_row", "nanoseconds stay"),
+        ("add_row", "put in front"),
+        ("record", "nothing is returned"),
+        ("find_bottleneck", "the wrong way round"),
+        ("profile_forward_pass", "unknown ops are nothing"),
+    ],
+)
+def test_a_slip_costs_points_in_its_own_exercise_alone(exercise, mutant):
+    lesson = solved("lesson_05")
+    code = entries("lesson_05", "MUTANTS")[exercise][mutant]
+    code = complete(exercise, code, lesson.solutions[exercise])
+    helpers = {"helpers": lesson.helpers, exercise: code}
+    failed = {case.cell for case in judge_all(lesson, helpers) if not case.passed}
+    own = {cell.name for cell in lesson.tests[exercise]}
+    assert failed and failed <= own
 
 
 def test_the_pictures_are_drawn_by_their_script():

@@ -13,12 +13,13 @@ import types
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
+from lesson_demos import demos_of
 
 import proflab
 from proflab import Tensor, dispatch, models, nn
 from proflab.lesson.hardware import Hardware
-from proflab.lesson.plot_timeline import with_modules
 
+demos = demos_of("05_profiler")
 KEYS = {
     "op", "module", "phase", "start_ms", "ms", "self_ms", "depth", "input_shapes", "output_shape",
     "dtype", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written",
@@ -129,7 +130,8 @@ def test_a_trace_is_in_the_event_format_and_nests(names):
         with names.region("backward"):
             loss.backward()
 
-    trace = json.loads(json.dumps(names.chrome_trace(with_modules(names.rows_of(step)))))
+    rows = demos.with_modules(names.rows_of(step))
+    trace = json.loads(json.dumps(names.chrome_trace(rows)))
     events = trace["traceEvents"]
     assert {event["ph"] for event in events} == {"X"}
     assert {(event["pid"], event["tid"]) for event in events} == {(1, 1)}

@@ -1,20 +1,29 @@
-"""What lesson 05 takes from proflab/lesson: tensors' memory, recorders, tables, a sampler."""
+"""What lesson 05 takes from proflab/lesson: tensors' memory, recorders, doubles."""
 
 from __future__ import annotations
 
-import threading
-import time
+import sys
+import types
 
 import numpy as np
 import pytest
 
 from proflab import Tensor, dispatch, nn
-from proflab.lesson import profiles
+from proflab.lesson import doubles
 from proflab.lesson.doubles import profiled
 from proflab.lesson.hardware import Hardware
-from proflab.lesson.recording import Recorder, as_model, columns, region, work_and_traffic
-from proflab.lesson.sampler import repeated, sampled
+from proflab.lesson.recording import (
+    Recorder,
+    Rows,
+    as_model,
+    columns,
+    elementwise_kind,
+    region,
+    work_and_traffic,
+)
 from proflab.lesson.tensor_memory import bytes_by_memory, each_op, memory_of, present
+
+X = Tensor([[1.0, 2.0]])
 
 
 @pytest.mark.parametrize("meta", [False, True])
@@ -70,99 +79,6 @@ def test_work_and_traffic_add_up_and_a_tensor_can_be_called():
     assert as_model(x)(None) is x and isinstance(as_model(nn.ReLU()), nn.ReLU)
 
 
-ROWS = profiled.made_up(
-    "op self_ms matmul_flops bytes_read",
-    ("conv2d", 2.0, 70, 5), ("gelu", 1.0, 0, 1), ("relu", 1.5, 0, 1), ("warp", 4.0, 0, 3),
-)  # fmt: skip
-
-
-def test_each_kind_of_op_has_its_sum_and_what_has_no_kind_is_among_others():
-    sums = profiles.family_sums(ROWS, "self_ms")
-    assert sums["activations"] == 2.5 and sums["others"] == 4.0 and sums["norms"] == 0
-    assert sum(sums.values()) == 8.5
-    picture = profiles.three_shares({"A": ROWS, "B": ROWS}, "Seen")
-    assert picture.alt.startswith("Seen (of all that the pass took). A: ms, 8.5: convolutions")
-    assert "B: bytes read, 10: " in picture.alt and "others 30.0%" in picture.alt
-
-
-def test_limits_stand_below_the_intensities(capsys):
-    machines = [Hardware(1e3, 1e2, "slow"), Hardware(1e6, 1e2, "fast")]
-
-    def limit(flops, moved, machine):
-        return f"{machine.name[0]}{flops * moved}"
-
-    profiles.print_limits({1: (50, 100), 8: (400, 100)}, machines, limit)
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == ["rows", "1", "8"] and lines[1][-2:] == ["0.5", "4.0"]
-    assert lines[2:] == [["slow", "s5000", "s40000"], ["fast", "f5000", "f40000"]]
-
-
-def test_functions_and_passes_are_printed_whole(capsys):
-    row = {"function": "a.py:3(b)", "calls": 1234, "tottime": 0.5, "cumtime": 2.25}
-    profiles.print_functions([row], "cumtime")
-    head, line = capsys.readouterr().out.splitlines()
-    assert head.startswith("by cumtime") and line.split() == [
-        "a.py:3(b)",
-        "1,234",
-        "0.500s",
-        "2.250s",
-    ]
-    found = {"parameters": 1000, "flops": 2000, "latency_ms": 0.5, "gflops_per_second": 0.004}
-    profiles.print_pass(found | {"peak_memory_mb": 1.0, "bottleneck": None}, "a PC")
-    said = capsys.readouterr().out
-    assert said.startswith("1,000 parameters, 2,000 FLOPs, on a PC:\n0.500 ms, 0.004 GFLOP/s, ")
-    assert said.endswith("limited by None\n")
-
-
-def test_architectures_and_overheads_are_drawn_with_their_numbers(capsys):
-    row = {"name": "MLP", "parameters": 5, "flops": 6, "latency_ms": 7.0, "peak_memory_mb": 8.0}
-    picture = profiles.architectures([row | {"gflops_per_second": 9.0}])
-    assert "MLP 9" in picture.alt
-    assert capsys.readouterr().out.splitlines()[1].split()[1:] == ["5", "6", "7.00", "8.0", "9.0"]
-    picture = profiles.overheads({("tiny", "a sampler"): 1.02, ("tiny", "cProfile"): 3.456})
-    assert "tiny: a sampler 1.02; tiny: cProfile 3.46" in picture.alt
-
-
-def test_between_tokens_is_what_attention_does_itself(capsys):
-    rows = [
-        {"module": module, "ms": ms}
-        for module, ms in (
-            ("wte", 50),
-            ("blocks.0.attn", 3),
-            ("blocks.0.attn.qkv", 4),
-            ("blocks.0", 5),
-            ("blocks.0.attn", 3),
-            ("blocks.1.attn", 9),
-            ("", 70),
-        )  # fmt: skip
-    ]
-    assert profiles.between_tokens(rows, "ms") == 6 / 15
-    picture = profiles.attention_curves({64: 0.02, 128: 0.04}, {64: 0.1, 128: 0.25})
-    assert "predicted, by FLOPs from 2% to 4%; measured, by time from 10% to 25%" in picture.alt
-    said = capsys.readouterr().out.splitlines()
-    assert said[1].split() == "128 tokens: 4.0% of the FLOPs, 25.0% of the time".split()
-
-
-def test_a_sampler_sees_what_runs_and_stops_when_it_raises():
-    def busy():
-        end = time.monotonic() + 0.05
-        while time.monotonic() < end:
-            pass
-
-    tries = (sampled(busy) for _ in range(100))  # on a busy machine one may see nothing
-    seen = next(names for names in tries if names)
-    assert any("(busy)" in name for name in seen)
-    before = threading.active_count()
-    with pytest.raises(ZeroDivisionError):
-        sampled(lambda: 1 / 0)
-    assert threading.active_count() == before
-
-
-def test_repeated_calls_as_often_as_it_says():
-    calls = []
-    assert repeated(lambda: calls.append(1), 3)() is None and len(calls) == 3
-
-
 def test_the_calls_and_layers_of_the_test_cells_do_what_they_say():
     pace = []
     layer = profiled.PacedBack(lambda x: pace.append(x.shape), nn.Linear(3, 2))
@@ -175,3 +91,80 @@ def test_the_calls_and_layers_of_the_test_cells_do_what_they_say():
     ops = each_op(lambda call, _: (call.op, call.phase), lambda: profiled.Product.apply(
         a, Tensor(np.ones((3, 4)))).sum().backward())  # fmt: skip
     assert ops.count(("matmul", "forward")) == 2
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """A module in the place of the notebook, with an exercise in it."""
+    made = types.ModuleType("__main__")
+    made.op_bytes = "the student's"
+    monkeypatch.setitem(sys.modules, "__main__", made)
+    return made
+
+
+def test_before_puts_answers_in_the_place_of_earlier_exercises_alone(notebook):
+    before = doubles.Before("op_facts", {("exp", "forward"): (0, 2, 8, 8)})
+    moved = before(each_op, lambda call, result: notebook.op_bytes(call, result), lambda: X.exp())
+    assert moved == [(8, 8)]
+    assert vars(notebook)["op_bytes"] == "the student's" and not hasattr(notebook, "op_facts")
+    with pytest.raises(ZeroDivisionError):
+        before(lambda: 1 / 0)
+    assert vars(notebook)["op_bytes"] == "the student's"
+
+
+def test_before_answers_with_the_figures_that_it_was_given(notebook):
+    figures = {("exp", "forward"): (3, 2, 8, 16), ("tanh", "forward"): None}
+    before = doubles.Before("profile_forward_pass", figures, {(5, 24): "compute"})
+    rows = Rows()
+
+    def run():
+        with dispatch.hook(lambda call: notebook.record(call, rows)):
+            X.exp().sum()
+        return [notebook.find_bottleneck(*work, "a machine") for work in ((5, 24), (5, 23))]
+
+    assert before(run) == ["compute", "asked about 5 FLOPs and 23 bytes"]
+    assert columns(rows, "op", "matmul_flops", "bytes_written") == [["exp", 3, 16], ["sum", 0, 0]]
+    assert before(lambda: notebook.find_bottleneck(5, 24, None)) is None
+    with pytest.raises(NotImplementedError, match="tanh"):
+        before(lambda: dispatch.hook(lambda call: notebook.record(call, rows))(X.tanh)())
+
+
+def test_before_a_layers_profile_a_pass_follows_from_its_input(notebook):
+    before, layer = doubles.Before("profile_layer"), nn.Linear(2, 3)
+    found = before(
+        lambda: notebook.profile_forward_pass(layer, X, Hardware(1e9, 1e9, "a card"), 1, 2)
+    )
+    assert found["parameters"] == 9 and found["latency_ms"] == 2 / 7
+    assert found["bottleneck"] == "limited by a card"
+    given = {"shape": (1, 2), "dtype": "float32", "data": True, "machine": "a card"}
+    assert before.passes == [given]
+
+
+def test_errors_and_failures_are_told_by_their_names():
+    assert doubles.errors(int, [("x",), ("4",)]) == ["ValueError", "no error, but 4"]
+    with pytest.raises(NotImplementedError):
+        doubles.errors(lambda: (_ for _ in ()).throw(NotImplementedError()), [()])
+
+    class Keeps(Told):
+        def watch(self, call):
+            self.rows.depth += 1  # and never takes it back
+            return call()
+
+    run = lambda function: function()  # noqa: E731
+    assert profiled.after_failures(run, Keeps, X) == [
+        ["ValueError", 0, 1],
+        ["KeyboardInterrupt", 0, 1],
+    ]
+    assert profiled.kept_alive(lambda f, g: f(g), lambda make: make()) is False
+    kept = []
+    hooked = dispatch.hook(lambda call: kept.append(call()) or kept[-1])
+    assert profiled.kept_alive(lambda f, g: f(g), lambda make: hooked(make)()) is True
+
+
+def test_elementwise_work_has_the_name_of_its_row_in_the_table():
+    layer, norm, x = nn.Linear(2, 3), nn.BatchNorm1d(2), Tensor([[1.0, 2.0], [4.0, 3.0]])
+    kinds = each_op(
+        lambda call, _: elementwise_kind(call),
+        lambda: [layer(x).exp(), nn.Linear(2, 1, bias=False)(x), x @ x.T, norm(x), norm.eval()(x)],
+    )
+    assert kinds == ["bias", "exp", None, None, None, "batch_norm_train", "batch_norm"]

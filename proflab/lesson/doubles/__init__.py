@@ -5,9 +5,11 @@ should come out.
 """
 
 from proflab.lesson.doubles.double import Double
+from proflab.lesson.doubles.earlier import Before
 from proflab.lesson.doubles.engine import (
     OnlyParameters,
     Weights,
+    errors,
     paced,
     recomputed,
     refuses,
@@ -38,6 +40,7 @@ HELD: dict[str, type[Double]] = {kind.__name__: kind for kind in (Clock, Copy, M
 __all__ = [
     "HELD",
     "Allocating",
+    "Before",
     "Clock",
     "Copy",
     "LeakyStep",
@@ -52,6 +55,7 @@ __all__ = [
     "Weights",
     "block",
     "by_hand",
+    "errors",
     "failing",
     "forward_row",
     "furthest",

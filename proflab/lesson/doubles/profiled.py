@@ -4,10 +4,11 @@ that make calls, rows of one's own. What may not enter: what should come out.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
-from proflab import Function, Tensor, example_input, nn
+from proflab import Function, Tensor, dispatch, example_input, nn
 from proflab.lesson.recording import Rows, columns
 from proflab.lesson.tensor_memory import each_op
 
@@ -110,11 +111,14 @@ class Around:
         record(self, rows)
 
 
-def times_of(record: Callable, call: Around) -> list[list]:
-    """Return [start_ms, ms, self_ms, depth] of each row that record(call, rows) adds."""
+def recorded(record: Callable, call: Around) -> list[list]:
+    """Return [start_ms, ms, first, depth] of each row that record(call, rows) adds.
+
+    first is what add_row was given, as Before("record") notes it.
+    """
     rows = Rows()
     call.recorded(record, rows)
-    return columns(rows, "start_ms", "ms", "self_ms", "depth")
+    return columns(rows, "start_ms", "ms", "first", "depth")
 
 
 def on_the_way_back(look: Callable, *functions: Callable) -> list[list]:
@@ -148,3 +152,27 @@ def made_up(keys: str, *rows: tuple) -> list[dict]:
         op, _, module = values["op"].partition(" ")
         made.append({"phase": "forward"} | values | {"op": op, "module": module or "m"})
     return made
+
+
+def kept_alive(run: Callable, function: Callable) -> bool:
+    """Return True if an op's result is still alive after run(function, it), and nobody asked."""
+    results = []
+    run(function, lambda: results.append(weakref.ref(Tensor([1.0]).exp())))
+    return results[0]() is not None
+
+
+def after_failures(run: Callable, recorder: Callable, x: Tensor) -> list[list]:
+    """Return [error, rows, depth] of a recorder in which an op failed, and of one after Ctrl-C.
+
+    x: a Tensor that cannot be multiplied with itself, x @ x.
+    """
+    found = []
+    for hook, op in ((lambda call: call(), lambda: x @ x), (interrupted, x.exp)):
+        with recorder() as recording:
+            try:
+                run(dispatch.hook(hook)(op))
+                error = "nothing was raised"
+            except (ValueError, KeyboardInterrupt) as raised:
+                error = type(raised).__name__
+        found.append([error, len(recording.rows), recording.rows.depth])
+    return found
