@@ -623,12 +623,12 @@ def in_turns(cases, rounds):
 
 
 def told_apart(name, times_ms, other, other_ms):
-    """A sentence: which of two takes less time, if their 95 % intervals can tell."""
+    """Return a sentence: which of two takes less time, if their 95 % intervals do not overlap."""
     (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
     median, others = map(statistics.median, (times_ms, other_ms))
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
-        return said + "the intervals overlap, so these times cannot tell them apart"
+        return said + "the intervals overlap, so this rule cannot tell them apart"
     faster = name if median < others else other
     return said + f"{faster} is faster, {max(median, others) / min(median, others):.2f} times"
 

@@ -8,19 +8,15 @@ Made by `proflab assemble`.
 import functools
 import math
 import numpy as np
-import os
 import proflab
 import psutil
 import statistics
 import time
 import tracemalloc
-from collections import Counter
-from proflab import Function, Tensor, autograd, dispatch, example_input, nn
-from proflab.lesson import profiles
+from proflab import Tensor, autograd, dispatch, example_input, nn
 from proflab.lesson.hardware import Hardware
-from proflab.lesson.inputs import real_inputs
 from proflab.lesson.recording import (
-    NO_ELEMENTWISE, Recorder, as_model, column, dtype_name, row_name, work_and_traffic,
+    Recorder, as_model, column, dtype_name, elementwise_kind, row_name, work_and_traffic,
 )
 from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, memory_of, present
 from proflab.lesson.tracebacks import own_function
@@ -70,7 +66,6 @@ __all__ = [
     "MemoryTracker",
     "measure_memory",
     "saved_activations",
-    "saved_by",
     "optimizer_memory_mb",
     "training_memory",
     "MemoryProfiler",
@@ -78,7 +73,6 @@ __all__ = [
     "recomputed_gradients",
     "Recompute",
     "checkpointed",
-    "Checkpointed",
     "reflect_training_mb",
     "op_bytes",
     "op_elementwise",
@@ -673,12 +667,12 @@ def in_turns(cases, rounds):
 
 
 def told_apart(name, times_ms, other, other_ms):
-    """A sentence: which of two takes less time, if their 95 % intervals can tell."""
+    """Return a sentence: which of two takes less time, if their 95 % intervals do not overlap."""
     (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
     median, others = map(statistics.median, (times_ms, other_ms))
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
-        return said + "the intervals overlap, so these times cannot tell them apart"
+        return said + "the intervals overlap, so this rule cannot tell them apart"
     faster = name if median < others else other
     return said + f"{faster} is faster, {max(median, others) / min(median, others):.2f} times"
 
@@ -744,17 +738,17 @@ MB = 1024**2  # bytes, as everywhere in this course
 
 
 class MemoryTracker:
-    """Measures what a block of code allocates: `with MemoryTracker() as tracker: …`.
+    """Measure what a block of code allocates: `with MemoryTracker() as tracker: …`.
 
-    peak_mb: the most that was allocated at one time, over what was there at the start.
-    current_mb: what is allocated at the end, over what was there at the start; negative where more
-        was freed. Both are floats in MB of 1024² bytes, not rounded, and there after `stop`.
-    Trackers may be nested, the inner one ends first: each finds what it would find alone. They may
-    be used again. Tracing goes on afterwards if it was on before, and is off if it was off.
-    frames: how much of the call stack tracemalloc writes down with each block.
+    peak_mb: the most that was allocated at any moment, and current_mb: what is allocated at the
+        end (negative if more was freed), both over what was allocated at the start; floats in MB
+        of 1024² bytes, not rounded, set by `stop`.
+    Trackers may be nested, to any depth, the inner one stops first: each finds what it would find
+    alone. They may be used again. Tracing that was on stays on; if it was off, it is off again.
+    frames: how many frames of the call stack tracemalloc records with each block.
     """
 
-    running = []  # the trackers that have been started and not yet stopped, the outermost first
+    running = []  # the trackers that have started and not yet stopped, the outermost first
 
     def __init__(self, frames=1):
         self.frames = frames
@@ -767,7 +761,7 @@ class MemoryTracker:
         self.stop()
 
     def start(self):
-        """Begin to measure; start tracing, with `frames`, where it is off."""
+        """Begin to measure; start tracing, with `frames`, if it is off."""
         self.started = not tracemalloc.is_tracing()
         if self.started:
             tracemalloc.start(self.frames)
@@ -779,7 +773,7 @@ class MemoryTracker:
         self.running.append(self)
 
     def stop(self):
-        """Stop measuring: set peak_mb and current_mb, and stop tracing if this one started it."""
+        """Stop measuring: set peak_mb and current_mb; stop tracing if this tracker started it."""
         current, peak = tracemalloc.get_traced_memory()
         for tracker in self.running:
             tracker.peak = max(tracker.peak, peak)
@@ -791,20 +785,21 @@ class MemoryTracker:
 
 
 def measure_memory(model, input_shape):
-    """What one forward pass of a model takes, measured.
+    """Return what one forward pass of a model takes, measured.
 
-    model: a Module with data; it is called once, as it is. input_shape: batch first, counted in
-        full; or whatever else example_input takes. The input is not counted.
-    Returns a dict of floats, not rounded, in MB of 1024² bytes but for the last:
-        parameter_memory_mb: all of the model's parameters (lesson 01)
-        activation_memory_mb: what is allocated after the pass, over what was allocated before it,
-            while its output is held, and by it the graph for backward
-        peak_memory_mb: the parameters, and the most that was allocated during the pass, over what
-            was allocated before it
-        memory_efficiency: parameters and activations, divided by the peak
-    Raises ValueError for what is no model, and for what is no shape.
+    model: a Module with data; it is called once, in the mode (train or eval) that it is in.
+    input_shape: batch first, or what else example_input takes (it returns a Tensor, or a tuple
+        if the model has several inputs). The inputs themselves do not count.
+    Returns a dict of floats, not rounded, the first three in MB of 1024² bytes:
+        parameter_memory_mb: all of the model's parameters (lesson 01), frozen ones too
+        activation_memory_mb: what is allocated after the pass, over what was allocated before,
+            while the output is held, and through it the graph for the backward pass
+        peak_memory_mb: the parameters, plus the pass's peak over what was allocated before
+        memory_efficiency: parameters and activations together, divided by the peak
+    Raises ValueError for what is not a model and for what is not a shape.
     """
-    parameters, inputs = parameter_memory_mb(model), real_inputs(model, input_shape)
+    parameters, inputs = parameter_memory_mb(model), example_input(model, input_shape)
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     with MemoryTracker() as tracker:
         output = model(*inputs)  # noqa: F841  held while it is measured
     peak = parameters + tracker.peak_mb
@@ -817,14 +812,15 @@ def measure_memory(model, input_shape):
 
 
 def saved_activations(model, input_shape):
-    """The bytes that a forward pass keeps for the backward pass.
+    """Return the bytes that a forward pass keeps for the backward pass.
 
-    model: a Module, with data or on meta, or anything else that can be called; in the mode (train
-        or eval) that it is in. input_shape: batch first, counted in full.
-    Counted is each storage once, and as a whole, also where only a part of it is looked at; but no
-    storage of the inputs, and none of the parameters and buffers that the model has.
+    model: a Module, with data or on meta, or any other callable; it stays in the mode (train or
+        eval) that it is in, and its parameters stay frozen or not, as they are.
+    input_shape: batch first, counted in full.
+    Each storage counts once, and as a whole even if only a part of it is kept. Storages of the
+    inputs and of the model's parameters, frozen or not, and buffers do not count.
     Returns an int. Runs on meta inputs (lesson 02's meta_inputs, per_sample=False), so that
-    nothing is computed. Raises ValueError for what cannot be called, and for what is no shape.
+    nothing is computed. Raises ValueError for what cannot be called and for what is not a shape.
     """
     inputs = meta_inputs(model, input_shape, per_sample=False)
     known = {tensor.storage for tensor in inputs}
@@ -841,31 +837,13 @@ def saved_activations(model, input_shape):
     return sum(storage.nbytes for storage in kept - known)
 
 
-def saved_by(model, shape, part):
-    """Saved bytes by the part of the model that kept them first; `part` maps a module's path."""
-    inputs = meta_inputs(model, shape, per_sample=False)
-    seen = {t.storage for t in (*inputs, *model.parameters(), *model.buffers())}
-    found = Counter()
-
-    def pack(tensor):
-        if tensor.storage not in seen:
-            seen.add(tensor.storage)
-            found[part(dispatch.module_path())] += tensor.storage.nbytes
-        return tensor
-
-    # While a hook is on, proflab knows which module is being called.
-    with dispatch.hook(lambda call: call()), proflab.saved_tensors(pack, lambda tensor: tensor):
-        model(*inputs)
-    return found
-
-
 def optimizer_memory_mb(model, optimizer):
-    """The memory of an optimizer's state, in MB of 1024² bytes.
+    """Return the memory of an optimizer's state, in MB of 1024² bytes.
 
-    model: as for count_parameters (lesson 01). Only parameters that are trained have a state
-        (requires_grad), each once, at its own dtype.
-    optimizer: "sgd" (nothing), "momentum" (once the parameters), "adam" or "adamw" (twice).
-    Returns a float. Raises ValueError for another optimizer, and for what is no model.
+    model: as for count_parameters (lesson 01): a bare Tensor has no parameters. Only parameters
+        that are trained (requires_grad) have a state, each once, at its own dtype.
+    optimizer: "sgd" (no state), "momentum" (the parameters once), "adam" or "adamw" (twice).
+    Returns a float. Raises ValueError for any other optimizer and for what is not a model.
     """
     copies = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
     if optimizer not in copies:
@@ -877,14 +855,15 @@ def optimizer_memory_mb(model, optimizer):
 
 
 def training_memory(model, input_shape, optimizer, activation_mb=None):
-    """What training a model takes, by its parts.
+    """Return what training a model takes, by its parts.
 
-    model, input_shape: as for saved_activations; optimizer: as for optimizer_memory_mb.
-    activation_mb: the memory of the activations where it is known, at least 0; None: count it.
-        Where it is given, input_shape is not used.
-    Returns a dict of floats in MB of 1024² bytes: parameter_mb, gradient_mb (of what is trained),
-    optimizer_mb, activation_mb, and total_mb, their sum.
-    Raises ValueError as these two do, and for a negative activation_mb.
+    model, input_shape: as for saved_activations, in the mode that the model is in; optimizer: as
+        for optimizer_memory_mb.
+    activation_mb: the memory of the activations if it is known, at least 0; input_shape is not
+        used then. None: count it.
+    Returns a dict of floats in MB of 1024² bytes: parameter_mb (of all parameters), gradient_mb
+    (of those that are trained), optimizer_mb, activation_mb, and total_mb, their sum.
+    Raises ValueError as these two functions do, and for a negative activation_mb.
     """
     if activation_mb is None:
         activation_mb = saved_activations(model, input_shape) / MB
@@ -892,7 +871,7 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
         raise ValueError(f"activations cannot take {activation_mb} MB")
     parts = {
         "parameter_mb": parameter_memory_mb(model),
-        "gradient_mb": optimizer_memory_mb(model, "momentum"),  # a number for each, as here
+        "gradient_mb": optimizer_memory_mb(model, "momentum"),  # one number each, as here
         "optimizer_mb": optimizer_memory_mb(model, optimizer),
         "activation_mb": float(activation_mb),
     }
@@ -900,28 +879,24 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
 
 
 class MemoryProfiler:
-    """The resident memory of this process at moments with a name."""
+    """Record this process's resident memory at moments that have a name."""
 
     def __init__(self):
         self.snapshots = []
 
     def snapshot(self, label):
-        """Note this process's resident memory now, by psutil's memory_info().rss.
-
-        label: a string that is not empty; the same one may come again. Raises ValueError for "".
-        """
+        """Record this process's RSS now. A label may come again; raises ValueError for ""."""
         if not label:
             raise ValueError("a snapshot needs a label")
         self.snapshots.append((label, psutil.Process().memory_info().rss / MB))
 
     def report(self):
-        """What was noted: a row for each snapshot, in order.
+        """Return a row for each snapshot, in order, and print them.
 
         Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes, not rounded), delta_mb
-        (float, over the snapshot before it; 0.0 for the first). Prints a line for each that has the
-        label, and both numbers with one decimal; what else it prints is open. May be asked for
-        again.
-        Raises ValueError where there is no snapshot.
+        (float, growth since the snapshot before; 0.0 for the first). Prints a line for each
+        snapshot, the first too, with its label and both numbers to one decimal. A report may be
+        asked for again. Raises ValueError if there is no snapshot.
         """
         if not self.snapshots:
             raise ValueError("there is no snapshot to report")
@@ -934,16 +909,15 @@ class MemoryProfiler:
 
 
 def find_leak(step, steps):
-    """What a step leaves behind, each time it runs, and who allocates it.
+    """Return how much more memory each step leaves allocated, and which function allocates it.
 
-    step: a function without arguments. It is called once for what only the first call makes and
-        keeps (a cache, an optimizer's state), then `steps` times (an int, at least 1), which are
-        compared.
-    Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
-    steps (what a step replaces or frees is no growth); and function, the name of the function
-    (see own_function) that allocated most of what has grown, on whatever lines; None where a
-    step leaves less than a page, 4,096 bytes. Raises ValueError for steps below 1.
-    Tracing is off afterwards if it was off before, also where step raises.
+    step: a function without arguments. It is called once, already traced, for what only the first
+        call makes and keeps (a cache, an optimizer's state), then `steps` times (at least 1).
+    Returns a dict: bytes_per_step (float), the growth in those `steps` calls, on average (what a
+    step frees or replaces is no growth); and function, the name of the function (by own_function)
+    whose allocations grew most, all its lines together, or None if less than a page, 4,096 bytes,
+    is left in a step. Raises ValueError for steps below 1. Tracing that was off is off afterwards,
+    even when step raises; if it was on, it goes on, also for a tracker around the call.
     """
     if steps < 1:
         raise ValueError(f"a leak shows over at least one step, not over {steps}")
@@ -953,23 +927,23 @@ def find_leak(step, steps):
         for _ in range(steps):
             step()
         rows = tracemalloc.take_snapshot().compare_to(before, "traceback")
-    grown = Counter()
+    grown = {}
     for row in rows:
-        if row.size_diff:
-            grown[own_function(row.traceback)] += row.size_diff
+        name = own_function(row.traceback)
+        grown[name] = grown.get(name, 0) + row.size_diff
     rate = sum(grown.values()) / steps
     worst = max(grown, key=grown.get) if rate >= 4096 else None
     return {"bytes_per_step": rate, "function": worst}
 
 
 def recomputed_gradients(run, x, parameters, grad):
-    """The gradients of a piece of a model, which is run for that once more.
+    """Return the gradients of a segment of a model, by running the segment once more.
 
-    run: a function of x, the piece. x: its input, a leaf. parameters: the tensors, each once, that
-        it uses and that may require a gradient. grad: the gradient of run(x), a Tensor.
-    Returns a list of Tensors: the gradient of x, and those of the parameters, in order; None for
-    each that requires none or that run does not use. Every `.grad` stays as it is. Works also
-    where no graph is being recorded, as in a backward pass.
+    run: the segment, a function of x; it is called once. x: its input, a leaf. parameters: tensors,
+        each once, that run may use and that may require a gradient. grad: that of run(x).
+    Returns a list of Tensors: the gradient of x, then those of the parameters, in order; None for
+    each tensor that requires none or that run does not use. Every `.grad` stays as it is. Works
+    also where nothing is recorded, as in a backward pass, and leaves that as it is.
     """
     tensors = [x, *parameters]
     wanted = [tensor for tensor in tensors if tensor.requires_grad]
@@ -981,7 +955,7 @@ def recomputed_gradients(run, x, parameters, grad):
     return [next(found) if tensor.requires_grad else None for tensor in tensors]
 
 
-class Recompute(Function):
+class Recompute(proflab.Function):
     """Recompute.apply(run, x, *parameters) is run(x), of which only x is kept."""
 
     @staticmethod
@@ -998,14 +972,14 @@ class Recompute(Function):
 
 
 def checkpointed(layers, every):
-    """A function that computes what the layers compute, one after another, with less memory.
+    """Return a function that computes what the layers compute in a row, with less memory.
 
-    layers: a list of Modules that draw no random numbers.
-    every: int, at least 1: so many layers make a segment; the last one may be shorter.
+    layers: a list of Modules that draw no random numbers; one Module may stand in it several times.
+    every: int, at least 1: so many layers make a segment; the last segment may be shorter.
     Returns a function of one tensor. Of each segment only its input is kept for the backward pass,
-    which runs each segment once more. Gradients are those that the layers give without it, of
-    what requires one: parameters, and the input. (So each segment's parameters go to Recompute.)
-    Raises ValueError where there are no layers, and for `every` below 1.
+    which runs each segment once more. The gradients are those that the layers give without it, for
+    whatever requires one: parameters, and the input. (So each segment's parameters go to
+    Recompute, each of them once.) Raises ValueError if there are no layers or `every` is below 1.
     """
     if every < 1 or not len(layers):
         raise ValueError(f"{len(layers)} layers cannot be run {every} at a time")
@@ -1019,25 +993,14 @@ def checkpointed(layers, every):
     return run
 
 
-class Checkpointed(nn.Module):
-    """Layers as a model with checkpoints."""
-
-    def __init__(self, layers, every):
-        self.layers = nn.ModuleList(layers)
-        self.run = checkpointed(list(self.layers), every)
-
-    def forward(self, x):
-        return self.run(x)
-
-
 def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded_to=1):
-    """The memory of training as a report may have calculated it, in MB of `unit` bytes.
+    """Return the memory of training as a report may have computed it, in MB of `unit` bytes.
 
-    parameters: int, at least 1; taken as its nearest multiple of rounded_to (int, at least 1):
-        with 10**6, 124,439,808 are 124 million. Each copy of a parameter has 4 bytes.
+    parameters: int, at least 1; rounded to the nearest multiple of rounded_to (int, at least 1):
+        with 10**6, 124,439,808 become 124 million. Each copy of a parameter takes 4 bytes.
     copies: int, at least 1: 4 for Adam (parameter, gradient, two of state).
-    activation_mb: at least 0, in the report's MB, added as it is. unit: int, at least 1.
-    Returns a float. Raises ValueError for an argument out of range.
+    activation_mb: at least 0, in the report's own MB, added as it is. unit: int, at least 1.
+    Returns a float, not rounded. Raises ValueError for any argument that is out of range.
     """
     if min(parameters, copies, unit, rounded_to) < 1 or activation_mb < 0:
         raise ValueError("activation_mb must be at least 0, and all others at least 1")
@@ -1049,15 +1012,12 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
 
 
 def op_bytes(call, result):
-    """The bytes that one op has to move: (read, written), two ints.
+    """Return the bytes that one op has to move: (read, written), two ints.
 
-    call: what a hook gets, with op, phase, inputs, grad and saved. grad is a Tensor, or a list of
-        Tensors and None for an op with many results.
-    result: what call() returned: a Tensor, or a tuple of Tensors and None.
-    Returns (0, 0) for a view, where nothing is written. Else
-    written: what the result has in memory that is not read.
-    read: in the forward pass the inputs; but of its table an op in TABLES reads as much as it
-        writes. In the backward pass the gradient, and what was saved.
+    call: what a hook gets. result: what call() returned, a Tensor or a tuple of Tensors and None.
+    written: the bytes of the result, without memory that is read. If it is 0, so is read.
+    read: forward, the bytes of call.inputs, but an op in TABLES reads as much of its table as it
+        writes. Backward, the bytes of call.grad (like result, one or several) and call.saved.
     """
     forward = call.phase == "forward"
     read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
@@ -1073,32 +1033,22 @@ def op_bytes(call, result):
 
 
 def op_elementwise(call, shape):
-    """The elementwise FLOPs of one op whose forward result has this shape, by our convention."""
-    op, inputs = call.op, call.inputs
-    if op in NO_ELEMENTWISE:
-        return 0
-    size = math.prod(shape)
-    if op in ("linear", "conv2d"):
-        return ELEMENTWISE["bias"] * size if len(inputs) == 3 else 0
-    if op == "scaled_dot_product_attention":  # a softmax over keys for each row of the result
-        return ELEMENTWISE["softmax"] * size // shape[-1] * inputs[1].shape[-2]
-    if op == "batch_norm" and call.attributes["training"]:
-        op = "batch_norm_train"
-    if op in ELEMENTWISE:
-        return ELEMENTWISE[op] * size
-    return max([size, *[t.numel() for t in inputs]])
+    """Return the elementwise FLOPs, by our convention, of an op whose forward result has a shape."""
+    kind, size = elementwise_kind(call), math.prod(shape)  # its row in lesson 02's table
+    if call.op == "scaled_dot_product_attention":  # a softmax over keys for each row of the result
+        size = size // shape[-1] * call.inputs[1].shape[-2]
+    largest = max(size, *[t.numel() for t in call.inputs])  # for an op that the table does not have
+    return 0 if kind is None else ELEMENTWISE[kind] * size if kind in ELEMENTWISE else largest
 
 
 def op_facts(call, result):
-    """What is known of one op apart from its time.
+    """Return what is known of one op apart from its time, as a dict of plain data.
 
-    call, result: as for op_bytes. Returns a dict of plain data:
-        op, module, phase: strings; module is call.module_path.
-        input_shapes: a list of tuples. output_shape: a tuple, dtype: a string such as "float32", of
-            the forward's result; in the backward pass that is what the gradient has. Of many
-            results, the first that is a Tensor.
-        matmul_flops: as op_flops counts, in the backward pass as gradient_flops.
-        elementwise_flops: as op_elementwise counts. bytes_read, bytes_written: as op_bytes.
+    call, result: as for op_bytes. The keys are op, module (call.module_path), phase: strings;
+    input_shapes: a list of tuples; output_shape, dtype: a tuple, and a string such as "float32", of
+        the result, or backward of call.grad; of several, those of the first that is a Tensor;
+    matmul_flops: as op_flops counts, or backward gradient_flops; elementwise_flops, bytes_read,
+        bytes_written: as op_elementwise and op_bytes count.
     Raises NotImplementedError as op_flops does.
     """
     shapes = [t.shape for t in call.inputs]
@@ -1119,14 +1069,13 @@ def op_facts(call, result):
 
 
 def add_row(rows, first, start, end, facts):
-    """Append to `rows` the row of something that has ended; returns nothing.
+    """Append to `rows` the row of something that has ended; return nothing.
 
-    rows: a Rows; its depth no longer counts it. first: len(rows) as it was when it began.
-    start, end: what time.perf_counter_ns() showed then, and when it ended: ints, in ns.
-    facts: a dict, which stays as it is. The row has its keys and values, and
-        start_ms: float, in ms after rows.start. ms: float, from start to end.
-        self_ms: float, ms less the ms of what ran right inside it: of the rows since `first` those
-            that are one deeper. depth: int, how many were running around it.
+    rows: a Rows, whose depth no longer counts it. first: len(rows) when it began.
+    start, end: what time.perf_counter_ns() showed when it began and ended: ints, in ns.
+    facts: a dict, which stays as it is. The row has its keys and values, and start_ms, the ms from
+        rows.start to start; ms, from start to end; self_ms, ms less the ms of what ran directly
+        inside: of the rows since `first`, those one deeper; depth, how many things ran around it.
     """
     ms, depth = (end - start) / 1e6, rows.depth
     inside = sum([row["ms"] for row in rows[first:] if row["depth"] == depth + 1])
@@ -1135,12 +1084,12 @@ def add_row(rows, first, start, end, facts):
 
 
 def record(call, rows):
-    """The hook that records: runs call(), adds its row, returns what call() returned.
+    """Run call() as a hook, add its row to `rows`, and return what call() returned.
 
-    rows: a Rows. Its depth is 1 more while call() runs, and as before when record has ended, also
-        when call() raises; then no row is added.
-    The row is that of add_row, with the facts of op_facts and the time of call() alone, by
-    time.perf_counter_ns. Raises what call() raises, and NotImplementedError as op_facts does.
+    rows: a Rows. Its depth is 1 more while call() runs, and as before afterwards, also if call()
+        raises; then no row is added, and the exception goes on.
+    The row is that of add_row, with the facts of op_facts, and the time of call() alone, by
+    time.perf_counter_ns. Raises NotImplementedError as op_facts does.
     """
     first, start = len(rows), time.perf_counter_ns()
     rows.depth += 1
@@ -1154,11 +1103,7 @@ def record(call, rows):
 
 
 class OpRecorder(Recorder):
-    """`with OpRecorder() as recorder:` records every op inside; then they are in recorder.rows.
-
-    Entered again, it begins anew. What is inside may raise: what was recorded until then is there.
-    `with region("data loading"):` inside adds a row of op "region", whose module is that name.
-    """
+    """Record each op inside `with OpRecorder() as recorder:`, and each `with region("a name"):`."""
 
     def watch(self, call):
         return record(call, self.rows)
@@ -1168,7 +1113,7 @@ class OpRecorder(Recorder):
 
 
 def rows_of(function):
-    """The rows of what function() runs."""
+    """Return the rows of what function() runs."""
     with OpRecorder() as recorder:
         function()
     return recorder.rows
@@ -1177,15 +1122,13 @@ MEASURES = ("ms", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_writ
 
 
 def top_operations(rows, n, by="ms"):
-    """The n names of which there is most, as a list of dicts, the largest share first.
+    """Return the n names with the largest shares, as a list of dicts, the largest share first.
 
-    rows: of a recording, at least one. Those of one row_name belong together, whatever else.
-    n: int, at least 1; where there are fewer names, there are fewer dicts.
-    by: one of MEASURES: what shares are of. "ms" means self_ms, so that no time counts twice.
-    Returns dicts with name (str), ms (float: the sum of self_ms, whatever `by` is) and share
-    (float: the part that the name has of the sum over all rows; 0.0 where that sum is 0). Equal
-    shares stay in the order in which the names came first.
-    Raises ValueError for no rows, n below 1, and a `by` that is not in MEASURES.
+    by: one of MEASURES, of which the shares are. "ms" means self_ms, so that no time counts twice.
+    The keys are name (row_name), ms (the name's sum of self_ms, whatever `by` is) and share (the
+    name's part of the sum over all rows; 0.0 if that sum is 0). Equal shares stay in the order in
+    which their names first occur.
+    Raises ValueError for no rows, for n below 1, and for a `by` that is not in MEASURES.
     """
     if not rows or n < 1 or by not in MEASURES:
         raise ValueError(f"no top {n} of {len(rows)} rows by {by!r}: measures are {MEASURES}")
@@ -1202,20 +1145,19 @@ def top_operations(rows, n, by="ms"):
 
 def print_top_operations(rows, n=5, by="ms"):
     """Print the top operations in a line: 45 % matmul, 23 % attention, …"""
-    tops = top_operations(rows, n, by)
-    print(", ".join(f"{100 * top['share']:.0f} % {top['name']}" for top in tops))
+    tops = top_operations(rows, n, by) if rows else []
+    print(", ".join(f"{100 * top['share']:.0f} % {top['name']}" for top in tops) or "no ops")
 
 ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
 
 
 def chrome_trace(rows):
-    """A recording in the trace event format, for viewers.
+    """Return a recording in the trace event format: {"traceEvents": [...]}, an event for each row.
 
-    Returns {"traceEvents": [...]}, with an event for each row: a dict of name (row_name), cat
-    (phase), ph ("X"), ts and dur (start_ms and ms, as floats in µs), pid and tid (both 1), and
-    args: a dict of the row's values for the keys in ARGS.
-    Events are in the order of their ts; of those that begin together the one of less depth is first.
-    Raises ValueError where there are no rows.
+    An event has name (row_name), cat (phase), ph ("X"), ts and dur (start_ms and ms, as floats in
+    µs), pid and tid (both 1), and args: a dict of the row's values for the keys in ARGS. Events are
+    ordered by ts; of those that begin together, the one of less depth is first.
+    Raises ValueError if there are no rows.
     """
     if not rows:
         raise ValueError("there are no rows, so there is no trace")
@@ -1230,13 +1172,12 @@ def chrome_trace(rows):
 
 
 def find_bottleneck(flops, bytes_moved, hardware):
-    """What limits work of so many FLOPs and bytes: "compute" or "memory".
+    """Return what limits work of so many FLOPs and bytes: "compute" or "memory".
 
-    flops, bytes_moved: ints, at least 0, not both 0. hardware: a Hardware, with peak_flops in
-        FLOP/s and bandwidth in bytes/s; or None.
-    Returns "compute" where calculating at the peak takes at least as long as moving at full
-    bandwidth, "memory" where it does not, and None where hardware is None.
-    Raises ValueError for a negative number, and where there is neither.
+    hardware: a Hardware, with peak_flops in FLOP/s and bandwidth in bytes/s; or None.
+    It is "compute" if calculating at the peak takes at least as long as moving at full bandwidth,
+    else "memory"; and None if hardware is None.
+    Raises ValueError for a negative number, and if both are 0, also without hardware.
     """
     if min(flops, bytes_moved) < 0 or flops == bytes_moved == 0:
         raise ValueError(f"{flops} FLOPs and {bytes_moved} bytes are no work")
@@ -1247,18 +1188,16 @@ def find_bottleneck(flops, bytes_moved, hardware):
 
 
 def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
-    """What one forward pass, model(x), costs.
+    """Return what one forward pass, model(x), costs, as a dict.
 
-    model: a Module; or a bare Tensor, which counts as in lessons 01 and 02, and is run as
+    model: a Module, or a bare Tensor, which counts as in lessons 01 and 02 and runs as
         as_model(tensor). x: its input, a Tensor, batch first. hardware: a Hardware, or None.
-    Returns a dict:
-        parameters: int. flops: int, as count_flops has it, for the whole of x.
-        latency_ms: float, measure_latency with this warmup and these iterations.
-        peak_memory_mb: float, as measure_memory has it.
-        gflops_per_second: float, 10⁹ FLOPs a second: these FLOPs in that time.
-        bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and
-            written, of the pass's ops (record them); None also where nothing moves.
-    The model runs in the mode that it is in. Raises what its parts raise.
+    parameters, flops: as count_parameters and count_flops count, for the whole of x. latency_ms,
+        peak_memory_mb: as measure_latency (with this warmup and these iterations) and
+        measure_memory measure. gflops_per_second: float, 10⁹ of these FLOPs a second.
+    bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and written,
+        of the pass's ops (record them); None also if nothing moves.
+    The model stays in its mode, without gradients. Raises what its parts raise.
     """
     flops, runs = count_flops(model, x, per_sample=False), as_model(model)
     latency = measure_latency(runs, x, warmup, iterations)
@@ -1274,28 +1213,23 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
 
 
 def profile_layer(layer, input_shape, hardware=None):
-    """What a forward pass through one layer costs.
+    """Return what a forward pass through one layer costs: the dict of profile_forward_pass.
 
-    layer: a Module. input_shape: batch first, all of it is run; example_input makes the input.
-    hardware: as for profile_forward_pass, which makes the dict that is returned.
-    Raises ValueError for what is no shape.
+    input_shape: batch first, all of it is run; example_input makes the input.
+    Raises ValueError for an impossible shape.
     """
     return profile_forward_pass(layer, example_input(layer, input_shape), hardware)
 
 
 def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
-    """What a forward and a backward pass cost, from the sum of all elements of all outputs.
+    """Return what a forward and a backward pass cost, from the sum of all elements of all outputs.
 
-    model: a Module. x, hardware, warmup, iterations: as for profile_forward_pass.
-    The gradients are computed, of the parameters that require one; the model's own .grad stay.
-    Raises what its parts raise. Returns a dict:
-        forward_memory_mb: float, the peak_memory_mb of measure_memory.
-        gradient_memory_mb: float, of all gradients that the backward pass gave to parameters.
-        total_memory_mb: float, the sum of these two.
-        optimizer_memory_estimates: a dict, for "sgd", "momentum", "adam", "adamw" the float that
-            optimizer_memory_mb has.
-        flops: int, of the products of both passes. latency_ms: float, of both.
-        gflops_per_second, bottleneck: of these, as in profile_forward_pass.
+    model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
+    forward_memory_mb, gradient_memory_mb, total_memory_mb: the peak_memory_mb of measure_memory, the
+        size of all gradients that the backward pass gave to parameters, and the sum of the two.
+    optimizer_memory_estimates: {"sgd", "momentum", "adam", "adamw": optimizer_memory_mb of it}.
+    flops: int, of the products of both passes. latency_ms: float, of both. gflops_per_second,
+        bottleneck: of these, as in profile_forward_pass. Raises what its parts raise.
     """
     trained = list({id(p): p for p in model.parameters() if p.requires_grad}.values())
 
@@ -1323,14 +1257,15 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
 
 def hot_functions(stats, n, by="tottime"):
-    """The n functions of which there is most in a cProfile run, as a list of dicts, largest first.
+    """Return the n functions with the most of `by` in a cProfile run, as dicts, largest first.
 
-    stats: a pstats.Stats. n: int, at least 1. by: "calls", "tottime" or "cumtime"; equal ones stay
-        in the order in which stats has them.
-    Returns dicts with function: "file.py:12(name)", the file without its folders, and the name
-    alone for a file "~"; calls: int, recursive ones included; tottime, cumtime: floats, in s.
-    Raises ValueError for n below 1, another `by`, and stats without functions.
+    by: "calls", "tottime" or "cumtime"; equal ones stay in the order in which stats has them.
+    The keys are function: "file.py:12(name)", the file without its folders, or the name alone for
+    a file "~"; calls: int, with recursive ones; tottime, cumtime: floats, in s.
+    Raises ValueError for n below 1, for any other `by`, and for stats without functions.
     """
+    import os
+
     if n < 1 or by not in ("calls", "tottime", "cumtime") or not stats.stats:
         raise ValueError(f"no top {n} by {by!r} of {len(stats.stats)} functions")
     rows = []
@@ -1341,13 +1276,11 @@ def hot_functions(stats, n, by="tottime"):
 
 
 def profiling_overhead(fn, profiled, rounds=11):
-    """How many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
+    """Return how many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
 
-    fn, profiled: functions without arguments, of which the second does the same under a profiler.
-    rounds: int, at least 1. In each round fn is called once and then profiled once, both timed; a
-        round before these, not counted, warms up.
-    Returns a float, the median time of profiled divided by the median time of fn.
-    Raises ValueError for rounds below 1.
+    In each round fn() is called once, then profiled() once, and both are timed; one more round
+    before these warms up and does not count. The float is the median time of profiled divided by
+    the median time of fn. Raises ValueError for rounds below 1.
     """
     if rounds < 1:
         raise ValueError(f"nothing can be compared in {rounds} rounds")
@@ -1362,13 +1295,12 @@ def profiling_overhead(fn, profiled, rounds=11):
 
 
 def compare_architectures(models, inputs):
-    """A row for each model, in the order of `models`: what a forward pass costs.
+    """Return what a forward pass of each model costs: a row each, in the order of `models`.
 
-    models: a dict from names to Modules, at least one. inputs: a dict from the same names to what
-        example_input takes, such as a shape, batch first.
-    Returns a list of dicts: name, and of profile_forward_pass, without a machine: parameters,
-    flops, latency_ms, peak_memory_mb, gflops_per_second.
-    Raises ValueError where there are no models, or the names of the two differ.
+    models: a dict from names to Modules. inputs: one from the same names to what example_input takes.
+    A row is a dict with name, and from profile_forward_pass, without a machine, parameters, flops,
+    latency_ms, peak_memory_mb and gflops_per_second.
+    Raises ValueError if there are no models, or if the names of the two dicts differ.
     """
     if not models or models.keys() != inputs.keys():
         raise ValueError(f"models {list(models)} and inputs {list(inputs)} do not belong together")
@@ -1378,24 +1310,18 @@ def compare_architectures(models, inputs):
         rows.append({"name": name} | {k: v for k, v in found.items() if k != "bottleneck"})
     return rows
 
-SUPPOSED = Hardware(1e11, 2e10, "a computer as one would suppose", "a guess; lesson 06 measures")
+SUPPOSED = Hardware(1e11, 2e10, "a typical computer", "a guess; lesson 06 measures")
 
 
 class Profiler(OpRecorder):
-    """All of lessons 01 to 05 for one machine: what a model weighs, computes, takes and needs.
-
-    `with Profiler() as profiler:` records what runs inside; then profiler.rows has the rows, and
-    print_top_operations prints what took longest. hardware: as for profile_forward_pass.
-    """
+    """Lessons 01 to 05 in one object; `with Profiler() as profiler:` records what runs inside."""
 
     count_parameters, count_flops = staticmethod(count_parameters), staticmethod(count_flops)
+    measure_memory = staticmethod(lambda model, shape: measure_memory(as_model(model), shape))
 
     def __init__(self, hardware=SUPPOSED):
         super().__init__()
         self.hardware = hardware
-
-    def measure_memory(self, model, input_shape):
-        return measure_memory(as_model(model), input_shape)
 
     def measure_latency(self, model, x, warmup=10, iterations=100):
         return measure_latency(as_model(model), x, warmup, iterations)
@@ -1414,27 +1340,24 @@ class Profiler(OpRecorder):
 
 
 def quick_profile(model, x, hardware=SUPPOSED):
-    """Print what one forward pass costs and where its time goes; returns the dict of it."""
+    """Print what one forward pass costs and where its time goes; return the dict of it."""
     found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
-    profiles.print_pass(found, hardware.name)
-    if rows := rows_of(lambda: as_model(model)(x)):
-        print_top_operations(rows)
+    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, {found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")  # fmt: skip
+    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']} on {hardware.name}")  # fmt: skip
+    print_top_operations(rows_of(lambda: as_model(model)(x)))
     return found
 
 
 def profile(function):
-    """`@profile` above a function: each call prints where its time went, as your recorder sees it.
-
-    The rows of the last call are in function.rows.
-    """
+    """Print at each call of a function, `@profile` above it, where its time went; keep .rows."""
 
     @functools.wraps(function)
     def watched(*args, **options):
         with OpRecorder() as recorder:
             result = function(*args, **options)
-        watched.rows = rows = recorder.rows
-        print(f"{function.__name__}: {sum(column(rows, 'self_ms')):.2f} ms", end="; ")
-        print_top_operations(rows) if rows else print("no ops")
+        watched.rows = recorder.rows
+        print(f"{function.__name__}: {sum(column(watched.rows, 'self_ms')):.2f} ms", end="; ")
+        print_top_operations(watched.rows)
         return result
 
     return watched
