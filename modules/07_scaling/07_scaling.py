@@ -18,15 +18,14 @@
 #
 # ![Fifteen pairs of marks in three colours near a rising diagonal: predicted time across, measured time up. Open marks, predicted from FLOPs and bytes alone, lie above the diagonal; filled ones, corrected by one recorded pass, lie close to it.](diagonal.png)
 #
-# A program runs in a second today. Next year it will get ten times as much data. Will it need ten seconds, or a hundred? You are usually asked before the data exists and before the machine is bought. At the end of this lesson you draw this picture for your own machine, and you predict a model that does not fit on it.
+# A program runs in a second today. Next year it will get ten times as much data. Will it need ten seconds, or a hundred? You are usually asked before the data exists. At the end of this lesson you draw this picture for your own machine, and you predict a model that does not fit on it.
 #
 # The second half asks why a library multiplies two matrices thousands of times as fast as three loops, with the same additions and multiplications. You will simulate a cache and count.
 #
 # **You will be able to**
 #
 # - say by which power a cost grows, and why that power changes;
-# - fit a cost to measurements, and test the fit before you trust it;
-# - predict the time of a model from its shapes and two roofs;
+# - fit a cost to measurements, test the fit, and predict a model from its shapes and two roofs;
 # - explain a speed-up as a product of causes, and count the cache misses behind one of them.
 #
 # **You need** lessons 03 to 06, and logarithms. Least squares is explained.
@@ -52,7 +51,7 @@ from proflab.models.transformers import Block
 #
 # A text of 128 tokens takes 2 ms and one of 256 tokens takes 4.5 ms: 2.25 times the time for twice the size, and p = ln 2.25 / ln 2 = 1.17. On a plot with two logarithmic axes, p is the slope between the two points. It is a *local* exponent. A cost with several parts, such as 3 + 0.5 n + 0.01 n², has another one everywhere: near 0 where the constant dominates, near 2 where the square does.
 #
-# **Predict.** "Attention is quadratic in the length of the text." A block of GPT-2 small has attention and a feed-forward part. By which power do its FLOPs grow from 512 to 1,024 tokens? (The next cell holds your guess: replace `None` with a number.)
+# **Predict.** "Attention is quadratic in the length of the text." A block of GPT-2 small has attention and a feed-forward part. By which power do its FLOPs grow from 512 to 1,024 tokens? (Replace `None` with your guess.)
 
 # %% tags=["guess"]
 guess_block_exponent = None  # your guess: the exponent between 512 and 1,024 tokens
@@ -84,19 +83,14 @@ def local_exponents(sizes, values):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_local_exponents", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-expect(
-    "from 64 to 512 tokens", local_exponents([64, 128, 256, 512], [1.25, 2, 4.5, 13.5]),
-    [math.log2(1.6), math.log2(2.25), math.log2(3)],
-    mistakes={"one exponent, from the first to the last": [math.log(10.8) / math.log(8)] * 3,
-              "slopes without logarithms": [0.01171875, 0.01953125, 0.03515625]},
-)  # fmt: skip
+expect("from 64 to 512 tokens", local_exponents([64, 128, 256, 512], [1.25, 2, 4.5, 13.5]), [math.log2(v) for v in (1.6, 2.25, 3)],
+       mistakes={"one exponent, from the first to the last": [math.log(10.8) / math.log(8)] * 3,
+                 "slopes without logarithms": [0.01171875, 0.01953125, 0.03515625]})  # fmt: skip
 expect("sizes that do not double", local_exponents([10, 30, 300], [7, 63, 63_000]), [2.0, 3.0])
 expect("a cost that stays the same, then falls", local_exponents([1, 2, 8], [5, 5, 1.25]), [0.0, -1.0])  # fmt: skip
 expect_raises("one size has no neighbour", lambda: local_exponents([4], [2.0]), ValueError)
 expect_raises("a value too few", lambda: local_exponents([1, 2, 3], [1.0, 2.0]), ValueError)
-expect_raises("a size of 0", lambda: local_exponents([0, 2], [1.0, 2.0]), ValueError)
 expect_raises("a value of 0 at the end", lambda: local_exponents([1, 2], [1.0, 0.0]), ValueError)
-expect_raises("two negative values", lambda: local_exponents([1, 2], [-1.0, -2.0]), ValueError)
 expect_raises("sizes that fall", lambda: local_exponents([1, 4, 2], [1.0, 2.0, 4.0]), ValueError)
 expect_raises("one size twice", lambda: local_exponents([2, 2], [1.0, 2.0]), ValueError)
 ### BEGIN HIDDEN TESTS
@@ -117,9 +111,10 @@ with meta():
 tokens = [2**k for k in range(7, 16)]
 exponents = local_exponents(tokens, [count_flops(block, (1, n, 768)) for n in tokens])
 guesses.compare("exponent from 512 to 1,024 tokens", guess_block_exponent, round(exponents[2], 3))
-curve = list(zip(tokens[1:], exponents, strict=True))
+lines = {"FLOPs": list(zip(tokens[1:], exponents, strict=True))}
+lines |= {"your guess": [(1024, guess_block_exponent)]} if guess_block_exponent else {}
 title = "A block of GPT-2 small: the exponent of its FLOPs, from half as many tokens"
-plot.curves({"FLOPs": curve}, x="tokens", y="local exponent", log="x", title=title)
+plot.curves(lines, x="tokens", y="local exponent", log="x", title=title)
 
 # %% [markdown]
 # "Quadratic" is a limit, not a fact. At the 1,024 tokens for which GPT-2 was built its block is still nearly linear: 24·s·d² FLOPs of linear layers stand beside 4·s²·d of attention.
@@ -137,10 +132,9 @@ for name, (sizes, make, shape) in cases.items():
     sizes, costs = demo.demo_size(sizes, (32, 64)), []
     for n in sizes:
         model, x = make(n).eval(), shape(n)
-        counts = [count(model, x) for count in (count_flops, saved_activations)]
         with no_grad(), measuring.on_threads(1):
             ms = measure_latency(model, example_input(model, x), warmup=1, iterations=5)
-        costs.append([count_parameters(model), *counts, ms])
+        costs.append([count_parameters(model), count_flops(model, x), saved_activations(model, x), ms])  # fmt: skip
     powers = [local_exponents(sizes, values)[0] for values in zip(*costs, strict=True)]
     at = f"{name}: {sizes[0]:,} → {sizes[1]:,}"
     print(f"{at:<36}" + "{:>11.2f}{:>7.2f}{:>7.2f}{:>7.2f}".format(*powers))
@@ -168,7 +162,7 @@ guess_line_promises = None  # your guess: promised FLOPs / true FLOPs at 8,192 t
 # %% [markdown]
 # <details><summary>Hint 1: what are the unknowns?</summary>
 #
-# The prices are, and each equation is linear in them. So there is one row for each measurement and one column for each power.
+# The prices. Each equation is linear in them: a row for each measurement, a column for each power.
 #
 # </details>
 #
@@ -214,7 +208,6 @@ expect("too few powers: the relative errors are least", fit_cost(sizes, times, (
        rel=1e-6, mistakes={"errors in milliseconds, not relative ones": [-10.47826087, 1.42608696]})  # fmt: skip
 expect("powers and sizes in any order", fit_cost([40, 10, 20], [64.0, 7.0, 19.0], [2, 0]), [0.0385609493, 3.1861920173], rel=1e-6)  # fmt: skip
 expect("one power", fit_cost([4, 9], [6.0, 9.0], [0.5]), [3.0], rel=1e-6)
-expect("as many sizes as powers", fit_cost([10, 20], [9, 17], (0, 1)), [1.0, 0.8], rel=1e-6)
 expect("the arguments stay as they are", [sizes, times], [[10, 20, 40, 80], [9, 17, 39, 107]])
 ### BEGIN HIDDEN TESTS
 found = fit_cost([5, 2, 11, 7], [157.0, 25.0, 745.0, 305.0], (2, 0, 1))
@@ -254,12 +247,11 @@ for powers in ((0, 1), (0, 1, 2)):
     prices = fit_cost(near, flops, powers)
     promised = sum(c * far**power for c, power in zip(prices, powers, strict=True))
     print(f"powers {powers}: {promised / true:.3f} of the true FLOPs at {far:,} tokens")
-slope, start = np.polyfit(np.log(near), np.log(flops), 1)
-line = math.exp(start) * far**slope
+line = math.exp(np.polyval(np.polyfit(np.log(near), np.log(flops), 1), math.log(far)))
 guesses.compare("part that the line promises", guess_line_promises, round(line / true, 3))
 
 # %% [markdown]
-# All three pass the four points within three percent, and two of them promise less than half of what comes. On logarithmic axes everything looks straight for a while.
+# All three pass the four points within three percent, and two of them promise less than half of what comes.
 #
 # ## 3 · May you believe it? · 15 min
 #
@@ -301,7 +293,6 @@ expect("the sizes stay as they are", shuffled, [40, 10, 20])
 found = holdout_error([10, 20, 40, 80], [9, 17, 39, 107], (0, 1, 2))
 expect("the right powers", found, 0.0, abs=1e-6)
 expect_raises("nothing is left out", lambda: holdout_error([10, 20], [8, 13], (0, 1)), ValueError)
-expect_raises("a time is missing", lambda: holdout_error([1, 2, 3], [1, 2], (1,)), ValueError)
 expect_raises("the largest twice", lambda: holdout_error([1, 2, 4, 4], [1, 2, 4, 5], (0, 1)), ValueError)  # fmt: skip
 expect_raises("the largest takes no time", lambda: holdout_error([1, 2, 4], [1, 2, 0], (1,)), ValueError)  # fmt: skip
 ### BEGIN HIDDEN TESTS
@@ -340,7 +331,7 @@ for powers in ((1,), (0, 1), (1, 2), (0, 1, 2)):
     print(f"powers {powers}: {error:+.0%} at {lengths[-1]:,} tokens, from the smaller ones")
 
 # %% [markdown]
-# More powers are not always better: a price that the data cannot know, such as microseconds beside passes of many milliseconds, is chosen by the noise. Take the powers that the program has, and let the held-out size decide among them.
+# More powers are not always better: a price that the data cannot know is chosen by the noise. Take the powers that the program has, and let the held-out size decide.
 #
 # ## 4 · What a batch shares · 15 min
 #
@@ -385,10 +376,8 @@ def batch_cost(sizes, latencies_ms):
 found = batch_cost([2, 10, 50], [4.0, 8.0, 28.0])
 expect("what a batch pays once", found["overhead_ms"], 3.0, rel=1e-6)
 expect("what a sample costs", found["per_sample_ms"], 0.5, rel=1e-6)
-expect("no batch gives more", found["most_per_second"], 2000.0, rel=1e-6,
-       mistakes={"the rate of the largest batch": 50_000 / 28, "samples a millisecond": 2.0})  # fmt: skip
+expect("no batch gives more", found["most_per_second"], 2000.0, rel=1e-6, mistakes={"the rate of the largest batch": 50_000 / 28})  # fmt: skip
 expect("half of it", found["half_batch"], 6.0, rel=1e-6, mistakes={"upside down": 1 / 6})
-expect("four figures", sorted(found), ["half_batch", "most_per_second", "overhead_ms", "per_sample_ms"])  # fmt: skip
 expect("a negative overhead", batch_cost([1, 2], [1.0, 3.0])["half_batch"], -0.5, rel=1e-6)
 expect_raises("one batch", lambda: batch_cost([8], [3.0]), ValueError)
 expect_raises("larger is faster", lambda: batch_cost([1, 2], [5.0, 3.0]), ValueError)
@@ -425,10 +414,10 @@ cost = batch_cost(list(measured), list(measured.values()))
 print(f"{cost['overhead_ms']:.3f} ms a batch and {cost['per_sample_ms']:.4f} ms an image, ", end="")
 print(f"so at most {cost['most_per_second']:,.0f} images a second")
 guesses.compare("half batch of LeNet-5", guess_half_batch, round(cost["half_batch"], 2), "images")
-batches(measured, cost)
+batches(measured, cost, guess_half_batch)
 
 # %% [markdown]
-# Where the last points lie above the line, the batch has left a cache and a sample has become more expensive. `holdout_error` says by how much.
+# Where the last points lie above the line, the batch has left a cache and a sample costs more. `holdout_error` says by how much.
 
 # %% [markdown]
 # ## 5 · Predict a model that does not fit · 45 min
@@ -437,7 +426,7 @@ batches(measured, cost)
 #
 #     time  ≈  Σ ( max( FLOPs / peak ,  bytes / bandwidth )  +  overhead )
 #
-# The sum is over all operations that compute or move. With 10⁶ FLOPs and 2 · 10⁶ bytes, 10⁹ FLOP/s, 10⁹ B/s and an overhead of 0.5 ms, an operation takes 2.5 ms. A view, such as a reshape, costs nothing. The maximum is taken for each operation: while one waits for memory, the next cannot compute yet.
+# The sum is over all operations that compute or move. With 10⁶ FLOPs and 2 · 10⁶ bytes, 10⁹ FLOP/s, 10⁹ B/s and an overhead of 0.5 ms, an operation takes 2.5 ms. A view, such as a reshape, costs nothing. While one operation waits for memory, the next cannot compute yet.
 #
 # **Predict.** GPT-2 XL on an NVIDIA T4 (data sheet: 8.1 TFLOP/s in float32, 320 GB/s), 5 µs of overhead an operation: how many ms for a text of one token?
 
@@ -504,7 +493,7 @@ expect_raises("an overhead below 0 is refused for views, too", lambda: predict_m
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# These helpers give you the rows of a model without its data, the roofs of one thread, and what a recorded pass adds. They go into your own profiler, too.
+# These helpers go into your own profiler, too.
 
 # %% nbgrader={"grade": false, "grade_id": "rows_on_meta", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from built import OpRecorder, measure_bandwidth, measure_peak_flops, op_facts
@@ -539,8 +528,7 @@ def predict_corrected_ms(rows, hardware, overhead_ms, factors):
 t4 = Hardware(peak_flops=8.1e12, bandwidth=320e9, name="T4", source="NVIDIA's data sheet")
 rows = rows_on_meta(lambda: models.gpt2("xl"), (1, 1))
 expect("GPT-2 XL on a T4, one token", predict_ms(rows, t4, 0.005), 22.632058262, rel=1e-8,
-       mistakes={"one overhead for the whole pass": 19.492058262,
-                 "views have an overhead": 25.032058262})  # fmt: skip
+       mistakes={"one overhead for all": 19.492058262, "views have an overhead": 25.032058262})  # fmt: skip
 expect("the same with nothing but its two roofs", predict_ms(rows, t4, 0), 19.487058262, rel=1e-8)
 ### BEGIN HIDDEN TESTS
 long = rows_on_meta(lambda: models.gpt2("xl"), (1, 1024))
@@ -552,19 +540,17 @@ expect("ResNet-18, two images, a slower machine", predict_ms(images, slow, 0.02)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_xl", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 t4 = Hardware(peak_flops=8.1e12, bandwidth=320e9, name="T4", source="NVIDIA's data sheet")
-found = {}
-for tokens in (1, 32, 1024):
+for tokens in (1024, 32, 1):
     rows = rows_on_meta(lambda: models.gpt2("xl"), (1, tokens))
-    found[tokens] = predict_ms(rows, t4, 0.005)
     products = sum(row["matmul_flops"] for row in rows) / t4.peak_flops * 1000
-    print(f"{tokens:>5,} tokens: {found[tokens]:7.3f} ms; products at the peak {products:7.3f} ms")
+    print(f"{tokens:>5,} tokens: {predict_ms(rows, t4, 0.005):7.3f} ms; products at the peak {products:7.3f} ms")  # fmt: skip
 with meta():
-    weights = 4 * count_parameters(models.gpt2("xl")) / t4.bandwidth * 1000
-print(f"the weights alone, read once: {weights:.3f} ms")
-guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(found[1], 1), "ms")
+    weights = 4 * count_parameters(models.gpt2("xl")) / t4.bandwidth
+print(f"the weights alone, read once: {1000 * weights:.3f} ms")
+guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(predict_ms(rows, t4, 0.005), 1), "ms")  # fmt: skip
 
 # %% [markdown]
-# One token takes 22.6 ms, of which 19.5 are needed to read the weights once; the FLOPs would take 0.4 ms. So 32 tokens, or 32 users in one batch, cost hardly more than one.
+# One token takes 22.6 ms: 19.5 to read the weights once, and 0.4 for the FLOPs. So 32 tokens, or 32 users in one batch, cost hardly more than one.
 #
 # Is it true? Test it where you can measure: three models at five sizes each, on one thread. The bound says how long they take *at least*. How far above it they stay depends on how operations are written: a convolution may copy its windows first, a GELU go over its data several times. So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
 
@@ -602,7 +588,7 @@ print(f"{predict_corrected_ms(*xl, factors):,.0f} ms with the factors of GPT-2 s
 diagonal(points)
 
 # %% [markdown]
-# The bound is a bound: an open mark below the diagonal had its data in a cache, where the roof was main memory. One recorded pass, at a size that you can afford, turns the bound into a prediction. Your own profiler now does the same: `python my_profiler.py gpt2-small --at 256 512 1024`.
+# The bound is a bound: an open mark below the diagonal had its data in a cache. One recorded pass, at a size that you can afford, turns it into a prediction. Your own profiler now does the same: `python my_profiler.py gpt2-small --at 256 512 1024`.
 #
 # **Take a break here.** What follows needs only lesson 06's idea that caches stand between a processor and its memory.
 #
@@ -668,15 +654,12 @@ def matmul_addresses(n, order, tile=None):
 # %% nbgrader={"grade": true, "grade_id": "test_matmul_addresses", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 expect("2 × 2, ijk", matmul_addresses(2, "ijk"),
        [0, 4, 8, 1, 6, 8, 0, 5, 9, 1, 7, 9, 2, 4, 10, 3, 6, 10, 2, 5, 11, 3, 7, 11],
-       mistakes={"B is walked as if it were transposed":
-                 [0, 4, 8, 1, 5, 8, 0, 6, 9, 1, 7, 9, 2, 4, 10, 3, 5, 10, 2, 6, 11, 3, 7, 11]})  # fmt: skip
+       mistakes={"B is walked as if it were transposed": [0, 4, 8, 1, 5, 8, 0, 6, 9, 1, 7, 9, 2, 4, 10, 3, 5, 10, 2, 6, 11, 3, 7, 11]})  # fmt: skip
 expect("2 × 2, kij", matmul_addresses(2, "kij"),
        [0, 4, 8, 0, 5, 9, 2, 4, 10, 2, 5, 11, 1, 6, 8, 1, 7, 9, 3, 6, 10, 3, 7, 11])  # fmt: skip
 expect("3 × 3, jki: down the columns", matmul_addresses(3, "jki")[:12], [0, 9, 18, 3, 9, 21, 6, 9, 24, 1, 12, 18])  # fmt: skip
-expect("one number each", matmul_addresses(1, "kji"), [0, 1, 2])
 expect_raises("no matrix", lambda: matmul_addresses(0, "ijk"), ValueError)
 expect_raises("a loop twice", lambda: matmul_addresses(2, "iij"), ValueError)
-expect_raises("a loop is missing", lambda: matmul_addresses(2, "ij"), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("the order ikj, 3 × 3", matmul_addresses(3, "ikj")[:15], [0, 9, 18, 0, 10, 19, 0, 11, 20, 1, 12, 18, 1, 13, 19])  # fmt: skip
 expect("the order jik, 3 × 3", matmul_addresses(3, "jik")[6:18], [2, 15, 18, 3, 9, 21, 4, 12, 21, 5, 15, 21])  # fmt: skip
@@ -719,9 +702,9 @@ expect("no multiply-add is lost where tiles do not divide n", len(uneven), 375)
 #
 # A cache holds a few lines. If a number's line is there when the processor asks for it, that is a *hit*. Otherwise it is a *miss*: the line is fetched, and if the cache is full, another one has to go. The usual rule is *LRU*: the least recently used line goes, the one that nobody has asked for the longest time. A hit makes its line the most recent one again.
 #
-# Take 2 lines of 4 numbers, and the addresses 0, 1, 2, 8, 9, 0. Their lines are 0, 0, 0, 2, 2, 0: a miss, two hits, a miss, and two hits, since line 0 is still there.
+# With 2 lines of 4 numbers, the addresses 0, 1, 2, 8, 9, 0 are in the lines 0, 0, 0, 2, 2, 0: a miss, two hits, a miss, and two hits, since line 0 is still there.
 #
-# A famous trap: walk again and again through slightly more than fits. LRU throws out each line just before it is needed, and *everything* is a miss.
+# A famous trap: walk again and again through slightly more than fits, and *everything* is a miss, for LRU throws out each line just before it is needed.
 #
 # <details><summary>Hint 1: what does the cache have to remember?</summary>
 #
@@ -771,11 +754,8 @@ twice = list(range(64)) * 2
 expect("64 numbers twice, and they fit", cache_misses(twice, 8, 8), 8)
 expect("a line too few: LRU's cliff", cache_misses(twice, 8, 7), 16,
        mistakes={"a line more than there are": 8, "the newest line goes, not the oldest": 9})  # fmt: skip
-expect("one line", cache_misses([0, 1, 4, 2, 3, 0], 4, 1), 3)
 expect("lines begin at multiples of their length", cache_misses([3, 4, 5, 7, 8], 4, 4), 3)
 expect("no addresses", cache_misses([], 8, 8), 0)
-expect("the lines of a matrix, column by column", cache_misses([16 * i + j for j in range(16) for i in range(16)], 8, 16), 32)  # fmt: skip
-expect("the same with fifteen lines", cache_misses([16 * i + j for j in range(16) for i in range(16)], 8, 15), 256)  # fmt: skip
 expect_raises("lines of nothing", lambda: cache_misses([0], 0, 4), ValueError)
 expect_raises("no lines", lambda: cache_misses([0], 4, 0), ValueError)
 ### BEGIN HIDDEN TESTS
@@ -816,17 +796,16 @@ expect("a product in the order jki", cache_misses(trace, 8, 32), 66_560)
 from demos import orders, seconds_of_order
 
 published = {"ikj": 177.68, "kij": 179.21, "ijk": 1155.77, "jik": 1080.61, "kji": 3032.82, "jki": 3056.63}  # fmt: skip
-n = demo.demo_size(2000, 100)
+n = demo.demo_size(2048, 100)
 misses = {order: cache_misses(matmul_addresses(32, order), 8, 32) for order in published}
 here = {order: seconds_of_order(order, n, steps=2) for order in published}
 for order in published:
     print(f"{order}: {misses[order]:>6,} misses, {published[order]:>8,.0f} s in C, {here[order]:>6.1f} s here")  # fmt: skip
-ratio = max(misses.values()) / min(misses.values())
-guesses.compare("worst order / best order", guess_worst_order, round(ratio, 1))
+guesses.compare("worst order / best order", guess_worst_order, round(misses["jki"] / misses["ikj"], 1))  # fmt: skip
 orders(misses, published, here, n)
 
 # %% [markdown]
-# The innermost loop decides: along rows (j), half and half (k), down columns (i). The steps differ in size, for a processor guesses regular walks and fetches ahead.
+# The innermost loop decides: along rows (j), half and half (k), down columns (i). The steps differ in size: a processor has several caches, guesses regular walks, and fetches ahead.
 #
 # **What does a miss cost?** In a *pointer chase* each number read is the address of the next, so nothing can be fetched ahead: a step takes the *latency* of the memory. Independent reads overlap.
 #
@@ -884,8 +863,7 @@ def traffic_bound(n, capacity):
 
 # %% nbgrader={"grade": true, "grade_id": "test_traffic_bound", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("32 × 32, a cache of 256 numbers", traffic_bound(32, 256), 3584.0,
-       mistakes={"FLOPs, not traffic": 65_536.0, "what is in the cache is not taken off": 4096.0,
-                 "the capacity in bytes": 0.0, "in lines": 448.0})  # fmt: skip
+       mistakes={"what is in the cache is not taken off": 4096.0, "in lines": 448.0})  # fmt: skip
 expect("100 × 100, 400 numbers", traffic_bound(100, 400), 99_200.0)
 expect("a cache that is no square", traffic_bound(10, 2), 1000 * math.sqrt(2) - 4)
 expect("a large cache", traffic_bound(10, 1000), 0.0, mistakes={"a negative bound": 2000 / math.sqrt(1000) - 2000})  # fmt: skip
@@ -910,9 +888,9 @@ found |= {"bound for any order": bound, "each line once": 3 * 32 * 32 / 8}
 plot.bars(found, unit="lines fetched", title="32 × 32, a cache of 32 lines of 8", show="{:,.0f}".format)  # fmt: skip
 
 # %% [markdown]
-# Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit, and lose most of what was won. A tuned library cuts tiles for each cache, and again for the registers.
+# Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit. A tuned library cuts tiles for each cache, and again for the registers.
 #
-# **Optional: why sizes of 2ᵏ are slow.** In a real cache a line may stand only in one *set* of a few places (*ways*), chosen by its number modulo the number of sets. A column of a matrix with rows of 64 numbers jumps 8 lines at each step: with 8 sets, all its lines want the same one.
+# **Optional: why sizes of 2ᵏ are slow.** In a real cache a line may stand only in one *set* of a few *ways*, its number modulo the number of sets. A column of a matrix with rows of 64 numbers jumps 8 lines at each step: with 8 sets, all its lines want the same one.
 
 
 # %% nbgrader={"grade": false, "grade_id": "set_misses", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -941,7 +919,6 @@ expect("rows of 72", set_misses([72 * i for i in range(64)] * 2, 8, 8, 8), 64)
 expect("each set has its own oldest line", set_misses([0, 8, 16, 24, 0, 32, 16, 8], 8, 2, 2), 6)
 expect("one way", set_misses([0, 16, 0, 8, 0], 8, 2, 1), 4)
 expect_raises("no sets", lambda: set_misses([0], 8, 0, 8), ValueError)
-expect_raises("no ways", lambda: set_misses([0], 8, 8, 0), ValueError)
 expect_raises("lines of nothing", lambda: set_misses([], 0, 8, 8), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("sets that are no power of two", set_misses([3 * i for i in range(40)] * 2, 4, 3, 5), 60)
@@ -955,10 +932,10 @@ from demos import seconds_of_order
 
 for n in demo.demo_size((2000, 2048, 2100), (60, 64, 70)):
     took = seconds_of_order("jki", n, steps=2) / n**3 * 1e9
-    walk = [n * i for i in range(512)] * 2
+    walk = [n * i for i in range(256)] * 2
     lost = set_misses(walk, 8, 64, 12) / len(walk)
     print(f"n = {n:,}: {took:.1f} ns a multiply-add down the columns;", end=" ")
-    print(f"of two walks down 512 rows, a cache of 64 × 12 lines misses {lost:.0%}")
+    print(f"of two walks down 256 rows, a cache of 64 × 12 lines misses {lost:.0%}")
 
 # %% [markdown]
 # The cure is *padding*: make rows a little longer than a power of two.
@@ -1012,7 +989,6 @@ expect("a step back, and one on the spot", [row["share"] for row in detour], [-0
 expect("slower in the end", speedup_steps({"x": 1, "y": 4}), [{"name": "y", "step": 0.25, "total": 0.25, "share": 1.0}])  # fmt: skip
 expect_raises("one program", lambda: speedup_steps({"a": 1.0}), ValueError)
 expect_raises("a time of 0", lambda: speedup_steps({"a": 1.0, "b": 0.0}), ValueError)
-expect_raises("two negative times", lambda: speedup_steps({"a": -2.0, "b": -1.0}), ValueError)
 expect_raises("back where it began", lambda: speedup_steps({"a": 3.0, "b": 1.0, "c": 3.0}), ValueError)  # fmt: skip
 ### BEGIN HIDDEN TESTS
 ladder = speedup_steps({"slow": 1000.0, "z": 100.0, "b": 10.0, "m": 0.1})
@@ -1062,13 +1038,12 @@ bars = {f"{row['name']}: {row['step']:.2f} times": row["share"] for row in rows}
 plot.bars(bars, unit="share of the way, in logarithms", title=f"Here, {n} × {n}", show="{:.0%}".format)  # fmt: skip
 
 # %% [markdown]
-# Five causes stand behind such ladders, and each can be counted:
+# Five causes (interpreter, order, tiles, SIMD, threads) stand behind such ladders, and each can be counted:
 #
 # | cause | what there is less of | count it by |
 # |---|---|---|
 # | interpreter | steps of Python: n³ lines, then n² calls, n calls, one call | calls |
-# | order | lines fetched, for the same loops | `cache_misses` |
-# | tiles | lines fetched, down to the floor | `cache_misses`, `traffic_bound` |
+# | order, tiles | lines fetched, for the same loops | `cache_misses`, `traffic_bound` |
 # | SIMD | instructions: one adds 8 or 16 numbers at once | the width of a register |
 # | threads | work for each core | cores |
 #
@@ -1097,10 +1072,9 @@ plot.bars(bars, unit="share of the way, in logarithms", title=f"Here, {n} × {n}
 # |---|---|---|
 # | time does not change with the size (exponent near 0) | overhead | larger batches up to a few n½; fewer, fused operations |
 # | exponent near 1, far below the peak | memory | fewer bytes: smaller types, fusion, caching |
-# | exponent near 1, close to the peak | computing | fewer FLOPs, more threads, a faster machine |
 # | exponent rises with the length of the text | attention's n² | windows or sparse attention; split long texts |
 # | slow along columns, or beyond a certain size | cache lines | exchange the loops, cut tiles |
-# | slow at powers of two alone | sets of a cache | pad the rows |
+# | slow at powers of two alone | sets of a cache | padding |
 #
 # ## Reflect
 #
@@ -1124,10 +1098,8 @@ def reflect_crossover_tokens(d_model, share=0.5):
 # %% nbgrader={"grade": true, "grade_id": "test_reflect_crossover_tokens", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect("GPT-2 small, half of the FLOPs", reflect_crossover_tokens(768), 4608.0,
        mistakes={"the feed-forward part is forgotten": 1536.0, "multiply-adds beside FLOPs": 9216.0})  # fmt: skip
-expect("a tenth of them", reflect_crossover_tokens(768, 0.1), 512.0,
-       mistakes={"a tenth of the linear part": 460.8})  # fmt: skip
-expect("GPT-3, nearly all", reflect_crossover_tokens(12_288, share=0.9), 663_552.0)
-expect("a width of 1, a third", reflect_crossover_tokens(1, 1 / 3), 3.0)
+expect("a tenth of them", reflect_crossover_tokens(768, 0.1), 512.0, mistakes={"a tenth of the linear part": 460.8})  # fmt: skip
+expect("GPT-3, three tenths", reflect_crossover_tokens(12_288, share=0.3), 73_728 * 3 / 7)
 expect_raises("all of it", lambda: reflect_crossover_tokens(768, 1.0), ValueError)
 expect_raises("nothing of it", lambda: reflect_crossover_tokens(768, 0), ValueError)
 expect_raises("no width", lambda: reflect_crossover_tokens(0), ValueError)
@@ -1140,15 +1112,8 @@ expect_raises("a negative width", lambda: reflect_crossover_tokens(-768), ValueE
 expect_raises("more than all", lambda: reflect_crossover_tokens(768, 1.5), ValueError)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_crossover", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-widths = {"GPT-2 small": (768, 1024), "GPT-2 XL": (1600, 1024), "GPT-3": (12_288, 2048)}
-for name, (width, longest) in widths.items():
-    share = longest / (6 * width + longest)
-    half, tenth = (reflect_crossover_tokens(width, part) for part in (0.5, 0.1))
-    print(f"{name:<12} at its {longest:,} tokens {share:.1%}; a tenth at {tenth:,.0f}, half at {half:,.0f} tokens")  # fmt: skip
-
 # %% [markdown]
-# The wider the model, the later attention matters. What grew in practice is the length: at 128,000 tokens, scores and mix are most of the work even at GPT-3's width.
+# The wider the model, the later attention matters. What grew in practice is the length: at 128,000 tokens, scores and mix are most of a block even at GPT-3's width.
 #
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). "PyTorch is 100 times faster than our loops," says a colleague, and wants to rewrite everything.
 #
@@ -1166,9 +1131,7 @@ for name, (width, longest) in widths.items():
 #
 # - A local exponent says by which power a cost grows. It changes with the size, because costs are sums.
 # - Fit the powers that the program has, with relative errors, and test the fit on a size that it has not seen.
-# - From n½ on, a batch reaches more than half of what any batch can.
-# - Shapes, two roofs and an overhead bound the time of a model that nobody has built. One recorded pass makes the bound a prediction.
-# - The same FLOPs in another order fetch fifteen times as many lines. Tiles fetch the fewest; there is a floor.
-# - Speed-ups multiply: share them in logarithms.
+# - Shapes, two roofs and an overhead bound the time of a model; one recorded pass makes that a prediction.
+# - The same FLOPs in another order fetch fifteen times as many lines. Speed-ups multiply: share them in logarithms.
 #
 # **Next.** Lesson 08 asks which of two programs is faster, and how sure you may be.

@@ -1,6 +1,6 @@
 """Lesson 07: what students get wrong about growth, fits, predictions and speed-ups.
 
-What goes wrong in fits, with caches and on the ladder stands in files beside, as do the right ones."""
+What goes wrong in fits, with caches and on the ladder stands in files beside; so do right ones."""
 
 from cohort.lesson_07_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_07_caches import HELPERS as CACHES_HELPERS
