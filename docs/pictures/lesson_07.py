@@ -68,7 +68,7 @@ def walks() -> Picture:
         f"{loop}: " + ", ".join(f"{matrix} {walk}" for matrix, walk in walks.items())
         for loop, walks in _WALKS.items()
     )
-    with canvas(7.0, 6.0, f"Walks of the innermost loop. {said}") as (picture, axes):
+    with canvas(7.0, 4.8, f"Walks of the innermost loop. {said}") as (picture, axes):
         for row, (loop, steps) in enumerate(_WALKS.items()):
             for column, (matrix, walk) in enumerate(steps.items()):
                 _draw_matrix(axes, 3 + column * (_SIDE + 1.6), -row * (_SIDE + _GAP), matrix, walk)

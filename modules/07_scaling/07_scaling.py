@@ -83,7 +83,7 @@ def local_exponents(sizes, values):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_local_exponents", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-expect("from 64 to 512 tokens", local_exponents([64, 128, 256, 512], [1.25, 2, 4.5, 13.5]), [math.log2(v) for v in (1.6, 2.25, 3)],
+expect("from 64 to 512 tokens", local_exponents([64, 128, 256, 512], [1.25, 2, 4.5, 13.5]), [math.log2(1.6), math.log2(2.25), math.log2(3)],
        mistakes={"one exponent, from the first to the last": [math.log(10.8) / math.log(8)] * 3,
                  "slopes without logarithms": [0.01171875, 0.01953125, 0.03515625]})  # fmt: skip
 expect("sizes that do not double", local_exponents([10, 30, 300], [7, 63, 63_000]), [2.0, 3.0])

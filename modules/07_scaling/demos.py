@@ -56,7 +56,7 @@ def diagonal(points: Sequence[Point], title: str = "Predicted and measured, one 
         f"{model} measured {ms:.3g}, bound {bound:.3g}, corrected {corrected:.3g}"
         for model, bound, corrected, ms in points
     )
-    with canvas(7.0, 5.2, f"{title} (ms). {said}") as (picture, axes):
+    with canvas(7.0, 4.7, f"{title} (ms). {said}") as (picture, axes):
         every = [value for _, *values in points for value in values]
         ends = min(every) / 1.6, max(every) * 1.6
         axes.plot(ends, ends, color=QUIET, lw=1.2, zorder=1)

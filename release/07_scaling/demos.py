@@ -18,8 +18,10 @@ from proflab.lesson.recorded import median_rows
 Point = tuple[str, float, float, float]  # model, bound, corrected, measured; all in ms
 
 
-def batches(measured: Mapping[int, float], cost: Mapping[str, float]) -> Picture:
-    """Draw measured latencies by batch, the fitted line, and the batch of half the rate."""
+def batches(
+    measured: Mapping[int, float], cost: Mapping[str, float], guess: float | None = None
+) -> Picture:
+    """Draw measured latencies by batch, the fitted line, the half batch, and the guess of it."""
     sizes = list(measured)
     line = {n: cost["overhead_ms"] + cost["per_sample_ms"] * n for n in sizes}
     half = cost["half_batch"]
@@ -31,14 +33,18 @@ def batches(measured: Mapping[int, float], cost: Mapping[str, float]) -> Picture
         axes.plot(list(line), list(line.values()), color=INK, lw=1.2, label="fitted")
         axes.plot(sizes, list(measured.values()), "o", color=COLOURS[0], ms=7, label="measured")
         if half > 0:
-            axes.axvline(half, color=COLOURS[5], lw=1.2, ls=(0, (4, 3)), label=f"n½ = {half:.1f}")
+            axes.axvline(half, color=COLOURS[5], lw=1.2, ls=(0, (4, 3)), label=f"n½ = {half:.2g}")
+        if isinstance(guess, (int, float)) and guess > 0:
+            top = max(measured.values())
+            look = {"mfc": "white", "mec": INK, "ms": 8, "label": "your guess of n½"}
+            axes.plot([guess], [top], "D", **look)
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.15g}")
         axes.yaxis.set_major_formatter(lambda number, _: short(number))
         axes.set(xlabel="images in a batch", ylabel="ms a batch")
         axes.set_title("LeNet-5: a batch shares its overhead")
-        axes.legend(frameon=False, loc="upper left")
+        axes.legend(frameon=False, loc="lower right")
         axes.grid()
     return picture
 
@@ -50,7 +56,7 @@ def diagonal(points: Sequence[Point], title: str = "Predicted and measured, one 
         f"{model} measured {ms:.3g}, bound {bound:.3g}, corrected {corrected:.3g}"
         for model, bound, corrected, ms in points
     )
-    with canvas(7.0, 5.2, f"{title} (ms). {said}") as (picture, axes):
+    with canvas(7.0, 4.7, f"{title} (ms). {said}") as (picture, axes):
         every = [value for _, *values in points for value in values]
         ends = min(every) / 1.6, max(every) * 1.6
         axes.plot(ends, ends, color=QUIET, lw=1.2, zorder=1)
