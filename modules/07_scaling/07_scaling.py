@@ -411,8 +411,8 @@ with no_grad(), measuring.on_threads(1):
         x = example_input(lenet, (size, 1, 32, 32))
         measured[size] = measure_latency(lenet, x, warmup=3, iterations=demo.demo_size(25, 5))
 cost = batch_cost(list(measured), list(measured.values()))
-print(f"{cost['overhead_ms']:.3f} ms a batch and {cost['per_sample_ms']:.4f} ms an image, ", end="")
-print(f"so at most {cost['most_per_second']:,.0f} images a second")
+print(f"{cost['overhead_ms']:.3f} ms a batch and {cost['per_sample_ms']:.4f} ms an image, "
+      f"so at most {cost['most_per_second']:,.0f} images a second")  # fmt: skip
 guesses.compare("half batch of LeNet-5", guess_half_batch, round(cost["half_batch"], 2), "images")
 batches(measured, cost, guess_half_batch)
 
@@ -538,7 +538,7 @@ slow = Hardware(peak_flops=2e11, bandwidth=1e10)
 expect("ResNet-18, two images, a slower machine", predict_ms(images, slow, 0.02), 8.29947652, rel=1e-6)  # fmt: skip
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": false, "grade_id": "demo_xl", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# %% nbgrader={"grade": false, "grade_id": "demo_xl", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 t4 = Hardware(peak_flops=8.1e12, bandwidth=320e9, name="T4", source="NVIDIA's data sheet")
 for tokens in (1024, 32, 1):
     rows = rows_on_meta(lambda: models.gpt2("xl"), (1, tokens))
@@ -583,8 +583,8 @@ for name in cases:
     bare, better = (median(abs(p[at] / p[3] - 1) for p in own) for at in (1, 2))
     print(f"{name:<12} median error: {bare:.0%} by the bound, {better:.0%} with one size recorded")
 xl = rows_on_meta(lambda: models.gpt2("xl"), (1, 128)), roof, overhead
-print(f"GPT-2 XL, 128 tokens, here: {predict_ms(*xl):,.0f} ms by the bound, ", end="")
-print(f"{predict_corrected_ms(*xl, factors):,.0f} ms with the factors of GPT-2 small")
+print(f"GPT-2 XL, 128 tokens, here: {predict_ms(*xl):,.0f} ms by the bound, "
+      f"{predict_corrected_ms(*xl, factors):,.0f} ms with the factors of GPT-2 small")  # fmt: skip
 diagonal(points)
 
 # %% [markdown]
@@ -815,7 +815,6 @@ orders(misses, published, here, n)
 guess_miss_ns = None  # your guess: ns
 
 # %% nbgrader={"grade": false, "grade_id": "demo_chase", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from built import measure_bandwidth
 from demos import chain, chased_ns, gathered_ns
 
 reads, chased, gathered = demo.demo_size(2**19, 2**14), [], []
@@ -934,8 +933,8 @@ for n in demo.demo_size((2000, 2048, 2100), (60, 64, 70)):
     took = seconds_of_order("jki", n, steps=2) / n**3 * 1e9
     walk = [n * i for i in range(256)] * 2
     lost = set_misses(walk, 8, 64, 12) / len(walk)
-    print(f"n = {n:,}: {took:.1f} ns a multiply-add down the columns;", end=" ")
-    print(f"of two walks down 256 rows, a cache of 64 × 12 lines misses {lost:.0%}")
+    print(f"n = {n:,}: {took:.1f} ns a multiply-add down the columns; "
+          f"of two walks down 256 rows, a cache of 64 × 12 lines misses {lost:.0%}")  # fmt: skip
 
 # %% [markdown]
 # The cure is *padding*: make rows a little longer than a power of two.

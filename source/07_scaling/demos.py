@@ -115,21 +115,26 @@ def seconds_of_order(order: str, n: int, steps: int) -> float:
     """
     rng = np.random.default_rng(3)
     a, b, c = rng.random((n, n)), rng.random((n, n)), np.zeros((n, n))
-    outer, middle, inner = order
     best = float("inf")
     for _ in range(2):
         start = time.perf_counter()
-        for first in range(steps):
-            for second in range(n):
-                at = {outer: first, middle: second}
-                if inner == "j":
-                    c[at["i"]] += a[at["i"], at["k"]] * b[at["k"]]
-                elif inner == "k":
-                    c[at["i"], at["j"]] += a[at["i"]].dot(b[:, at["j"]])
-                else:
-                    c[:, at["j"]] += a[:, at["k"]] * b[at["k"], at["j"]]
+        multiply_in_order(order, a, b, c, steps)
         best = min(best, time.perf_counter() - start)
     return best / steps * n
+
+
+def multiply_in_order(order: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, steps: int) -> None:
+    """Add a · b to c in this order of loops, so many steps of the outermost one."""
+    outer, middle, inner = order
+    for first in range(steps):
+        for second in range(len(a)):
+            at = {outer: first, middle: second}
+            if inner == "j":
+                c[at["i"]] += a[at["i"], at["k"]] * b[at["k"]]
+            elif inner == "k":
+                c[at["i"], at["j"]] += a[at["i"]].dot(b[:, at["j"]])
+            else:
+                c[:, at["j"]] += a[:, at["k"]] * b[at["k"], at["j"]]
 
 
 def chain(length: int) -> np.ndarray:
