@@ -12,7 +12,8 @@ from typing import Any
 from proflab.lesson.blas import blas_threads
 from proflab.lesson.hardware import this_machine
 from proflab.standalone.measure import NEEDED, Report, Request, measure
-from proflab.standalone.page import HEAD, figures, operations, page
+from proflab.standalone.page import HEAD, figures, operations, page, predictions
+from proflab.standalone.predict import NEEDED_TO_PREDICT, plan_sizes, predict
 from proflab.standalone.zoo import CHOICES
 
 _SHOWN = 10
@@ -29,13 +30,22 @@ def main(
     file = Path(names.get("__file__", "my_profiler.py")).name
     parser = _parser(file)
     given = parser.parse_args(arguments)
-    lacking = {name: unwritten.get(name, lesson) for name, lesson in NEEDED.items()
+    needed = NEEDED | (NEEDED_TO_PREDICT if given.at else {})
+    lacking = {name: unwritten.get(name, lesson) for name, lesson in needed.items()
                if name in unwritten or name not in names}  # fmt: skip
     if lacking:
         return _refuse(file, lacking)
     request = _request(given, parser)
     try:
-        report = measure(names, request, lambda line: print(f"· {line} …", flush=True))
+        planned = plan_sizes(names, request)
+    except ValueError as error:
+        print(f"{file}: --at cannot be as asked: {error}", file=sys.stderr)
+        return 2
+    except NotImplementedError as error:
+        return _not_written(file, unwritten, error)
+    try:
+        report = measure(names, request, _say)
+        report.predictions = predict(names, request, planned, report)
     except NotImplementedError as error:
         return _not_written(file, unwritten, error)
     except MemoryError:
@@ -56,6 +66,14 @@ def _parser(file: str) -> argparse.ArgumentParser:
     parser.add_argument("--batch", type=_positive, default=1, metavar="N", help="inputs at a time")
     parser.add_argument("--tokens", type=_positive, metavar="N", help="length of a text (128)")
     parser.add_argument("--image", type=_positive, metavar="N", help="side of an image (224)")
+    parser.add_argument(
+        "--at",
+        type=_positive,
+        nargs="+",
+        default=[],
+        metavar="N",
+        help="predict these sizes, too: tokens, side of an image, or else batch",
+    )
     parser.add_argument("--train", action="store_true", help="forward and backward pass")
     parser.add_argument("--passes", type=_positive, default=5, metavar="N", help="how often (5)")
     parser.add_argument(
@@ -84,10 +102,12 @@ def _request(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Requ
         if size is not None and kind != choice.kind:
             parser.error(f"{given.model} takes no --{kind}")
     size = sizes.get(choice.kind) or choice.size
+    if given.at and given.train:
+        parser.error("--at predicts forward passes: leave out --train")
     if given.output.is_dir() or not given.output.parent.is_dir():
         parser.error(f"{given.output} cannot be written: give -o a file in a folder that exists")
     threads = given.threads or blas_threads() or this_machine().processors or 1
-    return Request(choice, given.batch, size, given.train, given.passes, threads)
+    return Request(choice, given.batch, size, given.train, given.passes, threads, tuple(given.at))
 
 
 def _refuse(file: str, lacking: dict[str, str]) -> int:
@@ -113,8 +133,17 @@ def _print_report(report: Report) -> None:
     print(f"\n{report.title}, on {report.threads}\n{report.machine}\n")
     for name, value in figures(report):
         print(f"{name:<28}{value:>30}")
-    rows = [HEAD, *operations(report, _SHOWN)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
+    _print_table([HEAD, *operations(report, _SHOWN)])
+    if report.predictions:
+        _print_table(predictions(report))
+
+
+def _say(line: str) -> None:
+    print(f"· {line} …", flush=True)
+
+
+def _print_table(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     print()
     for row in rows:
         first, *others = (cell for cell in row)

@@ -49,6 +49,7 @@ class Request:
     train: bool = False
     passes: int = 5
     threads: int = 1
+    at: tuple[int, ...] = ()
 
     @property
     def title(self) -> str:
@@ -78,6 +79,7 @@ class Report:
     rows: list[dict]
     top: list[dict] = field(default_factory=list)
     points: list[dict] = field(default_factory=list)
+    predictions: list[dict] = field(default_factory=list)
 
 
 def measure(names: dict[str, Any], request: Request, say: Callable[[str], None]) -> Report:

@@ -61,6 +61,7 @@ def page(report: Report, when: str) -> str:
         '<p class="quiet">Times are medians of the recorded passes, without what ran inside. FLOPs '
         "are those of products and of elementwise work. The wall is where the two roofs explain at "
         "least a quarter of the time; “overhead” is where they do not.</p>",
+        *_other_sizes(report),
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -112,6 +113,32 @@ def operations(report: Report, most: int) -> list[tuple[str, ...]]:
         calls = sum(e["calls"] for e in rest)
         rows.append((f"{len(rest)} others", str(calls), f"{ms:,.2f}", f"{share:.1%}", "", "", ""))
     return rows
+
+
+def predictions(report: Report) -> list[tuple[str, ...]]:
+    """Return predicted sizes as rows of text, below a head."""
+    rows = [
+        (report.predictions[0]["unit"], "FLOPs", "at least, ms", "predicted, ms", "measured, ms")
+    ]
+    for row in report.predictions:
+        times = (row[key] for key in ("bound_ms", "predicted_ms", "measured_ms"))
+        shown = ("" if ms is None else f"{ms:,.2f}" for ms in times)
+        rows.append((f"{row['size']:,}", f"{row['flops']:,}", *shown))
+    return rows
+
+
+def _other_sizes(report: Report) -> list[str]:
+    """Return the section on predicted sizes, if any were asked for."""
+    if not report.predictions:
+        return []
+    head, *rows = predictions(report)
+    return [
+        "<h2>At other sizes</h2>",
+        f'<div class="wide">{_table(head, rows)}</div>',
+        '<p class="quiet">“At least” is what the two roofs and an overhead for each operation '
+        "demand. “Predicted” is that times the factor by which each kind of operation stayed above "
+        "it in the pass that was recorded here.</p>",
+    ]
 
 
 def _rounds(report: Report) -> str:

@@ -14,25 +14,15 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from assembled import assemble, expected_counts, names_of
 from cohort.run import ROOT, complete, entries, solved
 
-from proflab import meta, models
+from proflab import meta
 from proflab.lesson.hardware import Hardware
 from proflab.standalone import main, svg
 from proflab.standalone.measure import NEEDED, add_up_alike
+from proflab.standalone.predict import NEEDED_TO_PREDICT
 from proflab.standalone.zoo import CHOICES
-from proflab_course.cli import main as proflab
-
-COUNTS = {
-    "lenet5": (models.LeNet5, (1, 1, 32, 32)),
-    "gpt2-small": (models.gpt2, (2, 8)),
-    "mobilenet-v2": (models.mobilenet_v2, (1, 3, 64, 64)),
-}
-
-
-def assemble(folder, target: Path) -> Path:
-    assert proflab(["assemble", str(folder), "-o", str(target), "--standalone"]) == 0
-    return target
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +34,7 @@ def assembled(tmp_path_factory):
 @pytest.fixture(scope="module")
 def names(assembled):
     """The names that it defines, with roofs that need no measuring."""
-    names: dict = {"__name__": "my_profiler", "__file__": str(assembled)}
-    exec(compile(assembled.read_text(encoding="utf-8"), str(assembled), "exec"), names)
-    names["measure_peak_flops"] = lambda *args, **options: 100e9
-    names["measure_bandwidth"] = lambda *args, **options: 20e9
-    return names
+    return names_of(assembled)
 
 
 @pytest.fixture(scope="module")
@@ -69,16 +55,6 @@ def with_numpy_alone(tmp_path_factory):
 def run(python, file: Path, *arguments, at: Path):
     command = [python, "-I", file, *arguments]
     return subprocess.run(command, cwd=at, capture_output=True, text=True)
-
-
-def expected_counts(model: str, shape: tuple, train: bool = False) -> tuple[str, str]:
-    """Parameters and FLOPs as lessons 01 and 02 count them."""
-    scope = solved("lesson_02").scope
-    with meta():
-        made = COUNTS[model][0]()
-    made.train() if train else made.eval()
-    count = scope["training_flops" if train else "count_flops"](made, shape, per_sample=False)
-    return f"{sum(p.numel() for p in made.parameters()):,}", f"{count:,}"
 
 
 def printed_counts(text: str) -> tuple[str, str]:
@@ -191,7 +167,7 @@ def test_an_op_without_a_rule_is_said_in_the_students_words(names, tmp_path, mon
 
 
 def test_needed_are_exercises_or_given_with_their_lesson(names):
-    for name, lesson in NEEDED.items():
+    for name, lesson in (NEEDED | NEEDED_TO_PREDICT).items():
         text = (ROOT / "modules" / lesson / f"{lesson}.py").read_text(encoding="utf-8")
         assert re.search(rf"^(def|class) {name}\b", text, re.M), name
 
@@ -208,6 +184,8 @@ def test_needed_are_exercises_or_given_with_their_lesson(names):
         (["lenet5", "--batch", "0"], "must be at least 1, not 0"),
         (["lenet5", "-o", "no/report.html"], "no/report.html cannot be written"),
         (["lenet5", "-o", "."], ". cannot be written"),
+        (["lenet5", "--at", "0"], "must be at least 1, not 0"),
+        (["lenet5", "--at", "8", "--train"], "leave out --train"),
     ],
 )
 def test_arguments_that_cannot_be_used(names, tmp_path, monkeypatch, capsys, arguments, sentence):

@@ -1,0 +1,1138 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: nbgrader,tags
+#     notebook_metadata_filter: kernelspec,accelerator,colab,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 07 · What happens when it grows?
+#
+# ![Fifteen pairs of marks in three colours near a rising diagonal: predicted time across, measured time up. Open marks, predicted from FLOPs and bytes alone, lie above the diagonal; filled ones, corrected by one recorded pass, lie close to it.](diagonal.png)
+#
+# A program runs in a second today. Next year it will get ten times as much data. Will it need ten seconds, or a hundred? You are usually asked before the data exists. At the end of this lesson you draw this picture for your own machine, and you predict a model that does not fit on it.
+#
+# The second half asks why a library multiplies two matrices thousands of times as fast as three loops, with the same additions and multiplications. You will simulate a cache and count.
+#
+# **You will be able to**
+#
+# - say by which power a cost grows, and why that power changes;
+# - fit a cost to measurements, test the fit, and predict a model from its shapes and two roofs;
+# - explain a speed-up as a product of causes, and count the cache misses behind one of them.
+#
+# **You need** lessons 03 to 06, and logarithms. Least squares is explained.
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import itertools
+import math
+
+import numpy as np
+from built import count_flops, count_parameters, measure_latency, saved_activations
+
+from proflab import Tensor, example_input, meta, models, no_grad
+from proflab.lesson import doubles, expect, expect_raises, guesses, measuring, plot
+from proflab.lesson.demo import demo_size
+from proflab.lesson.hardware import Hardware, this_machine
+
+# %% [markdown]
+# ## 1 · By which power does it grow? · 20 min
+#
+# If a cost goes from v₁ to v₂ while the size goes from s₁ to s₂, then
+#
+#     v₂ / v₁ = (s₂ / s₁)ᵖ        so        p = ln(v₂ / v₁) / ln(s₂ / s₁)
+#
+# A text of 128 tokens takes 2 ms and one of 256 tokens takes 4.5 ms: 2.25 times the time for twice the size, and p = ln 2.25 / ln 2 = 1.17. On a plot with two logarithmic axes, p is the slope between the two points. It is a *local* exponent. A cost with several parts, such as 3 + 0.5 n + 0.01 n², has another one everywhere: near 0 where the constant dominates, near 2 where the square does.
+#
+# **Predict.** "Attention is quadratic in the length of the text." A block of GPT-2 small has attention and a feed-forward part. By which power do its FLOPs grow from 512 to 1,024 tokens? (Replace `None` with your guess.)
+
+# %% tags=["guess"]
+guess_block_exponent = None  # your guess: the exponent between 512 and 1,024 tokens
+
+
+# %% nbgrader={"grade": false, "grade_id": "local_exponents", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def local_exponents(sizes, values):
+    """Return the power by which a cost grows, between each size and the next.
+
+    sizes: a list of numbers above 0, each larger than the one before; at least two.
+    values: the cost at each size, numbers above 0.
+    Returns a list of floats, one fewer than there are sizes: ln(v2 / v1) / ln(s2 / s1). A cost that
+    stays the same has the exponent 0, and one that falls has a negative one.
+    Raises ValueError for fewer than two sizes, for lists of different lengths, for a size or a
+    value that is not above 0, and for sizes that do not rise.
+    """
+    ### BEGIN SOLUTION
+    if len(sizes) < 2 or len(sizes) != len(values):
+        raise ValueError(f"{len(sizes)} sizes and {len(values)} values give no exponent")
+    if min(*sizes, *values) <= 0:
+        raise ValueError("sizes and values must be above 0")
+    points = list(zip(sizes, values, strict=True))
+    if any(small >= large for small, large in itertools.pairwise(sizes)):
+        raise ValueError(f"sizes must rise, and {sizes} do not")
+    return [
+        math.log(v2 / v1) / math.log(s2 / s1) for (s1, v1), (s2, v2) in itertools.pairwise(points)
+    ]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_local_exponents", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+expect("from 64 to 512 tokens", local_exponents([64, 128, 256, 512], [1.25, 2, 4.5, 13.5]), [math.log2(1.6), math.log2(2.25), math.log2(3)],
+       mistakes={"one exponent, from the first to the last": [math.log(10.8) / math.log(8)] * 3,
+                 "slopes without logarithms": [0.01171875, 0.01953125, 0.03515625]})  # fmt: skip
+expect("sizes that do not double", local_exponents([10, 30, 300], [7, 63, 63_000]), [2.0, 3.0])
+expect("a cost that stays the same, then falls", local_exponents([1, 2, 8], [5, 5, 1.25]), [0.0, -1.0])  # fmt: skip
+expect_raises("one size has no neighbour", lambda: local_exponents([4], [2.0]), ValueError)
+expect_raises("a value too few", lambda: local_exponents([1, 2, 3], [1.0, 2.0]), ValueError)
+expect_raises("a value of 0 at the end", lambda: local_exponents([1, 2], [1.0, 0.0]), ValueError)
+expect_raises("sizes that fall", lambda: local_exponents([1, 4, 2], [1.0, 2.0, 4.0]), ValueError)
+expect_raises("a size of 0", lambda: local_exponents([0, 2], [1.0, 2.0]), ValueError)
+### BEGIN HIDDEN TESTS
+expect("other sizes, not whole numbers", local_exponents([0.5, 1.5], [0.25, 6.75]), [3.0])
+block = [24 * s * 768**2 + 4 * s**2 * 768 for s in (128, 256, 512)]
+found = local_exponents([128, 256, 512], block)
+expect("the exponent of a sum of powers rises with the size", found, [1.0384741478, 1.0740005814], rel=1e-8)  # fmt: skip
+expect("a cost that halves each time", local_exponents([1, 2, 4], [8.0, 4.0, 2.0]), [-1.0, -1.0])
+expect_raises("a negative size comes first", lambda: local_exponents([-2, 2], [1.0, 2.0]), ValueError)  # fmt: skip
+expect_raises("negative sizes that rise", lambda: local_exponents([-4, -2], [2.0, 1.0]), ValueError)
+expect_raises("an empty list has no exponents", lambda: local_exponents([], []), ValueError)
+expect_raises("sizes must rise at each step", lambda: local_exponents([1, 8, 8, 9], [1.0, 2.0, 3.0, 4.0]), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_block", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+with meta():
+    block = models.transformers.Block(768, heads=12, causal=True)
+tokens = [2**k for k in range(7, 16)]
+exponents = local_exponents(tokens, [count_flops(block, (1, n, 768)) for n in tokens])
+guesses.compare("exponent from 512 to 1,024 tokens", guess_block_exponent, round(exponents[2], 3))
+lines = {"FLOPs": list(zip(tokens[1:], exponents, strict=True))}
+lines |= {"your guess": [(1024, guess_block_exponent)]} if guess_block_exponent else {}
+title = "A block of GPT-2 small: the exponent of its FLOPs, from half as many tokens"
+plot.curves(lines, x="tokens", y="local exponent", log="x", title=title)
+
+# %% [markdown]
+# "Quadratic" is a limit, not a fact. At the 1,024 tokens for which GPT-2 was built its block is still nearly linear: 24·s·d² FLOPs of linear layers stand beside 4·s²·d of attention.
+#
+# What grows with what? The next cell makes the width of an MLP, the side of an image and the length of a text four times as large, and prints the exponents of four costs. The last one is measured, on one thread.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_growth", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+cases = {
+    "MLP, width": ((512, 2048), lambda n: models.MLP(n, n, n), lambda n: (8, n)),
+    "ResNet-18, side": ((56, 224), lambda n: models.resnet18(), lambda n: (1, 3, n, n)),
+    "GPT-2 block, tokens": (
+        (128, 512),
+        lambda n: models.transformers.Block(768, 12, True),
+        lambda n: (1, n, 768),
+    ),
+}
+print(f"{'from → to':<36}{'parameters':>11}{'FLOPs':>7}{'saved':>7}{'ms':>7}")
+for name, (sizes, make, shape) in cases.items():
+    sizes, costs = demo_size(sizes, (32, 64)), []
+    for n in sizes:
+        model, x = make(n).eval(), shape(n)
+        with no_grad(), measuring.on_threads(1):
+            ms = measure_latency(model, example_input(model, x), warmup=1, iterations=5)
+        costs.append([count_parameters(model), count_flops(model, x), saved_activations(model, x), ms])  # fmt: skip
+    powers = [local_exponents(sizes, values)[0] for values in zip(*costs, strict=True)]
+    at = f"{name}: {sizes[0]:,} → {sizes[1]:,}"
+    print(f"{at:<36}" + "{:>11.2f}{:>7.2f}{:>7.2f}{:>7.2f}".format(*powers))
+
+# %% [markdown]
+# No single count says how time grows. FLOPs come closest where a pass is limited by computing, bytes where it mostly reads weights. With its s × s scores, what the block saves for its backward pass turns quadratic long before its FLOPs do.
+#
+# ## 2 · A cost as a sum of powers · 30 min
+#
+# You often know which powers a program has: a call costs the same each time (n⁰), a linear layer is paid by the token (n¹), attention by the pair of tokens (n²). What you do not know are the prices c:
+#
+#     time(n) = c₀ · n⁰ + c₁ · n¹ + c₂ · n²
+#
+# Measure a few sizes and choose the prices that fit best. *Least squares* make the sum of squared errors small. With errors in milliseconds, 5 % of a second outweighs a whole measurement of 10 ms, and the small sizes, which alone know c₀, count for nothing. So make the *relative* errors small: divide each equation by its measured time t.
+#
+#     c₀ · 1/t + c₁ · n/t + c₂ · n²/t  ≈  1            one such equation for each measurement
+#
+# With 9 ms at n = 10 and 17 ms at n = 20, and the powers 0 and 1: c₀/9 + c₁ · 10/9 = 1 and c₀/17 + c₁ · 20/17 = 1, so c₁ = 0.8 and c₀ = 1.
+#
+# **Predict.** A popular shortcut is a straight line on logarithmic axes, that is one power, c · nᵖ. Draw it through the FLOPs of GPT-2's block at 64, 128, 256 and 512 tokens, and read off 8,192. Which part of the true number does the line promise?
+
+# %% tags=["guess"]
+guess_line_promises = None  # your guess: promised FLOPs / true FLOPs at 8,192 tokens
+
+# %% [markdown]
+# <details><summary>Hint 1: what are the unknowns?</summary>
+#
+# The prices. Each equation is linear in them: a row for each measurement, a column for each power.
+#
+# </details>
+#
+# <details><summary>Hint 2: who solves it?</summary>
+#
+# `np.linalg.lstsq(matrix, right, rcond=None)` returns a tuple. Its first item holds the unknowns that bring `matrix @ unknowns` closest to `right`.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "fit_cost", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def fit_cost(sizes, times_ms, powers):
+    """Return the prices c of a cost that is the sum of c · n**power over all powers.
+
+    sizes: a list of numbers above 0, no two alike, in any order.
+    times_ms: the time at each size, numbers above 0.
+    powers: a list or tuple of numbers, no two alike, in any order; at least one.
+    Returns a list of floats, one for each power, in the order of `powers`: those that make the sum
+    of the squared relative errors, (fitted - measured) / measured, least. A price may be negative.
+    Raises ValueError for no powers, for fewer sizes than powers, for lists of different lengths,
+    for a size or power that is there twice, and for a size or time that is not above 0.
+    """
+    ### BEGIN SOLUTION
+    if not len(powers) or len(sizes) < len(powers) or len(sizes) != len(times_ms):
+        raise ValueError(f"{len(sizes)} sizes do not fit {len(powers)} powers")
+    if len(set(sizes)) < len(sizes) or len(set(powers)) < len(powers):
+        raise ValueError("no size and no power may be there twice")
+    if min(*sizes, *times_ms) <= 0:
+        raise ValueError("sizes and times must be above 0")
+    n, times = np.array(sizes, float), np.array(times_ms, float)
+    columns = np.stack([n**power / times for power in powers], axis=1)
+    units = columns.max(axis=0)  # columns of about one size, so that large powers stay exact
+    prices, *_ = np.linalg.lstsq(columns / units, np.ones(len(n)), rcond=None)
+    return (prices / units).tolist()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_fit_cost", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+sizes, times = [10, 20, 40, 80], [9, 17, 39, 107]
+expect("a constant, a slope and a square", fit_cost(sizes, times, (0, 1, 2)), [3.0, 0.5, 0.01],
+       rel=1e-6, mistakes={"the powers in reverse": [0.01, 0.5, 3.0]})  # fmt: skip
+expect("too few powers: the relative errors are least", fit_cost(sizes, times, (0, 1)), [-2.681218067, 1.103345222],
+       rel=1e-6, mistakes={"errors in milliseconds, not relative ones": [-10.47826087, 1.42608696]})  # fmt: skip
+expect("powers and sizes in any order", fit_cost([40, 10, 20], [64.0, 7.0, 19.0], [2, 0]), [0.0385609493, 3.1861920173], rel=1e-6)  # fmt: skip
+expect("one power", fit_cost([4, 9], [6.0, 9.0], [0.5]), [3.0], rel=1e-6)
+expect("the arguments stay as they are", [sizes, times], [[10, 20, 40, 80], [9, 17, 39, 107]])
+### BEGIN HIDDEN TESTS
+found = fit_cost([5, 2, 11, 7], [157.0, 25.0, 745.0, 305.0], (2, 0, 1))
+expect("the prices are in the order of the powers", found, [6.0, -3.0, 2.0], rel=1e-6)
+found = fit_cost([1, 8, 32, 64], [5, 12, 35, 65], (0, 1))
+expect("small times count as much as large ones", found, [4.06905712517, 0.96461963023], rel=1e-6)
+found = fit_cost([128, 1024, 512], [10.0, 300.0, 90.0], (1,))
+expect("one price for three measurements", found, [0.1053729564], rel=1e-6)
+expect("four powers through four points", fit_cost([1, 2, 3, 4], [10.0, 26.0, 58.0, 112.0], (3, 2, 1, 0)), [1.0, 2.0, 3.0, 4.0], rel=1e-6)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_fit_cost_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+expect("one size, one power", fit_cost([4], [8.0], (1,)), [2.0], rel=1e-6)
+expect_raises("fewer sizes than powers", lambda: fit_cost([1, 2], [1, 2], (0, 1, 2)), ValueError)
+expect_raises("no powers", lambda: fit_cost([1, 2], [1, 2], ()), ValueError)
+expect_raises("one power twice", lambda: fit_cost([1, 2, 3], [1, 2, 3], (1, 1)), ValueError)
+expect_raises("one size twice", lambda: fit_cost([4, 4], [1, 2], (0, 1)), ValueError)
+expect_raises("a time is missing", lambda: fit_cost([1, 2, 3], [1, 2], (0, 1)), ValueError)
+expect_raises("a size of 0", lambda: fit_cost([0, 2], [1, 2], (0, 1)), ValueError)
+expect_raises("a time of 0", lambda: fit_cost([1, 2], [1, 0], (0, 1)), ValueError)
+expect_raises("a negative time", lambda: fit_cost([1, 2], [-1, 2], (0, 1)), ValueError)
+### BEGIN HIDDEN TESTS
+expect_raises("nothing was measured", lambda: fit_cost([], [], (0,)), ValueError)
+expect_raises("one size cannot give two prices", lambda: fit_cost([8], [3.0], (0, 1)), ValueError)
+expect_raises("a size that is there twice says nothing new", lambda: fit_cost([3, 5, 3], [1, 2, 1], (0, 1)), ValueError)  # fmt: skip
+expect_raises("two equal powers have no single pair of prices", lambda: fit_cost([3, 5, 7], [1, 2, 3], [0, 2, 0]), ValueError)  # fmt: skip
+expect_raises("times and sizes come in pairs", lambda: fit_cost([3, 5], [1, 2, 3], (1,)), ValueError)  # fmt: skip
+expect_raises("no time is negative", lambda: fit_cost([3, 5, 7], [1, 2, -3], (0, 1)), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_extrapolate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+with meta():
+    block = models.transformers.Block(768, heads=12, causal=True)
+near, far = [64, 128, 256, 512], 8192
+*flops, true = (count_flops(block, (1, n, 768)) for n in [*near, far])
+for powers in ((0, 1), (0, 1, 2)):
+    prices = fit_cost(near, flops, powers)
+    promised = sum(c * far**power for c, power in zip(prices, powers, strict=True))
+    print(f"powers {powers}: {promised / true:.3f} of the true FLOPs at {far:,} tokens")
+line = math.exp(np.polyval(np.polyfit(np.log(near), np.log(flops), 1), math.log(far)))
+guesses.compare("part that the line promises", guess_line_promises, round(line / true, 3))
+
+# %% [markdown]
+# All three pass the four points within three percent, and two of them promise less than half of what comes.
+#
+# ## 3 · May you believe it? · 15 min
+#
+# How well a curve passes through the points that made it says little: with enough powers it passes through all of them. Ask it for a point that it has not seen: leave out the largest size, fit the rest, and compare.
+#
+# With 8 ms at n = 10 and 13 ms at 20, the powers 0 and 1 promise 3 + 0.5 · 40 = 23 ms at 40. If 46 ms are measured there, the error is 23/46 − 1 = −0.5.
+
+
+# %% nbgrader={"grade": false, "grade_id": "holdout_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def holdout_error(sizes, times_ms, powers):
+    """Return how far a fit that has not seen the largest size is off there.
+
+    sizes, times_ms, powers: as for fit_cost; but the largest size, wherever it stands in the list,
+    is left out of the fit, so that one size more than there are powers is needed.
+    Returns a float, promised time / measured time - 1, both at the largest size: negative where
+    the fit promises too little. The lists stay as they are.
+    Raises ValueError as fit_cost does, and where too few sizes are left.
+    """
+    ### BEGIN SOLUTION
+    if len(sizes) != len(times_ms) or len(sizes) <= len(powers):
+        raise ValueError(f"{len(sizes)} sizes leave too few for {len(powers)} powers")
+    *kept, (largest, measured) = sorted(zip(sizes, times_ms, strict=True))
+    if measured <= 0 or any(largest == size for size, _ in kept):
+        raise ValueError("times must be above 0, and no size may be there twice")
+    prices = fit_cost([size for size, _ in kept], [ms for _, ms in kept], powers)
+    promised = sum(c * largest**power for c, power in zip(prices, powers, strict=True))
+    return promised / measured - 1
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_holdout_error", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+expect("it bends upwards", holdout_error([10, 20, 40], [8.0, 13.0, 46.0], (0, 1)), -0.5, rel=1e-6,
+       mistakes={"measured over promised": 1.0, "the ratio, without - 1": 0.5, "in percent": -50.0,
+                 "relative to what was promised": -1.0})  # fmt: skip
+expect("the largest size need not take the longest", holdout_error([1, 2, 4], [2.0, 4.0, 3.0], (1,)), 5 / 3, rel=1e-6)  # fmt: skip
+shuffled = [40, 10, 20]
+expect("the largest size first, and the powers in reverse", holdout_error(shuffled, [46.0, 8.0, 13.0], (1, 0)), -0.5, rel=1e-6)  # fmt: skip
+expect("the sizes stay as they are", shuffled, [40, 10, 20])
+found = holdout_error([10, 20, 40, 80], [9, 17, 39, 107], (0, 1, 2))
+expect("the right powers", found, 0.0, abs=1e-6)
+expect_raises("nothing is left out", lambda: holdout_error([10, 20], [8, 13], (0, 1)), ValueError)
+expect_raises("the largest twice", lambda: holdout_error([1, 2, 4, 4], [1, 2, 4, 5], (0, 1)), ValueError)  # fmt: skip
+expect_raises("the largest takes no time", lambda: holdout_error([1, 2, 4], [1, 2, 0], (1,)), ValueError)  # fmt: skip
+### BEGIN HIDDEN TESTS
+found = holdout_error([3, 30, 6], [11.0, 29.0, 17.0], (1, 0))
+expect("the largest size in the middle, the powers in reverse", found, 65 / 29 - 1, rel=1e-6)
+expect("a promise that is too high is positive", holdout_error([2, 5], [8.0, 10.0], (2,)), 4.0, rel=1e-6)  # fmt: skip
+kept, took = [7, 3, 5], [50.0, 6.0, 12.0]
+expect("three sizes, two powers", holdout_error(kept, took, (0, 1)), -0.64, rel=1e-6)
+expect("neither list is changed", [kept, took], [[7, 3, 5], [50.0, 6.0, 12.0]])
+expect_raises("one measurement", lambda: holdout_error([8], [5.0], (0,)), ValueError)
+expect_raises("a negative time at the largest size", lambda: holdout_error([1, 2, 4], [1, 2, -4], (1,)), ValueError)  # fmt: skip
+expect_raises("a negative time among the others", lambda: holdout_error([1, 2, 4], [-1, 2, 4], (0, 1)), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_holdout_error_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+found = holdout_error([10, 20, 40, 80], [9, 17, 39, 107], (0, 1))
+expect("a square that the fit does not know", found, -0.3037193991, rel=1e-6,
+       mistakes={"the largest size was not left out": -0.2001271053})  # fmt: skip
+### BEGIN HIDDEN TESTS
+found = holdout_error([80, 64, 8, 32, 1], [90.0, 65.0, 12.0, 35.0, 5.0], (0, 1))
+expect("three measurements and more", found, -0.0973485829, rel=1e-6)
+found = holdout_error([1, 8, 32, 64], [5, 12, 35, 65], (0, 1))
+expect("lesson 03's batches, from the three smaller ones", found, 0.0233936752, rel=1e-6)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_holdout", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+block = models.transformers.Block(768, heads=12, causal=True).eval()
+lengths, times = demo_size([64, 128, 256, 512, 1024], [8, 16, 32, 64]), []
+with no_grad(), measuring.on_threads(1):
+    for n in lengths:
+        x = example_input(block, (1, n, 768))
+        times.append(measure_latency(block, x, warmup=1, iterations=5))
+print(", ".join(f"{n:,} tokens {ms:.1f} ms" for n, ms in zip(lengths, times, strict=True)))
+for powers in ((1,), (0, 1), (1, 2), (0, 1, 2)):
+    error = holdout_error(lengths, times, powers)
+    print(f"powers {powers}: {error:+.0%} at {lengths[-1]:,} tokens, from the smaller ones")
+
+# %% [markdown]
+# More powers are not always better: a price that the data cannot know is chosen by the noise. Take the powers that the program has, and let the held-out size decide.
+#
+# ## 4 · What a batch shares · 15 min
+#
+# For the latency of batches (lesson 03) the prices have names: c₀ is the *overhead*, paid once a batch, and c₁ is the price of one more sample. Two figures follow.
+#
+# - No batch, however large, gives more than 1 / c₁ samples a second.
+# - A batch of c₀ / c₁ samples reaches half of that rate. Hockney, who compared the first vector computers, called this size n½.
+#
+# An overhead of 3 ms and 0.5 ms a sample: at most 2,000 samples a second, and n½ = 6.
+#
+# **Predict.** How many images are n½ of LeNet-5 on your machine?
+
+# %% tags=["guess"]
+guess_half_batch = None  # your guess: images
+
+
+# %% nbgrader={"grade": false, "grade_id": "batch_cost", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def batch_cost(sizes, latencies_ms):
+    """Return what a batch costs, as a sum of an overhead and a price for each sample.
+
+    sizes: batch sizes, as for fit_cost, at least two. latencies_ms: of a whole batch, each above 0.
+    Returns a dict of floats:
+        overhead_ms, per_sample_ms: fitted as in fit_cost, with the powers 0 and 1.
+        most_per_second: the samples a second that no batch exceeds, by this fit.
+        half_batch: the batch that reaches half of it; negative where the overhead is.
+    Raises ValueError as fit_cost does, and where the price of a sample is not above 0.
+    """
+    ### BEGIN SOLUTION
+    overhead, price = fit_cost(sizes, latencies_ms, (0, 1))
+    if price <= 0:
+        raise ValueError("the latency does not grow with the batch, so a sample has no price")
+    return {
+        "overhead_ms": overhead,
+        "per_sample_ms": price,
+        "most_per_second": 1000 / price,
+        "half_batch": overhead / price,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_batch_cost", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+found = batch_cost([2, 10, 50], [4.0, 8.0, 28.0])
+expect("what a batch pays once", found["overhead_ms"], 3.0, rel=1e-6)
+expect("what a sample costs", found["per_sample_ms"], 0.5, rel=1e-6)
+expect("no batch gives more", found["most_per_second"], 2000.0, rel=1e-6, mistakes={"the rate of the largest batch": 50_000 / 28})  # fmt: skip
+expect("half of it", found["half_batch"], 6.0, rel=1e-6, mistakes={"upside down": 1 / 6})
+expect("a negative overhead", batch_cost([1, 2], [1.0, 3.0])["half_batch"], -0.5, rel=1e-6)
+expect_raises("one batch", lambda: batch_cost([8], [3.0]), ValueError)
+expect_raises("larger is faster", lambda: batch_cost([1, 2], [5.0, 3.0]), ValueError)
+### BEGIN HIDDEN TESTS
+found = batch_cost([256, 16], [66.0, 6.0])
+expect("the order of the batches does not matter", [found["overhead_ms"], found["most_per_second"], found["half_batch"]], [2.0, 4000.0, 8.0], rel=1e-6)  # fmt: skip
+expect("no overhead, no half batch", batch_cost([3, 9, 5], [6.0, 18.0, 10.0])["half_batch"], 0.0, abs=1e-6)  # fmt: skip
+expect_raises("latencies that fall", lambda: batch_cost([4, 8, 16], [9.0, 8.0, 7.0]), ValueError)
+expect_raises("a latency is missing", lambda: batch_cost([4, 8, 16], [9.0, 8.0]), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_batch_cost_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+found = batch_cost([1, 8, 32, 64], [5, 12, 35, 65])
+expect("lesson 03's batches: the overhead", found["overhead_ms"], 4.069057125, rel=1e-6,
+       mistakes={"errors in milliseconds, not relative ones": 4.28615543})  # fmt: skip
+expect("the price of a sample", found["per_sample_ms"], 0.9646196302, rel=1e-6,
+       mistakes={"from the first and the last batch alone": 60 / 63})  # fmt: skip
+expect("half the rate", found["half_batch"], 4.218302, rel=1e-6)
+### BEGIN HIDDEN TESTS
+found = batch_cost([1, 4, 16, 64, 256], [2.1, 2.9, 6.4, 22.5, 81.0])
+expect("the price is fitted to all batches", found["per_sample_ms"], 0.3091444686, rel=1e-6)
+expect("and so is the overhead", found["overhead_ms"], 1.7329604590, rel=1e-6)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_batches", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from demos import batches
+
+lenet, measured = models.LeNet5().eval(), {}
+with no_grad(), measuring.on_threads(1):
+    for size in demo_size((1, 2, 4, 8, 16, 32, 64, 128), (1, 4, 16)):
+        x = example_input(lenet, (size, 1, 32, 32))
+        measured[size] = measure_latency(lenet, x, warmup=3, iterations=demo_size(25, 5))
+cost = batch_cost(list(measured), list(measured.values()))
+print(f"{cost['overhead_ms']:.3f} ms a batch and {cost['per_sample_ms']:.4f} ms an image, "
+      f"so at most {cost['most_per_second']:,.0f} images a second")  # fmt: skip
+guesses.compare("half batch of LeNet-5", guess_half_batch, round(cost["half_batch"], 2), "images")
+batches(measured, cost, guess_half_batch)
+
+# %% [markdown]
+# Where the last points lie above the line, the batch has left a cache and a sample costs more. `holdout_error` says by how much.
+
+# %% [markdown]
+# ## 5 · Predict a model that does not fit · 45 min
+#
+# A fit needs measurements. For a model that does not fit on your machine there are none, but there are shapes. Lesson 05's `op_facts` says what each operation computes and moves, also on *meta* tensors, where 6 GB of weights are recorded in a tenth of a second. Lesson 06 says how long that takes at least. And each operation costs an *overhead*: the call, the checks, the launch. Add up:
+#
+#     time  ≈  Σ ( max( FLOPs / peak ,  bytes / bandwidth )  +  overhead )
+#
+# The sum is over all operations that compute or move. With 10⁶ FLOPs and 2 · 10⁶ bytes, 10⁹ FLOP/s, 10⁹ B/s and an overhead of 0.5 ms, an operation takes 2.5 ms. A view, such as a reshape, costs nothing. While one operation waits for memory, the next cannot compute yet.
+#
+# **Predict.** GPT-2 XL on an NVIDIA T4 (data sheet: 8.1 TFLOP/s in float32, 320 GB/s), 5 µs of overhead an operation: how many ms for a text of one token?
+
+# %% tags=["guess"]
+guess_xl_one_token = None  # your guess: ms
+
+
+# %% nbgrader={"grade": false, "grade_id": "predict_ms", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def predict_ms(rows, hardware, overhead_ms):
+    """Return how many ms these operations take on a machine, one after another.
+
+    rows: a list of dicts, as lesson 05's op_facts and recorder make them; used are matmul_flops,
+        elementwise_flops, bytes_read and bytes_written, and no time that a row may have.
+    hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s.
+    overhead_ms: what each operation costs besides, at least 0.
+    An operation takes the longer of all its FLOPs at the peak and all its bytes at the bandwidth,
+    and the overhead on top. A row without any FLOPs and bytes costs nothing, not even overhead.
+    Returns a float. Raises ValueError for no rows, and for an overhead below 0.
+    """
+    ### BEGIN SOLUTION
+    if not len(rows) or overhead_ms < 0:
+        raise ValueError(f"{len(rows)} rows with an overhead of {overhead_ms} ms have no time")
+    total = 0.0
+    for row in rows:
+        flops = row["matmul_flops"] + row["elementwise_flops"]
+        moved = row["bytes_read"] + row["bytes_written"]
+        if flops or moved:
+            seconds = max(flops / hardware.peak_flops, moved / hardware.bandwidth)
+            total += 1000 * seconds + overhead_ms
+    return total
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_predict_ms", "locked": true, "points": 9, "schema_version": 3, "solution": false, "task": false}
+machine = Hardware(peak_flops=1e9, bandwidth=2e9, name="a small one")
+product = doubles.forward_row("linear", "fc", 9.0, 3_000_000, 1_000_000, 1_000_000, 1_000_000)
+addition = doubles.forward_row("add", "", 9.0, 0, 500_000, 4_000_000, 2_000_000)
+view = doubles.forward_row("reshape", "", 9.0, 0, 0, 0, 0)
+expect("it computes for 4 ms and moves for 1", predict_ms([product], machine, 0.0), 4.0,
+       mistakes={"both times, one after the other": 5.0, "products only": 3.0, "in s": 0.004})  # fmt: skip
+expect("it moves for 3 ms", predict_ms([addition], machine, 0.0), 3.0,
+       mistakes={"only what is read": 2.0, "it computes, whatever it moves": 0.5})  # fmt: skip
+expect("one after another", predict_ms([product, addition], machine, 0.0), 7.0,
+       mistakes={"the longer time of the whole, not of each": 4.5})  # fmt: skip
+expect("an overhead for each", predict_ms([product, addition], machine, 0.5), 8.0,
+       mistakes={"one overhead for all": 7.5, "in s": 1007.0})  # fmt: skip
+expect("a view costs nothing", [predict_ms([view, product], machine, 0.5), predict_ms([view], machine, 0.5)], [4.5, 0.0])  # fmt: skip
+copy = doubles.forward_row("clone", "", 9.0, 0, 0, 1_000_000, 1_000_000)
+made = doubles.forward_row("rand", "", 9.0, 0, 7_000, 0, 0)
+expect("a copy without FLOPs, numbers without bytes", predict_ms([copy, made], machine, 0.25), 1.507)  # fmt: skip
+expect_raises("no rows", lambda: predict_ms([], machine, 0.1), ValueError)
+expect_raises("a negative overhead", lambda: predict_ms([product], machine, -0.1), ValueError)
+### BEGIN HIDDEN TESTS
+other = Hardware(peak_flops=4e12, bandwidth=1e11)
+conv = doubles.forward_row("conv2d", "stem", 0.1, 10**10, 2 * 10**9, 10**7, 10**7)
+norm = doubles.forward_row("layer_norm", "ln", 0.1, 0, 10**8, 3 * 10**8, 10**8)
+expect("both kinds of FLOPs count on another machine", predict_ms([conv], other, 0.0), 3.0)
+expect("both kinds of bytes count on another machine", predict_ms([norm], other, 0.0), 4.0)
+expect("a long pass pays the overhead for each operation", predict_ms([conv, norm] * 50, other, 0.01), 351.0)  # fmt: skip
+expect("the order of the rows does not matter", predict_ms([norm, view, conv], other, 1.0), 9.0)
+back = conv | {"phase": "backward", "self_ms": 77.0, "ms": 80.0, "depth": 3}
+expect("times in a row, its phase and its depth are not used", predict_ms([back], other, 0.5), 3.5)
+expect_raises("an overhead below 0 is refused for views, too", lambda: predict_ms([view], other, -1), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "rows_on_meta", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from built import OpRecorder, measure_bandwidth, measure_peak_flops, op_facts
+
+from proflab.lesson.tensor_memory import each_op
+
+T4 = Hardware(peak_flops=8.1e12, bandwidth=320e9, name="T4", source="NVIDIA's data sheet")
+
+
+def rows_on_meta(make, input_shape):
+    """Return op_facts of each op of a forward pass of make(), in order; nothing is computed."""
+    with meta(), no_grad():
+        model = make().eval()
+        return each_op(op_facts, lambda: model(example_input(model, input_shape, meta=True)))
+
+
+def op_factors(rows, hardware, overhead_ms):
+    """Return {op: measured / predicted} of recorded rows: how far each kind is from its bound."""
+    took, least = {}, {}
+    for row in rows:
+        if bound := predict_ms([row], hardware, overhead_ms):
+            took[row["op"]] = took.get(row["op"], 0.0) + row["self_ms"]
+            least[row["op"]] = least.get(row["op"], 0.0) + bound
+    return {op: took[op] / least[op] for op in least}
+
+
+def predict_corrected_ms(rows, hardware, overhead_ms, factors):
+    """Return predict_ms, each row times the factor of its kind of op, 1 where there is none."""
+    bounds = [(row["op"], predict_ms([row], hardware, overhead_ms)) for row in rows]
+    return sum(bound * factors.get(op, 1.0) for op, bound in bounds)
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_predict_ms_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+rows = rows_on_meta(lambda: models.gpt2("xl"), (1, 1))
+expect("GPT-2 XL on a T4, one token", predict_ms(rows, T4, 0.005), 22.632058262, rel=1e-8,
+       mistakes={"one overhead for all": 19.492058262, "views have an overhead": 25.032058262})  # fmt: skip
+expect("the same with nothing but its two roofs", predict_ms(rows, T4, 0), 19.487058262, rel=1e-8)
+### BEGIN HIDDEN TESTS
+long = rows_on_meta(lambda: models.gpt2("xl"), (1, 1024))
+expect("a text of 1,024 tokens is limited by computing", predict_ms(long, T4, 0.005), 551.571497758, rel=1e-8)  # fmt: skip
+images = rows_on_meta(models.resnet18, (2, 3, 64, 64))
+slow = Hardware(peak_flops=2e11, bandwidth=1e10)
+expect("ResNet-18, two images, a slower machine", predict_ms(images, slow, 0.02), 8.29947652, rel=1e-6)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_xl", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for tokens in (1, 32, 1024):
+    rows = rows_on_meta(lambda: models.gpt2("xl"), (1, tokens))
+    products = sum(row["matmul_flops"] for row in rows) / T4.peak_flops * 1000
+    print(f"{tokens:>5,} tokens: {predict_ms(rows, T4, 0.005):7.3f} ms; products at the peak {products:7.3f} ms")  # fmt: skip
+with meta():
+    weights = 4 * count_parameters(models.gpt2("xl")) / T4.bandwidth
+print(f"the weights alone, read once: {1000 * weights:.3f} ms")
+
+# %% nbgrader={"grade": false, "grade_id": "demo_xl_guess", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+one = predict_ms(rows_on_meta(lambda: models.gpt2("xl"), (1, 1)), T4, 0.005)
+guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1), "ms")
+
+# %% [markdown]
+# One token takes 22.6 ms: 19.5 to read the weights once, and 0.4 for the FLOPs. So 32 tokens, or 32 users in one batch, cost hardly more than one.
+#
+# Is it true? Test it where you can measure: three models at five sizes each, on one thread. The bound says how long they take *at least*. How far above it they stay depends on how operations are written: a convolution may copy its windows first, a GELU go over its data several times. So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_predicted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from statistics import median
+
+from demos import diagonal, recorded_rows
+
+small = demo_size(lambda: models.gpt2("small"), lambda: models.GPT2(97, 64, 48, 2, 4))
+images, sides, tokens = demo_size(
+    ((1, 4, 16, 64, 128), (64, 96, 128, 176, 224), (8, 16, 32, 64, 128)), ((1, 2, 4), (32, 48, 64), (8, 16, 32)))  # fmt: skip
+cases = {"LeNet-5": (models.LeNet5, [(n, 1, 32, 32) for n in images])}
+cases["ResNet-18"] = models.resnet18, [(1, 3, n, n) for n in sides]
+cases["GPT-2 small"] = small, [(1, n) for n in tokens]
+with no_grad(), measuring.on_threads(1):
+    size, one = measuring.beyond_caches(this_machine().caches, demo_size(2**28, 2**26)), Tensor([1.0])  # fmt: skip
+    roof = Hardware(measure_peak_flops(repeats=5), measure_bandwidth(size, repeats=5))
+    overhead = measure_latency(lambda x: x + one, one, iterations=500)
+    points = []
+    for name, (make, shapes) in cases.items():
+        model = make().eval()
+        factors = op_factors(recorded_rows(OpRecorder, model, shapes[2]), roof, overhead)
+        for shape in shapes:
+            ms = measure_latency(model, example_input(model, shape), warmup=1, iterations=5)
+            machine = rows_on_meta(make, shape), roof, overhead
+            points.append((name, predict_ms(*machine), predict_corrected_ms(*machine, factors), ms))
+print(f"{roof.peak_flops / 1e9:.0f} GFLOP/s, {roof.bandwidth / 1e9:.1f} GB/s, {overhead * 1000:.1f} µs an operation")  # fmt: skip
+for name in cases:
+    own = [p for p in points if p[0] == name]
+    bare, better = (median(abs(p[at] / p[3] - 1) for p in own) for at in (1, 2))
+    print(f"{name:<12} median error: {bare:.0%} by the bound, {better:.0%} with one size recorded")
+xl = rows_on_meta(lambda: models.gpt2("xl"), (1, 128)), roof, overhead
+print(f"GPT-2 XL, 128 tokens, here: {predict_ms(*xl):,.0f} ms by the bound, "
+      f"{predict_corrected_ms(*xl, factors):,.0f} ms with the factors of GPT-2 small")  # fmt: skip
+diagonal(points)
+
+# %% [markdown]
+# The bound is a bound: an open mark below the diagonal had its data in a cache. One recorded pass, at a size that you can afford, turns it into a prediction. Your own profiler (`proflab assemble release -o my_profiler.py --standalone`) now does the same: `python my_profiler.py gpt2-small --at 256 512 1024`.
+#
+# **Take a break here.** What follows needs only lesson 06's idea that caches stand between a processor and its memory.
+#
+# ## 6 · The same product, six ways · 30 min
+#
+# Three nested loops multiply two n × n matrices: for each i, j and k, add A[i, k] · B[k, j] to C[i, j]. The loops may be nested in any order. All six orders do the same FLOPs on the same numbers, yet one can take seventeen times as long as another. What differs is the *order of the addresses*.
+#
+# Memory is one long row of numbers, and matrices are stored in it row by row (*row-major*). Here A begins at address 0, B at n², C at 2 n², so A[i, k] is at i·n + k. (An address counts numbers, not bytes.) The processor fetches whole *lines* of neighbouring numbers, 64 bytes at a time. A walk along a row uses all of a line; a walk down a column uses one number of each.
+#
+# ![Three times the matrices A, B and C, with an arrow for the walk of the innermost loop. Innermost j: A stands still, B and C are walked along a row. Innermost k: A along a row, B down a column, C stands still. Innermost i: A and C down a column, B stands still.](walks.png)
+#
+# *Tiles* change the order, too: cut all three loops into blocks of t, and finish one block of t × t × t before the next begins.
+#
+# **Predict.** Matrices of 32 × 32, a cache of 32 lines of 8 numbers. How many times as many lines does the worst of the six orders fetch as the best?
+
+# %% tags=["guess"]
+guess_worst_order = None  # your guess: misses of the worst order / misses of the best
+
+# %% [markdown]
+# <details><summary>Hint 1: where does the order enter?</summary>
+#
+# For "jki", which of i, j, k changes at every multiply-add? Write down the first five triples (i, j, k). The three addresses of a triple do not depend on the order.
+#
+# </details>
+#
+# <details><summary>Hint 2: six loops without writing six loops</summary>
+#
+# `itertools.product(first, second, third)` runs through triples, the last one fastest. Give each of i, j, k its range under its letter, in a dictionary; `order` then says which range comes first. Blocks are three more ranges, with a step.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "matmul_addresses", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def matmul_addresses(n, order, tile=None):
+    """Return the addresses that C += A · B touches, for three n × n matrices, in order.
+
+    A is stored at 0, B at n², C at 2 n², all row-major; an address counts numbers.
+    order: the loops from the outermost to the innermost, a permutation of "ijk". For each
+        multiply-add come the addresses of A[i, k], B[k, j] and C[i, j], in this order.
+    tile: the side of blocks, an int. The blocks of i are the outermost loop, then those of j, then
+        those of k; inside each block the three loops run in `order`. Where tile does not divide n,
+        the last block of a loop is shorter. None: no blocks.
+    Returns a list of 3 n³ ints. Raises ValueError for n or tile below 1, and for another order.
+    """
+    ### BEGIN SOLUTION
+    tile = n if tile is None else tile
+    if min(n, tile) < 1 or sorted(order) != ["i", "j", "k"]:
+        raise ValueError(f"no product of {n} × {n} in the order {order!r} and tiles of {tile}")
+    addresses = []
+    for starts in itertools.product(range(0, n, tile), repeat=3):
+        ranges = {
+            name: range(start, min(start + tile, n))
+            for name, start in zip("ijk", starts, strict=True)
+        }
+        for values in itertools.product(*(ranges[name] for name in order)):
+            at = dict(zip(order, values, strict=True))
+            i, j, k = at["i"], at["j"], at["k"]
+            addresses += [i * n + k, n * n + k * n + j, 2 * n * n + i * n + j]
+    return addresses
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_matmul_addresses", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+expect("2 × 2, ijk", matmul_addresses(2, "ijk"),
+       [0, 4, 8, 1, 6, 8, 0, 5, 9, 1, 7, 9, 2, 4, 10, 3, 6, 10, 2, 5, 11, 3, 7, 11],
+       mistakes={"B is walked as if it were transposed": [0, 4, 8, 1, 5, 8, 0, 6, 9, 1, 7, 9, 2, 4, 10, 3, 5, 10, 2, 6, 11, 3, 7, 11]})  # fmt: skip
+expect("2 × 2, kij", matmul_addresses(2, "kij"),
+       [0, 4, 8, 0, 5, 9, 2, 4, 10, 2, 5, 11, 1, 6, 8, 1, 7, 9, 3, 6, 10, 3, 7, 11])  # fmt: skip
+expect("3 × 3, jki: down the columns", matmul_addresses(3, "jki")[:12], [0, 9, 18, 3, 9, 21, 6, 9, 24, 1, 12, 18])  # fmt: skip
+expect_raises("no matrix", lambda: matmul_addresses(0, "ijk"), ValueError)
+expect_raises("a loop twice", lambda: matmul_addresses(2, "iij"), ValueError)
+### BEGIN HIDDEN TESTS
+expect("the order ikj, 3 × 3", matmul_addresses(3, "ikj")[:15], [0, 9, 18, 0, 10, 19, 0, 11, 20, 1, 12, 18, 1, 13, 19])  # fmt: skip
+expect("the order jik, 3 × 3", matmul_addresses(3, "jik")[6:18], [2, 15, 18, 3, 9, 21, 4, 12, 21, 5, 15, 21])  # fmt: skip
+expect("the order kji, at its end", matmul_addresses(4, "kji")[-6:], [11, 31, 43, 15, 31, 47])
+expect("three addresses for each multiply-add", len(matmul_addresses(7, "jki")), 3 * 7**3)
+expect("each number of A is used n times", matmul_addresses(5, "kij").count(13), 5)
+expect_raises("a negative size", lambda: matmul_addresses(-3, "ijk"), ValueError)
+expect_raises("an order with another letter", lambda: matmul_addresses(3, "ijx"), ValueError)
+expect_raises("no order", lambda: matmul_addresses(3, ""), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_matmul_addresses_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+tiled = matmul_addresses(4, "ikj", tile=2)
+expect("the first block of 2 × 2 × 2, ikj", tiled[:24],
+       [0, 16, 32, 0, 17, 33, 1, 20, 32, 1, 21, 33, 4, 16, 36, 4, 17, 37, 5, 20, 36, 5, 21, 37])  # fmt: skip
+expect("the blocks of k come before those of j", tiled[24:30], [2, 24, 32, 2, 25, 33],
+       mistakes={"the blocks follow the order of the loops": [0, 18, 34, 0, 19, 35]})  # fmt: skip
+expect("the blocks of j come before those of i", tiled[48:54], [0, 18, 34, 0, 19, 35])
+short = matmul_addresses(3, "ijk", 2)
+expect("a shorter last block", short[24:36], [2, 15, 18, 2, 16, 19, 5, 15, 21, 5, 16, 22])
+expect("tiles or not: the same numbers, as often", sorted(short) == sorted(matmul_addresses(3, "kji")), True)  # fmt: skip
+expect(
+    "one tile for all of it",
+    matmul_addresses(2, "jki", 5)[:12],
+    [0, 4, 8, 2, 4, 10, 1, 6, 8, 3, 6, 10],
+)
+expect_raises("tiles of nothing", lambda: matmul_addresses(4, "ijk", 0), ValueError)
+### BEGIN HIDDEN TESTS
+blocks = matmul_addresses(4, "jki", tile=2)
+expect("inside a block the loops run in the given order", blocks[:12], [0, 16, 32, 4, 16, 36, 1, 20, 32, 5, 20, 36])  # fmt: skip
+expect("the last block is that of the last rows and columns", blocks[-6:], [11, 31, 43, 15, 31, 47])
+expect("tiles of 1 run in the order ijk, whatever the order", matmul_addresses(3, "kji", 1)[:12], [0, 9, 18, 1, 12, 18, 2, 15, 18, 0, 10, 19])  # fmt: skip
+uneven = matmul_addresses(5, "kij", tile=3)
+expect("short blocks in all three loops", [uneven[81:87], uneven[-3:]], [[3, 40, 50, 3, 41, 51], [24, 49, 74]])  # fmt: skip
+expect("no multiply-add is lost where tiles do not divide n", len(uneven), 375)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 7 · A cache of your own · 45 min
+#
+# A cache holds a few lines. If a number's line is there when the processor asks for it, that is a *hit*. Otherwise it is a *miss*: the line is fetched, and if the cache is full, another one has to go. The usual rule is *LRU*: the least recently used line goes, the one that nobody has asked for the longest time. A hit makes its line the most recent one again.
+#
+# With 2 lines of 4 numbers, the addresses 0, 1, 2, 8, 9, 0 are in the lines 0, 0, 0, 2, 2, 0: a miss, two hits, a miss, and two hits, since line 0 is still there.
+#
+# A famous trap: walk again and again through slightly more than fits, and *everything* is a miss, for LRU throws out each line just before it is needed.
+#
+# <details><summary>Hint 1: what does the cache have to remember?</summary>
+#
+# Which lines are there, and in which order they were last used. Play 0, 8, 0, 16, 0, 8 with two lines of 8 on paper: after the fourth address, which two lines are there, and which one is older?
+#
+# </details>
+#
+# <details><summary>Hint 2: a structure that fits</summary>
+#
+# Python's dict keeps its keys in the order in which they were inserted. A key that is deleted and inserted again moves to the end, and `next(iter(d))` is the oldest.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "cache_misses", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def cache_misses(addresses, line, lines):
+    """Return how many lines are fetched when these addresses are asked for, one by one.
+
+    addresses: a list of ints, at least 0, which count numbers; an empty one has no misses.
+    line: how many numbers a line holds: line 0 the first `line` numbers, line 1 those behind them.
+    lines: how many lines the cache holds. It is empty at first and may hold any lines (it is
+        *fully associative*); when it is full, the least recently used line goes.
+    Returns an int. Raises ValueError for line or lines below 1.
+    """
+    ### BEGIN SOLUTION
+    if min(line, lines) < 1:
+        raise ValueError(f"a cache of {lines} lines of {line} holds nothing")
+    held, misses = {}, 0
+    for address in addresses:
+        wanted = address // line
+        if wanted in held:
+            del held[wanted]
+        else:
+            misses += 1
+            if len(held) == lines:
+                del held[next(iter(held))]
+        held[wanted] = True  # the most recent one is the last
+    return misses
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+expect("the example", cache_misses([0, 1, 2, 8, 9, 0], 4, 2), 2, mistakes={"each number is a line": 6})  # fmt: skip
+expect("a hit makes its line recent", cache_misses([0, 8, 0, 16, 0, 8], 8, 2), 4,
+       mistakes={"the line that came first goes first (FIFO)": 5})  # fmt: skip
+twice = list(range(64)) * 2
+expect("64 numbers twice, and they fit", cache_misses(twice, 8, 8), 8)
+expect("a line too few: LRU's cliff", cache_misses(twice, 8, 7), 16,
+       mistakes={"a line more than there are": 8, "the newest line goes, not the oldest": 9})  # fmt: skip
+expect("lines begin at multiples of their length", cache_misses([3, 4, 5, 7, 8], 4, 4), 3)
+expect("no addresses", cache_misses([], 8, 8), 0)
+expect_raises("lines of nothing", lambda: cache_misses([0], 0, 4), ValueError)
+expect_raises("no lines", lambda: cache_misses([0], 4, 0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("a line that was used goes last", cache_misses([0, 8, 16, 0, 24, 8, 0], 8, 3), 5)
+expect("used twice, then let go", cache_misses([5, 5, 9, 13, 5, 17, 9], 4, 3), 5)
+back = [*range(48), *range(47, -1, -1)]
+expect("there and back again: what is near is still there", cache_misses(back, 4, 5), 19)
+expect("lines of one number", cache_misses([7, 8, 7, 9, 8, 7], 1, 2), 5)
+expect("large addresses", cache_misses([10**12, 10**12 + 7, 10**12 + 8, 10**12], 8, 2), 2)
+expect_raises("a negative line", lambda: cache_misses([0, 1], -1, 4), ValueError)
+expect_raises("negative lines", lambda: cache_misses([], 4, -1), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_cache_misses_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+rows = [32 * i + j for i in range(32) for j in range(32)]
+expect("32 × 32 along the rows", cache_misses(rows, 8, 32), 128)
+columns = [32 * i + j for j in range(32) for i in range(32)]
+expect("down the columns, 32 lines", cache_misses(columns, 8, 32), 128)
+expect("down the columns, 31 lines", cache_misses(columns, 8, 31), 1024)
+trace = [a for k in range(64) for a in (k, 1024 + 32 * (k % 32), 2048)]
+expect("a row, a column, and one number", cache_misses(trace, 8, 40), 41)
+expect("with too few lines for the column", cache_misses(trace, 8, 20), 73)
+### BEGIN HIDDEN TESTS
+space = [(i, j, k) for i in range(32) for j in range(32) for k in range(32)]
+trace = [a for i, j, k in space for a in (32 * i + k, 1024 + 32 * k + j, 2048 + 32 * i + j)]
+expect("a product in the order ijk", cache_misses(trace, 8, 32), 33_024)
+trace = [a for i, k, j in space for a in (32 * i + k, 1024 + 32 * k + j, 2048 + 32 * i + j)]
+expect("a product in the order ikj", cache_misses(trace, 8, 32), 4_352)
+expect("all of it fits: each line is fetched once", cache_misses(trace, 8, 500), 384)
+trace = [a for j, k, i in space for a in (32 * i + k, 1024 + 32 * k + j, 2048 + 32 * i + j)]
+expect("a product in the order jki", cache_misses(trace, 8, 32), 66_560)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Do your misses predict seconds? The cell compares them with the seconds of a C program, published by MIT's course 6.172 ([lecture 1](https://ocw.mit.edu/courses/6-172-performance-engineering-of-software-systems-fall-2018/)), and with seconds here, where numpy runs the innermost loop. (4,096 and 2,048 are powers of two; section 8 says why that matters.)
+
+# %% nbgrader={"grade": false, "grade_id": "demo_orders", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from demos import orders, seconds_of_order
+
+published = {"ikj": 177.68, "kij": 179.21, "ijk": 1155.77, "jik": 1080.61, "kji": 3032.82, "jki": 3056.63}  # fmt: skip
+n = demo_size(2048, 100)
+misses = {order: cache_misses(matmul_addresses(32, order), 8, 32) for order in published}
+here = {order: seconds_of_order(order, n, steps=2) for order in published}
+for order in published:
+    print(f"{order}: {misses[order]:>6,} misses, {published[order]:>8,.0f} s in C, {here[order]:>6.1f} s here")  # fmt: skip
+guesses.compare("worst order / best order", guess_worst_order, round(misses["jki"] / misses["ikj"], 1))  # fmt: skip
+orders(misses, published, here, n)
+
+# %% [markdown]
+# The innermost loop decides: along rows (j), half and half (k), down columns (i). The steps differ in size: a processor has several caches, guesses regular walks, and fetches ahead.
+#
+# **What does a miss cost?** In a *pointer chase* each number read is the address of the next, so nothing can be fetched ahead: a step takes the *latency* of the memory. Independent reads overlap.
+#
+# **Predict.** How many nanoseconds longer does a step take that goes to main memory than one in the nearest cache?
+
+# %% tags=["guess"]
+guess_miss_ns = None  # your guess: ns
+
+# %% nbgrader={"grade": false, "grade_id": "demo_chase", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from demos import chain, chased_ns, gathered_ns
+
+reads, chased, gathered = demo_size(2**19, 2**14), [], []
+for size in (2**k for k in range(14, demo_size(28, 18))):  # bytes
+    follow = chain(size // 8)  # each number is the place of the next; one round visits all
+    chased.append((size / 1024, chased_ns(follow, reads)))
+    gathered.append((size / 1024, gathered_ns(follow, reads)))
+nearest, farthest, apart = min(ns for _, ns in chased), chased[-1][1], gathered[-1][1]
+latency, bandwidth = farthest - nearest, measure_bandwidth(demo_size(2**28, 2**24), repeats=5)
+print(f"a step of the chase: {nearest:.0f} ns in the nearest cache, {farthest:.0f} ns beyond all")
+print(f"independent reads beyond all: {apart:.1f} ns each, so {latency / apart:.0f} at a time")
+flying = latency * 1e-9 * bandwidth
+print(f"{latency:.0f} ns × {bandwidth / 1e9:.1f} GB/s = {flying:,.0f} bytes, {flying / 64:.0f} lines, in flight")  # fmt: skip
+guesses.compare("what main memory adds to a step", guess_miss_ns, round(latency), "ns")
+lines = {"one after another": chased, "independent": gathered}
+plot.curves(lines, x="KB", y="ns a read", log="xy", title="Reads at random places, by working set")
+
+# %% [markdown]
+# The interpreter takes the first tens of nanoseconds of a step; what comes on top is memory. *Little's law* connects this with lesson 06's bandwidth: under way = latency × throughput, as in any queue. A memory of 100 ns that is to deliver 20 GB/s must have 2,000 bytes, 31 lines, in flight. A program that asks for one line at a time gets 0.6 GB/s.
+#
+# ## 8 · The least that must move · 15 min
+#
+# The best order fetches 4,352 lines, and 384 would do if all fitted. How far can one go with a cache of 256 numbers? Hong and Kung showed in 1981 that there is a floor for every order of the multiply-adds. Its sharpest form (Smith and others, [2019](https://arxiv.org/abs/1702.02017)) is, for a cache of M numbers,
+#
+#     numbers moved  ≥  2 n³ / √M − 2 M
+#
+# For n = 100 and M = 400 that is 2 · 10⁶ / 20 − 800 = 99,200 numbers.
+
+
+# %% nbgrader={"grade": false, "grade_id": "traffic_bound", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def traffic_bound(n, capacity):
+    """Return the least numbers that any order moves between memory and cache, for an n × n product.
+
+    n: int, at least 1. capacity: how many numbers (not bytes, not lines) the cache holds, an int,
+        at least 1.
+    Returns a float: 2 n³ / √capacity - 2 capacity, or 0.0 where that is negative and says nothing.
+    Raises ValueError for an argument below 1.
+    """
+    ### BEGIN SOLUTION
+    if min(n, capacity) < 1:
+        raise ValueError(f"n and capacity must be at least 1, not {n} and {capacity}")
+    return max(0.0, 2 * n**3 / math.sqrt(capacity) - 2 * capacity)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_traffic_bound", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+expect("32 × 32, a cache of 256 numbers", traffic_bound(32, 256), 3584.0,
+       mistakes={"what is in the cache is not taken off": 4096.0, "in lines": 448.0})  # fmt: skip
+expect("100 × 100, 400 numbers", traffic_bound(100, 400), 99_200.0)
+expect("a large cache", traffic_bound(10, 1000), 0.0, mistakes={"a negative bound": 2000 / math.sqrt(1000) - 2000})  # fmt: skip
+expect("no rounding: 4,096 × 4,096", traffic_bound(4096, 2**15), 2**37 / math.sqrt(2**15) - 2**16)
+expect_raises("no matrix", lambda: traffic_bound(0, 256), ValueError)
+expect_raises("no cache", lambda: traffic_bound(32, 0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("a cache of one number", traffic_bound(7, 1), 684.0)
+expect("four times the cache, half the traffic, less what it holds", traffic_bound(64, 1024), 14_336.0)  # fmt: skip
+expect("where the bound reaches 0", [traffic_bound(1, 1), traffic_bound(4, 16), traffic_bound(3, 10**6)], [0.0, 0.0, 0.0])  # fmt: skip
+expect_raises("a negative size", lambda: traffic_bound(-32, 256), ValueError)
+expect_raises("both below 1", lambda: traffic_bound(-1, -1), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_tiles_lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+found = {"ikj": cache_misses(matmul_addresses(32, "ikj"), 8, 32)}
+for tile in (4, 8, 16):
+    found[f"tiles of {tile}"] = cache_misses(matmul_addresses(32, "ikj", tile), 8, 32)
+bound = traffic_bound(32, 256) / 8
+print(f"no order moves fewer than {bound:.0f} lines; the best tile fetches {min(found.values()) / bound:.2f} times that")  # fmt: skip
+found |= {"bound for any order": bound, "each line once": 3 * 32 * 32 / 8}
+plot.bars(found, unit="lines fetched", title="32 × 32, a cache of 32 lines of 8", show="{:,.0f}".format)  # fmt: skip
+
+# %% [markdown]
+# Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit. A tuned library cuts tiles for each cache, and again for the registers.
+#
+# **Optional: why sizes of 2ᵏ are slow.** In a real cache a line may stand only in one *set* of a few *ways*, its number modulo the number of sets. A column of a matrix with rows of 64 numbers jumps 8 lines at each step: with 8 sets, all its lines want the same one.
+
+
+# %% nbgrader={"grade": false, "grade_id": "set_misses", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def set_misses(addresses, line, sets, ways):
+    """Return how many lines a set-associative cache fetches; optional, no points.
+
+    addresses, line: as for cache_misses. A line may stand only in the set of its own number modulo
+    `sets`. Each set holds `ways` lines; when it is full, its least recently used one goes.
+    Returns an int. Raises ValueError for line, sets or ways below 1.
+    """
+    ### BEGIN SOLUTION
+    if min(line, sets, ways) < 1:
+        raise ValueError(f"a cache of {sets} sets of {ways} lines of {line} holds nothing")
+    groups = [[] for _ in range(sets)]
+    for address in addresses:
+        groups[address // line % sets].append(address)
+    return sum(cache_misses(group, line, ways) for group in groups)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_set_misses", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+column = [64 * i for i in range(64)] * 2
+expect("a column twice, rows of 64", set_misses(column, 8, 8, 8), 128)
+expect("one set is fully associative", set_misses(column, 8, 1, 64), 64)
+expect("rows of 72", set_misses([72 * i for i in range(64)] * 2, 8, 8, 8), 64)
+expect("each set has its own oldest line", set_misses([0, 8, 16, 24, 0, 32, 16, 8], 8, 2, 2), 6)
+expect("one way", set_misses([0, 16, 0, 8, 0], 8, 2, 1), 4)
+expect_raises("no sets", lambda: set_misses([0], 8, 0, 8), ValueError)
+expect_raises("lines of nothing", lambda: set_misses([], 0, 8, 8), ValueError)
+### BEGIN HIDDEN TESTS
+expect("sets that are no power of two", set_misses([3 * i for i in range(40)] * 2, 4, 3, 5), 60)
+expect("rows of 65 are spread over the sets", set_misses([65 * i for i in range(64)] * 2, 8, 8, 8), 64)  # fmt: skip
+expect("no addresses, no misses", set_misses([], 8, 8, 8), 0)
+expect_raises("negative sets", lambda: set_misses([0], 8, -8, 8), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_sets", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from demos import seconds_of_order
+
+for n in demo_size((2000, 2048, 2100), (60, 64, 70)):
+    took = seconds_of_order("jki", n, steps=2) / n**3 * 1e9
+    walk = [n * i for i in range(256)] * 2
+    lost = set_misses(walk, 8, 64, 12) / len(walk)
+    print(f"n = {n:,}: {took:.1f} ns a multiply-add down the columns; "
+          f"of two walks down 256 rows, a cache of 64 × 12 lines misses {lost:.0%}")  # fmt: skip
+
+# %% [markdown]
+# The cure is *padding*: make rows a little longer than a power of two.
+#
+# ## 9 · A ladder of causes · 25 min
+#
+# "100 times faster" is a product of steps. If a program takes 12 s, then 6 s, then 2 s, its steps are 2 and 3, and the whole is 6. How much is each step's share? Seconds mislead: the first step saved 6 of 10 s only because it came first. Speed-ups multiply, so their *logarithms* add: ln 2 / ln 6 = 39 % of the way, and ln 3 / ln 6 = 61 %.
+
+
+# %% nbgrader={"grade": false, "grade_id": "speedup_steps", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def speedup_steps(seconds):
+    """Return the steps of a series of improvements, from the first program to the last.
+
+    seconds: a dict from a program's name to the time that it takes, each above 0, in the order in
+        which the programs were made; at least two.
+    Returns a list of dicts, one for each program but the first:
+        name: of the program. step: how many times as fast as the one before it.
+        total: how many times as fast as the first one.
+        share: its part of the way in logarithms, ln(step) / ln(the last total). Shares sum to 1,
+            and a step that made it slower has a negative one.
+    Raises ValueError for fewer than two programs, for a time that is not above 0, and where the
+    last program takes as long as the first, so that there is no way to share.
+    """
+    ### BEGIN SOLUTION
+    names, times = list(seconds), list(seconds.values())
+    if len(times) < 2 or min(times) <= 0 or times[0] == times[-1]:
+        raise ValueError(f"{seconds} are no steps: give two times or more, the last another one")
+    way = math.log(times[0] / times[-1])
+    return [
+        {
+            "name": name,
+            "step": before / after,
+            "total": times[0] / after,
+            "share": math.log(before / after) / way,
+        }
+        for name, before, after in zip(names[1:], times, times[1:], strict=False)
+    ]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_speedup_steps", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+rows = speedup_steps({"loops": 12.0, "tiles": 6.0, "threads": 2.0})
+expect("the programs but the first", [row["name"] for row in rows], ["tiles", "threads"])
+expect("each over the one before", [row["step"] for row in rows], [2.0, 3.0],
+       mistakes={"upside down": [0.5, 1 / 3], "over the first": [2.0, 6.0]})  # fmt: skip
+expect("each over the first", [row["total"] for row in rows], [2.0, 6.0])
+expect("shares of the way", [row["share"] for row in rows], [math.log(2) / math.log(6), math.log(3) / math.log(6)],
+       mistakes={"shares of the seconds": [0.6, 0.4], "shares of the sum of the steps": [0.4, 0.6]})  # fmt: skip
+detour = speedup_steps({"a": 8.0, "b": 16.0, "c": 16.0, "d": 2.0})
+expect("a step back, and one on the spot", [row["share"] for row in detour], [-0.5, 0.0, 1.5])
+expect("slower in the end", speedup_steps({"x": 1, "y": 4}), [{"name": "y", "step": 0.25, "total": 0.25, "share": 1.0}])  # fmt: skip
+expect_raises("one program", lambda: speedup_steps({"a": 1.0}), ValueError)
+expect_raises("a time of 0", lambda: speedup_steps({"a": 1.0, "b": 0.0}), ValueError)
+expect_raises("back where it began", lambda: speedup_steps({"a": 3.0, "b": 1.0, "c": 3.0}), ValueError)  # fmt: skip
+### BEGIN HIDDEN TESTS
+ladder = speedup_steps({"slow": 1000.0, "z": 100.0, "b": 10.0, "m": 0.1})
+expect("programs keep the order in which they were made", [row["name"] for row in ladder], ["z", "b", "m"])  # fmt: skip
+expect("each step over the program before it", [row["step"] for row in ladder], [10.0, 10.0, 100.0])
+expect("totals multiply the steps", [row["total"] for row in ladder], [10.0, 100.0, 10_000.0])
+expect("shares are of the logarithm of the whole", [row["share"] for row in ladder], [0.25, 0.25, 0.5])  # fmt: skip
+expect_raises("no programs", lambda: speedup_steps({}), ValueError)
+expect_raises("a time in the middle of 0", lambda: speedup_steps({"a": 2.0, "b": 0.0, "c": 1.0}), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **Predict.** How many times as fast as three Python loops does numpy's library (BLAS) multiply two 256 × 256 matrices here, on all threads?
+
+# %% tags=["guess"]
+guess_blas_speedup = None  # your guess: times as fast
+
+# %% nbgrader={"grade": false, "grade_id": "demo_mit", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+mit = {"Python": 21_041.67, "Java": 2387.32, "C": 1155.77, "loops in the order ikj": 177.68}
+mit |= {"optimizing compiler": 54.63, "parallel loops": 3.04, "tiles": 1.79, "divide and conquer": 1.30, "vector instructions": 0.70}  # fmt: skip
+rows = speedup_steps(mit)
+print(f"{rows[-1]['total']:,.0f} times as fast in all (the slide says 30,272; its seconds are rounded)")  # fmt: skip
+shares = {f"{row['name']}: {row['step']:.2f} times": row["share"] for row in rows}
+plot.bars(shares, unit="share of the way, in logarithms", title="MIT 6.172: from Python to tuned C", show="{:.0%}".format)  # fmt: skip
+
+# %% nbgrader={"grade": false, "grade_id": "demo_ladder", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from demos import python_loops
+
+n, rng = demo_size(256, 24), np.random.default_rng(7)
+a, b = (rng.random((n, n), np.float32) for _ in range(2))
+out, blas = np.empty_like(a), f"BLAS, {measuring.called(max(measuring.thread_counts()))}"
+rungs = {
+    "three Python loops, ijk": (lambda: python_loops("ijk", a.tolist(), b.tolist()), 1),
+    "three Python loops, ikj": (lambda: python_loops("ikj", a.tolist(), b.tolist()), 1),
+    "n² dot products by numpy": (lambda: [a[i] @ b[:, j] for i in range(n) for j in range(n)], 3),
+    "n rows times a matrix": (lambda: [row @ b for row in a], 5),
+    f"BLAS, {measuring.called(1)}": (lambda: np.matmul(a, b, out=out), 50),
+}
+with measuring.on_threads(1):
+    seconds = {name: measuring.best_time(*rung) for name, rung in rungs.items()}
+seconds[blas] = measuring.best_time(lambda: np.matmul(a, b, out=out), 50)
+rows = speedup_steps(seconds)
+for row in rows:
+    print(f"{row['name']:<25} {row['step']:>8.2f} times, in all {row['total']:>9,.1f} times")
+guesses.compare("BLAS over three Python loops", guess_blas_speedup, round(rows[-1]["total"]), "times")  # fmt: skip
+bars = {f"{row['name']}: {row['step']:.2f} times": row["share"] for row in rows}
+plot.bars(bars, unit="share of the way, in logarithms", title=f"Here, {n} × {n}", show="{:.0%}".format)  # fmt: skip
+
+# %% [markdown]
+# Five causes (interpreter, order, tiles, SIMD, threads) stand behind such ladders, and each can be counted:
+#
+# | cause | what there is less of | count it by |
+# |---|---|---|
+# | interpreter | steps of Python: n³ lines, then n² calls, n calls, one call | calls |
+# | order, tiles | lines fetched, for the same loops | `cache_misses`, `traffic_bound` |
+# | SIMD | instructions: one adds 8 or 16 numbers at once | the width of a register |
+# | threads | work for each core | cores |
+#
+# The order of two Python loops hardly matters, for the interpreter hides the cache; in C the same exchange was worth a factor of 6.5. So a share belongs to a ladder, not to a cause.
+#
+# ### In torch
+#
+# torch has meta tensors, too. A feed-forward layer of GPT-3, for 2,048 tokens:
+#
+# ```python
+# import torch
+# from torch.utils.flop_counter import FlopCounterMode
+#
+# with torch.device("meta"):
+#     layer, x = torch.nn.Linear(12_288, 49_152), torch.empty(2048, 12_288)
+# with FlopCounterMode(display=False) as counter:
+#     layer(x)
+# print(f"{counter.get_total_flops():,} FLOPs of a layer that takes up no memory")
+# ```
+#
+# It shows the work of what you could never load. It hides bytes and overhead: [`FlopCounterMode`](https://docs.pytorch.org/docs/stable/generated/torch.utils.flop_counter.FlopCounterMode.html) counts products alone, and for one token of GPT-2 XL products were 0.4 of 22.6 ms.
+#
+# ### What to do about it
+#
+# | symptom | wall | cure |
+# |---|---|---|
+# | time does not change with the size (exponent near 0) | overhead | larger batches up to a few n½; fewer, fused operations |
+# | exponent near 1, far below the peak | memory | fewer bytes: smaller types, fusion, caching |
+# | exponent rises with the length of the text | attention's n² | windows or sparse attention; split long texts |
+# | slow along columns, or beyond a certain size | cache lines | exchange the loops, cut tiles |
+# | slow at powers of two alone | sets of a cache | padding |
+#
+# ## Reflect · 45 min
+#
+# From which length on does attention deserve its reputation? A block does 24·s·d² FLOPs in its linear layers and 4·s²·d in the scores and the mix. At which s is the second part a given share of both?
+
+
+# %% nbgrader={"grade": false, "grade_id": "reflect_crossover_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def reflect_crossover_tokens(d_model, share=0.5):
+    """Return the tokens at which scores and mix are this share of a Transformer block's FLOPs.
+
+    d_model: int, at least 1. share: of 24·s·d² + 4·s²·d, the part 4·s²·d; above 0 and below 1.
+    Returns a float. Raises ValueError for an argument out of range.
+    """
+    ### BEGIN SOLUTION
+    if d_model < 1 or not 0 < share < 1:
+        raise ValueError(f"no length of a text has the share {share} at a width of {d_model}")
+    return 6 * d_model * share / (1 - share)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_crossover_tokens", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+expect("GPT-2 small, half of the FLOPs", reflect_crossover_tokens(768), 4608.0,
+       mistakes={"the feed-forward part is forgotten": 1536.0, "multiply-adds beside FLOPs": 9216.0})  # fmt: skip
+expect("a tenth of them", reflect_crossover_tokens(768, 0.1), 512.0, mistakes={"a tenth of the linear part": 460.8})  # fmt: skip
+expect("GPT-3, three tenths", reflect_crossover_tokens(12_288, share=0.3), 73_728 * 3 / 7)
+expect_raises("all of it", lambda: reflect_crossover_tokens(768, 1.0), ValueError)
+expect_raises("nothing of it", lambda: reflect_crossover_tokens(768, 0), ValueError)
+expect_raises("no width", lambda: reflect_crossover_tokens(0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("a wider model has its half later", reflect_crossover_tokens(1600), 9600.0)
+expect("a fifth of the FLOPs", reflect_crossover_tokens(1024, 0.2), 1536.0)
+expect("three quarters of the FLOPs", reflect_crossover_tokens(100, 0.75), 1800.0)
+expect_raises("a negative width", lambda: reflect_crossover_tokens(-768), ValueError)
+expect_raises("more than all", lambda: reflect_crossover_tokens(768, 1.5), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The wider the model, the later attention matters. What grew in practice is the length: at 128,000 tokens, scores and mix are most of a block even at GPT-3's width.
+#
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). "PyTorch is 100 times faster than our loops," says a colleague, and wants to rewrite everything.
+#
+# 1. Which of the five causes is how much of the factor on your machine? Give your ladder with its shares.
+# 2. Which causes can be counted by cache misses, and which cannot? Support one of each with a number from your own functions.
+# 3. Your colleague's program works on matrices of 8 × 8. Which of your steps would remain, and how would you find out before rewriting it?
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "essay_scaling", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **Mark scheme.** Figures differ from machine to machine: what counts is that they are the student's own and consistent with one another. *4 points:* a ladder with seconds, size and threads; shares in logarithms that sum to 1; the steps assigned to causes, and one sentence that a step can hold several causes (dot products: interpreter and SIMD together). *3 points:* order and tiles are counted by misses (with a number from `cache_misses`), interpreter, SIMD and threads are not (with a number: calls, the width of a register, cores); 1 of these points for saying why a measured step may be smaller than the ratio of misses (prefetching, several caches, interpreter in front). *3 points:* at 8 × 8 everything fits into the nearest cache and a call costs more than the product, so that neither order, tiles nor threads remain; a test that would show it: the ladder at n = 8, a fit with the power 0, or n½. Up to 2 points off for figures without a unit, a size or a number of threads.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Summary
+#
+# - A local exponent says by which power a cost grows. It changes with the size, because costs are sums.
+# - Fit the powers that the program has, with relative errors, and test the fit on a size that it has not seen.
+# - Shapes, two roofs and an overhead bound the time of a model; one recorded pass makes that a prediction.
+# - The same FLOPs in another order fetch fifteen times as many lines. Speed-ups multiply: share them in logarithms.
+#
+# **Next.** Lesson 08 asks which of two programs is faster, and how sure you may be.
