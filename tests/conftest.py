@@ -13,14 +13,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 LONGEST_FIRST = (
     "test_cohort.py",
     "test_docs.py",
-    "test_sandbox_attacks.py",
-    "test_grader_errors.py",
-    "test_nbval.py",
-    "test_pages.py",
-    "test_endless.py",
     "test_grade_attacks.py",
-    "test_formgrader.py",
+    "test_nbgrader.py",
+    "test_sandbox_attacks.py",
+    "test_nbval.py",
+    "test_grader_errors.py",
+    "test_grade_kill.py",
+    "test_endless.py",
+    "test_feedback.py",
     "test_cluster.py",
+    "test_pages.py",
+    "test_formgrader.py",
     "test_hostile_pages.py",
 )
 

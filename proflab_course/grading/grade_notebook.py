@@ -11,6 +11,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.checks.compare import Verdict
+from proflab_course.course.test_cells import Answer, TestCell
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
 from proflab_course.grading.match_cells import Aligned, Slot, align
@@ -25,6 +27,7 @@ from proflab_course.grading.run.subprocess_runner import (
     Submission,
     SubprocessRunner,
 )
+from proflab_course.grading.run.time_allowance import NOT_TRIED
 from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
 from proflab_course.grading.submissions.read_notebook import notebook_of
 from proflab_course.grading.verdict import judge
@@ -138,47 +141,65 @@ def conclude_test(
     graded: Graded, position: int, slot: Slot, key: Key, replies: list[list[Reply]]
 ) -> None:
     """Judge a test cell's cases and give it its outputs and its points: all or nothing."""
-    test = key.tests[slot.key.grade_id]
-    writer = OutputWriter()
-    passed, visible_failure = bool(replies), None
-    for number, (block, block_replies) in enumerate(zip(test.blocks, replies, strict=False)):
-        failure = visible_failure  # of the set-up; what a hidden block does stays in it
-        for index, (step, answer, reply) in enumerate(
-            zip(block.steps, block.answers, block_replies, strict=True)
-        ):
+    run = _TestRun(graded, position, key, key.tests[slot.key.grade_id])
+    failure = None  # of the set-up
+    for number, block_replies in enumerate(replies):
+        ended = run.conclude_block(number, block_replies, failure)
+        if not run.test.blocks[number].hidden:  # what a hidden block does stays in it
+            failure = ended
+    slot.cell.outputs = run.writer.finish()
+    passed = bool(replies) and run.passed
+    graded.scores[run.test.name] = run.test.points if passed else 0.0
+
+
+@dataclass
+class _TestRun:
+    """One test cell's replies as they become cases, errors and outputs."""
+
+    graded: Graded
+    position: int
+    key: Key
+    test: TestCell
+    writer: OutputWriter = field(default_factory=OutputWriter)
+    passed: bool = True
+
+    def conclude_block(
+        self, number: int, replies: list[Reply], failure: Reply | None
+    ) -> Reply | None:
+        """Judge a block's cases; return the set-up that failed there or, as `failure`, before."""
+        block = self.test.blocks[number]
+        rows = zip(block.steps, block.answers, replies, strict=True)
+        for index, (step, answer, reply) in enumerate(rows):
             if not block.hidden:
-                writer.add(reply.outputs)
-            if answer is None:
-                if reply.state in ("raised", "lost") and failure is None:
-                    passed, failure = False, reply
-                    graded.errors.append((position, _error_name(reply), reply.message))
-                    told = sentence_of(reply, key, test, number, index)
-                    writer.setup_failed(step.code, reply, block.hidden, told)
-                continue
-            if failure is not None:
-                why = _why_not_reached(failure)
-                graded.cases.append(CaseResult(test.name, answer.label, block.hidden, False, why))
-                writer.not_reached(answer, block.hidden)
-                continue
+                self.writer.add(reply.outputs)
+            if answer is not None:
+                self.conclude_case(answer, reply, block.hidden, failure)
+            elif reply.state in ("raised", "lost"):
+                self.passed = False
+                not_tried = reply.state == "lost" and reply.message == NOT_TRIED
+                if failure is None and not not_tried:
+                    failure = reply
+                    error = (self.position, _error_name(reply), reply.message)
+                    self.graded.errors.append(error)
+                    told = sentence_of(reply, self.key, self.test, number, index)
+                    self.writer.setup_failed(step.code, reply, block.hidden, told)
+        return failure
+
+    def conclude_case(
+        self, answer: Answer, reply: Reply, hidden: bool, failure: Reply | None
+    ) -> None:
+        """Judge a case, or note that it was not reached since the set-up failed."""
+        if failure is not None:
+            verdict = Verdict(False, _why_not_reached(failure))
+            self.writer.not_reached(answer, hidden)
+        else:
             verdict = judge(answer, reply)
-            passed = passed and verdict.passed
+            self.writer.case(answer, reply, verdict, hidden)
             if not verdict.passed:
-                graded.errors.append((position, _error_name(reply), answer.label))
-            graded.cases.append(
-                CaseResult(
-                    test.name,
-                    answer.label,
-                    block.hidden,
-                    verdict.passed,
-                    verdict.reason,
-                    verdict.diagnosis,
-                )
-            )
-            writer.case(answer, reply, verdict, block.hidden)
-        if not block.hidden:
-            visible_failure = failure
-    slot.cell.outputs = writer.finish()
-    graded.scores[test.name] = test.points if passed else 0.0
+                error = (self.position, _error_name(reply), answer.label)
+                self.graded.errors.append(error)
+        self.passed = self.passed and verdict.passed
+        self.graded.cases.append(CaseResult(self.test.name, answer.label, hidden, **vars(verdict)))
 
 
 def _why_not_reached(failure: Reply) -> str:

@@ -116,7 +116,9 @@ def test_only_cells_marked_for_comparison_keep_their_output(built):
     assert not any(c.get("outputs") for c in notebook(built, "release", "01_first").cells)
 
 
+@pytest.mark.soak
 def test_nbval_accepts_the_source(built):
+    """Of the course's own lessons tests/lessons/test_nbval.py sees it every day."""
     command = [sys.executable, "-m", "pytest", "-q", "--nbval-lax", "-p", "no:cacheprovider"]
     place = built.source("01_first")
     ran = subprocess.run([*command, place.name], cwd=place.parent, capture_output=True, text=True)

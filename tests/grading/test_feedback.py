@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from grading_course import (
     LESSON,
+    ROOT,
     command,
     copy_course,
     grade,
@@ -19,11 +20,12 @@ from grading_course import (
 from grading_course import (
     cell as find_cell,
 )
-from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from proflab_course.course.test_cells import BEGIN_HIDDEN, hidden_source_removed
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.pages.feedback import HideHidden
 
 KEY = make_key(LESSON, source())
 
@@ -49,7 +51,8 @@ def hidden_literals():
 
     Not in the release, nor in what its demo cells print for everybody.
     """
-    shown = [str(c.outputs) for c in grade_notebook(source(), KEY).notebook.cells if is_demo(c)]
+    executed = grade_notebook(source(), KEY, ROOT / "source" / LESSON).notebook
+    shown = [str(cell.outputs) for cell in executed.cells if is_demo(cell)]
     known = plain_digits(" ".join([cell.source for cell in release().cells] + shown))
     found = set()
     for cell in source().cells:
@@ -154,6 +157,32 @@ def test_what_a_hidden_case_is_about_is_told_after_the_deadline_of_those_that_fa
     assert f"❌ every digit\n     {ABOUT}\n" in as_text(pages["explained", "empty"])
     assert "may be rounded" not in pages["explained", "complete"]
     assert "about:" not in pages["explained", "empty"]
+
+
+@pytest.mark.parametrize(
+    ("explain", "told"),
+    [(["01_parameters"], True), (["02", "01"], True), (["02"], False), ([], False)],
+)
+def test_lessons_to_explain_are_named_or_numbered(explain, told):
+    source = 'expect("one", f(1), 1)\n### BEGIN HIDDEN TESTS\n# about: all sizes count\n'
+    source += 'expect("two", f(2), 2)\nexpect("three", f(3), 3)\n### END HIDDEN TESTS'
+    marks = [{"label": "two", "passed": False, "diagnosis": "half of it"},
+             {"label": "three", "passed": False, "reached": False}]  # fmt: skip
+    outputs = [
+        new_output(
+            "display_data", {"text/plain": "for instructors"}, metadata={"proflab": {"hidden": m}}
+        )
+        for m in marks
+    ]
+    nbgrader = {"grade": True, "grade_id": "test_f", "locked": True, "points": 1, "solution": False}
+    graded = new_code_cell(source, outputs=outputs, metadata={"nbgrader": nbgrader})
+    resources = {"nbgrader": {"assignment": "01_parameters"}}
+    shown, _ = HideHidden(explain=explain).preprocess_cell(graded, resources, 0)
+    about = "     all sizes count\n     half of it\n" if told else ""
+    assert shown.outputs[-1].text == (
+        f"Cases on other input, not shown:\n  ❌ two\n{about}  – three: not reached\n"
+    )
+    assert len(shown.outputs) == 1 and shown.source == 'expect("one", f(1), 1)'
 
 
 def test_visible_cases_keep_their_explanation(pages):

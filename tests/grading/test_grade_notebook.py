@@ -17,8 +17,9 @@ from nbformat.v4 import new_code_cell
 
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
-from proflab_course.grading.plan import Limits
+from proflab_course.grading.plan import Limits, Reply, Result
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
+from proflab_course.grading.run.time_allowance import NOT_TRIED
 
 KEY = make_key("01_parameters", source())
 HELPFUL = """
@@ -172,6 +173,30 @@ def test_behind_set_up_that_raises_nothing_is_reached(hidden):
     assert "four" in text and "not reached" in text and "half" not in text
     assert ("[][0]" in text) is not hidden  # the student's own line, where they may see it
     assert ("your `area` raised IndexError" in text) is hidden
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_where_time_ran_out_the_rest_says_so_and_set_up_is_not_blamed(slow):
+    """The first case ran out of time, or the first statement of the set-up."""
+
+    class Slow:
+        def run(self, submission, plan):
+            late = Reply("lost", message="a cell used more than 5 CPU seconds")
+            block = [Reply("value", value=9)] * slow + [late]
+            block += [Reply("lost", message=NOT_TRIED)] * (4 - len(block))
+            return Result(replies=[[Reply("done")], [Reply("done")], block])
+
+    key = with_setup(False)
+    result = grade_notebook(key, key, runner=Slow())
+    assert result.score == 0
+    text = json.dumps(result.notebook.cells[2].outputs, ensure_ascii=False)
+    if slow == 0:
+        assert [case.reason for case in result.cases][1] == NOT_TRIED
+        assert "surface" not in text
+    else:
+        said = "not reached: a cell used more than 5 CPU seconds"
+        assert [case.reason for case in result.cases] == ["", said]
+        assert "`surface = area(-1)` ended with a cell used more than 5 CPU seconds" in text
 
 
 def test_hidden_set_up_that_raises_ends_its_block_and_no_other():

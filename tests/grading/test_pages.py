@@ -203,7 +203,7 @@ SLOW = {
 }  # fmt: skip
 
 
-# Of those that use up their time or memory `make test` lays out "deep", `make soak` all.
+# Of those that use up their time or memory `make test` lays out "deep", `make soak` the others.
 LONG = ("math", "attributes", "misnested")
 
 

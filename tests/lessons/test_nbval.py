@@ -2,7 +2,7 @@
 
 `make test` runs every lesson already, without a kernel: `proflab build --check` executes the solved
 and the empty release, and compares what the source shows. So of the lessons only one is run by
-nbval, another each day, and the first with something changed; `make soak` runs all.
+nbval, another each day, and the first with something changed; `make soak` runs the others.
 """
 
 import os

@@ -34,7 +34,8 @@ class HideHidden(NbGraderPreprocessor):
 
     explain = List(
         Unicode(),
-        help="Lessons whose deadline is over: feedback says what failed hidden cases were about.",
+        help="Lessons whose deadline is over, as 01_parameters or 01: feedback says what their "
+        "failed hidden cases were about.",
     ).tag(config=True)
 
     def preprocess_cell(
@@ -42,7 +43,9 @@ class HideHidden(NbGraderPreprocessor):
     ) -> tuple[NotebookNode, dict]:
         """Rewrite a test cell that has hidden cases; leave every other cell as it is."""
         if kind_of(cell) == "test" and BEGIN_HIDDEN in cell.source:
-            _hide_cases(cell, resources.get("nbgrader", {}).get("assignment") in self.explain)
+            lesson = resources.get("nbgrader", {}).get("assignment", "")
+            named = {lesson, lesson.partition("_")[0]} & {*self.explain}
+            _hide_cases(cell, explain=bool(named))
         return cell, resources
 
 
