@@ -27,7 +27,7 @@ class Exercise:
 
     @property
     def points(self) -> float:
-        """What all its test cells earn."""
+        """Return what all its test cells earn."""
         return sum(self.tests.values())
 
 
