@@ -11,9 +11,9 @@ import importlib
 import sys
 
 COMMANDS = {
+    "check": ("proflab_course.check.command", "say where you are in a lesson"),
     "build": ("proflab_course.build.command", "make source/ and release/ from modules/"),
     "assemble": ("proflab_course.assemble.command", "turn solved notebooks into one profiler file"),
-    "check": ("proflab_course.check.command", "say where you are in a lesson"),
     "grade": ("proflab_course.grading.command", "grade what was handed in for a lesson"),
     "report": ("proflab_course.grading.pages.report", "write a page of results for a lesson"),
     "doctor": ("proflab_course.grading.run.doctor", "say which layers of isolation work here"),

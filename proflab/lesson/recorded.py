@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from proflab import example_input, models, no_grad
-from proflab.lesson.demo import demo_size
+from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.measuring import on_threads
 
 Row = dict[str, Any]
@@ -29,13 +29,11 @@ def recorded_passes(
     then up to nine are, but at least three, as many as begin within so many seconds of the first.
     Raises ValueError for another name.
     """
-    from tqdm import tqdm
-
     model, shape = _model(name)
     x, passes, began = example_input(model.eval(), shape), [], time.perf_counter()
     with no_grad(), on_threads(threads):
         model(x)
-        for count in tqdm(range(demo_size(9, 3)), leave=False):
+        for count in progress_bar(range(demo_size(9, 3))):
             if count < 3 or time.perf_counter() - began < seconds:
                 with recorder() as recording:
                     start = time.perf_counter()

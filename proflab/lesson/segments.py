@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from proflab.lesson.demo import progress_bar
+
 
 def segment_lengths(layers: int) -> Iterator[int]:
     """Yield the lengths that divide so many layers evenly, shortest first, with a progress bar."""
-    from tqdm.auto import tqdm
-
     lengths = [n for n in range(1, layers + 1) if layers % n == 0]
-    yield from tqdm(lengths, leave=False, disable=None)
+    yield from progress_bar(lengths)
 
 
 def best_segment(name: str, plain: float, peaks: Mapping[int, float]) -> str:

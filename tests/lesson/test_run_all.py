@@ -157,6 +157,15 @@ def test_without_lesson_json_the_notebook_still_goes_on(folder, tmp_path):
     assert "proflab check" in shown(cells["where_am_i"])
 
 
+def test_a_progress_bar_is_not_red(folder):
+    notebook = filled(folder)
+    bar = "from proflab.lesson.demo import progress_bar\nprint(list(progress_bar(range(3))))"
+    notebook.cells = [*notebook.cells[:3], new_code_cell(bar, id="bar")]
+    outputs = run_all(folder, notebook)["bar"].outputs
+    assert {output.name for output in outputs} == {"stdout"}
+    assert "[0, 1, 2]" in "".join(output.text for output in outputs)
+
+
 def test_the_hooks_are_installed_once(folder):
     notebook = filled(folder, **SOLUTIONS)
     twice = "import importlib, proflab.lesson\nimportlib.reload(proflab.lesson)\n"
