@@ -71,8 +71,11 @@ def tell(
     what = "".join(traceback.format_exception_only(type(error), error)).strip()
     own = [(frame, line) for frame, line in frames.functions if not _is_given(frame, outline)]
     exercise = _innermost_exercise(own, outline)
-    if exercise is None and (cell is None or cell.kind not in ("test", "demo")):
+    if exercise is None and (cell is None or not cell.rests_on_exercises):
         return None
+    if isinstance(error, NameError) and outline and error.name in outline.exercises:
+        missing = outline.exercises[error.name]
+        return [f"`{missing.name}` is not defined, so run its cell first{_place(missing)}"]
     if exercise is not None:
         sentence = [f"`{exercise.name}`{_in_section(exercise)} raised {what}"]
         return [*sentence, *_lines(own)]

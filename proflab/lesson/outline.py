@@ -42,6 +42,11 @@ class LessonCell:
     kind: str
     needs: tuple[str, ...] = ()
 
+    @property
+    def rests_on_exercises(self) -> bool:
+        """Return True if what goes wrong in it may be due to an exercise, so that others go on."""
+        return self.kind in ("test", "demo") or (self.kind == "given" and bool(self.needs))
+
 
 @dataclass(frozen=True)
 class Outline:

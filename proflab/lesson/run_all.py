@@ -168,7 +168,7 @@ class _Hooks:
         stub = self.unwritten[1] if error is not None and error is self.unwritten[0] else ""
         if cell is not None and cell.kind == "test":
             self.record.tests[cell.name] = _ended(error, stub, self.record.outline, cell)
-        locked = cell is not None and cell.kind in ("test", "demo")
+        locked = cell is not None and cell.rests_on_exercises
         if stub or isinstance(error, CaseFailed) or (locked and isinstance(error, Exception)):
             result.error_before_exec = result.error_in_exec = None
 

@@ -1,4 +1,4 @@
-"""What belongs to the demo cells alone: the lesson's demos.py, and the guesses of its readers.
+"""Audit what belongs to demo cells alone: the lesson's demos.py, and the guesses of its readers.
 
 The grader leaves demo cells out, so nothing that earns points may rest on either.
 """

@@ -1,4 +1,4 @@
-"""What a lesson may ask of its reader: lines, words, imports, and a heading that says the time.
+"""Audit what a lesson asks of its reader: lines, words, imports, a heading that says the time.
 
 Measured is what a student meets of what its authors wrote: no hidden cases, a solution counted as
 the stub that stands in its place. A lesson in which no heading says its minutes is not held to any.

@@ -1,5 +1,6 @@
 """`proflab check`: the table of the last cell, in a terminal."""
 
+import importlib
 import shutil
 import sys
 
@@ -71,6 +72,21 @@ def test_what_cannot_be_run_is_a_sentence(course, tmp_path, monkeypatch, capsys)
     monkeypatch.setitem(sys.modules, "nbclient", None)
     assert main(["check", "1"]) == 2
     assert "pip install nbclient ipykernel" in capsys.readouterr().err
+
+
+def test_what_is_not_installed_is_named(monkeypatch, capsys):
+    for command, package, how in (
+        ("check", "nbformat", "pip install jupyterlab"),
+        ("grade", "nbformat", "pip install 'proflab[instructor]'"),
+    ):
+        error = ModuleNotFoundError(f"No module named '{package}'", name=package)
+        monkeypatch.setattr(importlib, "import_module", lambda name, error=error: _raise(error))
+        assert main([command]) == 2
+        assert f"it needs {package}, which is not installed: {how}" in capsys.readouterr().err
+
+
+def _raise(error):
+    raise error
 
 
 def test_an_import_that_fails_is_named(course, monkeypatch, capsys):

@@ -121,6 +121,12 @@ def test_a_demo_that_a_wrong_function_breaks_names_it(folder):
     assert "line 1 of this cell" in shown(cells["test_squares_2"])
 
 
+def test_a_cell_that_was_left_out_is_named(folder):
+    cells = run_all(folder, filled(folder, **{**SOLUTIONS, "squares": "# later"}))
+    for name in ("test_squares", "demo_squares"):
+        assert shown(cells[name]) == "`squares` is not defined, so run its cell first: section 2"
+
+
 def test_a_students_own_cell_stops_as_it_always_does(folder):
     notebook = filled(folder, **SOLUTIONS)
     notebook.cells.insert(-1, new_code_cell("width = 3\nwidth / 0", id="own"))
