@@ -97,7 +97,15 @@ def _is_given(frame: FrameType, outline: Outline | None) -> bool:
 
 
 def _lines(frames: list[tuple[FrameType, int]]) -> Iterator[str]:
-    """Yield a line for each frame; of many, as in a recursion, the last ones."""
+    """Yield a line for each frame; of many, as in a recursion, the last ones.
+
+    A comprehension or a lambda on its function's own line says nothing new.
+    """
+    frames = [
+        (frame, line)
+        for (frame, line), before in zip(frames, [(None, 0), *frames], strict=False)
+        if not (frame.f_code.co_name.startswith("<") and line == before[1])
+    ]
     if len(frames) > _MOST_FRAMES:
         yield f"    … {len(frames) - _MOST_FRAMES} calls before"
     for frame, line in frames[-_MOST_FRAMES:]:
