@@ -5,7 +5,9 @@ from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell
 from run_all import NAME, SOLUTIONS, filled, kinds, released, run_all, shown
 
-from proflab.lesson.progress import MIME
+from proflab.lesson.outline import Exercise, Outline
+from proflab.lesson.progress import MIME, measure
+from proflab.lesson.run_all import Record, TestRun
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +172,23 @@ def test_a_progress_bar_is_not_red(folder):
     outputs = run_all(folder, notebook)["bar"].outputs
     assert {output.name for output in outputs} == {"stdout"}
     assert "[0, 1, 2]" in "".join(output.text for output in outputs)
+
+
+def test_an_optional_exercise_is_shown_and_asked_of_nobody():
+    exercises = [
+        Exercise("extra", "1", 10, {"test_extra": 0.0}),
+        Exercise("due", "", None, {"t": 5}),
+    ]
+    record = Record(Outline("01_x", {each.name: each for each in exercises}, {}, (0, "")))
+    record.tests["t"] = TestRun("failed", "❌ a case: got 1, expected 2")
+    progress = measure(record)
+    assert progress.text().splitlines()[:2] == [
+        "⬜ extra  section 1  optional         its test cells are still to be run",
+        "❌ due                 0 of 5 points  a case: got 1, expected 2",
+    ]
+    assert progress.next == "Next: mend `due`; the cell below it says what was expected."
+    record.tests["t"] = TestRun("passed")
+    assert measure(record).next.startswith("Next: Restart Kernel and Run All Cells, and hand in.")
 
 
 def test_the_hooks_are_installed_once(folder):
