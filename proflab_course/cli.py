@@ -11,6 +11,7 @@ import importlib
 import sys
 
 COMMANDS = {
+    "check": ("proflab_course.check.command", "say where you are in a lesson"),
     "build": ("proflab_course.build.command", "make source/ and release/ from modules/"),
     "assemble": ("proflab_course.assemble.command", "turn solved notebooks into one profiler file"),
     "collect": ("proflab_course.collect.command", "take a platform's archive into submitted/"),
@@ -21,13 +22,19 @@ COMMANDS = {
 }
 
 
+FOR_STUDENTS = ("check", "assemble")
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one subcommand; returns the exit status (2: bad arguments or bad input)."""
     argv = sys.argv[1:] if argv is None else argv
     name = argv[0] if argv else "--help"
     if name not in COMMANDS:
         return _overview(name)
-    module = importlib.import_module(COMMANDS[name][0])
+    try:
+        module = importlib.import_module(COMMANDS[name][0])
+    except ModuleNotFoundError as error:
+        return _not_installed(name, error)
     parser = argparse.ArgumentParser(f"proflab {name}", description=COMMANDS[name][1])
     module.add_arguments(parser)
     arguments = parser.parse_args(argv[1:])
@@ -41,6 +48,15 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"proflab {name}: stopped; run it again to go on", file=sys.stderr)
         return 130
+
+
+def _not_installed(name: str, error: ModuleNotFoundError) -> int:
+    package = (error.name or "").partition(".")[0]
+    if package in ("", "proflab", "proflab_course"):
+        raise error
+    how = "pip install jupyterlab" if name in FOR_STUDENTS else "pip install 'proflab[instructor]'"
+    print(f"proflab {name}: it needs {package}, which is not installed: {how}", file=sys.stderr)
+    return 2
 
 
 def _overview(name: str) -> int:

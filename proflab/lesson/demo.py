@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
+
+from proflab.lesson.run_all import kernel_shell
 
 T = TypeVar("T")
 
@@ -25,11 +27,20 @@ def rounds(full: int, small: int, least: int = 6, seconds: float = 6.0) -> Itera
     As many as demo_size(full, small) says, but on a slow or busy machine no more than begin within
     `seconds`, though never fewer than `least`.
     """
-    from tqdm import tqdm
-
     began = time.monotonic()
-    look = {"unit": "round", "leave": False, "file": sys.stdout, "mininterval": 0.5}
-    for number in tqdm(range(demo_size(full, small)), **look):
+    for number in progress_bar(range(demo_size(full, small)), unit="round"):
         if number >= least and time.monotonic() - began > seconds:
             return
         yield number
+
+
+def progress_bar(items: Iterable[T], unit: str = "it") -> Iterator[T]:
+    """Yield the items, with a progress bar in a notebook and in a terminal, and nowhere else.
+
+    A notebook shows what goes to stderr on red; so there the bar goes to stdout.
+    """
+    from tqdm import tqdm
+
+    in_notebook = kernel_shell() is not None
+    look = {"file": sys.stdout} if in_notebook else {"disable": None}
+    yield from tqdm(items, unit=unit, leave=False, mininterval=0.5, **look)

@@ -71,8 +71,11 @@ def tell(
     what = "".join(traceback.format_exception_only(type(error), error)).strip()
     own = [(frame, line) for frame, line in frames.functions if not _is_given(frame, outline)]
     exercise = _innermost_exercise(own, outline)
-    if exercise is None and (cell is None or cell.kind not in ("test", "demo")):
+    if exercise is None and (cell is None or not cell.rests_on_exercises):
         return None
+    if isinstance(error, NameError) and outline and error.name in outline.exercises:
+        missing = outline.exercises[error.name]
+        return [f"`{missing.name}` is not defined, so run its cell first{_place(missing)}"]
     if exercise is not None:
         sentence = [f"`{exercise.name}`{_in_section(exercise)} raised {what}"]
         return [*sentence, *_lines(own)]
@@ -94,7 +97,15 @@ def _is_given(frame: FrameType, outline: Outline | None) -> bool:
 
 
 def _lines(frames: list[tuple[FrameType, int]]) -> Iterator[str]:
-    """Yield a line for each frame; of many, as in a recursion, the last ones."""
+    """Yield a line for each frame; of many, as in a recursion, the last ones.
+
+    A comprehension or a lambda on its function's own line says nothing new.
+    """
+    frames = [
+        (frame, line)
+        for (frame, line), before in zip(frames, [(None, 0), *frames], strict=False)
+        if not (frame.f_code.co_name.startswith("<") and line == before[1])
+    ]
     if len(frames) > _MOST_FRAMES:
         yield f"    … {len(frames) - _MOST_FRAMES} calls before"
     for frame, line in frames[-_MOST_FRAMES:]:

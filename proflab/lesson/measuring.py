@@ -6,7 +6,6 @@ What may not enter: a FLOP, a byte or a rate that a student is to work out.
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from statistics import median
 import numpy as np
 
 from proflab.lesson.blas import blas_threads, with_blas_threads
-from proflab.lesson.demo import demo_size
+from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.hardware import Cache
 
 Rates = tuple[float, float, float]
@@ -35,11 +34,9 @@ def take_turns(
     >>> take_turns({"a": lambda: next(rates), "b": lambda: next(rates)}, rounds=3)
     {'a': (1.0, 2.0, 3.0), 'b': (10.0, 20.0, 30.0)}
     """
-    from tqdm import tqdm
-
     found: dict[str, list[float]] = {name: [] for name in measurements}
     began = time.perf_counter()
-    for count in tqdm(range(rounds), leave=False, file=sys.stdout, delay=0.5):
+    for count in progress_bar(range(rounds)):
         if count < 2 or time.perf_counter() - began < seconds:
             for name, measure in measurements.items():
                 found[name].append(measure())

@@ -68,7 +68,9 @@ def store(
 ) -> str:
     """Put a lesson's passing functions into mine.py; return a sentence on what is there now.
 
-    cells: the text of the notebook's cells, as Python; a later one overrides an earlier.
+    Functions stored before stay, but for those that these cells define and that do not pass.
+
+    cells: the text of the cells that have been run, as Python; a later one overrides an earlier.
     path: as `place` returns it.
     """
     if path is None:
@@ -77,7 +79,9 @@ def store(
         return f"{path} is not of ProfLab's making, so your functions are not stored: rename it"
     sections = {section.lesson: section for section in _read(path)}
     former = sections.pop(outline.lesson, None)
-    section = _section(cells, outline, passing)
+    cells = list(cells)
+    kept = set(former.names) - _defined(cells) if former else set()
+    section = _section([*([former.code] if former else []), *cells], outline, {*passing, *kept})
     if section.names:
         sections[outline.lesson] = section
     elif former is None:
@@ -118,17 +122,26 @@ def _section(cells: Iterable[str], outline: Outline, passing: Collection[str]) -
     return Section(outline.lesson, tuple(names), code)
 
 
+def _defined(cells: Iterable[str]) -> set[str]:
+    """Return the functions and classes that cells define."""
+    nodes = (node for text in cells for node in _statements(text))
+    return {node.name for node in nodes if isinstance(node, DEFINITIONS)}
+
+
+def _statements(text: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return []
+
+
 def _pieces(cells: Iterable[str], outline: Outline) -> Iterator[tuple[ast.stmt, str]]:
     """Yield the statements that may be of use; of the lesson's own, none that built has."""
     for text in cells:
         cell = outline.cell(text)
         if cell is not None and cell.kind != "given":
             continue
-        try:
-            nodes = ast.parse(text).body
-        except (SyntaxError, ValueError):
-            continue
-        for node, code in written_statements(text.splitlines(), nodes):
+        for node, code in written_statements(text.splitlines(), _statements(text)):
             if cell is None or not isinstance(node, DEFINITIONS):
                 yield node, code
 

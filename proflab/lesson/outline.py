@@ -27,7 +27,7 @@ class Exercise:
 
     @property
     def points(self) -> float:
-        """What all its test cells earn."""
+        """Return what all its test cells earn."""
         return sum(self.tests.values())
 
 
@@ -41,6 +41,11 @@ class LessonCell:
     name: str
     kind: str
     needs: tuple[str, ...] = ()
+
+    @property
+    def rests_on_exercises(self) -> bool:
+        """Return True if what goes wrong in it may be due to an exercise, so that others go on."""
+        return self.kind in ("test", "demo") or (self.kind == "given" and bool(self.needs))
 
 
 @dataclass(frozen=True)

@@ -104,10 +104,10 @@ def _defined(text: str) -> Iterator[str]:
 
 def current_record() -> Record | None:
     """Return this kernel's record; None outside of a notebook's kernel."""
-    return getattr(_kernel_shell(), _ATTRIBUTE, None)
+    return getattr(kernel_shell(), _ATTRIBUTE, None)
 
 
-def _kernel_shell() -> Any:
+def kernel_shell() -> Any:
     """Return the IPython shell of a Jupyter kernel; None anywhere else."""
     if "IPython" not in sys.modules:
         return None
@@ -119,7 +119,7 @@ def _kernel_shell() -> Any:
 
 def install() -> None:
     """Install the hooks in this kernel; do nothing where there is none, or a second time."""
-    shell = _kernel_shell()
+    shell = kernel_shell()
     if shell is None or hasattr(shell, _ATTRIBUTE):
         return
     record = Record(Outline.read(Path.cwd()))
@@ -168,7 +168,7 @@ class _Hooks:
         stub = self.unwritten[1] if error is not None and error is self.unwritten[0] else ""
         if cell is not None and cell.kind == "test":
             self.record.tests[cell.name] = _ended(error, stub, self.record.outline, cell)
-        locked = cell is not None and cell.kind in ("test", "demo")
+        locked = cell is not None and cell.rests_on_exercises
         if stub or isinstance(error, CaseFailed) or (locked and isinstance(error, Exception)):
             result.error_before_exec = result.error_in_exec = None
 

@@ -3,4 +3,5 @@
 command.py  the command: which notebooks, which file
 collect.py  the names that a lesson defines, and what they need
 bundle.py   --standalone: the engine travels inside the file
+own.py      what passes its visible checks goes into mine.py
 """

@@ -1,7 +1,8 @@
 """Turn solved notebooks into one importable file: a student's own profiler.
 
 From a folder of lessons (release, source, submitted/NAME or modules) it takes each exercise's
-code in course order, with what it needs; built.py of every lesson is made in the same way.
+code in course order, with what it needs; built.py of every lesson is made in the same way. Beside
+your own notebooks it also stores, in mine.py, the functions that pass their visible checks.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from proflab_course.assemble.collect import Collection, Statement, collect
+from proflab_course.assemble.own import store_own
 from proflab_course.course.files import replace_file, what_is_wrong
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, read_module, read_notebook
@@ -44,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         text = with_engine(text, collection.unwritten_lessons())
     _write(arguments.output, text)
-    print(summary(collection, arguments.output))
+    print("\n".join([summary(collection, arguments.output), *store_own(lessons)]))
     return 0
 
 
@@ -83,7 +85,7 @@ def read_folder(folder: Path, through: str | None = None) -> list[Lesson]:
     """Read the lessons in a folder, in course order."""
     if not folder.is_dir():
         raise CourseError(f"{folder} is not a folder: give the one that holds your lessons")
-    files = _find_lessons(folder)
+    files = find_lessons(folder)
     if not files:
         raise CourseError(f"{folder} holds no lesson (such as 01_parameters/01_parameters.ipynb)")
     kept = {name: path for name, path in files.items() if not through or is_upto(name, through)}
@@ -101,8 +103,8 @@ def is_upto(lesson: str, through: str) -> bool:
     return int(lesson[:2]) <= int(number[0])
 
 
-def _find_lessons(folder: Path) -> dict[str, Path]:
-    """Lesson → its file; folders of lessons and loose notebooks alike, in course order."""
+def find_lessons(folder: Path) -> dict[str, Path]:
+    """Return lesson → its file; folders of lessons and loose notebooks alike, in course order."""
     found: dict[str, Path] = {}
     for pattern in ("*/*.ipynb", "*/*.py", "*.ipynb"):
         for path in sorted(folder.glob(pattern)):

@@ -7,6 +7,7 @@ overlay.py     private cases and mark schemes take the place of the public ones
 stamp.py       badges, minutes and points, and Colab's first cell
 audit.py       what can be read off a lesson: its cells, its release
 audit_demos.py what is for demo cells alone: demos.py and guesses
+limits.py      how long a lesson may be
 release.py     the students' notebook, by nbgrader
 leaks.py       no solution or hidden value in it
 trial.py       both notebooks are executed

@@ -14,7 +14,12 @@ from urllib.parse import unquote
 
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import BUILT
-from proflab_course.build.audit_demos import demos_mistakes, guess_mistakes, shared_guesses
+from proflab_course.build.audit_demos import (
+    demos_imports,
+    demos_mistakes,
+    guess_mistakes,
+    shared_guesses,
+)
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
     HIDDEN,
@@ -228,7 +233,7 @@ def _borrowed_names(lesson: Lesson) -> Iterator[str]:
             problem = f"a {lent[name].role} cell, may define nothing for a later cell"
             yield f"{cell.where}: {name} comes from {lent[name].name}, which, as {problem}"
         if cell.role in ("test", "demo"):
-            lent |= dict.fromkeys(own, cell)
+            lent |= dict.fromkeys(own - bound_names(demos_imports(nodes)), cell)
         else:
             lent = {name: lender for name, lender in lent.items() if name not in own}
 

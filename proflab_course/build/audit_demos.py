@@ -1,4 +1,4 @@
-"""What belongs to the demo cells alone: the lesson's demos.py, and the guesses of its readers.
+"""Audit what belongs to demo cells alone: the lesson's demos.py, and the guesses of its readers.
 
 The grader leaves demo cells out, so nothing that earns points may rest on either.
 """
@@ -31,7 +31,7 @@ def demos_mistakes(lesson: Lesson, folder: Path) -> Iterator[str]:
     taken: set[str] = set()
     for cell in lesson.cells:
         nodes = cell.statements()
-        imported = list(_demos_imports(nodes))
+        imported = list(demos_imports(nodes))
         for node in imported:
             yield from _import_mistakes(cell, node, offered)
         taken |= bound_names(imported)
@@ -43,7 +43,8 @@ def demos_mistakes(lesson: Lesson, folder: Path) -> Iterator[str]:
         taken -= own
 
 
-def _demos_imports(nodes: Iterable[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+def demos_imports(nodes: Iterable[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the statements that import demos.py: one demo cell may do so for those below it."""
     for node in nodes:
         if isinstance(node, ast.Import) and any(alias.name == DEMOS for alias in node.names):
             yield node

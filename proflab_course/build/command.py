@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from proflab.lesson.mine import FILE as MINE
 from proflab_course.build.class_tree import class_tree
 from proflab_course.build.make import IGNORED, STEPS, Audit, Plan, make, workplace
 from proflab_course.course.layout import Course, CourseError
@@ -94,8 +95,8 @@ def check(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") ->
 
 
 def strangers(course: Course) -> list[str]:
-    """Return what in source/ and release/ belongs to no lesson of modules/, READMEs apart."""
-    known = {*course.lessons(), "README.md", *IGNORED}
+    """Return what in source/ and release/ is of no lesson, READMEs and one's own mine.py apart."""
+    known = {*course.lessons(), "README.md", MINE, *IGNORED}
     places = [course.root / step for step in STEPS if (course.root / step).is_dir()]
     found = (path for place in places for path in place.iterdir() if path.name not in known)
     return sorted(str(path.relative_to(course.root)) for path in found)

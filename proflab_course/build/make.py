@@ -27,6 +27,7 @@ from proflab_course.build.audit import (
     release_mistakes,
 )
 from proflab_course.build.leaks import leaks
+from proflab_course.build.limits import limit_mistakes
 from proflab_course.build.outline import lesson_outline
 from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.release import generate_release
@@ -64,6 +65,7 @@ class Plan:
     lessons: list[Lesson]
     wanted: list[str]
     built: dict[str, Collection] = field(default_factory=dict)
+    beyond_limits: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, course: Course, wanted: Iterable[str] = ()) -> Plan:
@@ -73,15 +75,17 @@ class Plan:
             raise CourseError(f"{course.root / 'modules'} holds no lesson: nothing to build")
         chosen = sorted({course.lesson(name) for name in wanted}) or names
         address = Address.read(course.root)
-        lessons = []
+        lessons: list[Lesson] = []
+        beyond: dict[str, list[str]] = {}
         for name in names:
             path = course.module(name)
             if not path.exists():
                 raise CourseError(f"modules/{name} has no {name}.py: every lesson is one such file")
             lessons.append(read_module(path, name, f"modules/{name}/{name}.py"))
             apply_overlay(lessons[-1], overlay_path(course.root, name))
+            beyond[name] = list(limit_mistakes(lessons[-1]))
             stamp(lessons[-1], address)
-        return cls(course, lessons, chosen)
+        return cls(course, lessons, chosen, beyond_limits=beyond)
 
     def before(self, name: str) -> list[Lesson]:
         """Return the lessons before this one."""
@@ -138,6 +142,7 @@ def _static_mistakes(plan: Plan, lesson: Lesson) -> list[str]:
     earlier = plan.before(lesson.name)
     built = plan.built[lesson.name] = collect(earlier)
     mistakes = lesson_mistakes(lesson, plan.course.module(lesson.name).parent, built.names)
+    mistakes += plan.beyond_limits[lesson.name]
     return mistakes + collect([*earlier, lesson]).notes
 
 

@@ -32,6 +32,8 @@ def test_a_demo_cell_uses_demos_and_guesses(tmp_path):
     assert mistakes(tmp_path, WITH_DEMOS) == []
     own = given("import demos\n\nprint(demos.rows([guess_field]))", "more", ("demo",))
     assert mistakes(tmp_path, FIRST + "\n" + own) == []
+    later = given("print(demos.rows([3]))", "later", ("demo",))  # imported once, in a demo cell
+    assert mistakes(tmp_path, "\n".join([FIRST, own, later])) == []
 
 
 MISTAKES = {

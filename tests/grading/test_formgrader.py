@@ -1,16 +1,9 @@
 """formgrader in a browser, on a class that `proflab grade` graded: look, mark, autograde."""
 
-import os
-import socket
-import subprocess
-import sys
 import time
-import urllib.error
-import urllib.request
-from pathlib import Path
 
 import pytest
-from browsing import WAIT, click_everything, what_ran
+from browsing import WAIT, click_everything, jupyter_lab, what_ran
 from grading_course import LESSON, copy_course, grade, hand_in, solved
 from hostile import hostile
 from sandboxes import needs_sandbox
@@ -43,34 +36,8 @@ def scripted():
 
 @pytest.fixture(scope="module")
 def address(course):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    bin_folder = Path(sys.executable).parent
-    words = ["--no-browser", "--ServerApp.token=", "--ServerApp.password=", f"--port={port}"]
-    environment = os.environ | {"PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
-    server = subprocess.Popen(
-        [bin_folder / "jupyter-lab", *words, "--ip=127.0.0.1", "--allow-root"],
-        cwd=course.root,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield wait_for(f"http://127.0.0.1:{port}")
-    finally:
-        server.terminate()
-        server.wait(WAIT)
-
-
-def wait_for(address):
-    for _ in range(WAIT * 4):
-        try:
-            urllib.request.urlopen(f"{address}/api")
-            return address
-        except (urllib.error.URLError, ConnectionError):
-            time.sleep(0.25)
-    raise AssertionError("JupyterLab did not start")
+    with jupyter_lab(course.root) as address:
+        yield address
 
 
 def until(browser, condition):

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -47,6 +56,38 @@ def start_browser(profile: Path, witness: Witness | None = None) -> webdriver.Ch
     driver = webdriver.Chrome(options=options, service=service)
     driver.set_window_size(1200, 1400)
     return driver
+
+
+@contextmanager
+def jupyter_lab(folder: Path, *options: str) -> Iterator[str]:
+    """Run JupyterLab in a folder; yields its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    programs = Path(sys.executable).parent
+    words = ["--no-browser", "--ServerApp.token=", "--ServerApp.password=", f"--port={port}"]
+    server = subprocess.Popen(
+        [programs / "jupyter-lab", *words, "--ip=127.0.0.1", "--allow-root", *options],
+        cwd=folder,
+        env=os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield _wait_for(f"http://127.0.0.1:{port}")
+    finally:
+        server.terminate()
+        server.wait(WAIT)
+
+
+def _wait_for(address: str) -> str:
+    for _ in range(WAIT * 4):
+        try:
+            urllib.request.urlopen(f"{address}/api")
+            return address
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.25)
+    raise AssertionError("JupyterLab did not start")
 
 
 def click_everything(browser: webdriver.Chrome, selector: str) -> int:

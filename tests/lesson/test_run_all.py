@@ -5,7 +5,9 @@ from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell
 from run_all import NAME, SOLUTIONS, filled, kinds, released, run_all, shown
 
-from proflab.lesson.progress import MIME
+from proflab.lesson.outline import Exercise, Outline
+from proflab.lesson.progress import MIME, measure
+from proflab.lesson.run_all import Record, TestRun
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +123,12 @@ def test_a_demo_that_a_wrong_function_breaks_names_it(folder):
     assert "line 1 of this cell" in shown(cells["test_squares_2"])
 
 
+def test_a_cell_that_was_left_out_is_named(folder):
+    cells = run_all(folder, filled(folder, **{**SOLUTIONS, "squares": "# later"}))
+    for name in ("test_squares", "demo_squares"):
+        assert shown(cells[name]) == "`squares` is not defined, so run its cell first: section 2"
+
+
 def test_a_students_own_cell_stops_as_it_always_does(folder):
     notebook = filled(folder, **SOLUTIONS)
     notebook.cells.insert(-1, new_code_cell("width = 3\nwidth / 0", id="own"))
@@ -155,6 +163,32 @@ def test_without_lesson_json_the_notebook_still_goes_on(folder, tmp_path):
     cells = run_all(alone, filled(folder, **LEFT_OUT))
     assert shown(cells["test_area"]) == "`area` is not written yet"
     assert "proflab check" in shown(cells["where_am_i"])
+
+
+def test_a_progress_bar_is_not_red(folder):
+    notebook = filled(folder)
+    bar = "from proflab.lesson.demo import progress_bar\nprint(list(progress_bar(range(3))))"
+    notebook.cells = [*notebook.cells[:3], new_code_cell(bar, id="bar")]
+    outputs = run_all(folder, notebook)["bar"].outputs
+    assert {output.name for output in outputs} == {"stdout"}
+    assert "[0, 1, 2]" in "".join(output.text for output in outputs)
+
+
+def test_an_optional_exercise_is_shown_and_asked_of_nobody():
+    exercises = [
+        Exercise("extra", "1", 10, {"test_extra": 0.0}),
+        Exercise("due", "", None, {"t": 5}),
+    ]
+    record = Record(Outline("01_x", {each.name: each for each in exercises}, {}, (0, "")))
+    record.tests["t"] = TestRun("failed", "❌ a case: got 1, expected 2")
+    progress = measure(record)
+    assert progress.text().splitlines()[:2] == [
+        "⬜ extra  section 1  optional         its test cells are still to be run",
+        "❌ due                 0 of 5 points  a case: got 1, expected 2",
+    ]
+    assert progress.next == "Next: mend `due`; the cell below it says what was expected."
+    record.tests["t"] = TestRun("passed")
+    assert measure(record).next.startswith("Next: Restart Kernel and Run All Cells, and hand in.")
 
 
 def test_the_hooks_are_installed_once(folder):

@@ -1,0 +1,75 @@
+"""Say where you are in a lesson: each exercise, the points so far, what to do next.
+
+It runs the notebook as saved, without its demo cells, and shows the table that the lesson's last
+cell shows. Only visible cases count here; what it says is no grade.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from proflab_course.assemble.collect import collect
+from proflab_course.assemble.command import find_lessons
+from proflab_course.check.execute import progress_of
+from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import Lesson, read_notebook
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `proflab check`."""
+    parser.add_argument(
+        "lesson",
+        nargs="?",
+        metavar="LESSON",
+        help="its number, its name or its notebook; every lesson that you have begun, if not given",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table of each lesson; 0 whatever it says."""
+    chosen = find_notebooks(arguments.lesson)
+    for path in chosen:
+        lesson = read_notebook(path, path.parent.name, str(path))
+        if arguments.lesson is None and len(chosen) > 1 and _is_untouched(lesson):
+            print(f"{path}: nothing is written yet\n")
+            continue
+        print(f"{path}\n\n{progress_of(lesson).text()}\n", flush=True)
+    return 0
+
+
+def find_notebooks(given: str | None) -> list[Path]:
+    """Return the notebooks that are meant, by a path or from the folders around."""
+    if given and given.endswith(".ipynb"):
+        if not Path(given).is_file():
+            raise CourseError(f"there is no notebook {given}")
+        return [Path(given)]
+    here = Path(given) if given and Path(given).is_dir() else Path()
+    found = _around(here)
+    if not found:
+        problem = f"no lesson is in {here.resolve()}, nor in its folder release/"
+        raise CourseError(f"{problem}: go to the folder of the course")
+    resolved = here.resolve().name
+    wanted = resolved if resolved in found else given if here == Path() else None
+    if wanted is None:
+        return list(found.values())
+    number = int(wanted) if wanted.isdecimal() else None
+    meant = [p for name, p in found.items() if name == wanted or int(name[:2]) == number]
+    if not meant:
+        raise CourseError(f"there is no lesson {wanted!r} (there is {', '.join(found)})")
+    return meant
+
+
+def _around(folder: Path) -> dict[str, Path]:
+    """Return lesson → notebook, of the folder's release/, of the folder, or of that around it."""
+    for place in (folder / "release", folder, folder / ".."):
+        found = find_lessons(place) if place.is_dir() else {}
+        notebooks = {name: path for name, path in found.items() if path.suffix == ".ipynb"}
+        if notebooks:
+            return notebooks
+    return {}
+
+
+def _is_untouched(lesson: Lesson) -> bool:
+    found = collect([lesson])
+    return found.unwritten.keys() == found.exercises.keys()

@@ -1,0 +1,176 @@
+"""mine.py: a student's functions that pass, and the later lessons that use them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from mini_course import FIRST, SECOND
+from nbformat.v4 import new_code_cell
+from run_all import filled, released, run_all, shown
+
+from proflab.lesson import mine
+from proflab.lesson.mine import place, store, use_mine
+from proflab.lesson.outline import Exercise, LessonCell, Outline, digest
+from proflab_course.cli import main
+
+HELPED = """
+from math import prod
+
+SIDES = 2
+
+
+def _sides(*sides):
+    return prod(sides)
+
+
+def unused(): ...
+
+
+# the area, with a helper
+def area(width, height):
+    if min(width, height) < 0:
+        raise ValueError("a side is negative")
+    if width > 10_000:
+        Sheet.sides
+    return _sides(width, height) * SIDES // 2
+"""
+WRONG = "def circle(radius):\n    return math.pi * radius"
+VOLUME = "def volume(width, height, depth):\n    return area(width, depth) * height"
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    """A student's folder after lesson 01: one exercise passes, the other does not."""
+    root = tmp_path_factory.mktemp("course")
+    folder = released(root, {"01_first": FIRST, "02_second": SECOND})
+    notebook = filled(folder / "01_first", area=HELPED, circle=WRONG)
+    cells = run_all(folder / "01_first", notebook)
+    assert "in mine.py: 1 function of your own that passes" in shown(cells["where_am_i"])
+    nbformat.write(notebook, folder / "01_first/01_first.ipynb")
+    return folder
+
+
+def test_it_holds_what_passes_and_what_that_needs(release):
+    text = (release / "mine.py").read_text()
+    assert "# ── 01_first: area ──" in text and "# the area, with a helper\ndef area" in text
+    assert "from math import prod" in text and "def _sides" in text and "SIDES = 2" in text
+    for absent in ("circle", "unused", "class Sheet", "expect"):
+        assert absent not in text
+
+
+def test_the_next_lesson_uses_it_and_says_so(release):
+    folder = release / "02_second"
+    notebook = filled(folder, volume=VOLUME)
+    code = "print(area.__module__, circle.__module__, area(2, 3))"
+    notebook.cells.insert(-1, new_code_cell(code, id="whose"))
+    cells = run_all(folder, notebook)
+    said = shown(cells["second_imports"])
+    assert said.startswith("Your own area is used in place of the course's, from ../mine.py")
+    assert shown(cells["whose"]) == "mine built 6"
+    assert "1 function of your own that passes" in shown(cells["where_am_i"])
+    text = (release / "mine.py").read_text()
+    assert "# ── 01_first: area ──" in text and "# ── 02_second: volume ──" in text
+    assert "def _sides" in text  # the first lesson's section is as it was
+
+
+def test_it_can_be_told_not_to(release):
+    folder = release / "02_second"
+    notebook = filled(folder, volume=VOLUME)
+    cells = run_all(folder, notebook, PROFLAB_MINE="off")
+    assert shown(cells["second_imports"]) == ""
+
+
+def built(folder: Path, code: str = "print(area(2, 3))") -> str:
+    """Return what Python prints that imports built in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"from built import *\n{code}"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_assemble_stores_what_the_saved_notebooks_show(release, monkeypatch, capsys):
+    before = (release / "mine.py").read_text()
+    (release / "mine.py").unlink()
+    monkeypatch.chdir(release.parent)
+    assert main(["assemble", "release", "-o", "my_profiler.py"]) == 0
+    assert "01_first: Stored for later lessons, in mine.py: 1 function" in capsys.readouterr().out
+    assert (release / "mine.py").read_text() == before.partition("# ── 02_second")[
+        0
+    ].rstrip() + "\n"
+    path = release / "01_first/01_first.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.id == "test_area":
+            cell.execution_count = 1  # it was run before the function was
+    nbformat.write(notebook, path)
+    assert main(["assemble", "release", "-o", "my_profiler.py"]) == 0
+    assert not (release / "mine.py").exists()
+
+
+def test_what_cannot_be_used_is_said_and_the_courses_stays(release, tmp_path):
+    folder = tmp_path / "02_second"
+    folder.mkdir()
+    (folder / "built.py").write_bytes((release / "02_second/built.py").read_bytes())
+    title = "# ── 01_first: area ──\n"
+    (tmp_path / "mine.py").write_text(f"{title}import no_such_module\n\ndef area(a, b): return 0")
+    said = built(folder)
+    assert "01_first: ModuleNotFoundError" in said and said.endswith("used instead\n6\n")
+    (tmp_path / "mine.py").write_text(f"{title}def area(a, b):\n    return 1 / 0\n")
+    fails = "import traceback\ntry:\n    area(1, 2)\nexcept Exception:\n    traceback.print_exc()"
+    script = f"import sys; sys.stderr = sys.stdout\n{fails}"
+    assert 'mine.py", line 3, in area\n    return 1 / 0' in built(folder, script)
+    (tmp_path / "mine.py").write_text("# ── 02_second: area ──\ndef area(a, b): return 0")
+    assert built(folder) == "6\n"  # of the lesson itself, which comes too late for its own built
+
+
+OUTLINE = Outline(
+    "01_first",
+    {"area": Exercise("area", tests={"test_area": 60})},
+    {digest("import math"): LessonCell("imports", "given")},
+)
+
+
+def test_functions_stay_until_they_are_written_anew(tmp_path):
+    path = tmp_path / "mine.py"
+    first = "def helper(): ...\n\ndef area(w, h):\n    helper()\n    return w * h"
+    assert "1 function" in store([first], OUTLINE, {"area"}, path)
+    kept = path.read_text()
+    store(["import math"], OUTLINE, set(), path)  # of another day: only the imports were run
+    assert path.read_text() == kept
+    store(["def area(w, h):\n    return math.fabs(w)", "import math"], OUTLINE, {"area"}, path)
+    assert "import math" in path.read_text() and "helper" not in path.read_text()
+    store(["def area(w, h):\n    return 0"], OUTLINE, set(), path)
+    assert not path.exists()
+
+
+def test_nobodys_file_is_overwritten(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("gold = 1\n")
+    assert "rename it" in store(["def area(w, h):\n    pass"], OUTLINE, {"area"}, path)
+    assert path.read_text() == "gold = 1\n"
+
+
+def test_where_it_lies(tmp_path, monkeypatch):
+    assert place(tmp_path / "release/02_second") == tmp_path / "release/mine.py"
+    assert place(tmp_path / "anywhere") == tmp_path / "anywhere/mine.py"
+    for step in ("source", "submitted/ada", "autograded/ada"):
+        assert place(tmp_path / step / "02_second") is None
+    monkeypatch.setitem(sys.modules, "google.colab", sys)
+    assert place(tmp_path / "proflab-0.1/release/02_second") == tmp_path / "mine.py"
+
+
+def test_an_unreadable_file_costs_no_lesson(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("# ── 01_first: area ──\ndef area(a): return 1")
+    monkeypatch.setattr(mine, "_read", lambda path: (_ for _ in ()).throw(OSError(5, "no luck")))
+    names = {"area": None}
+    use_mine(names, "02_second")
+    assert names == {"area": None} and "cannot be read (no luck)" in capsys.readouterr().out
