@@ -1347,11 +1347,11 @@ demos.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 # - Everything that a model does passes one point. A hook there that reads the clock twice and writes a row is a profiler.
 # - A row has two times, its own and that with what ran inside; only its own can be added up. Its bytes are unique bytes, the least that moves.
 # - FLOPs over peak, bytes over bandwidth: the longer of these times names the bottleneck.
-# - Watching costs. Say how much, with a spread, from runs in pairs; instrument large things, trace Python, sample what must be left alone.
+# - Watching costs. Say how much, with a spread; instrument large things, trace Python, sample what must be left alone.
 #
 # | what you see | what limits | what you do |
 # |---|---|---|
-# | most time in ops with many FLOPs a byte | calculation | fewer or smaller products, a smaller dtype, a faster processor |
+# | most time in ops with many FLOPs a byte | calculation | fewer or smaller products, a smaller dtype |
 # | most time in ops with few FLOPs a byte | memory | larger batches, fused ops, a smaller dtype |
 # | white between thousands of short ops | Python | fewer and larger ops, a compiler |
 # | a wide region without ops | files or Python | `cProfile` to find it; load in advance, in another process |

@@ -49,7 +49,7 @@ from proflab.lesson.hardware import Hardware, this_machine
 #
 #     v₂ / v₁ = (s₂ / s₁)ᵖ        so        p = ln(v₂ / v₁) / ln(s₂ / s₁)
 #
-# A text of 128 tokens takes 2 ms and one of 256 tokens takes 4.5 ms: 2.25 times the time for twice the size, and p = ln 2.25 / ln 2 = 1.17. On a plot with two logarithmic axes, p is the slope between the two points. It is a *local* exponent. A cost with several parts, such as 3 + 0.5 n + 0.01 n², has another one everywhere: near 0 where the constant dominates, near 2 where the square does.
+# A text of 128 tokens takes 2 ms and one of 256 tokens takes 4.5 ms: 2.25 times the time for twice the size, and p = ln 2.25 / ln 2 = 1.17. On a plot with two logarithmic axes, p is the slope between the two points. It is a *local* exponent: a cost such as 3 + 0.5 n + 0.01 n² has another one everywhere, near 0 where the constant dominates, near 2 where the square does.
 #
 # **Predict.** "Attention is quadratic in the length of the text." A block of GPT-2 small has attention and a feed-forward part. By which power do its FLOPs grow from 512 to 1,024 tokens? (Replace `None` with your guess.)
 
@@ -704,7 +704,7 @@ expect("no multiply-add is lost where tiles do not divide n", len(uneven), 375)
 # %% [markdown]
 # ## 7 · A cache of your own · 45 min
 #
-# A cache holds a few lines. If a number's line is there when the processor asks for it, that is a *hit*. Otherwise it is a *miss*: the line is fetched, and if the cache is full, another one has to go. The usual rule is *LRU*: the least recently used line goes, the one that nobody has asked for the longest time. A hit makes its line the most recent one again.
+# A cache holds a few lines. If a number's line is there when the processor asks for it, that is a *hit*. Otherwise it is a *miss*: the line is fetched, and if the cache is full, another one has to go. The usual rule is *LRU*: the least recently used line goes. A hit makes its line the most recent one again.
 #
 # With 2 lines of 4 numbers, the addresses 0, 1, 2, 8, 9, 0 are in the lines 0, 0, 0, 2, 2, 0: a miss, two hits, a miss, and two hits, since line 0 is still there.
 #

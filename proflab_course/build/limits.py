@@ -15,6 +15,7 @@ from proflab_course.course.test_cells import hidden_source_removed
 
 LINES, WORDS, IMPORTS = 600, 3_000, 8
 _STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
+_ANSWER = "YOUR ANSWER HERE"
 _LINK = re.compile(r"!?\[([^]]*)\]\([^)]*\)")
 _WORD = re.compile(r"[A-Za-zÀ-ÿ0-9][\w’'.,-]*")
 
@@ -45,7 +46,7 @@ def size(lesson: Lesson) -> tuple[int, int]:
     lines = words = 0
     for cell in lesson.cells:
         if cell.node.cell_type == "markdown":
-            text = _without(cell.source, MARK_SCHEME, ())
+            text = _without(_without(cell.source, MARK_SCHEME, ()), SOLUTION, (_ANSWER,))
             lines += len(_filled(text))
             words += len(_WORD.findall(_LINK.sub(r"\1", text)))
         else:

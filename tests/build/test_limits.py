@@ -19,6 +19,12 @@ def test_only_what_a_student_meets_is_counted(tmp_path):
     longer = FIRST.replace("long_side = 7_919\n", f"long_side = 7_919\n{secret}")
     longer = longer.replace("    return surface\n", "    surface = +surface\n" * 50)
     longer = longer.replace("# Five points for", "# A word.\n" * 50 + "# Five points for")
+    answer = "# ### BEGIN SOLUTION\n# An answer.\n" + "# A word.\n" * 9 + "# ### END SOLUTION\n"
+    own = FIRST.replace(
+        "# An answer.\n", "# ### BEGIN SOLUTION\n# An answer.\n# ### END SOLUTION\n"
+    )
+    ours = FIRST.replace("# An answer.\n", answer)
+    assert size(read(tmp_path, own)) == size(read(tmp_path, ours))
     assert longer.count("\n") > FIRST.count("\n") + 140
     assert size(read(tmp_path, longer)) == (lines, words)
     more = FIRST + markdown("[One](https://example.org/a/b) two, three.\n\nfour")
