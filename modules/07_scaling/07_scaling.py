@@ -600,7 +600,7 @@ diagonal(points)
 #
 # Three nested loops multiply two n × n matrices: for each i, j and k, add A[i, k] · B[k, j] to C[i, j]. The loops may be nested in any order. All six orders do the same FLOPs on the same numbers, yet one can take seventeen times as long as another. What differs is the *order of the addresses*.
 #
-# Memory is one long row of numbers, and matrices are stored in it row by row (*row-major*). Here A begins at address 0, B at n², C at 2 n², so A[i, k] is at i·n + k. (An address counts numbers, not bytes.) The processor fetches whole *lines* of neighbouring numbers, 64 bytes at a time. A walk along a row uses all of a line; a walk down a column uses one number of each.
+# Memory is one long row of numbers; matrices are stored row by row (*row-major*). Here A begins at address 0, B at n², C at 2 n², so A[i, k] is at i·n + k. (An address counts numbers, not bytes.) The processor fetches whole *lines* of neighbouring numbers, 64 bytes at a time. A walk along a row uses all of a line; a walk down a column uses one number of each.
 #
 # ![Three times the matrices A, B and C, with an arrow for the walk of the innermost loop. Innermost j: A stands still, B and C are walked along a row. Innermost k: A along a row, B down a column, C stands still. Innermost i: A and C down a column, B stands still.](walks.png)
 #
@@ -837,7 +837,7 @@ lines = {"one after another": chased, "independent": gathered}
 plot.curves(lines, x="KB", y="ns a read", log="xy", title="Reads at random places, by working set")
 
 # %% [markdown]
-# The interpreter takes the first tens of nanoseconds of a step; what comes on top is memory. *Little's law* connects this with lesson 06's bandwidth: under way = latency × throughput, as in any queue. A memory of 100 ns that is to deliver 20 GB/s must have 2,000 bytes, 31 lines, in flight. A program that asks for one line at a time gets 0.6 GB/s.
+# The interpreter takes the first tens of nanoseconds of a step; what comes on top is memory. *Little's law* connects this with lesson 06's bandwidth: under way = latency × throughput, as in any queue. A memory of 100 ns that is to deliver 20 GB/s must have 2,000 bytes, 31 lines, in flight; one line at a time gives 0.6 GB/s.
 #
 # ## 8 · The least that must move · 15 min
 #
