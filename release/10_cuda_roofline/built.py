@@ -6,6 +6,7 @@ Made by `proflab assemble`.
 """
 
 import functools
+import itertools
 import math
 import numpy as np
 import proflab
@@ -13,12 +14,12 @@ import psutil
 import statistics
 import time
 import tracemalloc
-from proflab import Tensor, autograd, dispatch, example_input, nn
+from proflab import Tensor, autograd, dispatch, example_input, meta, nn, no_grad
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.recording import (
     Recorder, as_model, column, dtype_name, elementwise_kind, row_name, work_and_traffic,
 )
-from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, memory_of, present
+from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, each_op, memory_of, present
 from proflab.lesson.tracebacks import own_function
 from statistics import mean, median, stdev
 
@@ -112,6 +113,20 @@ __all__ = [
     "mfu",
     "amdahl",
     "reflect_relu",
+    "local_exponents",
+    "fit_cost",
+    "holdout_error",
+    "batch_cost",
+    "predict_ms",
+    "rows_on_meta",
+    "op_factors",
+    "predict_corrected_ms",
+    "matmul_addresses",
+    "cache_misses",
+    "traffic_bound",
+    "set_misses",
+    "speedup_steps",
+    "reflect_crossover_tokens",
 ]
 
 
@@ -1613,6 +1628,259 @@ def reflect_relu(elements, itemsize, peak_flops, bandwidth):
     intensity = arithmetic_intensity(elements, moved)
     seconds = elements / attainable_flops(intensity, peak_flops, bandwidth)
     return {"ms": seconds * 1000, "share": mfu(elements, seconds, peak_flops)}
+
+
+# ── 07_scaling ────────────────────────────────────────────────────────────────────────────────
+
+
+def local_exponents(sizes, values):
+    """Return the power by which a cost grows, between each size and the next.
+
+    sizes: a list of numbers above 0, each larger than the one before; at least two.
+    values: the cost at each size, numbers above 0.
+    Returns a list of floats, one fewer than there are sizes: ln(v2 / v1) / ln(s2 / s1). A cost that
+    stays the same has the exponent 0, and one that falls has a negative one.
+    Raises ValueError for fewer than two sizes, for lists of different lengths, for a size or a
+    value that is not above 0, and for sizes that do not rise.
+    """
+    if len(sizes) < 2 or len(sizes) != len(values):
+        raise ValueError(f"{len(sizes)} sizes and {len(values)} values give no exponent")
+    if min(*sizes, *values) <= 0:
+        raise ValueError("sizes and values must be above 0")
+    points = list(zip(sizes, values, strict=True))
+    if any(small >= large for small, large in itertools.pairwise(sizes)):
+        raise ValueError(f"sizes must rise, and {sizes} do not")
+    return [
+        math.log(v2 / v1) / math.log(s2 / s1) for (s1, v1), (s2, v2) in itertools.pairwise(points)
+    ]
+
+
+def fit_cost(sizes, times_ms, powers):
+    """Return the prices c of a cost that is the sum of c · n**power over all powers.
+
+    sizes: a list of numbers above 0, no two alike, in any order.
+    times_ms: the time at each size, numbers above 0.
+    powers: a list or tuple of numbers, no two alike, in any order; at least one.
+    Returns a list of floats, one for each power, in the order of `powers`: those that make the sum
+    of the squared relative errors, (fitted - measured) / measured, least. A price may be negative.
+    Raises ValueError for no powers, for fewer sizes than powers, for lists of different lengths,
+    for a size or power that is there twice, and for a size or time that is not above 0.
+    """
+    if not len(powers) or len(sizes) < len(powers) or len(sizes) != len(times_ms):
+        raise ValueError(f"{len(sizes)} sizes do not fit {len(powers)} powers")
+    if len(set(sizes)) < len(sizes) or len(set(powers)) < len(powers):
+        raise ValueError("no size and no power may be there twice")
+    if min(*sizes, *times_ms) <= 0:
+        raise ValueError("sizes and times must be above 0")
+    n, times = np.array(sizes, float), np.array(times_ms, float)
+    columns = np.stack([n**power / times for power in powers], axis=1)
+    units = columns.max(axis=0)  # columns of about one size, so that large powers stay exact
+    prices, *_ = np.linalg.lstsq(columns / units, np.ones(len(n)), rcond=None)
+    return (prices / units).tolist()
+
+
+def holdout_error(sizes, times_ms, powers):
+    """Return how far a fit that has not seen the largest size is off there.
+
+    sizes, times_ms, powers: as for fit_cost; but the largest size, wherever it stands in the list,
+    is left out of the fit, so that one size more than there are powers is needed.
+    Returns a float, promised time / measured time - 1, both at the largest size: negative where
+    the fit promises too little. The lists stay as they are.
+    Raises ValueError as fit_cost does, and where too few sizes are left.
+    """
+    if len(sizes) != len(times_ms) or len(sizes) <= len(powers):
+        raise ValueError(f"{len(sizes)} sizes leave too few for {len(powers)} powers")
+    *kept, (largest, measured) = sorted(zip(sizes, times_ms, strict=True))
+    if measured <= 0 or any(largest == size for size, _ in kept):
+        raise ValueError("times must be above 0, and no size may be there twice")
+    prices = fit_cost([size for size, _ in kept], [ms for _, ms in kept], powers)
+    promised = sum(c * largest**power for c, power in zip(prices, powers, strict=True))
+    return promised / measured - 1
+
+
+def batch_cost(sizes, latencies_ms):
+    """Return what a batch costs, as a sum of an overhead and a price for each sample.
+
+    sizes: batch sizes, as for fit_cost, at least two. latencies_ms: of a whole batch, each above 0.
+    Returns a dict of floats:
+        overhead_ms, per_sample_ms: fitted as in fit_cost, with the powers 0 and 1.
+        most_per_second: the samples a second that no batch exceeds, by this fit.
+        half_batch: the batch that reaches half of it; negative where the overhead is.
+    Raises ValueError as fit_cost does, and where the price of a sample is not above 0.
+    """
+    overhead, price = fit_cost(sizes, latencies_ms, (0, 1))
+    if price <= 0:
+        raise ValueError("the latency does not grow with the batch, so a sample has no price")
+    return {
+        "overhead_ms": overhead,
+        "per_sample_ms": price,
+        "most_per_second": 1000 / price,
+        "half_batch": overhead / price,
+    }
+
+
+def predict_ms(rows, hardware, overhead_ms):
+    """Return how many ms these operations take on a machine, one after another.
+
+    rows: a list of dicts, as lesson 05's op_facts and recorder make them; used are matmul_flops,
+        elementwise_flops, bytes_read and bytes_written, and no time that a row may have.
+    hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s.
+    overhead_ms: what each operation costs besides, at least 0.
+    An operation takes the longer of all its FLOPs at the peak and all its bytes at the bandwidth,
+    and the overhead on top. A row without any FLOPs and bytes costs nothing, not even overhead.
+    Returns a float. Raises ValueError for no rows, and for an overhead below 0.
+    """
+    if not len(rows) or overhead_ms < 0:
+        raise ValueError(f"{len(rows)} rows with an overhead of {overhead_ms} ms have no time")
+    total = 0.0
+    for row in rows:
+        flops = row["matmul_flops"] + row["elementwise_flops"]
+        moved = row["bytes_read"] + row["bytes_written"]
+        if flops or moved:
+            seconds = max(flops / hardware.peak_flops, moved / hardware.bandwidth)
+            total += 1000 * seconds + overhead_ms
+    return total
+
+
+def rows_on_meta(make, input_shape):
+    """Return op_facts of each op of a forward pass of make(), in order; nothing is computed."""
+    with meta(), no_grad():
+        model = make().eval()
+        return each_op(op_facts, lambda: model(example_input(model, input_shape, meta=True)))
+
+
+def op_factors(rows, hardware, overhead_ms):
+    """Return {op: measured / predicted} of recorded rows: how far each kind is from its bound."""
+    took, least = {}, {}
+    for row in rows:
+        if bound := predict_ms([row], hardware, overhead_ms):
+            took[row["op"]] = took.get(row["op"], 0.0) + row["self_ms"]
+            least[row["op"]] = least.get(row["op"], 0.0) + bound
+    return {op: took[op] / least[op] for op in least}
+
+
+def predict_corrected_ms(rows, hardware, overhead_ms, factors):
+    """Return predict_ms, each row times the factor of its kind of op, 1 where there is none."""
+    bounds = [(row["op"], predict_ms([row], hardware, overhead_ms)) for row in rows]
+    return sum(bound * factors.get(op, 1.0) for op, bound in bounds)
+
+
+def matmul_addresses(n, order, tile=None):
+    """Return the addresses that C += A · B touches, for three n × n matrices, in order.
+
+    A is stored at 0, B at n², C at 2 n², all row-major; an address counts numbers.
+    order: the loops from the outermost to the innermost, a permutation of "ijk". For each
+        multiply-add come the addresses of A[i, k], B[k, j] and C[i, j], in this order.
+    tile: the side of blocks, an int. The blocks of i are the outermost loop, then those of j, then
+        those of k; inside each block the three loops run in `order`. Where tile does not divide n,
+        the last block of a loop is shorter. None: no blocks.
+    Returns a list of 3 n³ ints. Raises ValueError for n or tile below 1, and for another order.
+    """
+    tile = n if tile is None else tile
+    if min(n, tile) < 1 or sorted(order) != ["i", "j", "k"]:
+        raise ValueError(f"no product of {n} × {n} in the order {order!r} and tiles of {tile}")
+    addresses = []
+    for starts in itertools.product(range(0, n, tile), repeat=3):
+        ranges = {
+            name: range(start, min(start + tile, n))
+            for name, start in zip("ijk", starts, strict=True)
+        }
+        for values in itertools.product(*(ranges[name] for name in order)):
+            at = dict(zip(order, values, strict=True))
+            i, j, k = at["i"], at["j"], at["k"]
+            addresses += [i * n + k, n * n + k * n + j, 2 * n * n + i * n + j]
+    return addresses
+
+
+def cache_misses(addresses, line, lines):
+    """Return how many lines are fetched when these addresses are asked for, one by one.
+
+    addresses: a list of ints, at least 0, which count numbers; an empty one has no misses.
+    line: how many numbers a line holds: line 0 the first `line` numbers, line 1 those behind them.
+    lines: how many lines the cache holds. It is empty at first and may hold any lines (it is
+        *fully associative*); when it is full, the least recently used line goes.
+    Returns an int. Raises ValueError for line or lines below 1.
+    """
+    if min(line, lines) < 1:
+        raise ValueError(f"a cache of {lines} lines of {line} holds nothing")
+    held, misses = {}, 0
+    for address in addresses:
+        wanted = address // line
+        if wanted in held:
+            del held[wanted]
+        else:
+            misses += 1
+            if len(held) == lines:
+                del held[next(iter(held))]
+        held[wanted] = True  # the most recent one is the last
+    return misses
+
+
+def traffic_bound(n, capacity):
+    """Return the least numbers that any order moves between memory and cache, for an n × n product.
+
+    n: int, at least 1. capacity: how many numbers (not bytes, not lines) the cache holds, an int,
+        at least 1.
+    Returns a float: 2 n³ / √capacity - 2 capacity, or 0.0 where that is negative and says nothing.
+    Raises ValueError for an argument below 1.
+    """
+    if min(n, capacity) < 1:
+        raise ValueError(f"n and capacity must be at least 1, not {n} and {capacity}")
+    return max(0.0, 2 * n**3 / math.sqrt(capacity) - 2 * capacity)
+
+
+def set_misses(addresses, line, sets, ways):
+    """Return how many lines a set-associative cache fetches; optional, no points.
+
+    addresses, line: as for cache_misses. A line may stand only in the set of its own number modulo
+    `sets`. Each set holds `ways` lines; when it is full, its least recently used one goes.
+    Returns an int. Raises ValueError for line, sets or ways below 1.
+    """
+    if min(line, sets, ways) < 1:
+        raise ValueError(f"a cache of {sets} sets of {ways} lines of {line} holds nothing")
+    groups = [[] for _ in range(sets)]
+    for address in addresses:
+        groups[address // line % sets].append(address)
+    return sum(cache_misses(group, line, ways) for group in groups)
+
+
+def speedup_steps(seconds):
+    """Return the steps of a series of improvements, from the first program to the last.
+
+    seconds: a dict from a program's name to the time that it takes, each above 0, in the order in
+        which the programs were made; at least two.
+    Returns a list of dicts, one for each program but the first:
+        name: of the program. step: how many times as fast as the one before it.
+        total: how many times as fast as the first one.
+        share: its part of the way in logarithms, ln(step) / ln(the last total). Shares sum to 1,
+            and a step that made it slower has a negative one.
+    Raises ValueError for fewer than two programs, for a time that is not above 0, and where the
+    last program takes as long as the first, so that there is no way to share.
+    """
+    names, times = list(seconds), list(seconds.values())
+    if len(times) < 2 or min(times) <= 0 or times[0] == times[-1]:
+        raise ValueError(f"{seconds} are no steps: give two times or more, the last another one")
+    way = math.log(times[0] / times[-1])
+    return [
+        {
+            "name": name,
+            "step": before / after,
+            "total": times[0] / after,
+            "share": math.log(before / after) / way,
+        }
+        for name, before, after in zip(names[1:], times, times[1:], strict=False)
+    ]
+
+
+def reflect_crossover_tokens(d_model, share=0.5):
+    """Return the tokens at which scores and mix are this share of a Transformer block's FLOPs.
+
+    d_model: int, at least 1. share: of 24·s·d² + 4·s²·d, the part 4·s²·d; above 0 and below 1.
+    Returns a float. Raises ValueError for an argument out of range.
+    """
+    if d_model < 1 or not 0 < share < 1:
+        raise ValueError(f"no length of a text has the share {share} at a width of {d_model}")
+    return 6 * d_model * share / (1 - share)
 
 # ── yours, where there are any ──
 
