@@ -87,7 +87,8 @@ expect("from 64 to 512 tokens", local_exponents([64, 128, 256, 512], [1.25, 2, 4
        mistakes={"one exponent, from the first to the last": [math.log(10.8) / math.log(8)] * 3,
                  "slopes without logarithms": [0.01171875, 0.01953125, 0.03515625]})  # fmt: skip
 expect("sizes that do not double", local_exponents([10, 30, 300], [7, 63, 63_000]), [2.0, 3.0])
-expect("a cost that stays the same, then falls", local_exponents([1, 2, 8], [5, 5, 1.25]), [0.0, -1.0])  # fmt: skip
+expect("a cost that stays the same, then falls",
+    local_exponents([1, 2, 8], [5, 5, 1.25]), [0.0, -1.0])  # fmt: skip
 expect_raises("one size has no neighbour", lambda: local_exponents([4], [2.0]), ValueError)
 expect_raises("a value too few", lambda: local_exponents([1, 2, 3], [1.0, 2.0]), ValueError)
 expect_raises("a value of 0 at the end", lambda: local_exponents([1, 2], [1.0, 0.0]), ValueError)
@@ -97,12 +98,15 @@ expect_raises("a size of 0", lambda: local_exponents([0, 2], [1.0, 2.0]), ValueE
 expect("other sizes, not whole numbers", local_exponents([0.5, 1.5], [0.25, 6.75]), [3.0])
 block = [24 * s * 768**2 + 4 * s**2 * 768 for s in (128, 256, 512)]
 found = local_exponents([128, 256, 512], block)
-expect("the exponent of a sum of powers rises with the size", found, [1.0384741478, 1.0740005814], rel=1e-8)  # fmt: skip
+expect("the exponent of a sum of powers rises with the size", found,
+    [1.0384741478, 1.0740005814], rel=1e-8)  # fmt: skip
 expect("a cost that halves each time", local_exponents([1, 2, 4], [8.0, 4.0, 2.0]), [-1.0, -1.0])
-expect_raises("a negative size comes first", lambda: local_exponents([-2, 2], [1.0, 2.0]), ValueError)  # fmt: skip
+expect_raises("a negative size comes first",
+    lambda: local_exponents([-2, 2], [1.0, 2.0]), ValueError)  # fmt: skip
 expect_raises("negative sizes that rise", lambda: local_exponents([-4, -2], [2.0, 1.0]), ValueError)
 expect_raises("an empty list has no exponents", lambda: local_exponents([], []), ValueError)
-expect_raises("sizes must rise at each step", lambda: local_exponents([1, 8, 8, 9], [1.0, 2.0, 3.0, 4.0]), ValueError)  # fmt: skip
+expect_raises("sizes must rise at each step",
+    lambda: local_exponents([1, 8, 8, 9], [1.0, 2.0, 3.0, 4.0]), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_block", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -138,7 +142,8 @@ for name, (sizes, make, shape) in cases.items():
         model, x = make(n).eval(), shape(n)
         with no_grad(), measuring.on_threads(1):
             ms = measure_latency(model, example_input(model, x), warmup=1, iterations=5)
-        costs.append([count_parameters(model), count_flops(model, x), saved_activations(model, x), ms])  # fmt: skip
+        costs.append([count_parameters(model), count_flops(model, x),
+            saved_activations(model, x), ms])  # fmt: skip
     powers = [local_exponents(sizes, values)[0] for values in zip(*costs, strict=True)]
     at = f"{name}: {sizes[0]:,} → {sizes[1]:,}"
     print(f"{at:<36}" + "{:>11.2f}{:>7.2f}{:>7.2f}{:>7.2f}".format(*powers))
@@ -210,7 +215,9 @@ expect("a constant, a slope and a square", fit_cost(sizes, times, (0, 1, 2)), [3
        rel=1e-6, mistakes={"the powers in reverse": [0.01, 0.5, 3.0]})  # fmt: skip
 expect("too few powers: the relative errors are least", fit_cost(sizes, times, (0, 1)), [-2.681218067, 1.103345222],
        rel=1e-6, mistakes={"errors in milliseconds, not relative ones": [-10.47826087, 1.42608696]})  # fmt: skip
-expect("powers and sizes in any order", fit_cost([40, 10, 20], [64.0, 7.0, 19.0], [2, 0]), [0.0385609493, 3.1861920173], rel=1e-6)  # fmt: skip
+expect("powers and sizes in any order",
+    fit_cost([40, 10, 20], [64.0, 7.0, 19.0], [2, 0]), [0.0385609493, 3.1861920173],
+    rel=1e-6)  # fmt: skip
 expect("one power", fit_cost([4, 9], [6.0, 9.0], [0.5]), [3.0], rel=1e-6)
 expect("the arguments stay as they are", [sizes, times], [[10, 20, 40, 80], [9, 17, 39, 107]])
 ### BEGIN HIDDEN TESTS
@@ -220,7 +227,9 @@ found = fit_cost([1, 8, 32, 64], [5, 12, 35, 65], (0, 1))
 expect("small times count as much as large ones", found, [4.06905712517, 0.96461963023], rel=1e-6)
 found = fit_cost([128, 1024, 512], [10.0, 300.0, 90.0], (1,))
 expect("one price for three measurements", found, [0.1053729564], rel=1e-6)
-expect("four powers through four points", fit_cost([1, 2, 3, 4], [10.0, 26.0, 58.0, 112.0], (3, 2, 1, 0)), [1.0, 2.0, 3.0, 4.0], rel=1e-6)  # fmt: skip
+expect("four powers through four points",
+    fit_cost([1, 2, 3, 4], [10.0, 26.0, 58.0, 112.0], (3, 2, 1, 0)),
+    [1.0, 2.0, 3.0, 4.0], rel=1e-6)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_fit_cost_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -236,9 +245,12 @@ expect_raises("a negative time", lambda: fit_cost([1, 2], [-1, 2], (0, 1)), Valu
 ### BEGIN HIDDEN TESTS
 expect_raises("nothing was measured", lambda: fit_cost([], [], (0,)), ValueError)
 expect_raises("one size cannot give two prices", lambda: fit_cost([8], [3.0], (0, 1)), ValueError)
-expect_raises("a size that is there twice says nothing new", lambda: fit_cost([3, 5, 3], [1, 2, 1], (0, 1)), ValueError)  # fmt: skip
-expect_raises("two equal powers have no single pair of prices", lambda: fit_cost([3, 5, 7], [1, 2, 3], [0, 2, 0]), ValueError)  # fmt: skip
-expect_raises("times and sizes come in pairs", lambda: fit_cost([3, 5], [1, 2, 3], (1,)), ValueError)  # fmt: skip
+expect_raises("a size that is there twice says nothing new",
+    lambda: fit_cost([3, 5, 3], [1, 2, 1], (0, 1)), ValueError)  # fmt: skip
+expect_raises("two equal powers have no single pair of prices",
+    lambda: fit_cost([3, 5, 7], [1, 2, 3], [0, 2, 0]), ValueError)  # fmt: skip
+expect_raises("times and sizes come in pairs",
+    lambda: fit_cost([3, 5], [1, 2, 3], (1,)), ValueError)  # fmt: skip
 expect_raises("no time is negative", lambda: fit_cost([3, 5, 7], [1, 2, -3], (0, 1)), ValueError)
 ### END HIDDEN TESTS
 
@@ -290,25 +302,32 @@ def holdout_error(sizes, times_ms, powers):
 expect("it bends upwards", holdout_error([10, 20, 40], [8.0, 13.0, 46.0], (0, 1)), -0.5, rel=1e-6,
        mistakes={"measured over promised": 1.0, "the ratio, without - 1": 0.5, "in percent": -50.0,
                  "relative to what was promised": -1.0})  # fmt: skip
-expect("the largest size need not take the longest", holdout_error([1, 2, 4], [2.0, 4.0, 3.0], (1,)), 5 / 3, rel=1e-6)  # fmt: skip
+expect("the largest size need not take the longest",
+    holdout_error([1, 2, 4], [2.0, 4.0, 3.0], (1,)), 5 / 3, rel=1e-6)  # fmt: skip
 shuffled = [40, 10, 20]
-expect("the largest size first, and the powers in reverse", holdout_error(shuffled, [46.0, 8.0, 13.0], (1, 0)), -0.5, rel=1e-6)  # fmt: skip
+expect("the largest size first, and the powers in reverse",
+    holdout_error(shuffled, [46.0, 8.0, 13.0], (1, 0)), -0.5, rel=1e-6)  # fmt: skip
 expect("the sizes stay as they are", shuffled, [40, 10, 20])
 found = holdout_error([10, 20, 40, 80], [9, 17, 39, 107], (0, 1, 2))
 expect("the right powers", found, 0.0, abs=1e-6)
 expect_raises("nothing is left out", lambda: holdout_error([10, 20], [8, 13], (0, 1)), ValueError)
-expect_raises("the largest twice", lambda: holdout_error([1, 2, 4, 4], [1, 2, 4, 5], (0, 1)), ValueError)  # fmt: skip
-expect_raises("the largest takes no time", lambda: holdout_error([1, 2, 4], [1, 2, 0], (1,)), ValueError)  # fmt: skip
+expect_raises("the largest twice", lambda: holdout_error([1, 2, 4, 4], [1, 2, 4, 5],
+    (0, 1)), ValueError)  # fmt: skip
+expect_raises("the largest takes no time",
+    lambda: holdout_error([1, 2, 4], [1, 2, 0], (1,)), ValueError)  # fmt: skip
 ### BEGIN HIDDEN TESTS
 found = holdout_error([3, 30, 6], [11.0, 29.0, 17.0], (1, 0))
 expect("the largest size in the middle, the powers in reverse", found, 65 / 29 - 1, rel=1e-6)
-expect("a promise that is too high is positive", holdout_error([2, 5], [8.0, 10.0], (2,)), 4.0, rel=1e-6)  # fmt: skip
+expect("a promise that is too high is positive",
+    holdout_error([2, 5], [8.0, 10.0], (2,)), 4.0, rel=1e-6)  # fmt: skip
 kept, took = [7, 3, 5], [50.0, 6.0, 12.0]
 expect("three sizes, two powers", holdout_error(kept, took, (0, 1)), -0.64, rel=1e-6)
 expect("neither list is changed", [kept, took], [[7, 3, 5], [50.0, 6.0, 12.0]])
 expect_raises("one measurement", lambda: holdout_error([8], [5.0], (0,)), ValueError)
-expect_raises("a negative time at the largest size", lambda: holdout_error([1, 2, 4], [1, 2, -4], (1,)), ValueError)  # fmt: skip
-expect_raises("a negative time among the others", lambda: holdout_error([1, 2, 4], [-1, 2, 4], (0, 1)), ValueError)  # fmt: skip
+expect_raises("a negative time at the largest size",
+    lambda: holdout_error([1, 2, 4], [1, 2, -4], (1,)), ValueError)  # fmt: skip
+expect_raises("a negative time among the others",
+    lambda: holdout_error([1, 2, 4], [-1, 2, 4], (0, 1)), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_holdout_error_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -380,15 +399,19 @@ def batch_cost(sizes, latencies_ms):
 found = batch_cost([2, 10, 50], [4.0, 8.0, 28.0])
 expect("what a batch pays once", found["overhead_ms"], 3.0, rel=1e-6)
 expect("what a sample costs", found["per_sample_ms"], 0.5, rel=1e-6)
-expect("no batch gives more", found["most_per_second"], 2000.0, rel=1e-6, mistakes={"the rate of the largest batch": 50_000 / 28})  # fmt: skip
+expect("no batch gives more", found["most_per_second"], 2000.0, rel=1e-6,
+    mistakes={"the rate of the largest batch": 50_000 / 28})  # fmt: skip
 expect("half of it", found["half_batch"], 6.0, rel=1e-6, mistakes={"upside down": 1 / 6})
 expect("a negative overhead", batch_cost([1, 2], [1.0, 3.0])["half_batch"], -0.5, rel=1e-6)
 expect_raises("one batch", lambda: batch_cost([8], [3.0]), ValueError)
 expect_raises("larger is faster", lambda: batch_cost([1, 2], [5.0, 3.0]), ValueError)
 ### BEGIN HIDDEN TESTS
 found = batch_cost([256, 16], [66.0, 6.0])
-expect("the order of the batches does not matter", [found["overhead_ms"], found["most_per_second"], found["half_batch"]], [2.0, 4000.0, 8.0], rel=1e-6)  # fmt: skip
-expect("no overhead, no half batch", batch_cost([3, 9, 5], [6.0, 18.0, 10.0])["half_batch"], 0.0, abs=1e-6)  # fmt: skip
+expect("the order of the batches does not matter",
+    [found["overhead_ms"], found["most_per_second"], found["half_batch"]],
+    [2.0, 4000.0, 8.0], rel=1e-6)  # fmt: skip
+expect("no overhead, no half batch",
+    batch_cost([3, 9, 5], [6.0, 18.0, 10.0])["half_batch"], 0.0, abs=1e-6)  # fmt: skip
 expect_raises("latencies that fall", lambda: batch_cost([4, 8, 16], [9.0, 8.0, 7.0]), ValueError)
 expect_raises("a latency is missing", lambda: batch_cost([4, 8, 16], [9.0, 8.0]), ValueError)
 ### END HIDDEN TESTS
@@ -477,10 +500,12 @@ expect("one after another", predict_ms([product, addition], machine, 0.0), 7.0,
        mistakes={"the longer time of the whole, not of each": 4.5})  # fmt: skip
 expect("an overhead for each", predict_ms([product, addition], machine, 0.5), 8.0,
        mistakes={"one overhead for all": 7.5, "in s": 1007.0})  # fmt: skip
-expect("a view costs nothing", [predict_ms([view, product], machine, 0.5), predict_ms([view], machine, 0.5)], [4.5, 0.0])  # fmt: skip
+expect("a view costs nothing", [predict_ms([view, product], machine, 0.5),
+    predict_ms([view], machine, 0.5)], [4.5, 0.0])  # fmt: skip
 copy = doubles.forward_row("clone", "", 9.0, 0, 0, 1_000_000, 1_000_000)
 made = doubles.forward_row("rand", "", 9.0, 0, 7_000, 0, 0)
-expect("a copy without FLOPs, numbers without bytes", predict_ms([copy, made], machine, 0.25), 1.507)  # fmt: skip
+expect("a copy without FLOPs, numbers without bytes",
+    predict_ms([copy, made], machine, 0.25), 1.507)  # fmt: skip
 expect_raises("no rows", lambda: predict_ms([], machine, 0.1), ValueError)
 expect_raises("a negative overhead", lambda: predict_ms([product], machine, -0.1), ValueError)
 ### BEGIN HIDDEN TESTS
@@ -489,11 +514,13 @@ conv = doubles.forward_row("conv2d", "stem", 0.1, 10**10, 2 * 10**9, 10**7, 10**
 norm = doubles.forward_row("layer_norm", "ln", 0.1, 0, 10**8, 3 * 10**8, 10**8)
 expect("both kinds of FLOPs count on another machine", predict_ms([conv], other, 0.0), 3.0)
 expect("both kinds of bytes count on another machine", predict_ms([norm], other, 0.0), 4.0)
-expect("a long pass pays the overhead for each operation", predict_ms([conv, norm] * 50, other, 0.01), 351.0)  # fmt: skip
+expect("a long pass pays the overhead for each operation",
+    predict_ms([conv, norm] * 50, other, 0.01), 351.0)  # fmt: skip
 expect("the order of the rows does not matter", predict_ms([norm, view, conv], other, 1.0), 9.0)
 back = conv | {"phase": "backward", "self_ms": 77.0, "ms": 80.0, "depth": 3}
 expect("times in a row, its phase and its depth are not used", predict_ms([back], other, 0.5), 3.5)
-expect_raises("an overhead below 0 is refused for views, too", lambda: predict_ms([view], other, -1), ValueError)  # fmt: skip
+expect_raises("an overhead below 0 is refused for views, too",
+    lambda: predict_ms([view], other, -1), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "rows_on_meta", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -534,10 +561,12 @@ expect("GPT-2 XL on a T4, one token", predict_ms(rows, T4, 0.005), 22.632058262,
 expect("the same with nothing but its two roofs", predict_ms(rows, T4, 0), 19.487058262, rel=1e-8)
 ### BEGIN HIDDEN TESTS
 long = rows_on_meta(lambda: models.gpt2("xl"), (1, 1024))
-expect("a text of 1,024 tokens is limited by computing", predict_ms(long, T4, 0.005), 551.571497758, rel=1e-8)  # fmt: skip
+expect("a text of 1,024 tokens is limited by computing", predict_ms(long, T4, 0.005),
+    551.571497758, rel=1e-8)  # fmt: skip
 images = rows_on_meta(models.resnet18, (2, 3, 64, 64))
 slow = Hardware(peak_flops=2e11, bandwidth=1e10)
-expect("ResNet-18, two images, a slower machine", predict_ms(images, slow, 0.02), 8.29947652, rel=1e-6)  # fmt: skip
+expect("ResNet-18, two images, a slower machine", predict_ms(images, slow, 0.02),
+    8.29947652, rel=1e-6)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_xl", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -570,7 +599,8 @@ cases = {"LeNet-5": (models.LeNet5, [(n, 1, 32, 32) for n in images])}
 cases["ResNet-18"] = models.resnet18, [(1, 3, n, n) for n in sides]
 cases["GPT-2 small"] = small, [(1, n) for n in tokens]
 with no_grad(), measuring.on_threads(1):
-    size, one = measuring.beyond_caches(this_machine().caches, demo_size(2**28, 2**26)), Tensor([1.0])  # fmt: skip
+    size, one = measuring.beyond_caches(this_machine().caches,
+        demo_size(2**28, 2**26)), Tensor([1.0])  # fmt: skip
     roof = Hardware(measure_peak_flops(repeats=5), measure_bandwidth(size, repeats=5))
     overhead = measure_latency(lambda x: x + one, one, iterations=500)
     points = []
@@ -661,12 +691,15 @@ expect("2 × 2, ijk", matmul_addresses(2, "ijk"),
        mistakes={"B is walked as if it were transposed": [0, 4, 8, 1, 5, 8, 0, 6, 9, 1, 7, 9, 2, 4, 10, 3, 5, 10, 2, 6, 11, 3, 7, 11]})  # fmt: skip
 expect("2 × 2, kij", matmul_addresses(2, "kij"),
        [0, 4, 8, 0, 5, 9, 2, 4, 10, 2, 5, 11, 1, 6, 8, 1, 7, 9, 3, 6, 10, 3, 7, 11])  # fmt: skip
-expect("3 × 3, jki: down the columns", matmul_addresses(3, "jki")[:12], [0, 9, 18, 3, 9, 21, 6, 9, 24, 1, 12, 18])  # fmt: skip
+expect("3 × 3, jki: down the columns", matmul_addresses(3, "jki")[:12],
+    [0, 9, 18, 3, 9, 21, 6, 9, 24, 1, 12, 18])  # fmt: skip
 expect_raises("no matrix", lambda: matmul_addresses(0, "ijk"), ValueError)
 expect_raises("a loop twice", lambda: matmul_addresses(2, "iij"), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("the order ikj, 3 × 3", matmul_addresses(3, "ikj")[:15], [0, 9, 18, 0, 10, 19, 0, 11, 20, 1, 12, 18, 1, 13, 19])  # fmt: skip
-expect("the order jik, 3 × 3", matmul_addresses(3, "jik")[6:18], [2, 15, 18, 3, 9, 21, 4, 12, 21, 5, 15, 21])  # fmt: skip
+expect("the order ikj, 3 × 3", matmul_addresses(3, "ikj")[:15],
+    [0, 9, 18, 0, 10, 19, 0, 11, 20, 1, 12, 18, 1, 13, 19])  # fmt: skip
+expect("the order jik, 3 × 3", matmul_addresses(3, "jik")[6:18],
+    [2, 15, 18, 3, 9, 21, 4, 12, 21, 5, 15, 21])  # fmt: skip
 expect("the order kji, at its end", matmul_addresses(4, "kji")[-6:], [11, 31, 43, 15, 31, 47])
 expect("three addresses for each multiply-add", len(matmul_addresses(7, "jki")), 3 * 7**3)
 expect("each number of A is used n times", matmul_addresses(5, "kij").count(13), 5)
@@ -684,7 +717,8 @@ expect("the blocks of k come before those of j", tiled[24:30], [2, 24, 32, 2, 25
 expect("the blocks of j come before those of i", tiled[48:54], [0, 18, 34, 0, 19, 35])
 short = matmul_addresses(3, "ijk", 2)
 expect("a shorter last block", short[24:36], [2, 15, 18, 2, 16, 19, 5, 15, 21, 5, 16, 22])
-expect("tiles or not: the same numbers, as often", sorted(short) == sorted(matmul_addresses(3, "kji")), True)  # fmt: skip
+expect("tiles or not: the same numbers, as often",
+    sorted(short) == sorted(matmul_addresses(3, "kji")), True)  # fmt: skip
 expect(
     "one tile for all of it",
     matmul_addresses(2, "jki", 5)[:12],
@@ -693,11 +727,14 @@ expect(
 expect_raises("tiles of nothing", lambda: matmul_addresses(4, "ijk", 0), ValueError)
 ### BEGIN HIDDEN TESTS
 blocks = matmul_addresses(4, "jki", tile=2)
-expect("inside a block the loops run in the given order", blocks[:12], [0, 16, 32, 4, 16, 36, 1, 20, 32, 5, 20, 36])  # fmt: skip
+expect("inside a block the loops run in the given order", blocks[:12],
+    [0, 16, 32, 4, 16, 36, 1, 20, 32, 5, 20, 36])  # fmt: skip
 expect("the last block is that of the last rows and columns", blocks[-6:], [11, 31, 43, 15, 31, 47])
-expect("tiles of 1 run in the order ijk, whatever the order", matmul_addresses(3, "kji", 1)[:12], [0, 9, 18, 1, 12, 18, 2, 15, 18, 0, 10, 19])  # fmt: skip
+expect("tiles of 1 run in the order ijk, whatever the order",
+    matmul_addresses(3, "kji", 1)[:12], [0, 9, 18, 1, 12, 18, 2, 15, 18, 0, 10, 19])  # fmt: skip
 uneven = matmul_addresses(5, "kij", tile=3)
-expect("short blocks in all three loops", [uneven[81:87], uneven[-3:]], [[3, 40, 50, 3, 41, 51], [24, 49, 74]])  # fmt: skip
+expect("short blocks in all three loops", [uneven[81:87], uneven[-3:]],
+    [[3, 40, 50, 3, 41, 51], [24, 49, 74]])  # fmt: skip
 expect("no multiply-add is lost where tiles do not divide n", len(uneven), 375)
 ### END HIDDEN TESTS
 
@@ -751,7 +788,8 @@ def cache_misses(addresses, line, lines):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_cache_misses", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
-expect("the example", cache_misses([0, 1, 2, 8, 9, 0], 4, 2), 2, mistakes={"each number is a line": 6})  # fmt: skip
+expect("the example", cache_misses([0, 1, 2, 8, 9, 0], 4, 2), 2,
+    mistakes={"each number is a line": 6})  # fmt: skip
 expect("a hit makes its line recent", cache_misses([0, 8, 0, 16, 0, 8], 8, 2), 4,
        mistakes={"the line that came first goes first (FIFO)": 5})  # fmt: skip
 twice = list(range(64)) * 2
@@ -799,13 +837,15 @@ expect("a product in the order jki", cache_misses(trace, 8, 32), 66_560)
 # %% nbgrader={"grade": false, "grade_id": "demo_orders", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from demos import orders, seconds_of_order
 
-published = {"ikj": 177.68, "kij": 179.21, "ijk": 1155.77, "jik": 1080.61, "kji": 3032.82, "jki": 3056.63}  # fmt: skip
+published = {"ikj": 177.68, "kij": 179.21, "ijk": 1155.77, "jik": 1080.61,
+    "kji": 3032.82, "jki": 3056.63}  # fmt: skip
 n = demo_size(2048, 100)
 misses = {order: cache_misses(matmul_addresses(32, order), 8, 32) for order in published}
 here = {order: seconds_of_order(order, n, steps=2) for order in published}
 for order in published:
     print(f"{order}: {misses[order]:>6,} misses, {published[order]:>8,.0f} s in C, {here[order]:>6.1f} s here")  # fmt: skip
-guesses.compare("worst order / best order", guess_worst_order, round(misses["jki"] / misses["ikj"], 1))  # fmt: skip
+guesses.compare("worst order / best order", guess_worst_order,
+    round(misses["jki"] / misses["ikj"], 1))  # fmt: skip
 orders(misses, published, here, n)
 
 # %% [markdown]
@@ -868,14 +908,18 @@ def traffic_bound(n, capacity):
 expect("32 × 32, a cache of 256 numbers", traffic_bound(32, 256), 3584.0,
        mistakes={"what is in the cache is not taken off": 4096.0, "in lines": 448.0})  # fmt: skip
 expect("100 × 100, 400 numbers", traffic_bound(100, 400), 99_200.0)
-expect("a large cache", traffic_bound(10, 1000), 0.0, mistakes={"a negative bound": 2000 / math.sqrt(1000) - 2000})  # fmt: skip
+expect("a large cache", traffic_bound(10, 1000), 0.0,
+    mistakes={"a negative bound": 2000 / math.sqrt(1000) - 2000})  # fmt: skip
 expect("no rounding: 4,096 × 4,096", traffic_bound(4096, 2**15), 2**37 / math.sqrt(2**15) - 2**16)
 expect_raises("no matrix", lambda: traffic_bound(0, 256), ValueError)
 expect_raises("no cache", lambda: traffic_bound(32, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("a cache of one number", traffic_bound(7, 1), 684.0)
-expect("four times the cache, half the traffic, less what it holds", traffic_bound(64, 1024), 14_336.0)  # fmt: skip
-expect("where the bound reaches 0", [traffic_bound(1, 1), traffic_bound(4, 16), traffic_bound(3, 10**6)], [0.0, 0.0, 0.0])  # fmt: skip
+expect("four times the cache, half the traffic, less what it holds",
+    traffic_bound(64, 1024), 14_336.0)  # fmt: skip
+expect("where the bound reaches 0",
+    [traffic_bound(1, 1), traffic_bound(4, 16), traffic_bound(3, 10**6)],
+    [0.0, 0.0, 0.0])  # fmt: skip
 expect_raises("a negative size", lambda: traffic_bound(-32, 256), ValueError)
 expect_raises("both below 1", lambda: traffic_bound(-1, -1), ValueError)
 ### END HIDDEN TESTS
@@ -887,7 +931,8 @@ for tile in (4, 8, 16):
 bound = traffic_bound(32, 256) / 8
 print(f"no order moves fewer than {bound:.0f} lines; the best tile fetches {min(found.values()) / bound:.2f} times that")  # fmt: skip
 found |= {"bound for any order": bound, "each line once": 3 * 32 * 32 / 8}
-plot.bars(found, unit="lines fetched", title="32 × 32, a cache of 32 lines of 8", show="{:,.0f}".format)  # fmt: skip
+plot.bars(found, unit="lines fetched", title="32 × 32, a cache of 32 lines of 8",
+    show="{:,.0f}".format)  # fmt: skip
 
 # %% [markdown]
 # Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit. A tuned library cuts tiles for each cache, and again for the registers.
@@ -924,7 +969,8 @@ expect_raises("no sets", lambda: set_misses([0], 8, 0, 8), ValueError)
 expect_raises("lines of nothing", lambda: set_misses([], 0, 8, 8), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("sets that are no power of two", set_misses([3 * i for i in range(40)] * 2, 4, 3, 5), 60)
-expect("rows of 65 are spread over the sets", set_misses([65 * i for i in range(64)] * 2, 8, 8, 8), 64)  # fmt: skip
+expect("rows of 65 are spread over the sets",
+    set_misses([65 * i for i in range(64)] * 2, 8, 8, 8), 64)  # fmt: skip
 expect("no addresses, no misses", set_misses([], 8, 8, 8), 0)
 expect_raises("negative sets", lambda: set_misses([0], 8, -8, 8), ValueError)
 ### END HIDDEN TESTS
@@ -988,18 +1034,23 @@ expect("shares of the way", [row["share"] for row in rows], [math.log(2) / math.
        mistakes={"shares of the seconds": [0.6, 0.4], "shares of the sum of the steps": [0.4, 0.6]})  # fmt: skip
 detour = speedup_steps({"a": 8.0, "b": 16.0, "c": 16.0, "d": 2.0})
 expect("a step back, and one on the spot", [row["share"] for row in detour], [-0.5, 0.0, 1.5])
-expect("slower in the end", speedup_steps({"x": 1, "y": 4}), [{"name": "y", "step": 0.25, "total": 0.25, "share": 1.0}])  # fmt: skip
+expect("slower in the end", speedup_steps({"x": 1, "y": 4}),
+    [{"name": "y", "step": 0.25, "total": 0.25, "share": 1.0}])  # fmt: skip
 expect_raises("one program", lambda: speedup_steps({"a": 1.0}), ValueError)
 expect_raises("a time of 0", lambda: speedup_steps({"a": 1.0, "b": 0.0}), ValueError)
-expect_raises("back where it began", lambda: speedup_steps({"a": 3.0, "b": 1.0, "c": 3.0}), ValueError)  # fmt: skip
+expect_raises("back where it began",
+    lambda: speedup_steps({"a": 3.0, "b": 1.0, "c": 3.0}), ValueError)  # fmt: skip
 ### BEGIN HIDDEN TESTS
 ladder = speedup_steps({"slow": 1000.0, "z": 100.0, "b": 10.0, "m": 0.1})
-expect("programs keep the order in which they were made", [row["name"] for row in ladder], ["z", "b", "m"])  # fmt: skip
+expect("programs keep the order in which they were made",
+    [row["name"] for row in ladder], ["z", "b", "m"])  # fmt: skip
 expect("each step over the program before it", [row["step"] for row in ladder], [10.0, 10.0, 100.0])
 expect("totals multiply the steps", [row["total"] for row in ladder], [10.0, 100.0, 10_000.0])
-expect("shares are of the logarithm of the whole", [row["share"] for row in ladder], [0.25, 0.25, 0.5])  # fmt: skip
+expect("shares are of the logarithm of the whole", [row["share"] for row in ladder],
+    [0.25, 0.25, 0.5])  # fmt: skip
 expect_raises("no programs", lambda: speedup_steps({}), ValueError)
-expect_raises("a time in the middle of 0", lambda: speedup_steps({"a": 2.0, "b": 0.0, "c": 1.0}), ValueError)  # fmt: skip
+expect_raises("a time in the middle of 0",
+    lambda: speedup_steps({"a": 2.0, "b": 0.0, "c": 1.0}), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1010,11 +1061,13 @@ guess_blas_speedup = None  # your guess: times as fast
 
 # %% nbgrader={"grade": false, "grade_id": "demo_mit", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 mit = {"Python": 21_041.67, "Java": 2387.32, "C": 1155.77, "loops in the order ikj": 177.68}
-mit |= {"optimizing compiler": 54.63, "parallel loops": 3.04, "tiles": 1.79, "divide and conquer": 1.30, "vector instructions": 0.70}  # fmt: skip
+mit |= {"optimizing compiler": 54.63, "parallel loops": 3.04, "tiles": 1.79,
+    "divide and conquer": 1.30, "vector instructions": 0.70}  # fmt: skip
 rows = speedup_steps(mit)
 print(f"{rows[-1]['total']:,.0f} times as fast in all (the slide says 30,272; its seconds are rounded)")  # fmt: skip
 shares = {f"{row['name']}: {row['step']:.2f} times": row["share"] for row in rows}
-plot.bars(shares, unit="share of the way, in logarithms", title="MIT 6.172: from Python to tuned C", show="{:.0%}".format)  # fmt: skip
+plot.bars(shares, unit="share of the way, in logarithms",
+    title="MIT 6.172: from Python to tuned C", show="{:.0%}".format)  # fmt: skip
 
 # %% nbgrader={"grade": false, "grade_id": "demo_ladder", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from demos import python_loops
@@ -1035,9 +1088,11 @@ seconds[blas] = measuring.best_time(lambda: np.matmul(a, b, out=out), 50)
 rows = speedup_steps(seconds)
 for row in rows:
     print(f"{row['name']:<25} {row['step']:>8.2f} times, in all {row['total']:>9,.1f} times")
-guesses.compare("BLAS over three Python loops", guess_blas_speedup, round(rows[-1]["total"]), "times")  # fmt: skip
+guesses.compare("BLAS over three Python loops", guess_blas_speedup,
+    round(rows[-1]["total"]), "times")  # fmt: skip
 bars = {f"{row['name']}: {row['step']:.2f} times": row["share"] for row in rows}
-plot.bars(bars, unit="share of the way, in logarithms", title=f"Here, {n} × {n}", show="{:.0%}".format)  # fmt: skip
+plot.bars(bars, unit="share of the way, in logarithms", title=f"Here, {n} × {n}",
+    show="{:.0%}".format)  # fmt: skip
 
 # %% [markdown]
 # Five causes (interpreter, order, tiles, SIMD, threads) stand behind such ladders, and each can be counted:
@@ -1100,7 +1155,8 @@ def reflect_crossover_tokens(d_model, share=0.5):
 # %% nbgrader={"grade": true, "grade_id": "test_reflect_crossover_tokens", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect("GPT-2 small, half of the FLOPs", reflect_crossover_tokens(768), 4608.0,
        mistakes={"the feed-forward part is forgotten": 1536.0, "multiply-adds beside FLOPs": 9216.0})  # fmt: skip
-expect("a tenth of them", reflect_crossover_tokens(768, 0.1), 512.0, mistakes={"a tenth of the linear part": 460.8})  # fmt: skip
+expect("a tenth of them", reflect_crossover_tokens(768, 0.1), 512.0,
+    mistakes={"a tenth of the linear part": 460.8})  # fmt: skip
 expect("GPT-3, three tenths", reflect_crossover_tokens(12_288, share=0.3), 73_728 * 3 / 7)
 expect_raises("all of it", lambda: reflect_crossover_tokens(768, 1.0), ValueError)
 expect_raises("nothing of it", lambda: reflect_crossover_tokens(768, 0), ValueError)

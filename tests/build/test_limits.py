@@ -31,6 +31,12 @@ def test_only_what_a_student_meets_is_counted(tmp_path):
     assert size(read(tmp_path, more)) == (lines + 2, words + 4)
 
 
+def test_a_line_that_is_too_long_to_be_seen_counts_as_several(tmp_path):
+    lines, _ = size(read(tmp_path, FIRST))
+    long = given(f"values = [{'1, ' * 110}]  # fmt: skip", "rows")
+    assert size(read(tmp_path, FIRST + long))[0] == lines + 4
+
+
 @pytest.mark.parametrize(
     ("extra", "sentence"),
     [
