@@ -1,7 +1,8 @@
 """Audit what a lesson asks of its reader: lines, words, imports, a heading that says the time.
 
 Measured is what a student meets of what its authors wrote: no hidden cases, a solution counted as
-the stub that stands in its place, and a line of code that is too long to be seen as several. A lesson in which no heading says its minutes is not held to any.
+the stub that stands in its place, a line of code that is too long to be seen as several. A lesson
+in which no heading says its minutes is not held to any.
 """
 
 from __future__ import annotations
