@@ -90,11 +90,9 @@ class Timer:
 clock = doubles.Clock()
 timer = Timer()
 work = doubles.Model(clock, ms=[12.5, 7.25, 30.0])
-expect(
-    "a call of 12.5 ms", clock.run(lambda: doubles.timed(timer, work)), 12.5, rel=1e-6,
-    mistakes={"time.time can be set back between two readings": -1487.5,
-              "process_time stands still while a program waits": 0.0},
-)  # fmt: skip
+expect("a call of 12.5 ms", clock.run(lambda: doubles.timed(timer, work)), 12.5, rel=1e-6,
+       mistakes={"time.time can be set back between two readings": -1487.5,
+                 "process_time stands still while a program waits": 0.0})  # fmt: skip
 expect("used again", clock.run(lambda: doubles.timed(timer, work, calls=2)), 42.5, rel=1e-6)
 short = doubles.Model(clock, ms=[0.123456, 1.0, 0.000437])
 expect("not rounded", clock.run(lambda: doubles.timed(timer, short)), 0.123456, rel=1e-6)
@@ -180,7 +178,7 @@ print(f"{'your Timer':<18}{timer.elapsed_ms:>9.3f} ms")
 guess_slowest_call = None  # your guess: slowest call / fastest call
 
 # %% nbgrader={"grade": false, "grade_id": "demo_runs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-import demos  # models and pictures of this lesson: demos.py, beside this notebook
+import demos  # models and pictures: demos.py, beside this notebook
 
 series = {}
 for name, (model, x) in demos.small_models().items():
@@ -222,18 +220,14 @@ def timer_resolution_ms(samples=100):
 
 # %% nbgrader={"grade": true, "grade_id": "test_timer_resolution_ms", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock(tick_ns=1_000_000, read_ns=300_000)
-expect(
-    "steps of 1 ms", clock.run(timer_resolution_ms), 1.0, rel=1e-4,
-    mistakes={"two readings that are the same are no step": 0.0},
-)  # fmt: skip
+expect("steps of 1 ms", clock.run(timer_resolution_ms), 1.0, rel=1e-4,
+       mistakes={"two readings that are the same are no step": 0.0})  # fmt: skip
 expect("a single step", clock.run(timer_resolution_ms, 1), 1.0, rel=1e-4)
 clock = doubles.Clock(tick_ns=100, read_ns=270)
 clock.advance(0.00007)
 expect("300 ns, then 200 and 300", clock.run(timer_resolution_ms, samples=1), 0.0003, rel=1e-4)
-expect(
-    "steps of 200 and 300 ns", clock.run(timer_resolution_ms, samples=20), 0.0002, rel=1e-4,
-    mistakes={"the largest step, or the first": 0.0003},
-)  # fmt: skip
+expect("steps of 200 and 300 ns", clock.run(timer_resolution_ms, samples=20), 0.0002, rel=1e-4,
+       mistakes={"the largest step, or the first": 0.0003})  # fmt: skip
 expect_raises("no samples", lambda: timer_resolution_ms(0), ValueError)
 expect_raises("a negative number of samples", lambda: timer_resolution_ms(-1), ValueError)
 ### BEGIN HIDDEN TESTS
@@ -266,6 +260,8 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_ticks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 print(f"Here, two readings differ by {1e6 * timer_resolution_ms():,.0f} ns or more.")
 ticks = {"1 µs": 1_000, "0.1 ms": 100_000, "1 ms": 1_000_000, "15.6 ms": 15_625_000}
 ways = {f"steps of {name}": demos.on_clock(Timer(), tick) for name, tick in ticks.items()}
@@ -312,10 +308,8 @@ def calibrate(fn, min_time_ms):
 # %% nbgrader={"grade": true, "grade_id": "test_calibrate", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
 work = doubles.Model(clock, ms=[1.0, 3.0], cold_ms=[50.0])
-expect(
-    "calls of 1 and 3 ms, samples of 10 ms", clock.run(calibrate, work, 10.0), 8,
-    mistakes={"the cold call is taken for a sample": 1, "a single call says little": 16},
-)  # fmt: skip
+expect("calls of 1 and 3 ms, samples of 10 ms", clock.run(calibrate, work, 10.0), 8,
+       mistakes={"the cold call is taken for a sample": 1, "a single call says little": 16})  # fmt: skip
 short = doubles.Model(clock, ms=[0.125], cold_ms=[50.0, 2.5])
 expect("one call is enough", clock.run(calibrate, short, 1.5), 1)
 expect("the same function, warm", clock.run(calibrate, short, 1.5), 16)
@@ -347,6 +341,8 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_calibrate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 x, samples = np.ones(16, np.float32), {}
 for calls in [4**power for power in range(demo_size(full=9, small=4))]:
     samples[calls] = []
@@ -362,6 +358,8 @@ look = {"x": "calls in a sample", "y": "ns a call", "title": "An addition of 16 
 demos.spans(samples, "25 samples", log="xy", guess=guess_additions, **look)
 
 # %% [markdown]
+# Timed alone, an addition also pays for the work of the Timer.
+#
 # ## 4 · The latency of a model · 30 min
 #
 # *Latency* is how long a user waits for an answer. Two things distort it:
@@ -398,26 +396,20 @@ def measure_latency(model, x, warmup=10, iterations=100):
 clock = doubles.Clock()
 model = doubles.Model(clock, ms=[6.0, 40.0, 4.5, 4.0, 5.0], cold_ms=[90.0, 20.0])
 said = clock.run(measure_latency, model, 0, warmup=2, iterations=5)
-expect(
-    "the median of 5 calls after 2 that warm up", said, 5.0, rel=1e-6,
-    mistakes={
-        "the mean: one slow call moves it": 11.9, "the middle of times that are not sorted": 4.5,
-        "the fastest call": 4.0, "the slowest call": 40.0, "the sum of all calls": 59.5,
-        "one call only": 90.0, "one call only, or the warm-up is timed, too": 6.0,
-        "the warm-up is missing": 20.0, "the warm-up is missing, and the mean is taken": 32.1,
-        "time.time can be set back between two readings": -1495.0,
-        "process_time stands still while a program waits": 0.0,
-    },
-)  # fmt: skip
-expect(
-    "how often the model was called", model.calls, 7,
-    mistakes={"the warm-up is missing, or is counted": 5, "one too many": 8, "one too few": 6},
-)  # fmt: skip
+expect("the median of 5 calls after 2 that warm up", said, 5.0, rel=1e-6,
+       mistakes={
+           "the mean: one slow call moves it": 11.9, "the middle of times that are not sorted": 4.5,
+           "the fastest call": 4.0, "the slowest call": 40.0, "the sum of all calls": 59.5,
+           "one call only": 90.0, "one call only, or the warm-up is timed, too": 6.0,
+           "the warm-up is missing": 20.0, "the warm-up is missing, and the mean is taken": 32.1,
+           "time.time can be set back between two readings": -1495.0,
+           "process_time stands still while a program waits": 0.0,
+       })  # fmt: skip
+expect("how often the model was called", model.calls, 7,
+       mistakes={"the warm-up is missing, or is counted": 5, "one too many": 8, "one too few": 6})  # fmt: skip
 model = doubles.Model(clock, ms=[8.0, 2.0, 3.0, 100.0])
-expect(
-    "four calls", clock.run(measure_latency, model, 0, warmup=1, iterations=4), 5.5, rel=1e-6,
-    mistakes={"of two middle ones the lower": 3.0, "of two middle ones the upper": 8.0},
-)  # fmt: skip
+expect("four calls", clock.run(measure_latency, model, 0, warmup=1, iterations=4), 5.5, rel=1e-6,
+       mistakes={"of two middle ones the lower": 3.0, "of two middle ones the upper": 8.0})  # fmt: skip
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
 skewed = doubles.Model(clock, ms=[3.5, 3.25, 9.5, 3.125, 31.5, 3.75, 120.5], cold_ms=[400.5])
@@ -496,6 +488,8 @@ expect("a module keeps the mode that it was in", module.training, True)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_mistakes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 ways = {
     "one call": lambda model: measure_latency(model, 0, warmup=0, iterations=1),
     "one call, time.time": demos.by_wall_clock,
@@ -509,11 +503,13 @@ for name, times in said.items():
 demos.estimates(said, truth=4.1, limits=(-8, 44), title="Five ways to measure one service")
 
 # %% [markdown]
-# All five ways ran on the scripted clock. The service takes 4.1 ms in the median, one call in twelve takes 38 ms, and the first two calls are cold. A single call, or a mean, depends on the calls it happens to catch. The fastest of ten is steady, but three users in four wait longer. Only your median after a warm-up says, every time, how long an ordinary user waits.
+# This service runs on the scripted clock. Its calls take 4.1 ms in the median, one in twelve takes 38 ms, and the first two are cold. A single call, or a mean, depends on the calls it happens to catch. The fastest of ten is steady, but three users in four wait longer. Only your median after a warm-up says, every time, how long an ordinary user waits.
 #
 # How slow is a cold start on your machine? The next cell starts Python several times and makes twenty calls in each new process.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cold", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 starts = [demos.first_calls(20) for _ in rounds(full=8, small=2, least=2)]
 ratios = [times[0] / statistics.median(times[5:]) for times in starts]
 print(f"The first call takes {min(ratios):.1f} to {max(ratios):.1f} times as long as a warm one.")
@@ -523,7 +519,7 @@ demos.spans(calls, f"{len(starts)} starts", x="call", y="ms", log="y", title=tit
 # %% [markdown]
 # ## 5 · More than one number · 20 min
 #
-# The median is what an ordinary user waits. But a page that asks a model 20 times waits for the slowest of 20 answers, so the *tail* counts too. The p-th *percentile* is the time that p percent of the calls do not exceed: p50 is the median; p95 and p99 describe the tail. With n sorted times at positions 0 to n − 1, it stands at position p / 100 · (n − 1), and between two positions you interpolate. For the times 10, 20, 30, 40, 50 the 95th percentile is at position 3.8, four fifths of the way from 40 to 50: 48. (This is numpy's default.) The *standard deviation* says how far the times spread around their mean: divide the sum of the squared deviations by n − 1, and take the root.
+# The median is what an ordinary user waits. But a page that asks a model 20 times waits for the slowest of 20 answers, so the *tail* counts too. The p-th *percentile* is the time that p percent of the calls do not exceed: p50 is the median; p95 and p99 describe the tail. With n sorted times at positions 0 to n − 1, it stands at position p / 100 · (n − 1), and between two positions you interpolate. For the times 10, 20, 30, 40, 50 the 95th percentile is at position 3.8, four fifths of the way from 40 to 50: 48. (There are other conventions; this is numpy's.) The *standard deviation* says how far the times spread around their mean: divide the sum of the squared deviations by n − 1, and take the root.
 #
 # **Predict.** One answer in twenty takes longer than p95. What percentage of the pages that ask 20 times get at least one such answer?
 
@@ -615,6 +611,8 @@ def latencies(model, x, iterations=100, warmup=10):
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_histogram", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 with no_grad():
     times = latencies(*demos.lenet(), demo_size(full=3000, small=200))
 facts = latency_statistics(times)
@@ -632,7 +630,7 @@ guesses.compare("pages with a slow answer in 20", guess_slow_pages, 100 * (1 - 0
 # %% [markdown]
 # Of n independent answers, at least one is slower than p95 with probability 1 − 0.95ⁿ. (If slow answers come in bursts, fewer pages are affected, but each has several.)
 #
-# **Take a break here.** What follows needs only `measure_latency`, `latencies` and `latency_statistics` from the sections above.
+# **Take a break here.** What follows needs only `Timer`, `timer_resolution_ms`, `measure_latency`, `latencies` and `latency_statistics` from above.
 #
 # ## 6 · How sure are you? · 40 min
 #
@@ -644,7 +642,7 @@ guesses.compare("pages with a slow answer in 20", guess_slow_pages, 100 * (1 - 0
 #
 # <details><summary>Hint 1: what does it cost to move both ends one place inwards?</summary>
 #
-# Look at the bars in the picture. With l = 1 the interval misses if all coins show the same side. With l = 2 it also misses if just one coin shows another side than the rest. Which bars are added with l = 3?
+# Look at the bars in the picture. With l = 1 the interval misses if all coins show the same side. With l = 2 it also misses if exactly one coin differs from the rest. Which bars are added with l = 3?
 #
 # </details>
 #
@@ -681,11 +679,10 @@ def confidence_interval(times_ms, confidence=0.95):
 
 # %% nbgrader={"grade": true, "grade_id": "test_confidence_interval", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 times = [5.0, 4.0, 90.0, 4.5, 4.2, 6.0, 4.8, 7.0, 4.1, 5.5]
-expect(
-    "10 times", confidence_interval(times), (4.1, 7.0),
-    mistakes={"smallest and largest: wider than it need be": (4.0, 90.0),
-              "one rank too far in: 89.1 %": (4.2, 6.0), "the times are not sorted": (4.0, 4.1)},
-)  # fmt: skip
+expect("10 times", confidence_interval(times), (4.1, 7.0),
+       mistakes={"smallest and largest: wider than it need be": (4.0, 90.0),
+                 "one rank too far in: 89.1 %": (4.2, 6.0),
+                 "the times are not sorted": (4.0, 4.1)})  # fmt: skip
 six = [3.0, 1.03125, 8.0, 2.0, 4.0, 9.0625]
 expect("6 times, not rounded", confidence_interval(six), (1.03125, 9.0625))
 expect("10 times, 50 %", confidence_interval(times, 0.5), (4.5, 5.5))
@@ -775,6 +772,8 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_interval", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 sizes = demo_size(full=[10, 30, 100, 300, 1000, 3000], small=[10, 30, 100])
 with no_grad():
     times = latencies(*demos.lenet(), sizes[-1])
@@ -790,6 +789,8 @@ demos.intervals({"median, 95 % interval": points}, x="n", y="ms", log="x", title
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_coverage", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 counted = {10: 0.9785, 30: 0.9572, 100: 0.9648}  # by the binomial distribution
 rules = {"ranks": (confidence_interval, "median"), "x̄ ± 1.96 s/√n": (demos.textbook, "mean")}
 tries = demo_size(full=3000, small=200)
@@ -801,7 +802,7 @@ demos.promises(held, counted, tries, title="Intervals that promise 95 %")
 # %% [markdown]
 # The intervals by ranks keep their promise for any distribution, as long as no time depends on those before it. The textbook interval fails when a few slow calls carry the mean.
 #
-# **How to compare.** Measure a model before and after a change *in turns*, so that whatever disturbs one also disturbs the other. Then look at both intervals. If they do not overlap, the medians differ. If they do overlap, you do not know *by this rule*. That does not make the two equal, because overlap asks for much more than 95 %: two 95 % intervals of means that just touch have [p ≈ 0.006](https://doi.org/10.1198/000313001317097960). So the rule rarely gives a false alarm, but misses most small gains.
+# **How to compare.** Measure a model before and after a change *in turns*, so that whatever disturbs one also disturbs the other. Then look at both intervals. If they do not overlap, the medians differ. If they do overlap, *this rule* cannot tell. That does not make the two equal, because the rule asks for much more than 95 %: two 95 % intervals of means that just touch have [p ≈ 0.006](https://doi.org/10.1198/000313001317097960). So it rarely gives a false alarm, but misses most small gains.
 #
 # **Predict.** A change saves 3 %. Single calls spread by 6 %, and you measure 30 calls before and 30 after. In how many of 100 such experiments do the two intervals not overlap?
 
@@ -845,6 +846,8 @@ print(f"Of two equal programs, it calls one faster {seen[0.0]:.1f} times in 100.
 # **What the 95 % do not cover.** The coins must be independent, and calls in a row are not: a busy second makes all its calls slow. The file `calls.json` holds 6,000 calls of LeNet-5, recorded in order while other programs ran on the same two cores. The next cell cuts them into windows of 30, 100 and 300 calls and counts how many of the windows' intervals hold the median of all calls. Then it shuffles the calls, which makes them independent, and counts again.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_order", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+import demos
+
 recorded = demos.recorded()  # calls.json, in ms
 middle, mixed = statistics.median(recorded), np.random.default_rng(1).permutation(recorded)
 orders = {"in order": recorded, "shuffled": mixed.tolist()}
@@ -989,10 +992,14 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_warnings", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+import demos
+
 for name, (times, step) in demos.faulty().items():
     print(f"{name:<18} {', '.join(measurement_warnings(times, step)) or 'no warning'}")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_warnings_here", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 series, cases = {}, demos.small_models() | {"a layer, 2 → 2": demos.tiny_layer()}
 for name, (model, x) in cases.items():
     with no_grad():
@@ -1007,7 +1014,7 @@ demos.runs(series, title="Measured here, in order")
 #
 # ## 8 · Many at once · 15 min
 #
-# *Throughput* is the number of samples processed in a second: a batch of 8 that takes 4 ms makes 8 / 0.004 = 2,000 a second. A *batch* of samples pays the model's overhead only once. So a larger batch can raise the throughput, while the machine has capacity left. But everyone in it waits for the whole batch.
+# *Throughput* is the number of samples processed in a second: a batch of 8 that takes 4 ms makes 8 / 0.004 = 2,000 a second. Samples that go through a model together, as a *batch*, pay its overhead only once. So a larger batch can raise the throughput, but everyone in it waits for the whole batch.
 
 
 # %% nbgrader={"grade": false, "grade_id": "throughput", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1026,10 +1033,8 @@ def throughput(batch_size, latency_ms):
 
 # %% nbgrader={"grade": true, "grade_id": "test_throughput", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("one in 5 ms", throughput(1, 5.0), 200.0)
-expect(
-    "32 in 35 ms", throughput(32, 35.0), 32_000 / 35,
-    mistakes={"the batch is left out": 1000 / 35, "ms a sample, the other way round": 35 / 32},
-)  # fmt: skip
+expect("32 in 35 ms", throughput(32, 35.0), 32_000 / 35,
+       mistakes={"the batch is left out": 1000 / 35, "ms a sample, the other way round": 35 / 32})  # fmt: skip
 expect("7 in a quarter of a ms", throughput(7, 0.25), 28_000.0)
 expect_raises("no samples", lambda: throughput(0, 5.0), ValueError)
 expect_raises("a negative batch", lambda: throughput(-8, 2.0), ValueError)
@@ -1051,6 +1056,8 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_batch", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 sizes = demo_size(full=[1, 2, 4, 8, 16, 32, 64, 128], small=[1, 8, 32])
 with no_grad():
     times = in_turns({n: demos.lenet(n) for n in sizes}, rounds(full=40, small=8))
@@ -1077,6 +1084,8 @@ demos.trade_off(rows, x="latency in ms", y="images a second", title="LeNet-5, by
 guess_kv_cache = None  # your guess: time without a cache / time with one
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tokens", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 size = demo_size(full=(10_000, 1024, 512, 4, 8), small=(500, 64, 64, 2, 2))
 gpt2 = models.GPT2(*size)  # vocabulary, context, width, blocks, heads
 prompt, written = example_input(gpt2, (1, 32)), {}
@@ -1106,6 +1115,8 @@ demos.tokens(first, further, title="GPT-2, a prompt of 32 tokens, a dot for each
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import cProfile
+
+import demos
 
 (model, x), profile = demos.lenet(), cProfile.Profile()
 cases = {"plain": (model, x), "under cProfile": (lambda x: profile.runcall(model, x), x)}
@@ -1166,10 +1177,8 @@ def best_batch(sizes, latencies_ms, rule):
 sizes, times = [1, 8, 32, 64], [5.0, 12.0, 35.0, 65.0]
 expect("the most samples a second", best_batch(sizes, times, "throughput"), 64)
 expect("the shortest time", best_batch(sizes, times, "latency"), 1)
-expect(
-    "90 % of the best throughput", best_batch(sizes, times, "efficiency"), 32,
-    mistakes={"the largest batch that reaches it": 64, "90 % of all batches": 8},
-)  # fmt: skip
+expect("90 % of the best throughput", best_batch(sizes, times, "efficiency"), 32,
+       mistakes={"the largest batch that reaches it": 64, "90 % of all batches": 8})  # fmt: skip
 rules, mixed = ["throughput", "latency", "efficiency"], [60, 3, 120, 9, 30]
 taken = [70, 7, 165, 13, 42]
 expect("sizes in any order", [best_batch(mixed, taken, rule) for rule in rules], [60, 3, 60])
@@ -1265,21 +1274,21 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_best", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 sizes = demo_size(full=[1, 4, 16, 64], small=[1, 8])
 with no_grad():
     times = in_turns({n: demos.lenet(n) for n in sizes}, rounds(full=70, small=14, least=14))
 for rule in ("throughput", "latency", "efficiency"):
-    chosen = []
-    for part in range(7):
-        medians = [statistics.median(times[n][part::7]) for n in sizes]
-        chosen.append(best_batch(sizes, medians, rule))
+    medians = ([statistics.median(times[n][part::7]) for n in sizes] for part in range(7))
+    chosen = [best_batch(sizes, each, rule) for each in medians]
     votes = [f"a batch of {n} in {chosen.count(n)} of 7" for n in sorted(set(chosen))]
     print(f"{rule:<11} chooses {', '.join(votes)} measurements")
 
 # %% [markdown]
 # If the seven measurements disagree, the sizes are too close for these times to tell them apart, and something else may decide, such as memory.
 #
-# **Essay** (10 points, read by a person; 150 to 250 words in the cell below the times; add cells to calculate). A report says: "We timed a request with `time.time`, ten times, then made the change, and timed it ten times again. In the order of measurement, in ms, we got `before` and `after`. The average went from 49.5 to 50.7 ms: the change made it slower."
+# **Essay** (10 points, read by a person; 150 to 250 words in the cell below the times; add cells to calculate). A report says: "We timed a request with `time.time`, ten times, then made the change, and timed it ten times again. In order, in ms, we got `before` and `after`. The average went from 49.5 to 50.7 ms: the change made it slower."
 #
 # 1. What do these times say? Give a median and its 95 % interval for both, computed with your functions, and say what you left out and why.
 # 2. Name three mistakes of the report, and say what each may do to the numbers.
@@ -1291,7 +1300,7 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_latency", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *4 points:* without the first call of each, which is cold: before 48.2 ms, 47.9 to 48.5; after 47.0 ms, 46.8 to 47.3 (ranks 2 and 8 of 9); the intervals do not overlap, so in these data it is faster, by 2.5 %. (Had they overlapped, that alone would not show that nothing changed: a point off for whoever argues so.) With the first calls the medians are 48.25 and 47.05, and the conclusion is the same (2 of the 4 points without the reason for leaving them out). *3 points:* three of: `time.time` can be set while one measures; the first calls are cold and belong to a warm-up; one disturbed call (71.5) carries the mean; no word on how sure it is; all before, then all after, so that anything that changed in between counts as the change; ten calls are few. One point each, with its effect. *3 points:* perf_counter, warm-up, enough calls (or calibrated samples), in turns, median with interval, the measurement's warnings looked at; machine, versions and load written down; repeated in fresh processes. Up to 2 points off for figures without a unit or a calculation.
+# **Mark scheme.** *4 points:* without the first call of each, which is cold: before 48.2 ms, 47.9 to 48.5; after 47.0 ms, 46.8 to 47.3 (ranks 2 and 8 of 9); the intervals do not overlap, so in these data it is faster, by 2.5 %. (One point off for the argument that overlap means no change.) With the first calls the medians are 48.25 and 47.05, and the conclusion is the same (2 of the 4 points without the reason for leaving them out). *3 points:* three of: `time.time` can be set while one measures; the first calls are cold and belong to a warm-up; one disturbed call (71.5) carries the mean; no word on how sure it is; all before, then all after, so that any other change counts too; ten calls are few. One point each, with its effect. *3 points:* perf_counter, warm-up, enough calls (or calibrated samples), in turns, median with interval, the measurement's warnings looked at; machine, versions and load written down; repeated in fresh processes. Up to 2 points off for figures without a unit or a calculation.
 # ### END SOLUTION
 
 # %% [markdown]
@@ -1301,7 +1310,7 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 # - Warm up, measure often, and take the median. Show the tail beside it, and say by an interval of ranks how sure you are.
 # - Compare in turns. Intervals that do not overlap show a difference. Intervals that overlap show nothing.
 # - The 95 % hold for independent calls, and calls in a row are not independent. Repeat whole runs.
-# - A larger batch can raise the throughput, but everyone in it waits longer: measure both. With a KV cache, a further token need not read the text again.
+# - A larger batch can raise the throughput, but everyone in it waits longer: measure both. With a KV cache, the model need not read the text again for each further token.
 #
 # | symptom | wall | cure |
 # |---|---|---|

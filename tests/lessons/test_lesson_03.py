@@ -10,6 +10,7 @@ import sys
 import pytest
 from cohort.run import ROOT, judge, solved, stub
 from lesson_cells import diagnoses, show
+from test_lesson_03_demos import load
 
 from proflab.lesson.doubles import HELD
 from proflab.lesson.plot import Picture
@@ -50,12 +51,9 @@ def lesson():
 def demos(lesson):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROFLAB_DEMO", "small")
-        patch.syspath_prepend(FOLDER)
-        patch.delitem(sys.modules, "demos", raising=False)
+        patch.setitem(sys.modules, "demos", load())
         scope = dict(solved("lesson_03").scope)
-        shown = {cell.name: show(cell, scope) for cell in lesson.named("demo")}
-        sys.modules.pop("demos", None)
-    return shown
+        return {cell.name: show(cell, scope) for cell in lesson.named("demo")}
 
 
 def test_the_exercises_are_those_of_the_syllabus_in_its_order(lesson):

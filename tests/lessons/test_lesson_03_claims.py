@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
+import sys
 import time
 
 import numpy as np
@@ -19,12 +20,13 @@ from proflab.models import GPT2
 from proflab_course.course.notebook import read_module
 
 TEXT = (ROOT / "modules/03_latency/03_latency.py").read_text(encoding="utf-8")
-SCOPE = solved("lesson_03").scope | {"demos": demos}
+SCOPE = solved("lesson_03").scope
 
 
 @pytest.fixture
 def lesson(monkeypatch):
     monkeypatch.setenv("PROFLAB_DEMO", "small")
+    monkeypatch.setitem(sys.modules, "demos", demos)
     return read_module(ROOT / "modules" / "03_latency" / "03_latency.py", "03_latency")
 
 
@@ -91,7 +93,9 @@ def test_the_counted_coverage_in_the_demo_cell_is_the_exact_one():
 
 def test_the_percentile_of_section_5():
     assert SCOPE["latency_statistics"]([10.0, 20.0, 30.0, 40.0, 50.0])["p95"] == 48.0
-    assert "the 95th percentile is at position 3.8, four fifths of the way from 40 to 50: 48" in TEXT
+    assert (
+        "the 95th percentile is at position 3.8, four fifths of the way from 40 to 50: 48" in TEXT
+    )
 
 
 def test_the_service_of_section_4(lesson):
