@@ -351,7 +351,7 @@ for calls in [4**power for power in range(demo_size(full=9, small=4))]:
             for _ in range(calls):
                 x + x
         samples[calls].append(1e6 * timer.elapsed_ms / calls)
-guesses.compare("additions that reach 1 ms", guess_additions, calibrate(lambda: x + x, 1.0))
+guesses.compare("additions that fill 1 ms", guess_additions, calibrate(lambda: x + x, 1.0))
 alone, together = statistics.median(samples[1]), statistics.median(samples[calls])
 print(f"One addition: {together:,.0f} ns in samples of {calls:,}, {alone:,.0f} ns timed alone.")
 look = {"x": "calls in a sample", "y": "ns a call", "title": "An addition of 16 numbers"}
@@ -624,7 +624,7 @@ demos.histogram(times, marks, title=f"LeNet-5, one image, {len(times):,} calls")
 # %% nbgrader={"grade": false, "grade_id": "demo_pages", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 for asks in (1, 5, 20, 100):
     slow = [1 - share**asks for share in (0.95, 0.99)]
-    print(f"{asks:>3} × asked: {slow[0]:.1%} get one slower than p95, {slow[1]:.1%} than p99")
+    print(f"asked {asks:>3} times: {slow[0]:.1%} wait longer than p95, {slow[1]:.1%} than p99")
 guesses.compare("pages with a slow answer in 20", guess_slow_pages, 100 * (1 - 0.95**20), "%")
 
 # %% [markdown]
@@ -780,7 +780,8 @@ with no_grad():
 points = [(n, statistics.median(times[:n]), *confidence_interval(times[:n])) for n in sizes]
 for n, middle, low, high in points:
     print(f"first {n:>5,} calls: {low:.4f} to {high:.4f} ms, {(high - low) / middle:.1%} wide")
-demos.intervals({"median, 95 % interval": points}, x="n", y="ms", log="x", title="First n calls")
+rows, title = {"median and 95 % interval": points}, "LeNet-5, one image"
+demos.intervals(rows, x="the first n calls", y="ms", log="x", title=title)
 
 # %% [markdown]
 # If the calls behave like coins, four times as many calls halve the width of the interval.
@@ -935,7 +936,7 @@ expect(
     ["spread", "too_short"],
 )
 expect(
-    "spread divides by n − 1, and below the limit there is no warning",
+    "a spread just below a tenth of the mean is no warning",
     measurement_warnings([10.0, 12.1, 10.0] * 3, 0.0001),
     [],
 )
@@ -1195,6 +1196,7 @@ expect("the smallest that reaches 90 %", best_batch([20, 19], [10.0, 10.1], "eff
 expect("slightly better", best_batch([100, 200], [99.0, 197.9999], "throughput"), 200)
 expect_raises("an unknown rule", lambda: best_batch(sizes, times, "fastest"), ValueError)
 expect_raises("the plural of a rule", lambda: best_batch(sizes, times, "latencies"), ValueError)
+expect_raises("a capital letter", lambda: best_batch(sizes, times, "Latency"), ValueError)
 ### BEGIN HIDDEN TESTS
 mixed, taken = [64, 2, 128, 8, 32], [75.0, 6.5, 170.0, 11.0, 40.0]
 rules = ["throughput", "latency", "efficiency"]
@@ -1205,7 +1207,7 @@ expect(
 )
 odd, reached = [16, 4, 1], [8.0, 2.0, 4.0]
 expect(
-    "in a tie, every rule chooses the smallest batch",
+    "of batches with the same throughput the smallest is chosen",
     [best_batch(odd, reached, rule) for rule in rules],
     [4, 4, 4],
 )

@@ -284,7 +284,8 @@ def intervals(
             axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set(xlabel=x, ylabel=y)
         axes.set_title(title)
-        axes.legend(frameon=False)
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15), "ncols": 2}
+        axes.legend(frameon=False, **below)
         axes.grid()
     return picture
 
@@ -338,7 +339,8 @@ def trade_off(
             heights = [[up[0] - min(up)], [max(up) - up[0]]]
             axes.errorbar(across[0], up[0], heights, widths, "o", color=COLOURS[0], capsize=2.5)
         for name, across, up in rows:
-            axes.annotate(name, (across[0], up[0]), (5, -13), textcoords="offset points")
+            beside = {"textcoords": "offset points"}
+            axes.annotate(name, (across[0], up[0]), (6, -15), **beside)
         axes.plot([r[1][0] for r in rows], [r[2][0] for r in rows], color=FAINT, zorder=0)
         _scale(axes.xaxis, True, ms)
         _scale(axes.yaxis, False, short)
