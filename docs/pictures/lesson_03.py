@@ -9,6 +9,7 @@ solutions, and measures the machine that it runs on.
 from __future__ import annotations
 
 import ast
+import importlib.util
 import math
 from pathlib import Path
 
@@ -22,11 +23,14 @@ DARK, LIGHT, GREY = plot.COLOURS[0], "#d6e6f2", "#b0b0b0"
 
 def latencies():
     """The times of one image through LeNet-5, as the lesson draws them."""
-    scope: dict = {}
+    spec = importlib.util.spec_from_file_location("demos", FOLDER / "demos.py")
+    demos, scope = importlib.util.module_from_spec(spec), {}
+    spec.loader.exec_module(demos)
     for cell in jupytext.read(FOLDER / "03_latency.py").cells:
         nbgrader = cell.metadata.get("nbgrader", {})
         if nbgrader.get("grade_id") == "demo_histogram":
-            body = ast.parse(cell.source).body
+            scope["demos"] = demos
+            body = ast.parse(cell.source.replace("import demos\n", "")).body
             exec(compile(ast.Module(body[:-1], []), "demo", "exec"), scope)
             return eval(compile(ast.Expression(body[-1].value), "demo", "eval"), scope)
         graded, demo = nbgrader.get("grade"), "demo" in cell.metadata.get("tags", [])
