@@ -14,11 +14,11 @@ COMMANDS = {
     "check": ("proflab_course.check.command", "say where you are in a lesson"),
     "build": ("proflab_course.build.command", "make source/ and release/ from modules/"),
     "assemble": ("proflab_course.assemble.command", "turn solved notebooks into one profiler file"),
-    "collect": ("proflab_course.collect.command", "take a platform's archive into submitted/"),
-    "grade": ("proflab_course.grading.command", "grade what was handed in for a lesson"),
-    "report": ("proflab_course.grading.pages.report_command", "write a page of results"),
-    "export": ("proflab_course.export.command", "grades for a platform, code for a comparison"),
-    "doctor": ("proflab_course.grading.run.doctor", "say which layers of isolation work here"),
+    "collect": ("proflab_course.collect.command", "sort a platform's archive into submitted/"),
+    "grade": ("proflab_course.grading.command", "grade the hand-ins of a lesson"),
+    "report": ("proflab_course.grading.pages.report_command", "report on a lesson or the term"),
+    "export": ("proflab_course.export.command", "write grades for a platform, or code to compare"),
+    "doctor": ("proflab_course.grading.run.doctor", "try each layer of isolation on this machine"),
 }
 
 
@@ -71,7 +71,7 @@ def _overview(name: str) -> int:
         print(f"proflab: there is no command {name!r}; these are the commands:", file=out)
     for command, (_, summary) in COMMANDS.items():
         print(f"  proflab {command:<9} {summary}", file=out)
-    print("  proflab COMMAND --help says more", file=out)
+    print("  proflab COMMAND --help lists a command's arguments", file=out)
     return 0 if asked else 2
 
 

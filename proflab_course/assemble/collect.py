@@ -105,7 +105,7 @@ def _cell_statements(
         if cell.role != "exercise":
             return []
         result.notes.append(str(error))
-        text = f"# The cell {cell.name} is no Python that can be read.\n"
+        text = f"# The cell {cell.name} cannot be parsed as Python.\n"
         text += f"def {cell.name}(*args, **kwargs):\n    raise NotImplementedError()"
         return [Statement(lesson, cell.where, ast.parse(text).body[0], text, True)]
     wanted = cell.role != "free" or (metadata_lost and not _EXPECT & used_names(nodes))
@@ -157,7 +157,7 @@ def _needed(candidates: list[Statement], result: Collection) -> list[Statement]:
             wanted |= candidates[providers[-1]].uses
         elif not any("*" in s.binds for s in (*result.statements, *candidates)):
             user = next(i for i in sorted(chosen) if name in candidates[i].uses)
-            result.notes.append(f"{candidates[user].where}: {name} is used and defined nowhere")
+            result.notes.append(f"{candidates[user].where}: {name} is used but defined nowhere")
     return [s for index, s in enumerate(candidates) if index in chosen]
 
 

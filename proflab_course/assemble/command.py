@@ -26,12 +26,16 @@ _LESSON_IN_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `proflab assemble`."""
-    parser.add_argument("folder", type=Path, help="holds the lessons: release, submitted/NAME, …")
+    parser.add_argument(
+        "folder", type=Path, help="the folder of the lessons: release, submitted/NAME, …"
+    )
     parser.add_argument("-o", "--output", type=Path, required=True, help="the file to write")
     parser.add_argument(
-        "--standalone", action="store_true", help="put the engine inside: numpy alone is needed"
+        "--standalone",
+        action="store_true",
+        help="include the engine, so that the file needs only numpy",
     )
-    parser.add_argument("--through", metavar="N", help="take lessons up to N only")
+    parser.add_argument("--through", metavar="N", help="take only the lessons up to N")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -91,7 +91,7 @@ def _lost_names(cell: Cell, stub: Cell) -> Iterator[str]:
         left = _offered(stub.statements())
     except CourseError as error:
         reason = str(error).rsplit(": ", 1)[-1]
-        yield f"{cell.where}: the stub that is left without the solution is no Python ({reason})"
+        yield f"{cell.where}: without its solution, the stub is not valid Python ({reason})"
         return
     for name in sorted(_offered(cell.statements()) - left):
         yield f"{cell.where}: the stub leaves {name} undefined; put the solution inside it"
@@ -146,7 +146,7 @@ def delimiter_mistakes(lesson: Lesson) -> Iterator[str]:
         if cell.role == "exercise" and not any("\n".join(r).strip() for r in found[SOLUTION]):
             yield f"{cell.where}: a solution cell needs {SOLUTION[0]}, the solution, {SOLUTION[1]}"
         if cell.role == "manual" and found[SOLUTION] and found[MARK_SCHEME]:
-            yield f"{cell.where}: leave out {SOLUTION[0]}, for nbgrader clears the whole cell"
+            yield f"{cell.where}: leave out {SOLUTION[0]}: nbgrader clears the whole cell"
 
 
 def _kind(roles: tuple[Role, ...]) -> str:

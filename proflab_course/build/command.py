@@ -20,17 +20,25 @@ from proflab_course.course.layout import Course, CourseError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `proflab build`."""
-    parser.add_argument("lessons", nargs="*", metavar="LESSON", help="all, if none is named")
     parser.add_argument(
-        "--check", action="store_true", help="change nothing; fail if a file is out of step"
+        "lessons", nargs="*", metavar="LESSON", help="the lessons to build (default: all)"
     )
-    parser.add_argument("--through", metavar="N", help="make a tree for a class at lesson N")
-    parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="where that tree goes")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="change nothing; fail if a generated file is out of step",
+    )
+    parser.add_argument(
+        "--through", metavar="N", help="make a separate tree for a class at lesson N"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FOLDER", help="the new folder for that tree"
+    )
     parser.add_argument(
         "--audit",
         choices=("full", "static"),
         default="full",
-        help="static: do not execute the notebooks (quick, while writing)",
+        help="static: check without executing the notebooks (quicker)",
     )
 
 
@@ -40,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if bool(arguments.through) != bool(arguments.output):
         raise CourseError("--through N and -o FOLDER go together")
     if arguments.through and arguments.lessons:
-        raise CourseError("--through N takes all lessons up to N: name no other")
+        raise CourseError("--through N takes all lessons up to N: do not name a lesson")
     if arguments.through:
         lessons = class_tree(course, arguments.through, arguments.output, arguments.audit)
         print(f"{arguments.output}: {', '.join(lessons)}")

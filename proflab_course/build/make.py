@@ -130,7 +130,9 @@ class _Failed(dict[str, str]):
         except Exception as error:
             what = f"{type(error).__name__}: {error}".splitlines()[0]
             again = f"run `proflab build {lesson.name}` again"
-            self[lesson.name] = f"{lesson.name} is not made, for the build failed ({what}): {again}"
+            self[lesson.name] = (
+                f"{lesson.name} was not made because the build failed ({what}): {again}"
+            )
 
     def others(self, lessons: Iterable[Lesson]) -> list[Lesson]:
         """Return the lessons at which it has not failed."""
@@ -229,7 +231,7 @@ def workplace(root: Path) -> Iterator[Path]:
     except OSError as error:
         raise CourseError(
             f"the build cannot be written in {root}: {what_is_wrong(error)}, then run it again; "
-            "what was there is as it was"
+            "nothing was changed"
         ) from None
     finally:
         if work:

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lesson", metavar="LESSON", help="01_parameters, or 01")
     parser.add_argument("--roster", metavar="CSV", type=Path, help="the class list")
     parser.add_argument(
-        "--timezone", metavar="ZONE", help="of the platform's times, such as Europe/Zurich"
+        "--timezone", metavar="ZONE", help="the time zone of the platform's times: Europe/Zurich"
     )
 
 
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
             return _Collecting(course, lesson, found, roster, zone).run()
         except OSError as error:
             raise CourseError(
-                f"not all could be stored: {what_is_wrong(error)}, then run it again"
+                f"some files could not be stored: {what_is_wrong(error)}, then run it again"
             ) from None
 
 
@@ -159,7 +159,9 @@ class _Collecting:
             for student in missing:
                 print(f"  {student.id}  {student.called}".rstrip())
         if self.found.platform == "Canvas" and not any(a.at for a in self.found.attempts):
-            print("\nCanvas's archive tells no times: lateness needs a roster with `submitted`")
+            print(
+                "\nCanvas's archive has no times: lateness needs a roster with a column `submitted`"
+            )
         order = ("taken", "replaced", "unchanged", "not taken")
         total = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order if outcome in counts)
         where = f"submitted/STUDENT/{self.lesson}/"

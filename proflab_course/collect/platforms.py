@@ -91,7 +91,7 @@ def _sort(platform: str, entries: list[Entry]) -> Sorted:
     for entry in entries:
         split = _split(_BY_PLATFORM[platform], entry.path)
         if split is None:
-            left_out[entry.path] = f"is not named as {platform} names what is handed in"
+            left_out[entry.path] = f"is not named as {platform} names hand-ins"
             continue
         match, below = split
         found = match.groupdict()
@@ -156,7 +156,7 @@ def _sort_folder(entries: list[Entry], lesson: str) -> Sorted:
         if not below:
             student, below = _student_in(entry.path, lesson), entry.path
             if not student:
-                left_out[entry.path] = "does not say whose it is: put it into a folder STUDENT/"
+                left_out[entry.path] = "does not name its student: put it into a folder STUDENT/"
                 continue
         below = below.removeprefix(f"{lesson}/")
         attempts.setdefault(student, Attempt(student, student, student)).files[below] = entry

@@ -53,7 +53,7 @@ class Roster:
 
     @classmethod
     def read(cls, path: Path) -> Roster:
-        """Read a CSV; CourseError where it has no column that tells students apart."""
+        """Read a CSV; CourseError where it has no column that identifies students."""
         try:
             text = path.read_bytes().decode("utf-8-sig")
         except OSError as error:
@@ -67,7 +67,7 @@ class Roster:
         places = {what: _place(names, columns) for what, columns in _COLUMNS.items()}
         if places["id"] is None and places["number"] is None and places["email"] is None:
             known = ", ".join(_COLUMNS["id"])
-            raise CourseError(f"{path} has no column that tells students apart (such as {known})")
+            raise CourseError(f"{path} has no column that identifies students (such as {known})")
         cells = [{k: _cell(row, place) for k, place in places.items()} for row in rows[1:]]
         students = [_student(cell) for cell in cells if _is_student(cell)]
         ids = [student.id for student in students]

@@ -64,7 +64,7 @@ def _why_not(target: Path, course: Course, before, now) -> str:
         lacking = "the one that is there" if before is None else "this one"
         return (
             f"{where} holds another attempt, and the time of {lacking} is not known: "
-            "move the one that does not count away"
+            "move away the one that does not count"
         )
     which = "is later" if now < before else "was handed in at the same time"
     return f"the attempt in {where} {which} ({before:{_FORM}}), so it stays"

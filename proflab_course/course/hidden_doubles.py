@@ -75,7 +75,7 @@ def declaration(
         for double in (*earlier.values(), declared):
             world.declare(double)
     except (TypeError, ValueError, AttributeError) as error:
-        raise NotDeclared(f"no double can be made so: {error}") from None
+        raise NotDeclared(f"this double cannot be made: {error}") from None
     return declared
 
 

@@ -200,7 +200,9 @@ def _statement(node: ast.stmt, name: str) -> tuple[Step, Answer | None]:
 def _refuse_nested_expect(node: ast.AST, name: str) -> None:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and inner.id in CALLS:
-            problem = f"{inner.id} stands inside another statement; it must be a statement alone"
+            problem = (
+                f"{inner.id} stands inside another statement; it must be a statement of its own"
+            )
             raise GrammarError(_at(name, inner, f"{problem} (collect a list, compare it once)"))
         if isinstance(inner, ast.alias) and (inner.asname or inner.name) in CALLS:
             raise GrammarError(f"cell {name}: import {inner.name} in the lesson's first cell")

@@ -20,10 +20,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for platform in PLATFORMS:
         help_ = f"the grade file that {platform.title()} has exported"
         what.add_argument(f"--{platform}", metavar="FILE", type=Path, help=help_)
-    what.add_argument("--code", metavar="DIR", type=Path, help="one .py a student, into a folder")
-    parser.add_argument("--column", metavar="NAME", help="of the lesson in the platform's file")
-    parser.add_argument("--without-essay", action="store_true", help="only the points for code")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="FILE_filled.csv if not")
+    what.add_argument(
+        "--code", metavar="DIR", type=Path, help="write one .py file for each student into DIR"
+    )
+    parser.add_argument(
+        "--column", metavar="NAME", help="the lesson's column in the platform's file"
+    )
+    parser.add_argument(
+        "--without-essay", action="store_true", help="write only the points for code"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="the file to write (default: FILE_filled.csv)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,10 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
     replace_file(output, filled.text.encode("utf-8"))
     print(f"{output}: {filled.filled} grades of {lesson}")
     if filled.unmarked:
-        print("blank, because the essay waits for a mark (--without-essay leaves it out):")
+        print("left blank because the essay has no mark yet (--without-essay leaves it out):")
         print("".join(f"  {student}\n" for student in filled.unmarked), end="")
     if filled.without:
-        print("without a grade, as they were:")
+        print("without a grade, left as they were:")
         print("".join(f"  {name}\n" for name in filled.without), end="")
     return 0
 
@@ -54,7 +66,7 @@ def _export_code(course: Course, lesson: str, target: Path) -> int:
     written, without = write_code(course, lesson, target)
     print(f"{target}: the code of {len(written)} students, one file each")
     for student, reason in without.items():
-        print(f"  none of {student}: {reason}")
+        print(f"  no code of {student}: {reason}")
     return 0
 
 

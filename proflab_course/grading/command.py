@@ -49,21 +49,26 @@ _AHEAD = 2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `proflab grade`."""
     parser.add_argument("lesson", help="the lesson: 01_parameters, 01 or 1")
-    parser.add_argument("--student", action="append", metavar="S", help="only this student (again)")
     parser.add_argument(
-        "--jobs", type=positive, metavar="N", help="submissions at a time (default: one a core)"
+        "--student", action="append", metavar="S", help="only this student; may be repeated"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="submissions at a time (default: one for each core)",
     )
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="execute on this Dask cluster: tcp://HOST:PORT"
     )
-    parser.add_argument("--regrade", action="store_true", help="grade also what has not changed")
-    parser.add_argument("--full", action="store_true", help="execute demo cells, too")
+    parser.add_argument("--regrade", action="store_true", help="also grade what has not changed")
+    parser.add_argument("--full", action="store_true", help="also execute demo cells")
     usual = Limits()
     parser.add_argument(
         "--cell-seconds",
         type=seconds,
         metavar="S",
-        help=f"CPU seconds for a cell, a third of it for a case (default: {usual.cell_seconds:g})",
+        help=f"CPU seconds for a cell; a case has a third (default: {usual.cell_seconds:g})",
     )
     parser.add_argument(
         "--notebook-seconds",
@@ -74,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-sandbox",
         action="store_true",
-        help="run students' code with your own rights: only for your own notebooks",
+        help="run students' code with your own rights, if you trust its authors",
     )
 
 
@@ -128,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     print_table(rows)
     if failed := sum(row.status == NOT_GRADED for row in rows):
-        print(f"({failed} not graded, since the grader failed: {log_path(course)} says how)")
+        print(f"({failed} not graded because the grader failed: see {log_path(course)})")
     print(f"Next: proflab report {arguments.lesson}")
     return 0
 

@@ -46,7 +46,7 @@ def _acquire(lock: FileLock, path: Path) -> None:
     except Timeout:
         who = path.read_text(errors="replace").strip()[:200]
         raise CourseError(
-            f"another `proflab grade` is at work in this course ({who}): let it end or stop it, "
+            f"another `proflab grade` is running in this course ({who}): let it end or stop it, "
             "then run this again; nothing is lost"
         ) from None
     except OSError as error:

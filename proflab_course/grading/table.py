@@ -77,7 +77,7 @@ def make_rows(
 def print_table(rows: list[Row]) -> None:
     """Print scores and outcomes, one line a student."""
     if not rows:
-        print("Nothing was handed in for this lesson: submitted/STUDENT/LESSON/ is where it goes.")
+        print("Nothing was handed in for this lesson: put hand-ins into submitted/STUDENT/LESSON/.")
         return
     width = max(len(row.student) for row in rows)
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -90,7 +90,9 @@ def print_table(rows: list[Row]) -> None:
         print(f"{row.student:<{width}}  {score:<{wide}}  {row.status:<18}  {sentence}".rstrip())
     old = sum(not row.fresh for row in rows)
     if old:
-        print(f"({old} of {len(rows)} were unchanged since they were graded; --regrade forces)")
+        print(
+            f"({old} of {len(rows)} have not changed since they were graded; --regrade grades all)"
+        )
 
 
 def _written_score(row: Row) -> str:

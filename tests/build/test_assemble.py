@@ -164,7 +164,7 @@ def test_names_that_are_nowhere_or_twice_are_told(work, capsys):
     make_course(work, {"01_first": first, "02_second": second + given("class Sheet: pass", "s")})
     assert main(["assemble", "modules", "-o", "mine.py"]) == 0
     said = capsys.readouterr().out
-    assert "01_first.py, cell area: SCALE is used and defined nowhere" in said
+    assert "01_first.py, cell area: SCALE is used but defined nowhere" in said
     assert "02_second.py, cell s: Sheet has another meaning in modules/01_first" in said
     assert "ground_of = area" in (work / "mine.py").read_text()
 

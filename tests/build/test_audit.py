@@ -182,7 +182,7 @@ MISTAKES = {
     ),
     "solution region in an essay": (
         changed("# An answer.", "# ### BEGIN SOLUTION\n# An answer.\n# ### END SOLUTION"),
-        "cell essay_area: leave out ### BEGIN SOLUTION, for nbgrader clears the whole cell",
+        "cell essay_area: leave out ### BEGIN SOLUTION: nbgrader clears the whole cell",
     ),
 }
 

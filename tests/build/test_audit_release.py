@@ -35,7 +35,7 @@ COPY = "modules/02_second/02_second.py"
         ),
         (
             "def area(a, b):\n    return (\n    ### BEGIN SOLUTION\n    a\n    ### END SOLUTION\n)",
-            "cell area: the stub that is left without the solution is no Python",
+            "cell area: without its solution, the stub is not valid Python",
         ),
     ],
 )

@@ -216,7 +216,7 @@ def test_nothing_that_the_build_did_not_make_is_deleted(course, monkeypatch, cap
         (["build", "--through", "1"], "--through N and -o FOLDER go together"),
         (
             ["build", "1", "--through", "1", "-o", "t"],
-            "--through N takes all lessons up to N: name no other",
+            "--through N takes all lessons up to N: do not name a lesson",
         ),
     ],
 )

@@ -93,7 +93,7 @@ def test_a_crash_at_one_lesson_is_a_sentence_and_the_others_are_made(
     monkeypatch.chdir(course.root)
     assert main(["build"]) == 2
     assert capsys.readouterr().err.splitlines()[-2:] == [
-        f"proflab build: 01_first is not made, for the build failed (SystemError: {CRASH}): "
+        f"proflab build: 01_first was not made because the build failed (SystemError: {CRASH}): "
         "run `proflab build 01_first` again",
         "made: 02_second",
     ]
@@ -105,7 +105,7 @@ def test_a_crash_at_one_lesson_is_a_sentence_and_the_others_are_made(
 
 def test_check_tells_of_a_crash(course, crashing):
     told = check(course)
-    assert "01_first is not made" in told[0] and "02_second.ipynb is out of step" in told[-1]
+    assert "01_first was not made" in told[0] and "02_second.ipynb is out of step" in told[-1]
     assert not any("release/01_first" in sentence for sentence in told)
 
 
@@ -147,7 +147,7 @@ def test_a_disk_that_is_full_is_told_in_a_sentence(course, small_disk, left, mon
     assert main(["build", "--audit", "static"]) == 2
     assert capsys.readouterr().err == (
         f"proflab build: the build cannot be written in {root}: the disk is full: make room, "
-        "then run it again; what was there is as it was\n"
+        "then run it again; nothing was changed\n"
     )
     assert files(root) == before and not list(root.glob(".build-*"))
     (small_disk / "filler").unlink()

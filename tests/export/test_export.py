@@ -66,7 +66,7 @@ def test_canvas(graded, monkeypatch, tmp_path, capsys):
     assert grades["complete"] == "107" and grades["empty"] == "0"
     # An essay that nobody has read is not worth 0: what is there stays.
     assert grades["lost_metadata"] == "12"
-    assert "lost_metadata" in out.partition("waits for a mark")[2]
+    assert "lost_metadata" in out.partition("has no mark yet")[2]
     assert 0 < float(grades["HALF_DONE"]) < 100
     assert grades["nobody"] == "5" and "Nobody, N" in out.partition("without a grade")[2]
     assert table[3][0] == '\'=HYPERLINK("http://x")'
@@ -167,4 +167,4 @@ def test_code_for_a_comparison(graded, monkeypatch, tmp_path, capsys):
     assert "# %timeit 1\nmine = 42" in files["half_done"]
     assert "# this is (no Python" in files["half_done"]
     assert files["half_done"].count("NotImplementedError") == 0
-    assert "none of empty: nothing is written in it" in out and "none of not_json" in out
+    assert "no code of empty: nothing is written in it" in out and "no code of not_json" in out

@@ -46,14 +46,14 @@ def table() -> dict[str, tuple[str, ...]]:
     return {
         missing: () if names == "none" else tuple(names.split("; "))
         for missing, names in rows
-        if missing != "missing"
+        if missing != "missing layer"
     }
 
 
 def test_the_document_says_of_each_layer_what_the_modes_show():
     shown = {mode.row: mode.further for mode in MODES.values() if mode.row}
     said = table()
-    assert said.pop("bubblewrap, or user namespaces") == ("all: grading refuses",)
+    assert said.pop("bubblewrap, or user namespaces") == ("none, because grading refuses",)
     assert said == shown
 
 

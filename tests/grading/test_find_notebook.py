@@ -205,7 +205,7 @@ def test_work_beside_an_untouched_release_is_what_counts(folder):
     put(folder, **{RIGHT: RELEASED, "mine.ipynb": SOLVED})
     found = find(folder)
     assert is_solved(found)
-    assert found.sentence == f"{RIGHT} is as it was given out; mine.ipynb was graded"
+    assert found.sentence == f"{RIGHT} is unchanged since its release; mine.ipynb was graded"
 
 
 def test_of_several_the_one_of_the_right_name_counts(folder):
@@ -268,7 +268,7 @@ def test_a_notebook_written_from_nothing_counts_in_its_place(folder):
     (folder / RIGHT).rename(folder / "x.ipynb")
     found = find(folder)
     assert found.outcome == "missing"
-    assert "x.ipynb (a notebook of no lesson)" in found.sentence
+    assert "x.ipynb (a notebook that belongs to no lesson)" in found.sentence
 
 
 def test_what_is_there_is_listed_when_nothing_fits(folder):

@@ -72,7 +72,7 @@ def test_a_second_grading_is_told_of_the_first(tmp_path):
         process = start(course, "--no-sandbox")
         said, _ = process.communicate()
     assert process.returncode == 2
-    assert said.startswith("proflab grade: another `proflab grade` is at work in this course (")
+    assert said.startswith("proflab grade: another `proflab grade` is running in this course (")
     assert f"{LESSON}, process " in said and said.endswith("nothing is lost\n")
     finish(course, "--no-sandbox")
 

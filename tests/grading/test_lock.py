@@ -29,7 +29,7 @@ def who_is_told(course) -> str:
 def test_a_second_grading_is_told_who_holds_the_course(course):
     with only_grading(course, "01_x"):
         assert who_is_told(course) == (
-            f"another `proflab grade` is at work in this course (01_x, process {os.getpid()}): "
+            f"another `proflab grade` is running in this course (01_x, process {os.getpid()}): "
             "let it end or stop it, then run this again; nothing is lost"
         )
         told = []

@@ -14,12 +14,15 @@ from proflab_course.grading.pages.term import read_term, render_term
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `proflab report`."""
     parser.add_argument(
-        "lesson", nargs="?", help="the lesson: 01_parameters, 01 or 1; without it, the term"
+        "lesson", nargs="?", help="the lesson: 01_parameters, 01 or 1 (default: the whole term)"
     )
     parser.add_argument(
-        "-o", "--output", type=Path, help="default: reports/LESSON.html, reports/term.html"
+        "-o",
+        "--output",
+        type=Path,
+        help="the page to write (default: LESSON.html or term.html in reports/)",
     )
-    parser.add_argument("--public", action="store_true", help="no names and no hidden cases")
+    parser.add_argument("--public", action="store_true", help="leave out names and hidden cases")
 
 
 def run(arguments: argparse.Namespace) -> int:

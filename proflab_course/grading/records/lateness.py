@@ -96,7 +96,7 @@ def _extension(cells: dict[str, str], where: str) -> Extension:
         days = float(cells["days"])
         return datetime.timedelta(days=days)
     except (ValueError, OverflowError):
-        raise CourseError(f"{where}: {cells['days']!r} is no number of days") from None
+        raise CourseError(f"{where}: {cells['days']!r} is not a number of days") from None
 
 
 def as_timedelta(

@@ -28,7 +28,7 @@ class SandboxedExecute(NbGraderPreprocessor):
     isolation = Enum(
         ["auto", "none"], "auto", help="'none' runs submissions with your own rights."
     ).tag(config=True)
-    full = Bool(True, help="Whether demo cells are executed, too.").tag(config=True)
+    full = Bool(True, help="Execute demo cells, too.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Return the executed notebook; raise CourseError where isolation is not to be had."""

@@ -178,12 +178,12 @@ class Connection:
             message, blob = self._message()
             effort.check()
             if message.get("nonce") != nonce:
-                raise tampered("the process answered what it was not asked")
+                raise tampered("the process answered although it was not asked")
             if "call" not in message:
                 return message, blob
             calls += 1
             if world is None or calls > _MAX_CALLS:
-                raise tampered("the process asked for what is not its to ask")
+                raise tampered("the process sent a request that it may not send")
             answer, data = _answer_call(world, message["call"], blob)
             self._send(answer | {"nonce": nonce}, data)
 
@@ -199,14 +199,14 @@ class Connection:
         self.name = message.get("pid")
         pid = self.sender if _CREDENTIALS else self.name
         if type(pid) is not int or pid <= 0 or type(self.name) is not int:
-            raise tampered("a process did not say who it is")
+            raise tampered("a process did not identify itself")
         try:
             process = Process(pid)
         except OSError:
             raise ProcessEnded("process died", "a process ended before it was used") from None
         if not self.meter.body.adopt(pid):
             process.close()
-            raise tampered("a process answered that was not asked")
+            raise tampered("a process answered although it was not asked")
         self.process = process
 
     def close(self) -> None:

@@ -84,7 +84,7 @@ def user_namespaces() -> Layer:
         confine.unshare(confine.CLONE_NEWUSER | confine.CLONE_NEWNS | confine.CLONE_NEWPID)
 
     if succeeds(enter):
-        return Layer("user namespaces", "works", "an unprivileged user may have them")
+        return Layer("user namespaces", "works", "an unprivileged user may create them")
     return Layer("user namespaces", "missing", _why_no_namespaces())
 
 
@@ -109,7 +109,7 @@ def seccomp() -> Layer:
     try:
         program = seccomp_program()
     except SeccompMissing as error:
-        return Layer("seccomp", "missing", f"{error}; without it more of the kernel lies open")
+        return Layer("seccomp", "missing", f"{error}; without it, more of the kernel is exposed")
 
     def install() -> None:
         confine.prctl(confine.PR_SET_NO_NEW_PRIVS, 1)
@@ -117,7 +117,7 @@ def seccomp() -> Layer:
 
     if succeeds(install):
         return Layer("seccomp", "works", "system calls that no lesson needs are refused")
-    return Layer("seccomp", "missing", "the kernel refuses filters; more of it lies open")
+    return Layer("seccomp", "missing", "the kernel refuses filters; more of it is exposed")
 
 
 def landlock() -> Layer:
@@ -126,7 +126,7 @@ def landlock() -> Layer:
 
     abi = confine.landlock_abi()
     if abi == 0:
-        sentence = "not in this kernel (5.13 or later has it); namespaces alone guard files"
+        sentence = "not in this kernel (5.13 or later has it); only namespaces protect files"
         return Layer("Landlock", "missing", sentence)
 
     def restrict() -> None:
@@ -134,7 +134,7 @@ def landlock() -> Layer:
         confine.landlock([], ["/dev/null"])
 
     if not succeeds(restrict):
-        return Layer("Landlock", "missing", "the kernel refuses it; namespaces alone guard files")
+        return Layer("Landlock", "missing", "the kernel refuses it; only namespaces protect files")
     if abi < 6:
         return Layer(
             "Landlock", "partly", f"ABI {abi}: files, but not signals (Linux 6.12 has them)"
@@ -165,7 +165,7 @@ def cgroups() -> Layer:
 
     group = Group.make("doctor")
     if group is None:
-        sentence = "not to be had here (root only); a watch every tenth of a second counts memory"
+        sentence = "not available here (root only); the grader counts memory ten times a second"
         return Layer("cgroups", "partly", sentence)
     group.remove()
     return Layer("cgroups", "works", f"the kernel itself limits memory (cgroup v{group.version})")
@@ -187,12 +187,14 @@ def sandbox(can_start: bool) -> list[Layer]:
         return [Layer("sandbox", "missing", f"a cell that imports numpy failed: {result.sentence}")]
     if about["nested"]:
         return [
-            Layer("nested namespaces", "works", "each submission has /proc and scratch of its own"),
-            Layer("sandbox", "works", "a warm zygote a job, a fork a submission"),
+            Layer(
+                "nested namespaces", "works", "each submission has its own /proc and scratch space"
+            ),
+            Layer("sandbox", "works", "one warm zygote for each job, one fork for each submission"),
         ]
     return [
         Layer("nested namespaces", "missing", "refused: each submission starts a bubblewrap"),
-        Layer("sandbox", "partly", "works, about a second slower a submission"),
+        Layer("sandbox", "partly", "works; each submission takes about a second longer"),
     ]
 
 

@@ -205,9 +205,9 @@ class Body(Family):
             super().__init__(_wait_for_sender(init))
             message = self.init.receive()[0]
         except (EOFError, OSError, ValueError) as error:
-            raise SandboxError(f"a turn could not be started ({error})") from None
+            raise SandboxError(f"a submission could not be started ({error})") from None
         if "failed" in message:
-            raise SandboxError(f"a turn could not be started ({message['failed']})")
+            raise SandboxError(f"a submission could not be started ({message['failed']})")
         self.process = Process(self.roots[0])
 
     def death(self, name: int) -> str:
@@ -221,7 +221,7 @@ class Body(Family):
 
     def _note(self, message: dict) -> None:
         if "failed" in message:
-            raise SandboxError(f"a turn could not be started ({message['failed']})")
+            raise SandboxError(f"a submission could not be started ({message['failed']})")
         if "died" in message:
             self.endings[message["died"]] = message["code"]
 

@@ -54,7 +54,8 @@ def _decoded(data: bytes, name: str, encoding: str, called: str) -> Text:
         text = data.decode(encoding)
     except UnicodeDecodeError:
         return Text(
-            None, f"{name} is damaged: it begins as {called or 'UTF-8'} and goes on as none"
+            None,
+            f"{name} is damaged: it begins as {called or 'UTF-8'} and does not continue as such",
         )
     return Text(text, f"{name} is saved as {called}, not UTF-8; {_WHEREBY}" if called else "")
 

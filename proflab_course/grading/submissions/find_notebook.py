@@ -98,12 +98,12 @@ def _with_others(
 ) -> HandIn:
     """Return the notebook in its place, and say what else lies there.
 
-    If it is as it was given out, and one other is not, that is the work.
+    If it is unchanged since its release, and one other is not, that is the work.
     """
     if fitting and lessons.is_untouched(right.notebook):
         worked = [c for c in fitting if not lessons.is_untouched(c.handin.notebook)]
         if len(worked) == 1:
-            return _take_found(worked[0], f"{expected} is as it was given out", [])
+            return _take_found(worked[0], f"{expected} is unchanged since its release", [])
     if not fitting:
         return right
     note = f"there is also {_first_few([c.label for c in fitting])}; {expected} was graded"
@@ -146,7 +146,11 @@ def _nothing_found(
     for candidate in others:
         if candidate.handin.notebook is not None:
             other = lessons.lesson_of(candidate.handin.notebook)
-            what = f"the notebook of lesson {other}" if other else "a notebook of no lesson"
+            what = (
+                f"the notebook of lesson {other}"
+                if other
+                else "a notebook that belongs to no lesson"
+            )
             foreign[candidate.label] = (what, "wrong lesson" if other else "missing")
         else:
             foreign[candidate.label] = (candidate.handin.sentence, candidate.handin.outcome)

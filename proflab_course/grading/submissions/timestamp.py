@@ -57,15 +57,15 @@ def parse_timestamp(text: str) -> Handed:
     said = "".join(c if c.isprintable() else "�" for c in said)
     match = _FORM.fullmatch(text)
     if match is None:
-        why = "which is no date in ISO's order, so lateness is not known"
+        why = "which is not a date in ISO order, so lateness is not known"
         return Handed(problem=f"{STAMP} says {said!r}, {why}; {_EXAMPLE}")
     try:
         return Handed(at=_in_utc(match))
     except KeyError:
-        why = f"and the time zone {match['zone']} is not known, so lateness is not either"
+        why = f"whose time zone {match['zone']} is not known, so lateness is not known"
         return Handed(problem=f"{STAMP} says {said!r}, {why}; {_EXAMPLE}")
     except (ValueError, OverflowError):
-        why = "which is no date of the calendar, so lateness is not known"
+        why = "which is not a date of the calendar, so lateness is not known"
         return Handed(problem=f"{STAMP} says {said!r}, {why}; {_EXAMPLE}")
 
 

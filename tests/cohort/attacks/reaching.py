@@ -169,5 +169,5 @@ proflab_grader.call("model", 1)
 """,
     ZERO,
     statuses=("tampered",),
-    ends=("was not asked", "not its to ask"),
+    ends=("was not asked", "may not send"),
 )
