@@ -1,9 +1,10 @@
-"""Roofs of a card and what stands under them, drawn. What may not enter: a formula of a count."""
+"""What only lesson 10 draws and counts: roofs with measurements under them, lines, kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from proflab import Tensor, dispatch, meta, models, no_grad
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
 
 TERA, GIGA = 1e12, 1e9
@@ -49,11 +50,11 @@ def lines(
     y: str,
     title: str = "",
     log: str = "",
-    marks: dict[str, float] | None = None,
+    marks: dict[str, float | None] | None = None,
 ) -> Picture:
     """Draw lines through (x, y) points with a legend; `log` may be "x", "y" or "xy".
 
-    marks: name → a place on the x axis, drawn as a line across.
+    marks: name → a place on the x axis, drawn as a line across; None, a guess not made, is not.
     """
     said = "; ".join(
         f"{name} from {points[0][1]:,.3g} to {points[-1][1]:,.3g}"
@@ -63,10 +64,14 @@ def lines(
         for index, (name, points) in enumerate(series.items()):
             style = {"color": COLOURS[index % len(COLOURS)], "marker": _MARKS[index % len(_MARKS)]}
             axes.plot(*zip(*points, strict=True), ms=5, lw=1.3, label=name, **style)
-        for name, place in (marks or {}).items():
+        for index, (name, place) in enumerate((marks or {}).items()):
+            if place is None:
+                continue
             axes.axvline(place, color=QUIET, lw=1, ls=(0, (4, 3)), zorder=0)
             spot = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-            axes.annotate(name, (place, 1), (4, -4), va="top", color=QUIET, fontsize=9, **spot)
+            axes.annotate(
+                name, (place, 1), (4, -4 - 12 * index), va="top", color=QUIET, fontsize=9, **spot
+            )
         axes.set(xlabel=x, ylabel=y, **{f"{axis}scale": "log" for axis in log})
         if "y" not in log:
             axes.set_ylim(bottom=0)
@@ -127,3 +132,18 @@ def _said(title: str, peaks: dict, roofs: dict, points: dict) -> str:
         for name, series in points.items()
     )
     return f"{title or 'Roofline'}. Roofs: {tops}; {slopes}. Points: {spots}"
+
+
+def kernels_of_gpt2_small() -> int:
+    """Return how many kernels a forward pass of GPT-2 small launches: its ops without views."""
+    kernels = []
+
+    def seen(call):
+        kernels.extend([] if dispatch.OPS[call.op].view else [call.op])
+        return call()
+
+    with meta():
+        model = models.gpt2("small")
+    with no_grad(), dispatch.hook(seen):
+        model(Tensor.meta((1, 128), "int64"))
+    return len(kernels)
