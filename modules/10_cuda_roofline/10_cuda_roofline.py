@@ -124,7 +124,6 @@ eleven = fake.run_lines(fma_lines(11), **{f"a{n}": n for n in range(11)}, x=2.0,
 expect("eleven accumulators", [eleven[f"a{n}"] for n in range(11)], np.arange(11) * 2.0 + 1.0)
 expect("what two FMAs read", fake.names_read(fma_lines(2)), ["a0", "a1", "x", "y"])
 expect_raises("no accumulator is refused", lambda: fma_lines(0), ValueError)
-expect_raises("a negative number is refused", lambda: fma_lines(-1), ValueError)
 ### BEGIN HIDDEN TESTS
 one = fake.run_lines(fma_lines(1), a0=3.0, x=2.0, y=7.0)
 expect("one accumulator is a0", one, {"a0": 13.0})
@@ -236,7 +235,6 @@ expect("copy, scale, triad", results, [{"a": 5.0}, {"a": 15.0}, {"a": 26.0}])
 read = [fake.names_read(stream_line(name)) for name in ("copy", "scale")]
 expect("what copy and scale read", read, [["b"], ["b", "s"]])
 expect_raises("add is refused", lambda: stream_line("add"), ValueError)
-expect_raises("a capital letter is refused", lambda: stream_line("Copy"), ValueError)
 expect_raises("spaces are refused", lambda: stream_line(" copy "), ValueError)
 ### BEGIN HIDDEN TESTS
 others = {"b": -2.0, "c": 0.5, "s": 4.0}
@@ -362,7 +360,7 @@ expect_raises("no pair may end before it starts", lambda: events_to_ms(late, "me
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_events", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-import demos  # what only this lesson draws: demos.py, beside this notebook
+import demos  # beside this notebook: what only this lesson draws
 
 row = record.rows("fma")[-1]
 lengths = [(number, end - start) for number, (start, end) in enumerate(row["events"], start=1)]
@@ -373,6 +371,8 @@ series = {"warm-up": lengths[:5], "counted": lengths[5:]}  # the first fifth of 
 demos.lines(series, x="launch", y="ms", title=record.title("One kernel, many times"))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_fma", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 chains = {}
 for row in record.rows("fma"):
     flops = fma_flops(row["threads"], row["fmas"], row["accumulators"])
@@ -534,6 +534,8 @@ expect_raises("a document without rows has no roofs", lambda: ceilings(empty), V
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_working_set", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 sizes, roofs = [], ceilings(record.document)["bandwidth"]
 for row in record.rows("stream"):
     moved = stream_bytes(*(row[key] for key in ("elements", "reads", "writes", "itemsize")))
@@ -542,17 +544,18 @@ for row in record.rows("stream"):
     print(f"{row['kernel']:<6}{moved / 2**20:>8.2f} MiB{rate:>8.0f} GB/s")
 guesses.compare("the L2 cache over the memory", guess_gpu_l2, roofs["l2"] / roofs["dram"])
 look = {"log": "x", "marks": {"size of L2": record.document["card"]["l2_bytes"] / 2**20}}
-title, x = record.title("A copy, by size"), "MiB, both buffers"
-demos.lines({"copy": sizes}, title=title, x=x, y="GB/s", **look)
+demos.lines({"copy": sizes}, x="MiB in all", y="GB/s", title=record.title("A copy"), **look)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gemm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 products, roofs = {}, ceilings(record.document)["flops"]
 for row in record.rows("gemm"):
     rate = matmul_flops(row["m"], row["k"], row["n"]) / events_to_ms(row["events"], "best") / 1e9
     products.setdefault(row["dtype"], []).append((row["n"], rate))
 guesses.compare("float16 over float32", guess_gpu_float16, roofs["float16"] / roofs["float32"])
-look = {"x": "n, for n × n times n × n", "y": "TFLOP/s", "log": "xy"}
-demos.lines(products, title=record.title("Matrix products"), **look)
+title = record.title("Products of n × n matrices")
+demos.lines(products, x="n", y="TFLOP/s", log="xy", title=title)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_roofs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 cuda.print_ratios(record.document, ceilings(record.document))
@@ -644,8 +647,7 @@ expect_raises("a dtype without ceiling", lambda: place({**at, "dtype": "int8"}, 
 expect_raises("no FLOPs", lambda: place({**at, "flops": 0}, roofs), ValueError)
 expect_raises("no bytes", lambda: place({**at, "bytes": 0}, roofs), ValueError)
 expect_raises("no time", lambda: place({**at, "ms": 0.0}, roofs), ValueError)
-less = {**at, "flops": -1, "bytes": -1}
-expect_raises("negative FLOPs and bytes", lambda: place(less, roofs), ValueError)
+expect_raises("both negative", lambda: place({**at, "flops": -1, "bytes": -1}, roofs), ValueError)
 expect_raises("a negative time", lambda: place({**at, "ms": -2.0}, roofs), ValueError)
 ### BEGIN HIDDEN TESTS
 card = {"flops": {"float32": 1e12, "tf32": 5e12}, "bandwidth": {"l2": 9e12, "dram": 1e11}}
@@ -674,6 +676,8 @@ expect_raises("a dtype is known by its whole name", lambda: place(part, card), V
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sweep", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 roofs, sweep = ceilings(record.document), []
 for row in record.rows("sweep"):
     work = {"flops": fma_flops(row["elements"], row["fmas"], 1), "dtype": "float32"}
@@ -682,8 +686,7 @@ for row in record.rows("sweep"):
     sweep.append((spot["intensity"], spot["achieved"]))
     print(f"{row['fmas']:>5} FMAs: {spot['efficiency']:>4.0%} of the roof, {spot['wall']}")
 guesses.compare("FMAs up to the ridge", guess_gpu_ridge, 8e12 / 320e9 * 8 / 2)
-look = {"title": record.title("1 to 1,024 FMAs a float"), "dtypes": ["float32"]}
-demos.roofline(roofs, {"FMAs": sweep}, **look)
+demos.roofline(roofs, {"FMAs": sweep}, title=record.title("FMAs a float"), dtypes=["float32"])
 
 # %% [markdown]
 # One kernel draws slope, knee and flat. Now for what models do. `cuda.workloads.TABLE` holds seven parts of a Transformer, among them an elementwise chain, relu(0.5 · x + 1) · x, and attention, as it is written down and *fused*, that is, in one kernel. On meta tensors a hook counts each with your rules of lesson 02: products by `op_flops`; where there are none, elementwise work. Each op reads its inputs and writes its result; views move nothing. A fused kernel reads what comes in and writes what goes out, once. For attention that is a *lower bound*: the kernel reads K and V once for each tile of queries. For 1,024 queries of 64 numbers in tiles of 128, these are 1,179,648 numbers instead of 262,144, most of them from the L2 cache.
@@ -732,6 +735,8 @@ naive, fused = moved["attention"], moved["attention, fused"]
 guesses.compare("bytes of attention, over fused", guess_gpu_attention, naive / fused)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_workloads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 roofs, spots = ceilings(record.document), {}
 
 
@@ -769,7 +774,7 @@ demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 #
 # ## 6 · Is it worth the way? · 25 min
 #
-# Data reaches the card over a bus. From *pinned* memory, which the operating system does not move, the card fetches it by itself; *pageable* memory is first copied to a pinned buffer. And a launch costs some microseconds, however small the work. A *CUDA graph* records many launches and starts them all by one call.
+# Data reaches the card over a bus. From *pinned* memory, which the operating system does not move, the card fetches it by itself; *pageable* memory is first copied to a pinned buffer. And a launch costs some microseconds, however small the work. A *CUDA graph* records many launches and starts them by one call.
 
 # %% nbgrader={"grade": false, "grade_id": "device_ways", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 record.measure("copy", cuda.loops.copies)
@@ -777,6 +782,8 @@ record.measure("crossover", cuda.loops.crossover)
 record.measure("launch", cuda.loops.launches)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_copies", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 rates = {}
 for row in record.rows("copy"):
     name = f"{row['direction']} the card, {'pinned' if row['pinned'] else 'pageable'}"
@@ -795,7 +802,7 @@ guess_gpu_crossover = None  # your guess: n
 # %% [markdown]
 # <details><summary>Hint 1: Where is log(cpu) − log(gpu) zero?</summary>
 #
-# At sizes 100 and 400 a CPU takes 1 and 16 ms, a GPU 4 and 4. What is log(cpu / gpu) at both ends? How far on the way from log 100 to log 400 is it zero?
+# At sizes 100 and 400 a CPU takes 1 and 16 ms, a GPU 4 and 4. What is log(cpu / gpu) at both ends? How far from log 100 to log 400 is it zero?
 #
 # </details>
 #
@@ -860,10 +867,8 @@ expect_raises("a GPU time more", lambda: crossover([1, 2], [1, 4], [2, 2, 2]), V
 expect_raises("not ordered", lambda: crossover([4, 1], [1, 4], [2, 2]), ValueError)
 expect_raises("one size twice", lambda: crossover([1, 4, 4], [1, 3, 3], [2, 2, 2]), ValueError)
 expect_raises("a size of 0", lambda: crossover([0, 4], [1, 4], [2, 2]), ValueError)
-expect_raises("a CPU time of 0", lambda: crossover([1, 4], [0, 4], [2, 2]), ValueError)
 expect_raises("a negative CPU time", lambda: crossover([1, 4], [-1, 4], [2, 2]), ValueError)
 expect_raises("a GPU time of 0", lambda: crossover([1, 4], [1, 4], [2, 0]), ValueError)
-expect_raises("a negative GPU time", lambda: crossover([1, 4], [1, 4], [2, -2]), ValueError)
 ### BEGIN HIDDEN TESTS
 ends, same = ([2, 4, 1], [1, 3, 4], [2, 2, 2]), ([1, 1, 4], [1, 1, 4], [2, 2, 2])
 expect_raises("each size must be larger, to the end", lambda: crossover(*ends), ValueError)
@@ -878,6 +883,8 @@ expect_raises("times need a size each", lambda: crossover(*more), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_crossover", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 lines = {}
 for row in record.rows("crossover"):
     ms = np.median(row["host_ms"]) if "host_ms" in row else events_to_ms(row["events"], "median")
@@ -889,8 +896,8 @@ for where, size in found.items():
     when = f"worth it from n = {size:.0f} on" if size else "no size from which it is worth it"
     print(f"{where}: {when}; {ratio:.1f} times as fast at n = {sizes[-1]}")
 guesses.compare("n from which on the GPU wins", guess_gpu_crossover, found["gpu"] or "nowhere")
-look = {"x": "n, for n × n times n × n", "y": "ms", "marks": {"your guess": guess_gpu_crossover}}
-demos.lines(lines, log="xy", title=record.title("CPU or GPU"), **look)
+look = {"log": "xy", "marks": {"your guess": guess_gpu_crossover}}
+demos.lines(lines, x="n", y="ms", title=record.title("Products of n × n matrices"), **look)
 
 # %% [markdown]
 # ## 7 · Measurements that lie · 35 min
@@ -1131,10 +1138,12 @@ expect_raises("two negative peaks are refused", lambda: reflect_speedup(*less), 
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_published", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 costs = {}
 for row in record.rows("launch"):
-    line = costs.setdefault("in a graph" if row["graph"] else "one by one", [])
-    line.append((row["launches"], float(np.median(row["host_ms"]))))
+    point = row["launches"], float(np.median(row["host_ms"]))
+    costs.setdefault("in a graph" if row["graph"] else "one by one", []).append(point)
 
 
 n = demos.kernels_of_gpt2_small()

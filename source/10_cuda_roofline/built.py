@@ -14,13 +14,11 @@ import psutil
 import statistics
 import time
 import tracemalloc
-from collections import Counter
 from functools import cache
-from proflab import Function, Tensor, autograd, dispatch, example_input, nn
+from proflab import Tensor, autograd, dispatch, example_input, nn
 from proflab.lesson import measuring, profiles
 from proflab.lesson.demo import demo_size
 from proflab.lesson.hardware import Hardware, this_machine
-from proflab.lesson.inputs import real_inputs
 from proflab.lesson.recorded import alike, median_rows, recorded_passes
 from proflab.lesson.recording import (
     NO_ELEMENTWISE, Recorder, as_model, column, dtype_name, row_name, work_and_traffic,
@@ -74,7 +72,6 @@ __all__ = [
     "MemoryTracker",
     "measure_memory",
     "saved_activations",
-    "saved_by",
     "optimizer_memory_mb",
     "training_memory",
     "MemoryProfiler",
@@ -82,7 +79,6 @@ __all__ = [
     "recomputed_gradients",
     "Recompute",
     "checkpointed",
-    "Checkpointed",
     "reflect_training_mb",
     "op_bytes",
     "op_elementwise",
@@ -695,12 +691,12 @@ def in_turns(cases, rounds):
 
 
 def told_apart(name, times_ms, other, other_ms):
-    """A sentence: which of two takes less time, if their 95 % intervals can tell."""
+    """Return a sentence: which of two takes less time, if their 95 % intervals do not overlap."""
     (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
     median, others = map(statistics.median, (times_ms, other_ms))
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
-        return said + "the intervals overlap, so these times cannot tell them apart"
+        return said + "the intervals overlap, so this rule cannot tell them apart"
     faster = name if median < others else other
     return said + f"{faster} is faster, {max(median, others) / min(median, others):.2f} times"
 
@@ -766,17 +762,17 @@ MB = 1024**2  # bytes, as everywhere in this course
 
 
 class MemoryTracker:
-    """Measures what a block of code allocates: `with MemoryTracker() as tracker: …`.
+    """Measure what a block of code allocates: `with MemoryTracker() as tracker: …`.
 
-    peak_mb: the most that was allocated at one time, over what was there at the start.
-    current_mb: what is allocated at the end, over what was there at the start; negative where more
-        was freed. Both are floats in MB of 1024² bytes, not rounded, and there after `stop`.
-    Trackers may be nested, the inner one ends first: each finds what it would find alone. They may
-    be used again. Tracing goes on afterwards if it was on before, and is off if it was off.
-    frames: how much of the call stack tracemalloc writes down with each block.
+    peak_mb: the most that was allocated at any moment, and current_mb: what is allocated at the
+        end (negative if more was freed), both over what was allocated at the start; floats in MB
+        of 1024² bytes, not rounded, set by `stop`.
+    Trackers may be nested, to any depth, the inner one stops first: each finds what it would find
+    alone. They may be used again. Tracing that was on stays on; if it was off, it is off again.
+    frames: how many frames of the call stack tracemalloc records with each block.
     """
 
-    running = []  # the trackers that have been started and not yet stopped, the outermost first
+    running = []  # the trackers that have started and not yet stopped, the outermost first
 
     def __init__(self, frames=1):
         self.frames = frames
@@ -789,7 +785,7 @@ class MemoryTracker:
         self.stop()
 
     def start(self):
-        """Begin to measure; start tracing, with `frames`, where it is off."""
+        """Begin to measure; start tracing, with `frames`, if it is off."""
         self.started = not tracemalloc.is_tracing()
         if self.started:
             tracemalloc.start(self.frames)
@@ -801,7 +797,7 @@ class MemoryTracker:
         self.running.append(self)
 
     def stop(self):
-        """Stop measuring: set peak_mb and current_mb, and stop tracing if this one started it."""
+        """Stop measuring: set peak_mb and current_mb; stop tracing if this tracker started it."""
         current, peak = tracemalloc.get_traced_memory()
         for tracker in self.running:
             tracker.peak = max(tracker.peak, peak)
@@ -813,20 +809,21 @@ class MemoryTracker:
 
 
 def measure_memory(model, input_shape):
-    """What one forward pass of a model takes, measured.
+    """Return what one forward pass of a model takes, measured.
 
-    model: a Module with data; it is called once, as it is. input_shape: batch first, counted in
-        full; or whatever else example_input takes. The input is not counted.
-    Returns a dict of floats, not rounded, in MB of 1024² bytes but for the last:
-        parameter_memory_mb: all of the model's parameters (lesson 01)
-        activation_memory_mb: what is allocated after the pass, over what was allocated before it,
-            while its output is held, and by it the graph for backward
-        peak_memory_mb: the parameters, and the most that was allocated during the pass, over what
-            was allocated before it
-        memory_efficiency: parameters and activations, divided by the peak
-    Raises ValueError for what is no model, and for what is no shape.
+    model: a Module with data; it is called once, in the mode (train or eval) that it is in.
+    input_shape: batch first, or what else example_input takes (it returns a Tensor, or a tuple
+        if the model has several inputs). The inputs themselves do not count.
+    Returns a dict of floats, not rounded, the first three in MB of 1024² bytes:
+        parameter_memory_mb: all of the model's parameters (lesson 01), frozen ones too
+        activation_memory_mb: what is allocated after the pass, over what was allocated before,
+            while the output is held, and through it the graph for the backward pass
+        peak_memory_mb: the parameters, plus the pass's peak over what was allocated before
+        memory_efficiency: parameters and activations together, divided by the peak
+    Raises ValueError for what is not a model and for what is not a shape.
     """
-    parameters, inputs = parameter_memory_mb(model), real_inputs(model, input_shape)
+    parameters, inputs = parameter_memory_mb(model), example_input(model, input_shape)
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     with MemoryTracker() as tracker:
         output = model(*inputs)  # noqa: F841  held while it is measured
     peak = parameters + tracker.peak_mb
@@ -839,14 +836,15 @@ def measure_memory(model, input_shape):
 
 
 def saved_activations(model, input_shape):
-    """The bytes that a forward pass keeps for the backward pass.
+    """Return the bytes that a forward pass keeps for the backward pass.
 
-    model: a Module, with data or on meta, or anything else that can be called; in the mode (train
-        or eval) that it is in. input_shape: batch first, counted in full.
-    Counted is each storage once, and as a whole, also where only a part of it is looked at; but no
-    storage of the inputs, and none of the parameters and buffers that the model has.
+    model: a Module, with data or on meta, or any other callable; it stays in the mode (train or
+        eval) that it is in, and its parameters stay frozen or not, as they are.
+    input_shape: batch first, counted in full.
+    Each storage counts once, and as a whole even if only a part of it is kept. Storages of the
+    inputs and of the model's parameters, frozen or not, and buffers do not count.
     Returns an int. Runs on meta inputs (lesson 02's meta_inputs, per_sample=False), so that
-    nothing is computed. Raises ValueError for what cannot be called, and for what is no shape.
+    nothing is computed. Raises ValueError for what cannot be called and for what is not a shape.
     """
     inputs = meta_inputs(model, input_shape, per_sample=False)
     known = {tensor.storage for tensor in inputs}
@@ -863,31 +861,13 @@ def saved_activations(model, input_shape):
     return sum(storage.nbytes for storage in kept - known)
 
 
-def saved_by(model, shape, part):
-    """Saved bytes by the part of the model that kept them first; `part` maps a module's path."""
-    inputs = meta_inputs(model, shape, per_sample=False)
-    seen = {t.storage for t in (*inputs, *model.parameters(), *model.buffers())}
-    found = Counter()
-
-    def pack(tensor):
-        if tensor.storage not in seen:
-            seen.add(tensor.storage)
-            found[part(dispatch.module_path())] += tensor.storage.nbytes
-        return tensor
-
-    # While a hook is on, proflab knows which module is being called.
-    with dispatch.hook(lambda call: call()), proflab.saved_tensors(pack, lambda tensor: tensor):
-        model(*inputs)
-    return found
-
-
 def optimizer_memory_mb(model, optimizer):
-    """The memory of an optimizer's state, in MB of 1024² bytes.
+    """Return the memory of an optimizer's state, in MB of 1024² bytes.
 
-    model: as for count_parameters (lesson 01). Only parameters that are trained have a state
-        (requires_grad), each once, at its own dtype.
-    optimizer: "sgd" (nothing), "momentum" (once the parameters), "adam" or "adamw" (twice).
-    Returns a float. Raises ValueError for another optimizer, and for what is no model.
+    model: as for count_parameters (lesson 01): a bare Tensor has no parameters. Only parameters
+        that are trained (requires_grad) have a state, each once, at its own dtype.
+    optimizer: "sgd" (no state), "momentum" (the parameters once), "adam" or "adamw" (twice).
+    Returns a float. Raises ValueError for any other optimizer and for what is not a model.
     """
     copies = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
     if optimizer not in copies:
@@ -899,14 +879,15 @@ def optimizer_memory_mb(model, optimizer):
 
 
 def training_memory(model, input_shape, optimizer, activation_mb=None):
-    """What training a model takes, by its parts.
+    """Return what training a model takes, by its parts.
 
-    model, input_shape: as for saved_activations; optimizer: as for optimizer_memory_mb.
-    activation_mb: the memory of the activations where it is known, at least 0; None: count it.
-        Where it is given, input_shape is not used.
-    Returns a dict of floats in MB of 1024² bytes: parameter_mb, gradient_mb (of what is trained),
-    optimizer_mb, activation_mb, and total_mb, their sum.
-    Raises ValueError as these two do, and for a negative activation_mb.
+    model, input_shape: as for saved_activations, in the mode that the model is in; optimizer: as
+        for optimizer_memory_mb.
+    activation_mb: the memory of the activations if it is known, at least 0; input_shape is not
+        used then. None: count it.
+    Returns a dict of floats in MB of 1024² bytes: parameter_mb (of all parameters), gradient_mb
+    (of those that are trained), optimizer_mb, activation_mb, and total_mb, their sum.
+    Raises ValueError as these two functions do, and for a negative activation_mb.
     """
     if activation_mb is None:
         activation_mb = saved_activations(model, input_shape) / MB
@@ -914,7 +895,7 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
         raise ValueError(f"activations cannot take {activation_mb} MB")
     parts = {
         "parameter_mb": parameter_memory_mb(model),
-        "gradient_mb": optimizer_memory_mb(model, "momentum"),  # a number for each, as here
+        "gradient_mb": optimizer_memory_mb(model, "momentum"),  # one number each, as here
         "optimizer_mb": optimizer_memory_mb(model, optimizer),
         "activation_mb": float(activation_mb),
     }
@@ -922,28 +903,24 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
 
 
 class MemoryProfiler:
-    """The resident memory of this process at moments with a name."""
+    """Record this process's resident memory at moments that have a name."""
 
     def __init__(self):
         self.snapshots = []
 
     def snapshot(self, label):
-        """Note this process's resident memory now, by psutil's memory_info().rss.
-
-        label: a string that is not empty; the same one may come again. Raises ValueError for "".
-        """
+        """Record this process's RSS now. A label may come again; raises ValueError for ""."""
         if not label:
             raise ValueError("a snapshot needs a label")
         self.snapshots.append((label, psutil.Process().memory_info().rss / MB))
 
     def report(self):
-        """What was noted: a row for each snapshot, in order.
+        """Return a row for each snapshot, in order, and print them.
 
         Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes, not rounded), delta_mb
-        (float, over the snapshot before it; 0.0 for the first). Prints a line for each that has the
-        label, and both numbers with one decimal; what else it prints is open. May be asked for
-        again.
-        Raises ValueError where there is no snapshot.
+        (float, growth since the snapshot before; 0.0 for the first). Prints a line for each
+        snapshot, the first too, with its label and both numbers to one decimal. A report may be
+        asked for again. Raises ValueError if there is no snapshot.
         """
         if not self.snapshots:
             raise ValueError("there is no snapshot to report")
@@ -956,16 +933,15 @@ class MemoryProfiler:
 
 
 def find_leak(step, steps):
-    """What a step leaves behind, each time it runs, and who allocates it.
+    """Return how much more memory each step leaves allocated, and which function allocates it.
 
-    step: a function without arguments. It is called once for what only the first call makes and
-        keeps (a cache, an optimizer's state), then `steps` times (an int, at least 1), which are
-        compared.
-    Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
-    steps (what a step replaces or frees is no growth); and function, the name of the function
-    (see own_function) that allocated most of what has grown, on whatever lines; None where a
-    step leaves less than a page, 4,096 bytes. Raises ValueError for steps below 1.
-    Tracing is off afterwards if it was off before, also where step raises.
+    step: a function without arguments. It is called once, already traced, for what only the first
+        call makes and keeps (a cache, an optimizer's state), then `steps` times (at least 1).
+    Returns a dict: bytes_per_step (float), the growth in those `steps` calls, on average (what a
+    step frees or replaces is no growth); and function, the name of the function (by own_function)
+    whose allocations grew most, all its lines together, or None if less than a page, 4,096 bytes,
+    is left in a step. Raises ValueError for steps below 1. Tracing that was off is off afterwards,
+    even when step raises; if it was on, it goes on, also for a tracker around the call.
     """
     if steps < 1:
         raise ValueError(f"a leak shows over at least one step, not over {steps}")
@@ -975,23 +951,23 @@ def find_leak(step, steps):
         for _ in range(steps):
             step()
         rows = tracemalloc.take_snapshot().compare_to(before, "traceback")
-    grown = Counter()
+    grown = {}
     for row in rows:
-        if row.size_diff:
-            grown[own_function(row.traceback)] += row.size_diff
+        name = own_function(row.traceback)
+        grown[name] = grown.get(name, 0) + row.size_diff
     rate = sum(grown.values()) / steps
     worst = max(grown, key=grown.get) if rate >= 4096 else None
     return {"bytes_per_step": rate, "function": worst}
 
 
 def recomputed_gradients(run, x, parameters, grad):
-    """The gradients of a piece of a model, which is run for that once more.
+    """Return the gradients of a segment of a model, by running the segment once more.
 
-    run: a function of x, the piece. x: its input, a leaf. parameters: the tensors, each once, that
-        it uses and that may require a gradient. grad: the gradient of run(x), a Tensor.
-    Returns a list of Tensors: the gradient of x, and those of the parameters, in order; None for
-    each that requires none or that run does not use. Every `.grad` stays as it is. Works also
-    where no graph is being recorded, as in a backward pass.
+    run: the segment, a function of x; it is called once. x: its input, a leaf. parameters: tensors,
+        each once, that run may use and that may require a gradient. grad: that of run(x).
+    Returns a list of Tensors: the gradient of x, then those of the parameters, in order; None for
+    each tensor that requires none or that run does not use. Every `.grad` stays as it is. Works
+    also where nothing is recorded, as in a backward pass, and leaves that as it is.
     """
     tensors = [x, *parameters]
     wanted = [tensor for tensor in tensors if tensor.requires_grad]
@@ -1003,7 +979,7 @@ def recomputed_gradients(run, x, parameters, grad):
     return [next(found) if tensor.requires_grad else None for tensor in tensors]
 
 
-class Recompute(Function):
+class Recompute(proflab.Function):
     """Recompute.apply(run, x, *parameters) is run(x), of which only x is kept."""
 
     @staticmethod
@@ -1020,14 +996,14 @@ class Recompute(Function):
 
 
 def checkpointed(layers, every):
-    """A function that computes what the layers compute, one after another, with less memory.
+    """Return a function that computes what the layers compute in a row, with less memory.
 
-    layers: a list of Modules that draw no random numbers.
-    every: int, at least 1: so many layers make a segment; the last one may be shorter.
+    layers: a list of Modules that draw no random numbers; one Module may stand in it several times.
+    every: int, at least 1: so many layers make a segment; the last segment may be shorter.
     Returns a function of one tensor. Of each segment only its input is kept for the backward pass,
-    which runs each segment once more. Gradients are those that the layers give without it, of
-    what requires one: parameters, and the input. (So each segment's parameters go to Recompute.)
-    Raises ValueError where there are no layers, and for `every` below 1.
+    which runs each segment once more. The gradients are those that the layers give without it, for
+    whatever requires one: parameters, and the input. (So each segment's parameters go to
+    Recompute, each of them once.) Raises ValueError if there are no layers or `every` is below 1.
     """
     if every < 1 or not len(layers):
         raise ValueError(f"{len(layers)} layers cannot be run {every} at a time")
@@ -1041,25 +1017,14 @@ def checkpointed(layers, every):
     return run
 
 
-class Checkpointed(nn.Module):
-    """Layers as a model with checkpoints."""
-
-    def __init__(self, layers, every):
-        self.layers = nn.ModuleList(layers)
-        self.run = checkpointed(list(self.layers), every)
-
-    def forward(self, x):
-        return self.run(x)
-
-
 def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded_to=1):
-    """The memory of training as a report may have calculated it, in MB of `unit` bytes.
+    """Return the memory of training as a report may have computed it, in MB of `unit` bytes.
 
-    parameters: int, at least 1; taken as its nearest multiple of rounded_to (int, at least 1):
-        with 10**6, 124,439,808 are 124 million. Each copy of a parameter has 4 bytes.
+    parameters: int, at least 1; rounded to the nearest multiple of rounded_to (int, at least 1):
+        with 10**6, 124,439,808 become 124 million. Each copy of a parameter takes 4 bytes.
     copies: int, at least 1: 4 for Adam (parameter, gradient, two of state).
-    activation_mb: at least 0, in the report's MB, added as it is. unit: int, at least 1.
-    Returns a float. Raises ValueError for an argument out of range.
+    activation_mb: at least 0, in the report's own MB, added as it is. unit: int, at least 1.
+    Returns a float, not rounded. Raises ValueError for any argument that is out of range.
     """
     if min(parameters, copies, unit, rounded_to) < 1 or activation_mb < 0:
         raise ValueError("activation_mb must be at least 0, and all others at least 1")
