@@ -9,6 +9,8 @@ from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
 
 TERA, GIGA = 1e12, 1e9
 _MARKS = "osD^vPX*"
+_PLAIN = {"frameon": True, "framealpha": 1, "edgecolor": "none"}  # no grid through a legend
+_CLEAR = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # nor through a label
 _NAMES = {"dram": "memory", "l2": "L2 cache"}
 
 
@@ -36,8 +38,8 @@ def roofline(
         axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(low, top))
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.6g}")
         axes.yaxis.set_major_formatter(lambda number, _: f"{number / TERA:,.6g}")
-        axes.set(xlabel="intensity, FLOP a byte", ylabel="TFLOP/s")
-        axes.legend(frameon=False, loc="lower right", fontsize=9)
+        axes.set(xlabel="intensity, FLOPs a byte", ylabel="TFLOP/s")
+        axes.legend(loc="lower right", fontsize=9, **_PLAIN)
         axes.set_title(title)
         axes.grid(color="#ececec")
     return picture
@@ -68,7 +70,11 @@ def lines(
             if place is None:
                 continue
             axes.axvline(place, color=QUIET, lw=1, ls=(0, (4, 3)), zorder=0)
-            spot = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+            spot = {
+                "xycoords": ("data", "axes fraction"),
+                "textcoords": "offset points",
+                "bbox": _CLEAR,
+            }
             axes.annotate(
                 name, (place, 1), (4, -4 - 12 * index), va="top", color=QUIET, fontsize=9, **spot
             )
@@ -79,7 +85,7 @@ def lines(
             axis.set_major_formatter(lambda number, _: f"{number:,.6g}")
             axis.set_minor_formatter(lambda number, _: "")
         if len(series) > 1:
-            axes.legend(frameon=False, fontsize=9)
+            axes.legend(fontsize=9, **_PLAIN)
         axes.set_title(title)
         axes.grid()
     return picture
@@ -87,7 +93,7 @@ def lines(
 
 def _draw_roofs(axes, roofs: dict, peaks: dict, left: float, right: float) -> None:
     top = max(peaks.values())
-    small = {"textcoords": "offset points", "fontsize": 9, "color": QUIET}
+    small = {"textcoords": "offset points", "fontsize": 9, "color": QUIET, "bbox": _CLEAR}
     for level, bandwidth in roofs["bandwidth"].items():
         style = "-" if level == "dram" else ":"
         axes.plot([left, top / bandwidth], [left * bandwidth, top], style, color=INK, lw=1.6)
@@ -100,7 +106,7 @@ def _draw_roofs(axes, roofs: dict, peaks: dict, left: float, right: float) -> No
     for dtype, peak in peaks.items():
         axes.plot([peak / _dram(roofs), right], [peak, peak], "-", color=INK, lw=1.6)
         text = f"{dtype} {peak / TERA:,.3g} TFLOP/s"
-        axes.annotate(text, (right, peak), xytext=(-2, 3), ha="right", **small)
+        axes.annotate(text, (right, peak), xytext=(-2, 5), ha="right", **small)
 
 
 def _draw_points(axes, points: dict) -> None:
