@@ -16,6 +16,7 @@ import numpy as np
 from solved import CONSTRUCTED, measures, solved
 
 from proflab.lesson.cuda import document as documents
+from proflab.lesson.cuda import workloads
 from proflab.lesson.cuda.sheets import DATA_SHEETS
 
 CARD = {
@@ -137,7 +138,7 @@ class ModelCard:
             "attention": ASSUMED["share of the roof reached by attention"],
             "attention, fused": ASSUMED["share of the roof reached by fused attention"],
         }
-        work = self.scope["GPU_WORKLOADS"][name]
+        work = workloads.TABLE[name]
         count = self.scope["gpu_counts"](*work, fused=name == "chain, fused")
         walls = self._computing(count["flops"], what["dtype"]), self._moving(count["bytes"])
         return max(walls) / shares.get(name, ASSUMED[others])

@@ -22,18 +22,18 @@
 #
 # ![A roofline on two logarithmic axes: a slope for the memory, a dotted one for the cache, two ceilings. Under it lie an elementwise chain, softmax, layer norm, two forms of attention, a Transformer block, and products of growing matrices, which climb the slope to the ceilings.](roofs.png)
 #
-# At the end of this lesson you draw this picture of a graphics card: the roofs from kernels whose lines you wrote, and under them what a Transformer is made of. The one above was drawn from a *constructed* document, numbers that a script made from a data sheet. No card was measured for it.
+# **You need no graphics card.** All that is graded works on a *document*, a file of measurements. Without a card you read the one beside this notebook. It is *constructed*: a script made its numbers from a data sheet. No card was measured for it, nor for the picture above. With a card, the same cells measure yours. Colab lends one: *Runtime → Change runtime type → T4 GPU*.
+#
+# A GPU multiplies matrices 267 times faster than a CPU, it is said, and launching a kernel costs 1 ms. Anyone can get such numbers: stop the clock before the GPU is done, or give the CPU a slow program. After this lesson you see what is wrong with such a claim, how fast a card *could* be, and what keeps it from being so.
 #
 # **You will be able to**
 #
-# - write the lines of a kernel that does one thing, and say what it computed and moved;
+# - write the lines of a kernel, and say what it computed and moved;
 # - time a device by its own clock, and tell a measurement from a mistake;
-# - place any workload under the roofs of a card, and say which wall it is at;
-# - say from which size on a GPU is worth the way to it.
+# - place any workload under the roofs of a card, and say what would make it faster;
+# - say from which size on work is worth sending to a GPU.
 #
-# **You need** lesson 02. A roof is explained again in section 5, shorter than in lesson 06.
-#
-# **With a card or without.** On Colab, *Runtime → Change runtime type → T4 GPU*: then the device cells measure. Anywhere else they say in one line that there is no CUDA device, and every plot shows the constructed document beside this notebook. What is graded are functions of such a document: no card is needed for that, neither by you nor by whoever grades.
+# **You need** lesson 02, and no more C than you can guess. Section 5 explains roofs again, more briefly than lesson 06.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -41,43 +41,37 @@ import re
 from string import Template
 
 import numpy as np
-from built import ELEMENTWISE, elementwise_flops, matmul_flops, op_flops  # yours, of lesson 02
+from built import ELEMENTWISE, elementwise_flops, matmul_flops, op_flops  # from lesson 02
 
-import proflab
-from proflab import Tensor, dispatch, meta, models
-from proflab.lesson import cuda, expect, expect_raises
+from proflab.lesson import cuda, expect, expect_raises, guesses
 from proflab.lesson.cuda import doubles as fake
-from proflab.lesson.demo import demo_size
-from proflab.nn import functional as F
 
 # %% nbgrader={"grade": false, "grade_id": "record", "locked": true, "schema_version": 3, "solution": false, "task": false}
 record = cuda.Record("constructed_t4.json")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_document", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 document = record.document
-for name in ("constructed", "note", "command", "date", "driver", "card"):
-    print(f"{name}: {document.get(name)}")
+print(f"{record.title('The document')}. {document.get('note', document['command'])}")
 for name, value in document.get("model", {}).items():
     print(f"  assumed: {name} = {value:g}")
-print({kind: len(rows) for kind, rows in document["rows"].items()})
 
 # %% [markdown]
-# This is what the plots below draw until a card has been measured: figures of a data sheet, times factors that somebody assumed. It shows what such a document looks like. It does not show what a T4 does. The device cells below make a measured one; so does, on a card, `python docs/gpu/record.py` in the course's repository, which runs them all.
+# Until a card has been measured, the plots draw this: figures from a data sheet, times factors that somebody assumed. It shows what such a document looks like. It does not show what a T4 does. Cells with `record.measure` make a measured one; without a card each prints one line and changes nothing.
 #
-# ## 1 · A kernel that only computes
+# ## 1 · A kernel that only computes · 25 min
 #
-# A *kernel* is a C function that a GPU runs once for each *thread*. Threads come in blocks, blocks are dealt out to *multiprocessors* (a T4 has 40), and there 32 threads at a time, a *warp*, take the same step. The step that counts is the *FMA*, a · b + c: two FLOPs in one instruction, and what data sheets count.
+# A *kernel* is a C function that a GPU runs once for each *thread*. Threads come in blocks, each of which runs on one of the card's *multiprocessors* (a T4 has 40). There 32 threads at a time, a *warp*, take the same step. The step that data sheets count is the *FMA* (fused multiply-add), a · b + c: two FLOPs in one instruction.
 #
-# An FMA's result is ready about four cycles later. A *chain* of them, each taking the result of the one before, waits most of the time. A multiprocessor fills the waiting with other warps, or with other chains of the same thread, each in an accumulator of its own:
+# The result of an FMA is ready about four cycles later. In a *chain* of FMAs each takes the result of the one before, so a chain mostly waits. A multiprocessor fills that time with other warps, or with other chains of the same thread, each with an *accumulator* (a variable) of its own:
 #
 # ![Two rows of boxes over sixteen cycles. One accumulator: a box every fourth cycle, the rest empty. Four accumulators in four colours: a box in every cycle.](chains.png)
 #
-# Three things make the loop below honest. The compiler must not know the numbers: x, y and the first values come in at run time. The accumulators must start from different values, or it makes one of them all. And something must be stored, or it removes the loop.
+# Three things keep the compiler from removing the work below: the numbers come in at run time, the accumulators start from different values, and the result is stored.
 
 # %% nbgrader={"grade": false, "grade_id": "fma_kernel", "locked": true, "schema_version": 3, "solution": false, "task": false}
 GPU_FMA = Template("""
 extern "C" __global__ void fma_chains(float *out, float x, float y, int turns) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;  // which of all threads this one is
+    int i = blockIdx.x * blockDim.x + threadIdx.x;  // the number of this thread
     float $seeds;
     #pragma unroll 8
     for (int turn = 0; turn < turns; turn++) {
@@ -88,24 +82,29 @@ extern "C" __global__ void fma_chains(float *out, float x, float y, int turns) {
 """)
 
 
-def gpu_fma_source(lines):
-    """The kernel around your lines, with an accumulator for each, that starts from its own value."""
+def gpu_fma_source(accumulators):
+    """Return the kernel with your lines; each accumulator starts from a value of its own."""
+    lines = fma_lines(accumulators)
     names = sorted(set(re.findall(r"\ba\d+\b", lines)))
     seeds = ", ".join(f"{name} = x + i + {number}" for number, name in enumerate(names))
     return GPU_FMA.substitute(seeds=seeds, lines=lines, total=" + ".join(names))
 
 
 # %% [markdown]
-# **Predict.** A T4's multiprocessor starts 64 FMAs in a cycle. There are 128 threads on it, with one accumulator each, and a result takes four cycles: which share of the peak is that? With two accumulators? With 1,024 threads? *Your prediction:*
+# **Predict.** Each multiprocessor of a T4 can start 64 FMAs in a cycle, and a result takes four cycles. A multiprocessor runs 128 threads with one accumulator each. What share of its peak does it reach?
+
+# %% tags=["guess"]
+guess_gpu_one_chain = None  # your guess, in percent of the peak
 
 
 # %% nbgrader={"grade": false, "grade_id": "fma_lines", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fma_lines(accumulators):
-    """The body of the loop: one FMA for each accumulator, none of which waits for another.
+    """Return the body of the loop: one FMA for each accumulator, none waiting for another.
 
-    accumulators: int, at least 1; they are called a0, a1, a2, … in the kernel.
-    Returns a text of C, one statement an accumulator: it takes fmaf(itself, x, y), which is
-    itself · x + y. "name = expression;", each with its semicolon. Raises ValueError below 1.
+    accumulators: int, at least 1. In the kernel they are called a0, a1, a2, …
+    Returns a string of C with one statement for each accumulator, "name = expression;". It sets
+    the accumulator to fmaf(accumulator, x, y), which is accumulator · x + y.
+    Raises ValueError when accumulators is below 1.
     """
     ### BEGIN SOLUTION
     if accumulators < 1:
@@ -118,33 +117,35 @@ def fma_lines(accumulators):
 lines = fma_lines(3)
 after = fake.run_lines(lines, a0=1.0, a1=2.0, a2=3.0, x=10.0, y=0.5)  # run by Python
 expect("three accumulators", after, {"a0": 10.5, "a1": 20.5, "a2": 30.5})
-expect("FMAs", fake.count_fmaf(lines), 3)
-expect("none waits for another", fake.chain_length(lines), 1)
+shape = [fake.count_fmaf(lines), fake.chain_length(lines)]
+expect("three FMAs, none of which waits for another", shape, [3, 1])
 eleven = fake.run_lines(fma_lines(11), **{f"a{n}": n for n in range(11)}, x=2.0, y=1.0)
 expect("eleven accumulators", [eleven[f"a{n}"] for n in range(11)], np.arange(11) * 2.0 + 1.0)
-expect("what they read", fake.names_read(fma_lines(2)), ["a0", "a1", "x", "y"])
-expect_raises("no accumulator", lambda: fma_lines(0), ValueError)
-expect_raises("fewer than none", lambda: fma_lines(-1), ValueError)
+expect("what two FMAs read", fake.names_read(fma_lines(2)), ["a0", "a1", "x", "y"])
+expect_raises("no accumulator is refused", lambda: fma_lines(0), ValueError)
+expect_raises("a negative number is refused", lambda: fma_lines(-1), ValueError)
 ### BEGIN HIDDEN TESTS
 one = fake.run_lines(fma_lines(1), a0=3.0, x=2.0, y=7.0)
-expect("one", one, {"a0": 13.0})
+expect("one accumulator is a0", one, {"a0": 13.0})
 values = {f"a{n}": float(n) for n in range(12)}
 twelve = fake.run_lines(fma_lines(12), **values, x=3.0, y=-1.0)
-expect("twelve", [twelve.get(f"a{n}") for n in range(12)], np.arange(12) * 3.0 - 1.0)
-expect("no others", len(twelve), 12)
+shown = [twelve.get(f"a{n}") for n in range(12)]
+expect("each accumulator becomes itself · x + y", shown, np.arange(12) * 3.0 - 1.0)
+expect("nothing but the accumulators is assigned", len(twelve), 12)
 shape = [fake.count_fmaf(fma_lines(12)), fake.chain_length(fma_lines(12))]
-expect("twelve FMAs, side by side", shape, [12, 1])
-expect("what one reads", fake.names_read(fma_lines(1)), ["a0", "x", "y"])
-expect_raises("far fewer than none", lambda: fma_lines(-5), ValueError)
+expect("twelve FMAs run side by side, not in a chain", shape, [12, 1])
+expect("an FMA reads its own accumulator alone", fake.names_read(fma_lines(1)), ["a0", "x", "y"])
+expect_raises("there must be at least one accumulator", lambda: fma_lines(-5), ValueError)
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade": false, "grade_id": "fma_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fma_flops(threads, fmas, accumulators) -> int:
-    """The FLOPs of a launch of FMA chains; an FMA is a multiplication and an addition.
+    """Return the FLOPs of a launch of FMA chains; an FMA is a multiplication and an addition.
 
-    threads: of all blocks together. accumulators: chains of each thread. fmas: of each chain.
-    All are ints, at least 1. Returns an int. Raises ValueError when one is below 1.
+    threads: how many there are in all blocks together. accumulators: the chains of each thread.
+    fmas: the FMAs of each chain. All are ints, at least 1. Returns an int.
+    Raises ValueError when one of them is below 1.
     """
     ### BEGIN SOLUTION
     if min(threads, fmas, accumulators) < 1:
@@ -156,49 +157,36 @@ def fma_flops(threads, fmas, accumulators) -> int:
 # %% nbgrader={"grade": true, "grade_id": "test_fma_flops", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect("one FMA", fma_flops(1, 1, 1), 2, mistakes={"an FMA is one operation": 1})
 expect("40 multiprocessors", fma_flops(40 * 1024, 32_768, 8), 21_474_836_480)
-expect("more than 2⁶³, every digit", fma_flops(10**9 + 7, 10**9 + 9, 6), 12_000_000_192_000_000_756)
-expect_raises("no threads", lambda: fma_flops(0, 5, 5), ValueError)
-expect_raises("no accumulator", lambda: fma_flops(4, 5, 0), ValueError)
-expect_raises("two negative", lambda: fma_flops(-4, -5, 2), ValueError)
+expect("beyond 2⁶³, every digit", fma_flops(10**9 + 7, 10**9 + 9, 6), 12_000_000_192_000_000_756)
+expect_raises("no threads are refused", lambda: fma_flops(0, 5, 5), ValueError)
+expect_raises("no accumulator is refused", lambda: fma_flops(4, 5, 0), ValueError)
+expect_raises("two negative numbers are refused", lambda: fma_flops(-4, -5, 2), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("three sizes", fma_flops(3, 5, 7), 210)
-expect("every digit", fma_flops(10**9 + 9, 10**10 + 1, 7), 140_000_001_274_000_000_126)
-expect_raises("no FMAs", lambda: fma_flops(4, 0, 2), ValueError)
-expect_raises("fewer than no FMAs", lambda: fma_flops(4, -5, 2), ValueError)
-expect_raises("fewer accumulators than none", lambda: fma_flops(-4, 5, -2), ValueError)
+expect("threads, FMAs and accumulators are multiplied", fma_flops(3, 5, 7), 210)
+large = fma_flops(10**9 + 9, 10**10 + 1, 7)
+expect("a large count keeps every digit", large, 140_000_001_274_000_000_126)
+expect_raises("no FMAs are refused", lambda: fma_flops(4, 0, 2), ValueError)
+expect_raises("a negative number of FMAs is refused", lambda: fma_flops(4, -5, 2), ValueError)
+expect_raises("a product of two negatives is no count", lambda: fma_flops(-4, 5, -2), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The device cell launches your lines with 1 to 8 accumulators, on multiprocessors that hold few threads and many. `gpu.row` queues 25 launches and notes when each began and ended; section 3 shows how.
-
-
-# %% nbgrader={"grade": false, "grade_id": "gpu_fma", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def gpu_fma(gpu):
-    """Rows of kind fma: few and many threads a multiprocessor, one and several accumulators."""
-    x, y = np.float32(0.999), np.float32(0.001)
-    for per_multiprocessor in (128, 1024):
-        threads = gpu.card["multiprocessors"] * per_multiprocessor
-        out = gpu.cupy.empty(threads, dtype="float32")
-        for accumulators in (1, 2, 4, 8):
-            kernel = gpu.cupy.RawKernel(gpu_fma_source(fma_lines(accumulators)), "fma_chains")
-            turns = 2**18 // accumulators
-            what = {"threads": threads, "fmas": turns, "accumulators": accumulators}
-
-            def launch(i, kernel=kernel, out=out, turns=turns):
-                kernel((out.size // 128,), (128,), (out, x, y, np.int32(turns)))
-
-            yield gpu.row({**what, "dtype": "float32"}, launch, flush=False)
-
+# On a card, the next cell launches your lines with 1 to 8 accumulators, on multiprocessors with few threads (128) and with many (1,024). It notes when each of 25 launches began and ended; section 3 shows how.
 
 # %% nbgrader={"grade": false, "grade_id": "device_fma", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-record.measure("fma", gpu_fma)
+record.measure("fma", lambda gpu: cuda.loops.fma(gpu, gpu_fma_source))
 
 # %% [markdown]
-# ## 2 · A kernel that only moves
+# ## 2 · A kernel that only moves · 25 min
 #
-# Memory is measured by kernels that do next to nothing with much data. McCalpin's STREAM, which set the custom, has four: *copy* a = b, *scale* a = s · b, *add* a = b + c, *triad* a = b + s · c. Add moves as much as triad, so three are enough here. Each thread takes 16 bytes at once, a `float4`: fewer, wider requests. `__ldcg` reads past the small cache of each multiprocessor (L1), so that what is measured is the *L2 cache*, which all share, or, when the buffers are far larger than it, the card's *memory*: HBM on the large cards, GDDR on a T4, "dram" in the document.
+# To measure memory, do next to nothing with a lot of data. The usual benchmark, [STREAM](https://www.cs.virginia.edu/stream/ref.html), has four kernels: *copy* a = b, *scale* a = s · b, *add* a = b + c, and *triad* a = b + s · c. Add moves as many bytes as triad, so we leave it out. A copy of 1,000 floats reads 4,000 bytes and writes 4,000: it moves 8,000.
 #
-# **Predict.** A copy and a triad over buffers of 64 million floats: how many bytes does each move? Which takes longer, and by what factor, if the memory is the only limit? *Your prediction:*
+# Each thread takes four floats at once, a `float4`. `__ldcg` reads past the small cache of each multiprocessor (L1). So we measure the *L2 cache*, which all multiprocessors share, or, with far larger buffers, the card's *memory* ("dram" in the document).
+#
+# **Predict.** A buffer that fits into the L2 cache is copied again and again. How many times as fast is that as a copy through the card's memory?
+
+# %% tags=["guess"]
+guess_gpu_l2 = None  # your guess: how many times as fast?
 
 # %% nbgrader={"grade": false, "grade_id": "stream_kernel", "locked": true, "schema_version": 3, "solution": false, "task": false}
 GPU_STREAM = Template("""
@@ -215,8 +203,9 @@ extern "C" __global__ void stream(float4 *out, const float4 *in, const float4 *i
 """)
 
 
-def gpu_stream_source(line):
-    """The kernel around your line, which is done to each of the four floats of a float4."""
+def gpu_stream_source(kernel):
+    """Return the kernel of this name; your line is done to each of a float4's four floats."""
+    line = stream_line(kernel)
     third = bool(re.search(r"\bc\b", line))
     lane = "{ float a, b = B.$p" + (", c = C.$p" if third else "") + "; $line A.$p = a; }"
     lanes = " ".join(Template(lane).substitute(p=p, line=line) for p in "xyzw")
@@ -225,10 +214,10 @@ def gpu_stream_source(line):
 
 # %% nbgrader={"grade": false, "grade_id": "stream_line", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def stream_line(kernel):
-    """The line of C that one float of a stream kernel needs.
+    """Return the line of C that a stream kernel does to one float.
 
     kernel: "copy", a = b; "scale", a = s · b; or "triad", a = b + s · c. All four are floats.
-    Returns a text, "a = expression;" with its semicolon, that reads nothing else than is said.
+    Returns a string, "a = expression;", that reads only what its kernel needs.
     Raises ValueError for any other name, "add" too.
     """
     ### BEGIN SOLUTION
@@ -245,29 +234,27 @@ results = [fake.run_lines(stream_line(name), **values) for name in ("copy", "sca
 expect("copy, scale, triad", results, [{"a": 5.0}, {"a": 15.0}, {"a": 26.0}])
 read = [fake.names_read(stream_line(name)) for name in ("copy", "scale")]
 expect("what copy and scale read", read, [["b"], ["b", "s"]])
-expect_raises("add", lambda: stream_line("add"), ValueError)
-expect_raises("a capital letter", lambda: stream_line("Copy"), ValueError)
-expect_raises("nearly a kernel", lambda: stream_line("triads "), ValueError)
-expect_raises("spaces", lambda: stream_line(" copy "), ValueError)
+expect_raises("add is refused", lambda: stream_line("add"), ValueError)
+expect_raises("spaces are refused", lambda: stream_line(" copy "), ValueError)
 ### BEGIN HIDDEN TESTS
 others = {"b": -2.0, "c": 0.5, "s": 4.0}
 results = [fake.run_lines(stream_line(k), **others) for k in ("copy", "scale", "triad")]
-expect("all three", results, [{"a": -2.0}, {"a": -8.0}, {"a": 0.0}])
+expect("each kernel computes its a, signs too", results, [{"a": -2.0}, {"a": -8.0}, {"a": 0.0}])
 read = [fake.names_read(stream_line(kernel)) for kernel in ("scale", "triad")]
-expect("what they read", read, [["b", "s"], ["b", "c", "s"]])
-expect_raises("no kernel", lambda: stream_line("sort"), ValueError)
-expect_raises("capitals", lambda: stream_line("SCALE"), ValueError)
-expect_raises("no name", lambda: stream_line(""), ValueError)
+expect("a kernel reads only what it needs", read, [["b", "s"], ["b", "c", "s"]])
+expect_raises("a name of no kernel is refused", lambda: stream_line("sort"), ValueError)
+expect_raises("a name in capitals is refused", lambda: stream_line("SCALE"), ValueError)
+expect_raises("an empty name is refused", lambda: stream_line(""), ValueError)
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade": false, "grade_id": "stream_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def stream_bytes(elements, reads, writes, itemsize) -> int:
-    """The bytes that one pass of a streaming kernel moves.
+    """Return the bytes that one pass of a streaming kernel moves, an int.
 
     elements: numbers in each buffer, at least 1. itemsize: bytes of a number, at least 1.
     reads, writes: how many buffers are read, and written; at least 0, and not both 0.
-    All are ints. Returns an int. Raises ValueError for what is not as said.
+    All are ints. Raises ValueError when one is smaller than that, or reads and writes are both 0.
     """
     ### BEGIN SOLUTION
     if min(elements, itemsize, reads + writes) < 1 or min(reads, writes) < 0:
@@ -277,114 +264,62 @@ def stream_bytes(elements, reads, writes, itemsize) -> int:
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_stream_bytes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-expect(
-    "copy, 64 Mi floats",
-    stream_bytes(2**26, 1, 1, 4),
-    536_870_912,
-    mistakes={"the write is left out": 268_435_456},
-)
-expect("triad", stream_bytes(2**26, 2, 1, 4), 805_306_368)
-expect("two written, numbers of 8 bytes", stream_bytes(7, 3, 2, 8), 280)
-expect("a sum only reads", stream_bytes(77, 1, 0, 4), 308)
-expect(
-    "more than 2⁶³, every digit", stream_bytes(10**15 + 3, 10**3, 1, 16), 16_016_000_000_000_048_048
-)
-expect_raises("moves nothing", lambda: stream_bytes(10, 0, 0, 4), ValueError)
-expect_raises("no elements", lambda: stream_bytes(0, 1, 1, 4), ValueError)
-expect_raises("no size", lambda: stream_bytes(10, 1, 1, 0), ValueError)
-expect_raises("fewer than no writes", lambda: stream_bytes(10, 3, -1, 4), ValueError)
-expect_raises("fewer than no elements", lambda: stream_bytes(-10, 1, 1, 4), ValueError)
-expect_raises("two negative", lambda: stream_bytes(-10, 1, 1, -4), ValueError)
+copy = stream_bytes(2**26, 1, 1, 4)
+expect("a copy", copy, 536_870_912, mistakes={"the write is left out": 268_435_456})
+others = [stream_bytes(2**26, 2, 1, 4), stream_bytes(7, 3, 2, 8), stream_bytes(77, 1, 0, 4)]
+expect("a triad; two buffers written; a sum, which only reads", others, [805_306_368, 280, 308])
+large = stream_bytes(10**15 + 3, 10**3, 1, 16)
+expect("more than 2⁶³, every digit", large, 16_016_000_000_000_048_048)
+expect_raises("a kernel moves something", lambda: stream_bytes(10, 0, 0, 4), ValueError)
+expect_raises("no elements are refused", lambda: stream_bytes(0, 1, 1, 4), ValueError)
+expect_raises("an itemsize of 0 is refused", lambda: stream_bytes(10, 1, 1, 0), ValueError)
+expect_raises("negative writes are refused", lambda: stream_bytes(10, 3, -1, 4), ValueError)
+expect_raises("two negatives are refused", lambda: stream_bytes(-10, 1, 1, -4), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("four read, two written, halves", stream_bytes(1000, 4, 2, 2), 12_000)
-expect("a sum of doubles", stream_bytes(77, 1, 0, 8), 616)
+expect("all buffers count, read or written", stream_bytes(1000, 4, 2, 2), 12_000)
+expect("a double has eight bytes", stream_bytes(77, 1, 0, 8), 616)
 expect("a fill only writes", stream_bytes(77, 0, 1, 8), 616)
-expect("every digit", stream_bytes(10**18 + 1, 10, 1, 8), 88_000_000_000_000_000_088)
-expect_raises("fewer elements", lambda: stream_bytes(-2, 1, 2, 4), ValueError)
-expect_raises("a negative size", lambda: stream_bytes(10, 1, 1, -4), ValueError)
-expect_raises("fewer than no reads", lambda: stream_bytes(10, -1, 3, 4), ValueError)
-expect_raises("both below 0", lambda: stream_bytes(10, -1, -1, 4), ValueError)
+large = stream_bytes(10**18 + 1, 10, 1, 8)
+expect("a large count keeps every digit", large, 88_000_000_000_000_000_088)
+expect_raises("a buffer has at least one element", lambda: stream_bytes(-2, 1, 2, 4), ValueError)
+expect_raises("a number has at least one byte", lambda: stream_bytes(10, 1, 1, -4), ValueError)
+expect_raises("negative reads are refused", lambda: stream_bytes(10, -1, 3, 4), ValueError)
+expect_raises("negative buffers are refused", lambda: stream_bytes(10, -1, -1, 4), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The device cell copies buffers from 256 KiB to 512 MiB, read and written together. The small ones would be done too soon to be timed, so the kernel goes over them many times (`passes`). The other two kernels run at the largest size only. And between moving and computing lies a third kernel, which reads a float, does so many FMAs with it and writes it back.
-
-
-# %% nbgrader={"grade": false, "grade_id": "gpu_stream", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def gpu_stream(gpu):
-    """Rows of kind stream: a copy of every size, scale and triad at the largest."""
-    top = demo_size(full=29, small=24)
-    plan = [("copy", 2**power) for power in range(18, top + 1)]
-    for name, size in [*plan, ("scale", 2**top), ("triad", 2**top)]:
-        reads = 2 if name == "triad" else 1
-        elements = size // (4 * (reads + 1)) // 4 * 4  # a whole number of float4
-        buffers = [gpu.cupy.ones(elements, dtype="float32") for _ in range(3)]
-        kernel = gpu.cupy.RawKernel(gpu_stream_source(stream_line(name)), "stream")
-        blocks, passes = 8 * gpu.card["multiprocessors"], max(1, 2**top // size)
-        numbers = np.float32(0.5), np.int32(elements // 4), np.int32(passes)
-
-        def launch(i, kernel=kernel, blocks=blocks, arguments=(*buffers, *numbers)):
-            kernel((blocks,), (256,), arguments)
-
-        what = {"kernel": name, "elements": elements, "reads": reads, "writes": 1}
-        yield gpu.row({**what, "itemsize": 4, "passes": passes}, launch, flush=False)
-
-
-GPU_SWEEP = Template("""
-extern "C" __global__ void fmas_each(float4 *out, const float4 *in, float x, float y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    float4 v = __ldcg(in + i);
-    #pragma unroll 16
-    for (int k = 0; k < $fmas; k++) {
-        v.x = fmaf(v.x, x, y); v.y = fmaf(v.y, x, y); v.z = fmaf(v.z, x, y); v.w = fmaf(v.w, x, y);
-    }
-    __stcg(out + i, v);
-}
-""")
-
-
-def gpu_sweep(gpu):
-    """Rows of kind sweep: from 1 to 1,024 FMAs for each float that is read and written."""
-    elements = 2 ** demo_size(full=26, small=20)
-    here, there = (gpu.cupy.ones(elements, dtype="float32") for _ in range(2))
-    x, y, n = np.float32(0.999), np.float32(0.001), np.int32(elements // 4)
-    for fmas in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024):
-        kernel = gpu.cupy.RawKernel(GPU_SWEEP.substitute(fmas=fmas), "fmas_each")
-
-        def launch(i, kernel=kernel):
-            kernel((elements // 1024,), (256,), (there, here, x, y, n))
-
-        yield gpu.row({"elements": elements, "fmas": fmas, "itemsize": 4}, launch)
-
+# The next cell copies buffers of 256 KiB to 768 MiB or more, read and written together. A small copy is over too soon to be timed, so its kernel goes over the buffers many times (`passes`). Scale and triad run at the largest size only. The *sweep* is a kernel between moving and computing: it reads a float, does 1 to 1,024 FMAs with it, and writes it back.
 
 # %% nbgrader={"grade": false, "grade_id": "device_stream", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-record.measure("stream", gpu_stream)
-record.measure("sweep", gpu_sweep)
+record.measure("stream", lambda gpu: cuda.loops.stream(gpu, gpu_stream_source))
+record.measure("sweep", cuda.loops.sweep)
 
 # %% [markdown]
-# ## 3 · The device's own clock
+# ## 3 · The device's own clock · 25 min
 #
-# A launch only *queues* a kernel. The host goes on at once, and a clock that it stops then has measured the queueing. It could wait for the device (`torch.cuda.synchronize()`), but then its time has the way there and back in it. Better: *events*. An event is queued like a kernel, and the device notes the time when its turn comes.
+# A launch only *queues* a kernel, and the host goes on at once. If it stops its clock then, it has timed the queueing. It can wait for the device first (`torch.cuda.synchronize()`), but then its time includes the way there and back. *Events* are better: an event is queued like a kernel, and when its turn comes, the device notes the time.
 #
 # ![Two lines of time, host above and device below. The host queues flush, start, kernel, end, in short steps, and waits. The device flushes its cache, passes the start event, runs the kernel, passes the end event. The time from start to end is what is wanted.](events.png)
 #
-# `gpu.row` queues everything before it waits, so that the device never idles between an event and the kernel after it. Where it matters it writes over the L2 cache before each launch, outside the events; and each launch may get inputs of its own.
+# Our loops queue everything before they wait, so that the device never idles between an event and its kernel. Where it matters, they overwrite the L2 cache before each launch, outside the events.
 #
-# The first calls are different: the kernel is compiled, memory is fetched, the clock is still low. A rule that looks at the times to say which ones to drop chooses the result. Ours only counts.
+# The first launches are different: the kernel is compiled, memory is fetched, the clock is still low. This *warm-up* has to be left out. But a rule that looks at the times chooses the result. Ours only counts: of 12 pairs the first fifth, 2.4, is rounded up, and 3 are dropped.
 #
-# **Predict.** Of twelve pairs the first fifth, rounded up, is dropped: how many is that? Which is better for a roof, the best or the median of the rest, and which for a workload? *Your prediction:*
+# **Predict.** The same kernel is launched 25 times. How many times as long as the median does the first launch take?
+
+# %% tags=["guess"]
+guess_gpu_first_launch = None  # your guess: how many times as long?
 
 
 # %% nbgrader={"grade": false, "grade_id": "events_to_ms", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def events_to_ms(events, reduce) -> float:
-    """One time, in ms, from the event pairs of a measurement.
+    """Return one time, in ms, from the event pairs of a measurement.
 
     events: a list of pairs (start, end) in ms, in the order in which they were taken. The first
         fifth of them, rounded up to a whole number, is warm-up and left out, whatever it shows.
     reduce: "best", the shortest of the rest, or "median" (of two in the middle, their mean).
-    Raises ValueError for any other reduce, when nothing is left, and when any pair, warm-up
-    included, ends before it starts. A pair may be 0 ms long.
+    Raises ValueError for any other reduce, when no pair is left, and when any pair, one of the
+    warm-up included, ends before it starts. A pair may be 0 ms long, and then counts like any other.
     """
     ### BEGIN SOLUTION
     lengths = [end - start for start, end in events]
@@ -396,98 +331,106 @@ def events_to_ms(events, reduce) -> float:
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_events_to_ms", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
-events = fake.events(9.0, 2.0, 2.5, 2.25, 3.5)  # pairs of these lengths
-expect("as they look", events[:2], [[1.0, 10.0], [10.25, 12.25]])
+events = fake.events(9.0, 2.0, 2.5, 2.25, 3.5)  # pairs of these lengths: [1.0, 10.0], …
 expect("median", events_to_ms(events, "median"), 2.375, mistakes={"warm-up is in it": 2.5})
 expect("best", events_to_ms(events, "best"), 2.0)
 six = fake.events(0.5, 0.75, 7.0, 3.0, 5.125, 4.0)
-expect("two of six are dropped, fast as they are", events_to_ms(six, "best"), 3.0)
-expect("their median", events_to_ms(six, "median"), 4.5625)
+both = [events_to_ms(six, "best"), events_to_ms(six, "median")]
+expect("two of six are dropped, fast as they are", both, [3.0, 4.5625])
 six.append([90.0, 90.0])
-expect("a seventh, of 0 ms", events_to_ms(six, "median"), 4.0)
-expect("the best is 0", events_to_ms(six, "best"), 0.0)
-expect_raises("the mean", lambda: events_to_ms(events, "mean"), ValueError)
-expect_raises("one pair", lambda: events_to_ms(events[:1], "best"), ValueError)
+both = [events_to_ms(six, "best"), events_to_ms(six, "median")]
+expect("a seventh pair, of 0 ms", both, [0.0, 4.0])
+expect_raises("the mean is refused", lambda: events_to_ms(events, "mean"), ValueError)
+expect_raises("of one pair nothing is left", lambda: events_to_ms(events[:1], "best"), ValueError)
 back = [[5.0, 4.0], [6.0, 7.0], [8.0, 9.0]]
-expect_raises("warm-up backwards", lambda: events_to_ms(back, "median"), ValueError)
+expect_raises("warm-up ends before it starts", lambda: events_to_ms(back, "median"), ValueError)
 ### BEGIN HIDDEN TESTS
 five = fake.events(0.125, 3.0, 4.0, 5.0, 7.0)
-expect("one of five is dropped", events_to_ms(five, "best"), 3.0)
-expect("also when it is fast", events_to_ms(five, "median"), 4.5)
+expect("one pair of five is dropped", events_to_ms(five, "best"), 3.0)
+expect("a pair is dropped even if it is fast", events_to_ms(five, "median"), 4.5)
 twelve = fake.events(1.0, 1.0, 1.0, 6.0, 2.0, 4.0, 3.0, 9.0, 8.0, 7.0, 5.0, 10.0)
 both = [events_to_ms(twelve, "best"), events_to_ms(twelve, "median")]
-expect("three of twelve", both, [2.0, 6.0])
-expect("tuples", events_to_ms([(1, 5), (7, 9), (10, 13)], "median"), 2.5)
-expect("two pairs", events_to_ms([[0.0, 1.0], [4.0, 4.5]], "best"), 0.5)
-expect("what was given stays", five[2], [4.625, 8.625])
-expect_raises("none", lambda: events_to_ms([], "median"), ValueError)
-expect_raises("the longest", lambda: events_to_ms(twelve, "max"), ValueError)
+expect("three pairs of twelve are dropped", both, [2.0, 6.0])
+expect("pairs may be tuples", events_to_ms([(1, 5), (7, 9), (10, 13)], "median"), 2.5)
+expect("of two pairs one is left", events_to_ms([[0.0, 1.0], [4.0, 4.5]], "best"), 0.5)
+expect("the pairs that were given stay as they are", five[2], [4.625, 8.625])
+expect_raises("there must be a pair", lambda: events_to_ms([], "median"), ValueError)
+expect_raises("the longest is no way to reduce", lambda: events_to_ms(twelve, "max"), ValueError)
 late = [[5.0, 6.0], [6.0, 7.0], [8.0, 7.5], [9.5, 10.0]]
-expect_raises("backwards", lambda: events_to_ms(late, "median"), ValueError)
+expect_raises("no pair may end before it starts", lambda: events_to_ms(late, "median"), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_events", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos  # beside this notebook: what only this lesson draws
+
 row = record.rows("fma")[-1]
 lengths = [(number, end - start) for number, (start, end) in enumerate(row["events"], start=1)]
-warm = math.ceil(len(lengths) / 5)
-lines = {"warm-up": lengths[:warm], "counted": lengths[warm:]}
 best, median = (events_to_ms(row["events"], how) for how in ("best", "median"))
-conditions = f"{row['sm_mhz'] or '?'} MHz, {row['watts'] or '?'} W, {row['celsius'] or '?'} °C"
-print(f"best {best:.3f} ms, median {median:.3f} ms, first {lengths[0][1]:.3f} ms; {conditions}")
-cuda.picture.lines(lines, x="launch", y="ms", title=record.title("One kernel, many times"))
+print(f"best {best:.3f} ms, median {median:.3f} ms, at {row['sm_mhz']} MHz, {row['watts']} W")
+guesses.compare("first launch over median", guess_gpu_first_launch, lengths[0][1] / median)
+series = {"warm-up": lengths[:5], "counted": lengths[5:]}  # the first fifth of 25
+demos.lines(series, x="launch", y="ms", title=record.title("One kernel, many times"))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_fma", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 chains = {}
 for row in record.rows("fma"):
-    name = f"{row['threads'] // record.document['card']['multiprocessors']} threads"
     flops = fma_flops(row["threads"], row["fmas"], row["accumulators"])
     rate = flops / events_to_ms(row["events"], "best") / 1e9
+    name = f"{row['threads'] // record.document['card']['multiprocessors']} threads"
     chains.setdefault(name, []).append((row["accumulators"], rate))
-for name, points in chains.items():
-    rates = [rate for _, rate in points]
-    print(f"{name}: one accumulator reaches {rates[0] / max(rates):.0%} of the best")
-title = record.title("FMA chains, by threads on a multiprocessor")
-cuda.picture.lines(chains, x="accumulators of each thread", y="TFLOP/s", title=title)
+share = 100 * min(points[0][1] / max(points)[1] for points in chains.values())
+guesses.compare("share of the peak, 128 threads of one chain", guess_gpu_one_chain, share, unit="%")
+demos.lines(chains, x="accumulators a thread", y="TFLOP/s", title=record.title("FMA chains"))
 
 # %% [markdown]
-# Where threads are few, only accumulators can fill the waiting; many warps fill it by themselves. A kernel measured with few threads and one accumulator tells of slow code, not of a roof.
+# In four cycles a multiprocessor can start 256 FMAs. If 128 threads have one each under way, half of the places stay empty. With two accumulators, or more threads, all are taken. Few threads with one accumulator measure slow code, not a roof.
 #
-# **Clock, power, heat.** The same kernel is slower on a hot card. A T4 may draw 70 W, and under a heavy load it lowers its clock to keep to that. So each row has the clock of the multiprocessors, the power and the temperature, read by NVML *while* the device was at work. `nvidia-smi` shows the same sensors:
+# **Clock, power, heat.** The same kernel is slower on a hot card. A T4 may draw 70 W, and lowers its clock to stay below that. So each row notes clock, power and temperature, which NVML, NVIDIA's library of sensors, reads while the device works. Beware: on Ampere and newer cards, the usual power reading is the [average of the last second](https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html), far longer than most kernels. Our loops ask for the instantaneous reading (`NVML_FI_DEV_POWER_INSTANT`). Without it, repeat the kernel for some seconds, then read. `nvidia-smi` shows the same sensors, and some of its lines mislead. `CUDA Version` is the newest that the *driver* can run, not what is installed. `Memory-Usage` contains what torch and CuPy keep after it was freed. `GPU-Util 100%` means that *some* kernel was running all the time, perhaps of one thread: it is not the share of the card that works.
 #
-# | it says | it means |
-# |---|---|
-# | `CUDA Version: 13.0` | the newest CUDA that this *driver* can run, not what is installed |
-# | `Temp`, `Perf` | °C; the state from P0, at work, to P12, asleep. An idle card shows a low clock |
-# | `Pwr:Usage/Cap` | if the two are equal under load, the card is slowed by its power limit |
-# | `Memory-Usage` | what processes have reserved. torch and CuPy keep what was freed, so it does not fall |
-# | `GPU-Util 100%` | in the last sample some kernel was running *all the time*. One thread is enough for that: it is not the share of the card that works |
+# ## 4 · Roofs · 35 min
 #
-# `nvidia-smi --query-gpu=clocks.sm,power.draw,temperature.gpu --format=csv -l 1` prints the three beside a run. Clocks can be fixed by an administrator (`nvidia-smi -lgc`), on Colab not: there, say what they were.
+# A roof asks what the card *can* do: the most FLOPs a second that anything reached, for each data type, and the most bytes a second, for each level of memory. So the best of many counts.
 #
-# ## 4 · Roofs
+# For the memory there is a trap. A buffer larger than the L2 cache is not yet beyond it: of four times the cache a good part may still be found there, and the copy seems faster than the memory is. The best such row would be the luckiest. So only the *largest* row stands for the memory.
 #
-# Now the roofs: for each data type the most FLOPs a second that anything reached, for each level of memory the most bytes. The best of many, because a roof asks what the card *can*. That a buffer is larger than the cache is not enough to be beyond it: of a buffer of twice L2 a good part may still be found there.
-#
-# FP32 can be had from your FMAs. Tensor cores only show in matrix products, which the next device cell runs in each type that the card has: FP16 from the V100 on, and so on a T4; TF32 and BF16 from the A100 on.
+# Your FMAs measure float32. *Tensor cores*, units that multiply small matrices, show only in matrix products. The next cell runs these in each type that the card has: float16 from the V100 on; TF32 (float32 with fewer digits) and bfloat16 from the A100 on.
 
 # %% nbgrader={"grade": false, "grade_id": "device_gemm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 record.measure("gemm", cuda.loops.gemm)
 
 # %% [markdown]
-# **Predict.** A T4 has 40 multiprocessors with 64 FMA units each and runs at up to 1.59 GHz. Which peak is that in FP32? Will the FMA kernel or the matrix product come closer to it? *Your prediction:*
+# **Predict.** By its data sheet, a T4 does 65 TFLOP/s in float16 on its tensor cores, and 8.1 in float32. How many times as fast as the best float32 row is the best float16 row?
+
+# %% tags=["guess"]
+guess_gpu_float16 = None  # your guess: how many times as fast?
+
+# %% [markdown]
+# <details><summary>Hint 1: How do you keep maxima without knowing their keys?</summary>
+#
+# What happens when a dtype is met for the first time, and what when it is met again?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# A helper takes a rate and a key, and keeps the larger rate. Go over the stream rows twice: first for the most bytes that a pass moves, then for the rates. At the end, check what is missing.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "ceilings", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ceilings(document) -> dict:
-    """The roofs in a document: {"flops": {dtype: FLOP/s}, "bandwidth": {level: bytes/s}}.
+    """Return a document's roofs: {"flops": {dtype: FLOP/s}, "bandwidth": {level: bytes/s}}.
 
     document: its card.l2_bytes and, in its rows, the lists stream, fma and gemm; any may be missing.
         fma has threads, fmas, accumulators, dtype; gemm has m, k, n, dtype. All rows have events.
         stream has elements, reads, writes, itemsize, and passes, how often all that was moved.
-    A roof is the best that any row reached, by the best of its event pairs. A stream row measures
-    "l2" if one pass moves at most half of l2_bytes, "dram" if at least four times l2_bytes, and
-    in between no level. What no row measures has no key.
-    Raises ValueError for a document without any peak or without "dram".
+    A roof is the best that any of its rows reached, by the best of the row's event pairs. A stream
+    row measures "l2" if one pass moves at most half of l2_bytes, and "dram" if no stream row moves
+    more in one pass and this is at least four times l2_bytes. The others measure no level.
+    What no row measures has no key. Raises ValueError for a document without any peak or "dram".
     """
     ### BEGIN SOLUTION
     rows, roofs = document["rows"], {"flops": {}, "bandwidth": {}}
@@ -501,11 +444,12 @@ def ceilings(document) -> dict:
         raise_roof("flops", row["dtype"], flops, row)
     for row in rows.get("gemm", []):
         raise_roof("flops", row["dtype"], matmul_flops(row["m"], row["k"], row["n"]), row)
-    for row in rows.get("stream", []):
-        moved = stream_bytes(*(row[key] for key in ("elements", "reads", "writes", "itemsize")))
-        share = moved / document["card"]["l2_bytes"]
-        if share <= 0.5 or share >= 4:
-            raise_roof("bandwidth", "l2" if share <= 0.5 else "dram", row["passes"] * moved, row)
+    sizes = ("elements", "reads", "writes", "itemsize")
+    moved = [stream_bytes(*(row[key] for key in sizes)) for row in rows.get("stream", [])]
+    for row, once in zip(rows.get("stream", []), moved, strict=True):
+        share = once / document["card"]["l2_bytes"]
+        if share <= 0.5 or once == max(moved) and share >= 4:
+            raise_roof("bandwidth", "l2" if share <= 0.5 else "dram", row["passes"] * once, row)
     if not roofs["flops"] or "dram" not in roofs["bandwidth"]:
         raise ValueError("no roof without both a peak and the memory's bandwidth")
     return roofs
@@ -514,22 +458,16 @@ def ceilings(document) -> dict:
 
 # %% nbgrader={"grade": true, "grade_id": "test_ceilings", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 copy = fake.stream([9.0, 0.5, 0.25, 0.5], elements=4_000_000)  # 32 MB
+lucky = fake.stream([1.0, 0.03125, 0.0625], elements=2_000_000)  # 16 MB, half of it from the cache
 cached = fake.stream([1.0, 0.5, 0.5], elements=125_000, passes=512)
 chains = fake.fma([0.5, 2.0, 1.0, 4.0], threads=1000, fmas=1000, accumulators=500)
 product = fake.gemm([8.0, 0.5, 0.75], 1000, 1000, 1000, dtype="float16")
-document = fake.document(4_000_000, stream=[copy, cached], fma=[chains], gemm=[product])
-expect(
-    "a stream row",
-    {k: v for k, v in copy.items() if k != "events"},
-    {"kernel": "copy", "elements": 4_000_000, "reads": 1, "writes": 1, "itemsize": 4, "passes": 1},
-)
+document = fake.document(4_000_000, stream=[copy, lucky, cached], fma=[chains], gemm=[product])
 found = ceilings(document)
 expect("by data type", found["flops"], {"float32": 1e12, "float16": 4e12})
-expect("by level", found["bandwidth"], {"dram": 128e9, "l2": 1024e9})
+expect("by level; the largest is no lucky one", found["bandwidth"], {"dram": 128e9, "l2": 1024e9})
 document["rows"]["gemm"].append(fake.gemm([1.0, 0.75], 900, 500, 800, dtype="tf32"))
-expect("a row more", ceilings(document)["flops"]["tf32"], 9.6e11)
-nothing = fake.document(4_000_000, fma=[chains])
-expect_raises("no memory", lambda: ceilings(nothing), ValueError)
+expect("one more row", ceilings(document)["flops"]["tf32"], 9.6e11)
 slow, fast, last = (fake.stream([0.125, ms], 4_800_000, reads=2) for ms in (2.0, 0.5, 1.0))
 between = [fake.stream([9.0, 0.015625], n, passes=40) for n in (63_000, 126_000, 499_000)]
 works = [fake.gemm([0.5, ms], 1000, 700, 300) for ms in (4.0, 1.0, 2.0)]
@@ -538,98 +476,107 @@ some = fake.fma([9.0, 1.0], threads=100, fmas=50, accumulators=4)
 rows = {"stream": [slow, fast, last, *between], "gemm": works, "fma": [doubles, some]}
 found = ceilings(fake.document(1_000_000, **rows))
 expect("the best row of each type", found["flops"], {"float32": 4.2e11, "float64": 4e7})
-expect("three sizes of neither level", found["bandwidth"], {"dram": 115.2e9})
-borders = [fake.stream([9.0, 1.0], n, passes=500) for n in (62_500, 500_000)]
-found = ceilings(fake.document(1_000_000, stream=borders, gemm=works))
-expect("half of it, four times it", found["bandwidth"], {"l2": 250e9, "dram": 2e12})
+expect("the best of three largest; three of neither level", found["bandwidth"], {"dram": 115.2e9})
+half, four = (fake.stream([9.0, 1.0], n, passes=500) for n in (62_500, 500_000))
+found = ceilings(fake.document(1_000_000, stream=[half, four], gemm=works))
+expect("half of the cache, four times the cache", found["bandwidth"], {"l2": 250e9, "dram": 2e12})
+less = fake.document(1_000_001, stream=[half, four], gemm=works)
+expect_raises("all rows move less than four times the cache", lambda: ceilings(less), ValueError)
 ### BEGIN HIDDEN TESTS
 triad = fake.stream([0.25, 0.5, 1.0], elements=8_000_000, reads=2, kernel="triad")
 fast = [fake.stream([4.0, 0.03125], elements=n, passes=9) for n in (126_000, 255_000, 999_999)]
 small = fake.gemm([1.0, 0.5, 0.125], 200, 100, 400)
 large = fake.gemm([1.0, 4.0, 8.0], 3000, 2000, 1000)
-rows = {"stream": [triad, *fast, copy], "gemm": [product, large, small], "fma": [chains]}
+rows = {"stream": [lucky, triad, *fast, copy], "gemm": [product, large, small], "fma": [chains]}
 mixed = ceilings(fake.document(2_000_000, **rows))
-expect("the best of all rows", mixed["flops"], {"float16": 4e12, "float32": 3e12})
-expect("three others of neither level", mixed["bandwidth"], {"dram": 192e9})
+expect("FMAs and products raise the same roof", mixed["flops"], {"float16": 4e12, "float32": 3e12})
+expect("a row that is not the largest is not the memory's", mixed["bandwidth"], {"dram": 192e9})
 small_one = fake.stream([1.0, 0.5, 0.75], elements=5_000, reads=2, passes=1000)
 edges = [fake.stream([9.0, 1.0], elements=n, passes=250) for n in (125_000, 1_000_000)]
 level = fake.document(2_000_000, stream=[*edges, small_one], gemm=[small])
-expect("just at the borders", ceilings(level)["bandwidth"], {"l2": 250e9, "dram": 2e12})
+found = ceilings(level)["bandwidth"]
+expect("both limits belong to their levels", found, {"l2": 250e9, "dram": 2e12})
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_ceilings_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 wide = fake.stream([2.0, 1.0, 1.0], elements=1_000_000, reads=3, writes=2, itemsize=8)
+copy = fake.stream([2.0, 1.0, 0.5], elements=4_500_000)
 halves = fake.gemm([2.0, 1.0], 100, 100, 100, dtype="bfloat16")
-found = ceilings(fake.document(100_000, stream=[wide], gemm=[halves]))
-expect("another itemsize", found, {"flops": {"bfloat16": 2e9}, "bandwidth": {"dram": 40e9}})
+found = ceilings(fake.document(100_000, stream=[copy, wide], gemm=[halves]))
+expect("the largest by its bytes", found, {"flops": {"bfloat16": 2e9}, "bandwidth": {"dram": 40e9}})
 exact = ceilings(fake.document(100_000, stream=[wide], gemm=[fake.gemm([2.0, 1.0], 7, 11, 13)]))
 expect("every digit", exact["flops"], {"float32": 2_002_000.0})
 again = fake.stream([0.5, 2.0, 1.0], elements=1_000_000, passes=3, kernel="triad")
 found = ceilings(fake.document(2_000_000, stream=[again], gemm=[halves]))
-expect("passes of a large buffer", found["bandwidth"], {"dram": 24e9})
+expect("all passes over a large buffer count", found["bandwidth"], {"dram": 24e9})
 small = fake.stream([9.0, 2.0], elements=100_000)
 no_peak = fake.document(2_000_000, stream=[again])
 only_cache = fake.document(2_000_000, stream=[small], gemm=[halves])
 expect_raises("no peak", lambda: ceilings(no_peak), ValueError)
-expect_raises("cache only", lambda: ceilings(only_cache), ValueError)
+expect_raises("only the cache", lambda: ceilings(only_cache), ValueError)
 ### BEGIN HIDDEN TESTS
 twice = fake.fma([9.0, 2.0, 1.0], 640, 1000, 8, dtype="float64")
 other = fake.fma([9.0, 2.0, 4.0], 640, 4000, 2, dtype="float32")
 moved = fake.stream([9.0, 2.0, 1.0], elements=2_000_000, passes=5)
 found = ceilings(fake.document(3_000_000, fma=[other, twice], stream=[moved]))
-expect("five passes of a large buffer", found["bandwidth"], {"dram": 80e9})
-expect("each type its own", found["flops"], {"float32": 5.12e9, "float64": 10.24e9})
+expect("each pass over a large buffer counts", found["bandwidth"], {"dram": 80e9})
+expect("each data type has its own roof", found["flops"], {"float32": 5.12e9, "float64": 10.24e9})
 warm = fake.gemm([0.5, 1.0, 2.0], 1000, 500, 200)
 found = ceilings(fake.document(2_000_000, gemm=[warm], stream=[moved]))
-expect("warm-up is no roof", found["flops"], {"float32": 2e11})
+expect("a fast warm-up is no roof", found["flops"], {"float32": 2e11})
 cache = fake.stream([9.0, 2.0], elements=100_000)
 unfinished = fake.document(2_000_000, stream=[moved], fma=[])
 in_cache = fake.document(2_000_000, stream=[cache], gemm=[warm])
-expect_raises("an empty list of peaks", lambda: ceilings(unfinished), ValueError)
-expect_raises("no memory, only its cache", lambda: ceilings(in_cache), ValueError)
+expect_raises("an empty list of peaks is no peak", lambda: ceilings(unfinished), ValueError)
+expect_raises("the cache cannot stand for the memory", lambda: ceilings(in_cache), ValueError)
 empty = fake.document(2_000_000, stream=[], fma=[], gemm=[])
-expect_raises("nothing", lambda: ceilings(empty), ValueError)
+expect_raises("a document without rows has no roofs", lambda: ceilings(empty), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_working_set", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-sizes = []
+import demos
+
+sizes, roofs = [], ceilings(record.document)["bandwidth"]
 for row in record.rows("stream"):
     moved = stream_bytes(*(row[key] for key in ("elements", "reads", "writes", "itemsize")))
     rate = row["passes"] * moved / events_to_ms(row["events"], "best") / 1e6
-    if row["kernel"] == "copy":
-        sizes.append((moved / 2**20, rate))
-    if row["kernel"] != "copy" or row["passes"] == 1:
-        print(f"{row['kernel']:<6}{moved / 2**20:>6.0f} MiB{rate:>8.0f} GB/s")
-marks = {"size of L2": record.document["card"]["l2_bytes"] / 2**20}
-title = record.title("A copy, by size")
-cuda.picture.lines(
-    {"copy": sizes}, x="MiB, both buffers", y="GB/s", log="x", title=title, marks=marks
-)
+    sizes += [(moved / 2**20, rate)] if row["kernel"] == "copy" else []
+    print(f"{row['kernel']:<6}{moved / 2**20:>8.2f} MiB{rate:>8.0f} GB/s")
+guesses.compare("L2 cache over memory", guess_gpu_l2, roofs["l2"] / roofs["dram"])
+look = {"log": "x", "marks": {"size of L2": record.document["card"]["l2_bytes"] / 2**20}}
+demos.lines({"copy": sizes}, x="MiB in all", y="GB/s", title=record.title("A copy"), **look)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gemm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-products = {}
+import demos
+
+products, roofs = {}, ceilings(record.document)["flops"]
 for row in record.rows("gemm"):
     rate = matmul_flops(row["m"], row["k"], row["n"]) / events_to_ms(row["events"], "best") / 1e9
     products.setdefault(row["dtype"], []).append((row["n"], rate))
-title, x = record.title("Matrix products"), "n, for n × n times n × n"
-cuda.picture.lines(products, x=x, y="TFLOP/s", log="xy", title=title)
+guesses.compare("float16 over float32", guess_gpu_float16, roofs["float16"] / roofs["float32"])
+demos.lines(products, x="n", y="TFLOP/s", log="xy", title=record.title("Products, n × n"))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_roofs", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 cuda.print_ratios(record.document, ceilings(record.document))
 
 # %% [markdown]
-# A roof above its data sheet is a mistake, far below it is one too, or a card that was hot. (Of the constructed document the ratios only show what was assumed.) That 40 · 64 · 2 · 1.59 GHz is what the data sheet calls 8.1 TFLOP/s can be checked on paper.
+# A roof above its data sheet is a mistake; one far below it is a mistake too, or a hot card. (Of the constructed document the ratios only show what was assumed.) A data sheet is arithmetic: 40 multiprocessors of 64 FMA units at 1.59 GHz do 40 · 64 · 2 · 1.59 · 10⁹ FLOPs a second, 8.1 TFLOP/s.
 #
-# ## 5 · Under the roofs
+# **Take a break here.** What follows needs only your functions of sections 1 to 4, and the words *peak* and *bandwidth*.
 #
-# A kernel needs its FLOPs and its bytes. At FLOPs a *byte* (its *intensity*) below the *ridge*, peak over bandwidth, the bytes take longer, and no code gets above intensity · bandwidth. Beyond it the peak is the limit. The sweep of FMAs for each float draws all of that: each doubling is twice the intensity, until the ceiling is reached.
+# ## 5 · Under the roofs · 40 min
 #
-# **Predict.** At 1 FMA for each float, 8 bytes go and come for 2 FLOPs. With how many FMAs does a card of 8 TFLOP/s and 320 GB/s reach its ridge? *Your prediction:*
+# A kernel has FLOPs to do and bytes to move. FLOPs a byte are its *intensity*; peak over bandwidth is the card's *ridge*. Below the ridge, moving takes longer than computing, and no code gets above intensity · bandwidth. Beyond it, the peak is the limit. In numbers: 10⁹ FLOPs on 4 · 10⁸ bytes have an intensity of 2.5. With 8 TFLOP/s and 400 GB/s the ridge is 20, so 2.5 · 400 GB/s = 1 TFLOP/s is attainable. If the work takes 2 ms, 0.5 TFLOP/s are achieved, an *efficiency* of 50 %.
+#
+# **Predict.** A kernel reads a float, does some FMAs with it, and writes it back: 8 bytes, and 2 FLOPs for each FMA. With how many FMAs does it get to the ridge of a card of 8 TFLOP/s and 320 GB/s?
+
+# %% tags=["guess"]
+guess_gpu_ridge = None  # your guess: FMAs for each float
 
 
 # %% nbgrader={"grade": false, "grade_id": "place", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def place(workload, ceilings) -> dict:
-    """Where a workload stands under the roofs.
+    """Return where a workload stands under the roofs.
 
     workload: dict with flops, bytes, ms (all above 0) and dtype. ceilings: a dict as the function
         of this name returns it; the roof is made of "dram" and the workload's dtype.
@@ -656,57 +603,51 @@ def place(workload, ceilings) -> dict:
 # %% nbgrader={"grade": true, "grade_id": "test_place", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 roofs = {"flops": {"float32": 8e12, "float16": 40e12}, "bandwidth": {"dram": 400e9, "l2": 1e12}}
 moved = {"flops": 10**9, "bytes": 4 * 10**8, "dtype": "float32", "ms": 2.0}
-placed = place(moved, roofs)
-expect(
-    "left of the ridge",
-    placed,
-    {"intensity": 2.5, "achieved": 5e11, "attainable": 1e12, "efficiency": 0.5, "wall": "memory"},
-)
+expect("left of the ridge, as above", place(moved, roofs), {
+    "intensity": 2.5, "achieved": 5e11, "attainable": 1e12, "efficiency": 0.5, "wall": "memory"
+})  # fmt: skip
 large = {"flops": 16 * 10**9, "bytes": 10**8, "dtype": "float32", "ms": 4.0}
-expect("right of it", [place(large, roofs)[k] for k in ("attainable", "wall")], [8e12, "compute"])
-expect("the same in float16", place({**large, "dtype": "float16"}, roofs)["wall"], "overhead")
-too_good = {"flops": 10**9, "bytes": 4 * 10**8, "dtype": "float32", "ms": 0.5}
-expect("above the roof", place(too_good, roofs)["efficiency"], 2.0)
+walls = [place({**large, "dtype": name}, roofs)["wall"] for name in ("float32", "float16")]
+expect("right of it; the same in float16", walls, ["compute", "overhead"])
+expect("above the roof", place({**moved, "ms": 0.5}, roofs)["efficiency"], 2.0)
 low = {**roofs, "bandwidth": {"dram": 4e11, "l2": 1e10}}
-expect("a slow cache", place(moved, low)["attainable"], 1e12)
+both = [place(work, low)["attainable"] for work in (moved, large)]
+expect("a slow cache changes nothing; the peak is the limit", both, [1e12, 8e12])
 few = place({"flops": 3, "bytes": 7 * 10**6, "dtype": "float32", "ms": 16.0}, roofs)
 expect("every digit", [few["intensity"], few["efficiency"]], [3 / 7e6, 17.5 / 16_000])
 ### BEGIN HIDDEN TESTS
 half = {"flops": 8 * 10**10, "bytes": 16 * 10**8, "dtype": "float16", "ms": 5.0}
-expect("float16", place(half, roofs), {
+expect("a workload stands under the ceiling of its dtype", place(half, roofs), {
     "intensity": 50.0, "achieved": 1.6e13, "attainable": 2e13, "efficiency": 0.8, "wall": "memory"
 })  # fmt: skip
 dense = {"flops": 8 * 10**12, "bytes": 10**9, "dtype": "float16", "ms": 250.0}
-expect("dense", place(dense, roofs), {
+expect("right of the ridge the peak is attainable", place(dense, roofs), {
     "intensity": 8e3, "achieved": 3.2e13, "attainable": 4e13, "efficiency": 0.8, "wall": "compute"
 })  # fmt: skip
 too_fast = {"flops": 16 * 10**10, "bytes": 10**8, "dtype": "float16", "ms": 1.0}
-expect("four times the roof", place(too_fast, roofs)["efficiency"], 4.0)
+expect("an efficiency above 1 is not cut", place(too_fast, roofs)["efficiency"], 4.0)
 thin = place({"flops": 10**6, "bytes": 3 * 10**9, "dtype": "float16", "ms": 9.0}, roofs)
-expect("three thousand bytes a FLOP", thin["intensity"], 1 / 3000)
-expect("no cache", place(moved, {**roofs, "bandwidth": {"dram": 4e11}})["wall"], "memory")
+expect("intensity is FLOPs over bytes, not bytes over FLOPs", thin["intensity"], 1 / 3000)
+uncached = {**roofs, "bandwidth": {"dram": 4e11}}
+expect("the roof needs no cache", place(moved, uncached)["wall"], "memory")
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_place_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 roofs = {"flops": {"float32": 8e12}, "bandwidth": {"dram": 4e11}}
-at = {"flops": 8 * 10**9, "bytes": 4 * 10**8, "dtype": "float32"}
-expect("at the ridge", place({**at, "ms": 1.25}, roofs)["wall"], "ridge")
+at = {"flops": 8 * 10**9, "bytes": 4 * 10**8, "dtype": "float32", "ms": 1.25}
+expect("at the ridge", place(at, roofs)["wall"], "ridge")
 seconds = [(6, 5, 24), (6, 5, 25), (6, 4.75, 7), (5, 5.75, 6), (9, 1, 35), (1, 9, 35), (1, 9, 37)]
 works = [{"flops": 8e12 * c, "bytes": 4e11 * b, "ms": 1e3 * s} for c, b, s in seconds]
-expect("FLOPs and bytes take these seconds, the workload those", [
-    place({**work, "dtype": "float32"}, roofs)["wall"] for work in works
-], ["ridge", "overhead", "compute", "ridge", "compute", "memory", "overhead"])  # fmt: skip
-odd = {"type": {"dtype": "int8"}, "zero": {"flops": 0}, "less": {"flops": -1, "bytes": -1}}
-odd |= {"flops": {"flops": -1}, "bytes": {"bytes": -1}, "none": {"bytes": 0}}
-at["ms"] = 2.0
-expect_raises("no such type", lambda: place({**at, **odd["type"]}, roofs), ValueError)
-expect_raises("no FLOPs", lambda: place({**at, **odd["zero"]}, roofs), ValueError)
-expect_raises("no bytes", lambda: place({**at, **odd["none"]}, roofs), ValueError)
+found = [place({**work, "dtype": "float32"}, roofs)["wall"] for work in works]
+expect("FLOPs and bytes take these seconds, the workload those", found, [
+    "ridge", "overhead", "compute", "ridge", "compute", "memory", "overhead"
+])  # fmt: skip
+expect_raises("a dtype without ceiling", lambda: place({**at, "dtype": "int8"}, roofs), ValueError)
+expect_raises("no FLOPs", lambda: place({**at, "flops": 0}, roofs), ValueError)
+expect_raises("no bytes", lambda: place({**at, "bytes": 0}, roofs), ValueError)
 expect_raises("no time", lambda: place({**at, "ms": 0.0}, roofs), ValueError)
-expect_raises("FLOPs below 0", lambda: place({**at, **odd["flops"]}, roofs), ValueError)
-expect_raises("bytes below 0", lambda: place({**at, **odd["bytes"]}, roofs), ValueError)
-expect_raises("both below 0", lambda: place({**at, **odd["less"]}, roofs), ValueError)
-expect_raises("a time below 0", lambda: place({**at, "ms": -2.0}, roofs), ValueError)
+expect_raises("both negative", lambda: place({**at, "flops": -1, "bytes": -1}, roofs), ValueError)
+expect_raises("a negative time", lambda: place({**at, "ms": -2.0}, roofs), ValueError)
 ### BEGIN HIDDEN TESTS
 card = {"flops": {"float32": 1e12, "tf32": 5e12}, "bandwidth": {"l2": 9e12, "dram": 1e11}}
 cases = [
@@ -716,143 +657,123 @@ cases = [
 ]  # fmt: skip
 works = [{"flops": f, "bytes": b, "ms": ms, "dtype": "float32"} for f, b, ms in cases]
 walls = [place(work, card)["wall"] for work in works]
-expect("nine walls", walls, [
+expect("the wall depends on all three times", walls, [
     "compute", "overhead", "ridge", "ridge", "compute", "memory", "overhead", "memory", "overhead"
 ])  # fmt: skip
 sums = {"flops": 12 * 10**12, "bytes": 10**12, "dtype": "float32"}
 both = [place({**sums, "ms": ms}, card)["wall"] for ms in (48_000, 48_001)]
-expect("just at both borders, and above one", both, ["ridge", "overhead"])
+expect("both limits are at most, not less than", both, ["ridge", "overhead"])
 type_of = {"flops": 10**9, "bytes": 10**8, "ms": 1.0, "dtype": "tf32"}
-expect("the type's own ceiling", place(type_of, card)["attainable"], 1e12)
-expect_raises("a time of 0", lambda: place({**type_of, "ms": 0}, card), ValueError)
-expect_raises("0 FLOPs", lambda: place({**type_of, "flops": 0.0}, card), ValueError)
-expect_raises("0 bytes", lambda: place({**type_of, "bytes": 0.0}, card), ValueError)
-expect_raises("negative", lambda: place({**type_of, "flops": -9, "ms": -1.0}, card), ValueError)
-expect_raises("the name's end", lambda: place({**type_of, "dtype": "float"}, card), ValueError)
+expect("each dtype has a ceiling of its own", place(type_of, card)["attainable"], 1e12)
+expect_raises("a time of 0 is refused", lambda: place({**type_of, "ms": 0}, card), ValueError)
+expect_raises("0 FLOPs are refused", lambda: place({**type_of, "flops": 0.0}, card), ValueError)
+expect_raises("0 bytes are refused", lambda: place({**type_of, "bytes": 0.0}, card), ValueError)
+less = {**type_of, "flops": -9, "ms": -1.0}
+expect_raises("two negative numbers are refused", lambda: place(less, card), ValueError)
+part = {**type_of, "dtype": "float"}
+expect_raises("a dtype is known by its whole name", lambda: place(part, card), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sweep", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 roofs, sweep = ceilings(record.document), []
 for row in record.rows("sweep"):
-    flops = fma_flops(row["elements"], row["fmas"], 1)
-    moved = stream_bytes(row["elements"], 1, 1, row["itemsize"])
-    ms = events_to_ms(row["events"], "best")
-    spot = place({"flops": flops, "bytes": moved, "ms": ms, "dtype": "float32"}, roofs)
+    work = {"flops": fma_flops(row["elements"], row["fmas"], 1), "dtype": "float32"}
+    work["bytes"] = stream_bytes(row["elements"], 1, 1, row["itemsize"])
+    spot = place({**work, "ms": events_to_ms(row["events"], "best")}, roofs)
     sweep.append((spot["intensity"], spot["achieved"]))
-    print(f"{row['fmas']:>5} FMAs: {spot['efficiency']:>4.0%} of the roof, {spot['wall']}")
-title = record.title("1 to 1,024 FMAs for each float")
-cuda.picture.roofline(roofs, {"FMAs": sweep}, title=title, dtypes=["float32"])
+    print(f"FMAs: {row['fmas']:>5}, {spot['efficiency']:>4.0%} of the roof, {spot['wall']}")
+guesses.compare("FMAs up to the ridge", guess_gpu_ridge, 8e12 / 320e9 * 8 / 2)
+demos.roofline(roofs, {"FMAs": sweep}, title=record.title("An FMA sweep"), dtypes=["float32"])
 
 # %% [markdown]
-# Slope, knee and flat, from one kernel. Now for what models do. Each workload below is one function that works on proflab's tensors and on torch's. On meta tensors of proflab a hook counts it, with your rules of lesson 02: products by `op_flops`, and where there are none, elementwise work. Each op reads its inputs and writes its result, as torch's kernels do; views move nothing. A *fused* kernel reads what comes in and writes what goes out, once. A workload's time is the median: not what the card can, but what one gets.
+# One kernel draws slope, knee and flat. Now for what models do. `cuda.workloads.TABLE` holds seven parts of a Transformer, among them an elementwise chain, relu(0.5 · x + 1) · x, and attention, as it is written down and *fused*, that is, in one kernel. On meta tensors a hook counts each with your rules of lesson 02: products by `op_flops`; where there are none, elementwise work. Each op reads its inputs and writes its result; views move nothing. A fused kernel reads what comes in and writes what goes out, once. For attention that is a *lower bound*: the kernel reads K and V once for each tile of queries. For 1,024 queries of 64 numbers in tiles of 128, these are 1,179,648 numbers instead of 262,144, most of them from the L2 cache.
+#
+# **Predict.** For 8 texts of 1,024 tokens and 12 heads of 64, attention is computed once with its scores stored after each step, and once fused. How many times as many bytes does the first way move?
 
+# %% tags=["guess"]
+guess_gpu_attention = None  # your guess: how many times the bytes?
 
-# %% nbgrader={"grade": false, "grade_id": "gpu_workloads", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def gpu_chain(F, x):
-    """Four elementwise ops."""
-    return F.relu(x * 0.5 + 1.0) * x
-
-
-def gpu_naive(F, q, k, v):
-    """Attention as it is written down: scores, softmax, mix."""
-    scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
-    return F.softmax(scores, dim=-1) @ v
-
-
-def gpu_fused(F, q, k, v):
-    """The same in one kernel."""
-    return F.scaled_dot_product_attention(q, k, v)
-
-
-def gpu_block(F, x, qkv, out, up, down):
-    """A block of GPT-2, heads of 64, by its four matrices."""
-    b, s, d = x.shape
-    three = F.linear(F.layer_norm(x, (d,)), qkv).split(d, dim=-1)
-    heads = (part.reshape(b, s, d // 64, 64).transpose(1, 2) for part in three)
-    mixed = F.scaled_dot_product_attention(*heads, is_causal=True)
-    x = x + F.linear(mixed.transpose(1, 2).reshape(b, s, d), out)
-    return x + F.linear(F.gelu(F.linear(F.layer_norm(x, (d,)), up)), down)
-
-
-GPU_CHAIN = """
-extern "C" __global__ void chain(float *out, const float *in) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    out[i] = fmaxf(in[i] * 0.5f + 1.0f, 0.0f) * in[i];
-}
-"""  # the same as gpu_chain, fused
-
-GPT2_BLOCK = [(2304, 768), (768, 768), (3072, 768), (768, 3072)]
-GPU_WORKLOADS = {  # name: what it does, shapes of its inputs, data type
-    "chain": (gpu_chain, [(2**26,)], "float32"),
-    "chain, fused": (gpu_chain, [(2**26,)], "float32"),
-    "softmax": (lambda F, x: F.softmax(x, dim=-1), [(2**14, 4096)], "float32"),
-    "layer norm": (lambda F, x: F.layer_norm(x, x.shape[-1:]), [(2**14, 4096)], "float32"),
-    "attention": (gpu_naive, [(8, 12, 1024, 64)] * 3, "float16"),
-    "attention, fused": (gpu_fused, [(8, 12, 1024, 64)] * 3, "float16"),
-    "Transformer block": (gpu_block, [(8, 1024, 768), *GPT2_BLOCK], "float16"),
-}
+# %% nbgrader={"grade": false, "grade_id": "gpu_counts", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from proflab import Tensor, dispatch, nn, no_grad
 
 
 def gpu_counts(function, shapes, dtype, fused=False):
-    """FLOPs and bytes of a workload, as a dict, from meta tensors of proflab."""
-    count = {"products": 0, "elementwise": 0, "bytes": 0}
+    """Return the FLOPs and bytes of a workload, as a dict, from meta tensors of proflab."""
+    products, elementwise, moved = [], [], []
 
     def size(*tensors):
         return sum(t.numel() * np.dtype(t.dtype).itemsize for t in tensors)
 
     def add(call):
         result = call()
-        count["products"] += op_flops(call.op, [t.shape for t in call.inputs], call.attributes)
+        products.append(op_flops(call.op, [t.shape for t in call.inputs], call.attributes))
         if call.op in ELEMENTWISE:
-            count["elementwise"] += elementwise_flops(call.op, result.shape)
-        if not dispatch.OPS[call.op].view:
-            count["bytes"] += size(*call.inputs, result)
+            elementwise.append(elementwise_flops(call.op, result.shape))
+        moved.append(0 if dispatch.OPS[call.op].view else size(*call.inputs, result))
         return result
 
     inputs = [Tensor.meta(shape, dtype) for shape in shapes]
-    with proflab.no_grad(), dispatch.hook(add):
-        result = function(F, *inputs)
-    moved = size(*inputs, result) if fused else count["bytes"]
-    return {"flops": count["products"] or count["elementwise"], "bytes": moved}
+    with no_grad(), dispatch.hook(add):
+        result = function(nn.functional, *inputs)
+    nbytes = size(*inputs, result) if fused else sum(moved)
+    return {"flops": sum(products) or sum(elementwise), "bytes": nbytes}
 
-
-# %% nbgrader={"grade": false, "grade_id": "demo_counts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-for name, work in GPU_WORKLOADS.items():
-    flops, moved = gpu_counts(*work, fused=name == "chain, fused").values()
-    shown = f"{flops / 1e9:>9.3f} GFLOP{moved / 1e6:>9.1f} MB{flops / moved:>9.2f} FLOP a byte"
-    print(f"{name:<18}{shown}")
 
 # %% nbgrader={"grade": false, "grade_id": "device_workloads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-record.measure("workload", lambda gpu: cuda.loops.workloads(gpu, GPU_WORKLOADS, GPU_CHAIN))
+record.measure("workload", cuda.loops.workloads)
 
-# %% [markdown]
-# **Predict.** Which of the seven are left of the ridge? What does fusing do to a point in the picture: does it move up, to the right, or both? *Your prediction:*
+# %% nbgrader={"grade": false, "grade_id": "demo_counts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+moved = {}
+for name, work in cuda.workloads.TABLE.items():
+    flops, moved[name] = gpu_counts(*work, fused=name == "chain, fused").values()
+    shown = f"{flops / 1e9:>9.3f} GFLOP{moved[name] / 1e6:>9.1f} MB"
+    print(f"{name:<18}{shown}{flops / moved[name]:>9.2f} FLOPs a byte")
+ratio = moved["attention"] / moved["attention, fused"]
+guesses.compare("bytes of attention, over fused", guess_gpu_attention, ratio)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_workloads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 roofs, spots = ceilings(record.document), {}
+
+
+def spot_of(row, count):
+    ms = events_to_ms(row["events"], "median")  # not what the card can do, but what one gets
+    return place({**count, "dtype": row["dtype"], "ms": ms}, roofs)
+
+
 for row in record.rows("workload"):
-    count = gpu_counts(*GPU_WORKLOADS[row["name"]], fused=row["name"] == "chain, fused")
-    spot = place(
-        {**count, "dtype": row["dtype"], "ms": events_to_ms(row["events"], "median")}, roofs
-    )
+    fused = row["name"] == "chain, fused"
+    spot = spot_of(row, gpu_counts(*cuda.workloads.TABLE[row["name"]], fused=fused))
     spots[row["name"]] = [(spot["intensity"], spot["achieved"])]
     print(f"{row['name']:<18}{spot['efficiency']:>5.0%} of the roof, {spot['wall']}")
 for row in record.rows("gemm"):
-    shapes = [(row["m"], row["k"]), (row["k"], row["n"])]
-    dtype = "float16" if row["dtype"] in ("float16", "bfloat16") else "float32"
-    count = gpu_counts(lambda F, a, b: a @ b, shapes, dtype)
-    spot = place(
-        {**count, "dtype": row["dtype"], "ms": events_to_ms(row["events"], "median")}, roofs
-    )
+    moved = stream_bytes(row["n"] ** 2, 2, 1, 2 if row["dtype"].endswith("16") else 4)
+    spot = spot_of(row, {"flops": matmul_flops(row["m"], row["k"], row["n"]), "bytes": moved})
     spots.setdefault(f"products, {row['dtype']}", []).append((spot["intensity"], spot["achieved"]))
-cuda.picture.roofline(roofs, spots, title=record.title("A Transformer's parts"))
+demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 
 # %% [markdown]
-# Efficiency says how close code is to what its FLOPs and bytes allow; the wall says what would help. At the memory's wall only fewer bytes do: fusing, smaller types. The naive attention writes its scores to memory and reads them back three times: 8 · 12 · 1,024² numbers, as scores, scaled, and as softmax. The fused one keeps them on the multiprocessor: the same FLOPs, a twenty-fifth of the bytes.
+# Efficiency says how close code is to what its FLOPs and bytes allow, and the wall what would help. At the memory's wall that is only fewer bytes: fused kernels, smaller types. Attention as it is written down writes 8 · 12 · 1,024² numbers three times and reads them back three times: scores, scaled scores, softmax. The fused kernel keeps them on the multiprocessor: the same FLOPs, a twenty-fifth of the bytes. Its point moves to the right, where the roof is higher.
 #
-# ## 6 · Is it worth the way?
+# ### In torch
 #
-# Data must get to the card, and a kernel must be launched. Copies go through the bus; from *pinned* memory, which the system does not move, the card fetches by itself, while *pageable* memory is first copied to a pinned buffer. A launch costs some microseconds, however small the work. A *CUDA graph* records many launches once and starts all of them by one call.
+# ```python
+# import torch
+# device = "cuda" if torch.cuda.is_available() else "cpu"
+# a, b = torch.randn(2, 2048, 2048, device=device)
+# with torch.profiler.profile() as report:
+#     (a @ b).relu().sum().item()
+# print(report.key_averages().table(row_limit=6))
+# ```
+#
+# On a card, [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) sets the host's time of each op beside the time of its kernels by the device's clock. It hides how close a kernel came to a roof; [Nsight Compute](https://docs.nvidia.com/nsight-compute/NsightComputeCli/) counts bytes in hardware and draws that (`ncu --set roofline python script.py`).
+#
+# ## 6 · Is it worth the way? · 25 min
+#
+# Data reaches the card over a bus. From *pinned* memory, which the operating system does not move, the card fetches it by itself; *pageable* memory is first copied to a pinned buffer. And a launch costs some microseconds, however small the work. A *CUDA graph* records many launches and starts them by one call.
 
 # %% nbgrader={"grade": false, "grade_id": "device_ways", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 record.measure("copy", cuda.loops.copies)
@@ -860,34 +781,47 @@ record.measure("crossover", cuda.loops.crossover)
 record.measure("launch", cuda.loops.launches)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_copies", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 rates = {}
 for row in record.rows("copy"):
     name = f"{row['direction']} the card, {'pinned' if row['pinned'] else 'pageable'}"
-    rate = row["bytes"] / events_to_ms(row["events"], "median") / 1e6  # GB/s
+    rate = row["bytes"] / events_to_ms(row["events"], "median") / 1e6
     rates.setdefault(name, []).append((row["bytes"] / 2**10, rate))
-for direction in ("to", "from"):
-    pinned, pageable = (rates[f"{direction} the card, {how}"][-1] for how in ("pinned", "pageable"))
-    print(
-        f"{direction} the card, {pinned[0] / 1024:g} MiB: pinned {pinned[1] / pageable[1]:.1f} times as fast"
-    )
-cuda.picture.lines(rates, x="KiB at once", y="GB/s", log="xy", title=record.title("Copies"))
+demos.lines(rates, x="KiB at once", y="GB/s", log="xy", title=record.title("Copies"))
 
 # %% [markdown]
-# Below some size the CPU is done before the GPU has begun, above it the GPU wins. Times grow by powers of the size, so between two sizes that were measured, a straight line is drawn through the *logarithms*: the crossing in log–log.
+# Below some size the CPU is done before the GPU has begun; above it, the GPU wins. Times grow by powers of the size, which are straight on logarithmic axes. So between two measured sizes we draw a straight line through the *logarithms*.
 #
-# **Predict.** Products of n × n matrices: from which n on does the GPU win? From which if matrices must be copied to it and the result back? *Your prediction:*
+# **Predict.** Matrices of n × n are multiplied. From which n on does the GPU win, if the matrices are already on the card?
+
+# %% tags=["guess"]
+guess_gpu_crossover = None  # your guess: n
+
+# %% [markdown]
+# <details><summary>Hint 1: Where is log(cpu) − log(gpu) zero?</summary>
+#
+# At sizes 100 and 400 a CPU takes 1 and 16 ms, a GPU 4 and 4. What is log(cpu / gpu) at both ends? How far from log 100 to log 400 is it zero?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# Compute the lead log(cpu / gpu) for every size, and find the *last* size at which it is negative. Is there one, and does another size follow it? Between the two the lead is a straight line in log(size): at which share of the way is it zero?
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "crossover", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def crossover(sizes, cpu_ms, gpu_ms):
-    """The size from which on the GPU is not slower, up to the largest that was measured.
+    """Return the size from which on the GPU is not slower, up to the largest size measured.
 
     sizes: numbers above 0, each larger than the one before; at least two. cpu_ms, gpu_ms: the
-        times for each, as many, above 0. All three are lists or arrays.
-    Between the last size at which the GPU is slower and the one after it, log(time) of both is
-    taken as a straight line in log(size); the crossing of these lines is returned, a float.
-    None where there is no such size: the GPU is never slower, or still is at the last one.
-    Raises ValueError for what is not as said.
+        times for each size, all above 0. All three are lists or arrays of one length.
+    Between the last size at which the GPU is slower and the size after it, the log(time) of both
+    is taken as a straight line in log(size). Returns where these lines cross, a float.
+    Returns None where there is no such size: the GPU is never slower, or still is at the last one.
+    Raises ValueError when sizes or times are not as said.
     """
     ### BEGIN SOLUTION
     if not 2 <= len(sizes) == len(cpu_ms) == len(gpu_ms) or min(*sizes, *cpu_ms, *gpu_ms) <= 0:
@@ -904,130 +838,95 @@ def crossover(sizes, cpu_ms, gpu_ms):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_crossover", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
-expect(
-    "halfway in log",
-    crossover([100, 400], [1, 16], [4, 4]),
-    200.0,
-    mistakes={"a straight line through the sizes": 160.0, "in the middle": 250.0},
-)
-expect("at a size", crossover([10, 100, 1000], [1, 5, 90], [5, 5, 5]), 100.0)
-expect("never slower", crossover([10, 100], [5, 9], [5, 1]), None)
-expect("still slower", crossover([10, 100], [1, 2], [3, 3]), None)
+half = crossover([100, 400], [1, 16], [4, 4])
+expect("halfway", half, 200.0, mistakes={"straight in the sizes": 160.0, "in the middle": 250.0})
+expect("equal at a size", crossover([10, 100, 1000], [1, 5, 90], [5, 5, 5]), 100.0)
+cases = ([10, 100], [5, 9], [5, 1]), ([10, 100], [1, 2], [3, 3]), ([1, 2, 4], [1, 4, 1], [2, 2, 2])
+found = [crossover(*case) for case in cases]
+expect("never slower; slower at the end; ahead only for a while", found, [None, None, None])
 twice = crossover([1, 2, 4, 8], [1, 4, 1, 4], [2, 2, 2, 2])
 expect("the last of two crossings", twice, 4 * math.sqrt(2))
-expect("ahead only for a while", crossover([1, 2, 4], [1, 4, 1], [2, 2, 2]), None)
 ### BEGIN HIDDEN TESTS
 twice = crossover([2, 4, 8, 16, 32], [1, 4, 1, 2, 16], [2, 1, 4, 8, 4])
-expect("the last of several", twice, 16 * math.sqrt(2), rel=1e-9)
-expect("ahead at one size", crossover([2, 4, 8], [1, 4, 1], [2, 1, 4]), None)
+expect("of several crossings the last counts", twice, 16 * math.sqrt(2), rel=1e-9)
+expect("a lead that is lost again is none", crossover([2, 4, 8], [1, 4, 1], [2, 1, 4]), None)
 curve = crossover([64, 512], [0.5, 32.0], [1.0, 4.0])
-expect("both grow", curve, 64 * 8**0.25, rel=1e-9)
-expect("equal, slower, equal", crossover([1, 2, 3], [4.0, 1.0, 4.0], [4.0, 2.0, 4.0]), 3.0)
-expect("equal at all", crossover([1, 2], [4.0, 1.0], [4.0, 1.0]), None)
-expect("sizes that are no ints", crossover([0.5, 2.0], [1.0, 9.0], [3.0, 3.0]), 1.0)
+expect("both times may grow", curve, 64 * 8**0.25, rel=1e-9)
+found = crossover([1, 2, 3], [4.0, 1.0, 4.0], [4.0, 2.0, 4.0])
+expect("as fast as the CPU is not slower", found, 3.0)
+expect("equal everywhere is never slower", crossover([1, 2], [4.0, 1.0], [4.0, 1.0]), None)
+expect("sizes need not be ints", crossover([0.5, 2.0], [1.0, 9.0], [3.0, 3.0]), 1.0)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_crossover_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 expect("arrays", crossover(np.array([1, 4]), np.array([1, 4]), np.array([2, 2])), 2.0)
 expect_raises("one size", lambda: crossover([4], [1.0], [2.0]), ValueError)
-expect_raises("a size more", lambda: crossover([1, 2, 3], [1, 4], [2, 2]), ValueError)
-expect_raises("a CPU's time more", lambda: crossover([1, 2], [1, 4, 9], [2, 2]), ValueError)
-expect_raises("a GPU's time more", lambda: crossover([1, 2], [1, 4], [2, 2, 2]), ValueError)
+expect_raises("one size more", lambda: crossover([1, 2, 3], [1, 4], [2, 2]), ValueError)
+expect_raises("a CPU time more", lambda: crossover([1, 2], [1, 4, 9], [2, 2]), ValueError)
+expect_raises("a GPU time more", lambda: crossover([1, 2], [1, 4], [2, 2, 2]), ValueError)
 expect_raises("not ordered", lambda: crossover([4, 1], [1, 4], [2, 2]), ValueError)
-expect_raises("a size twice", lambda: crossover([1, 4, 4], [1, 3, 3], [2, 2, 2]), ValueError)
+expect_raises("one size twice", lambda: crossover([1, 4, 4], [1, 3, 3], [2, 2, 2]), ValueError)
 expect_raises("a size of 0", lambda: crossover([0, 4], [1, 4], [2, 2]), ValueError)
-expect_raises("a size below 0", lambda: crossover([-4, 4], [1, 4], [2, 2]), ValueError)
-expect_raises("no CPU time", lambda: crossover([1, 4], [0, 4], [2, 2]), ValueError)
-expect_raises("a negative one", lambda: crossover([1, 4], [-1, 4], [2, 2]), ValueError)
-expect_raises("no GPU time", lambda: crossover([1, 4], [1, 4], [2, 0]), ValueError)
-expect_raises("a GPU time below 0", lambda: crossover([1, 4], [1, 4], [2, -2]), ValueError)
+expect_raises("a negative size", lambda: crossover([-4, 4], [1, 4], [2, 2]), ValueError)
+expect_raises("a negative CPU time", lambda: crossover([1, 4], [-1, 4], [2, 2]), ValueError)
+expect_raises("a GPU time of 0", lambda: crossover([1, 4], [1, 4], [2, 0]), ValueError)
 ### BEGIN HIDDEN TESTS
-expect_raises("the smallest last", lambda: crossover([2, 4, 1], [1, 3, 4], [2, 2, 2]), ValueError)
-expect_raises("a size twice, early", lambda: crossover([1, 1, 4], [1, 1, 4], [2, 2, 2]), ValueError)
-expect_raises("no time", lambda: crossover([1, 4], [1.0, 0.0], [2, 2]), ValueError)
-expect_raises("a negative time", lambda: crossover([1, 4], [1, 4], [-2, 2]), ValueError)
-expect_raises("two negative times", lambda: crossover([1, 4], [-1, 4], [-2, 2]), ValueError)
-expect_raises("no sizes", lambda: crossover([], [], []), ValueError)
-expect_raises("both have more", lambda: crossover([1, 4], [1, 4, 9], [2, 2, 2]), ValueError)
+ends, same = ([2, 4, 1], [1, 3, 4], [2, 2, 2]), ([1, 1, 4], [1, 1, 4], [2, 2, 2])
+expect_raises("each size must be larger, to the end", lambda: crossover(*ends), ValueError)
+expect_raises("no size may stand twice", lambda: crossover(*same), ValueError)
+zero, less = ([1, 4], [1.0, 0.0], [2, 2]), ([1, 4], [1, 4], [-2, 2])
+expect_raises("the last CPU time must be above 0 too", lambda: crossover(*zero), ValueError)
+expect_raises("the first GPU time must be above 0 too", lambda: crossover(*less), ValueError)
+both, more = ([1, 4], [-1, 4], [-2, 2]), ([1, 4], [1, 4, 9], [2, 2, 2])
+expect_raises("two negative times have a ratio but no sense", lambda: crossover(*both), ValueError)
+expect_raises("there must be two sizes", lambda: crossover([], [], []), ValueError)
+expect_raises("times need a size each", lambda: crossover(*more), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_crossover", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 lines = {}
 for row in record.rows("crossover"):
-    times = row.get("host_ms") or []
-    ms = float(np.median(times)) if times else events_to_ms(row["events"], "median")
-    lines.setdefault(row["where"], []).append((row["n"], ms))
+    ms = np.median(row["host_ms"]) if "host_ms" in row else events_to_ms(row["events"], "median")
+    lines.setdefault(row["where"], []).append((row["n"], float(ms)))
 sizes, cpu = zip(*lines["cpu"], strict=True)
-for where in ("gpu", "gpu and copies"):
-    there = [ms for _, ms in lines[where]]
-    ratio = max(a / b for a, b in zip(cpu, there, strict=True))
-    size = crossover(sizes, cpu, there)
+found = {where: crossover(sizes, cpu, [ms for _, ms in lines[where]]) for where in list(lines)[1:]}
+for where, size in found.items():
+    ratio = cpu[-1] / lines[where][-1][1]
     when = f"worth it from n = {size:.0f} on" if size else "no size from which it is worth it"
-    print(f"{where}: {when}; at best {ratio:.1f} times faster")
-title, x = record.title("CPU or GPU"), "n, for n × n times n × n"
-cuda.picture.lines(lines, x=x, y="ms", log="xy", title=title)
+    print(f"{where}: {when}; {ratio:.1f} times as fast at n = {sizes[-1]}")
+guesses.compare("n from which on the GPU wins", guess_gpu_crossover, found["gpu"] or "nowhere")
+look = {"log": "xy", "marks": {"your guess": guess_gpu_crossover}}
+demos.lines(lines, x="n", y="ms", title=record.title("Products, n × n"), **look)
 
 # %% [markdown]
-# ## 7 · Measurements that lie
+# ## 7 · Measurements that lie · 35 min
 #
-# Five ways to get a wrong number, and a sixth that is right. The device cell makes each and notes what the host's clock said (`host_ms`) and what the device's did (`events`).
-
-
-# %% nbgrader={"grade": false, "grade_id": "gpu_trials", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def gpu_trials(gpu):
-    """Rows of kind trial: one right measurement, and five that are not."""
-    cp, torch = gpu.cupy, gpu.torch
-    n = demo_size(full=2048, small=128)
-    work = {"dtype": "float32", "flops": matmul_flops(n, n, n), "bytes": 12 * n * n}
-    inputs = [torch.randn(2, n, n, device=gpu.device) for _ in range(3)]
-
-    def product(i):
-        return inputs[i % 3][0] @ inputs[i % 3][1]
-
-    product(0)
-    yield gpu.both_row({"name": "as it should be", **work}, product)
-    yield gpu.both_row({"name": "no synchronize", **work}, product, synchronize=False)
-    kept = product(0)
-    yield gpu.both_row({"name": "cached result", **work}, lambda i: kept)
-    tiny = torch.randn(2, 16, 16, device=gpu.device)
-    few = {"dtype": "float32", "flops": matmul_flops(16, 16, 16), "bytes": 12 * 16 * 16}
-    yield gpu.both_row({"name": "tiny product", **few}, lambda i: tiny[0] @ tiny[1])
-    source = (
-        gpu_stream_source(stream_line("scale")) + f"// never compiled before: {np.random.rand()}"
-    )
-    for name, elements, passes in (("fresh kernel", 2**24, 1), ("warm cache", 2**17, 512)):
-        here, there = (cp.ones(elements, dtype="float32") for _ in range(2))
-        numbers = np.float32(0.5), np.int32(elements // 4), np.int32(passes)
-        kernel = cp.RawKernel(source, "stream")
-
-        def scale(i, kernel=kernel, arguments=(there, here, here, *numbers)):
-            kernel((8 * gpu.card["multiprocessors"],), (256,), arguments)
-
-        moved = {"flops": elements * passes, "bytes": 8 * elements * passes}
-        yield gpu.both_row({"name": name, "dtype": "float32", **moved}, scale)
-
+# On a card, the next cell makes one right measurement and five wrong ones, and notes what the host's clock says (`host_ms`) and what the device's says (`events`). "no synchronize" stops the host's clock at once; "cached result" computes nothing; "tiny product" multiplies 16 × 16 matrices; "fresh kernel" is compiled in its first call; "warm cache" goes over a small buffer many times.
 
 # %% nbgrader={"grade": false, "grade_id": "device_trials", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-record.measure("trial", gpu_trials)
+record.measure("trial", lambda gpu: cuda.loops.trials(gpu, gpu_stream_source, matmul_flops))
 
 # %% [markdown]
-# **Predict.** The result was kept in a variable and the product never computed again. What do the events show, and what would a page report that divides its FLOPs by that? *Your prediction:*
+# **Predict.** What do the events of "cached result" show? What would a page report that divides the product's FLOPs by that time?
 
 
 # %% nbgrader={"grade": false, "grade_id": "gpu_mistakes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def gpu_mistakes(document) -> list[str]:
-    """Which of a document's trials are invalid, and why: a list of texts "name: reason".
+    """Return which of a document's trials are invalid, and why: a list of texts "name: reason".
 
-    document: as for ceilings, with empty_ms, and in its rows the list trial (may be missing), of
-        name, dtype, flops, bytes, events and host_ms, the host's time of each call, in ms.
-    The trials come in their order, and for each these reasons in this order. "It" is the median
-    of its events by events_to_ms; the median of host_ms is taken of all.
+    document: as for ceilings, with empty_ms (above 0), what an empty measurement takes, and a list
+        of rows, trial (may be missing), of name, dtype, flops, bytes, events and host_ms, the
+        host's time of each call. Trials come in their order, and of each these reasons in this
+        order. "It" is the trial's median by events_to_ms; that of host_ms is taken of all calls.
         "not synchronized"  the median of host_ms is shorter than it
         "first call"        host_ms begins with more than twice the median of host_ms
         "too short"         it is less than 10 times empty_ms
         "above the roof"    it is achieved by more than 1.1 times what is attainable
-    Where it is 0, nothing was timed: place refuses that, and here it is "above the roof".
-    A document without trials has none that is invalid: []. Raises as ceilings does, also then.
+    If it is 0, nothing was timed. place refuses 0 ms, but here the trial is "too short", and also
+    "above the roof", because no roof lets work be done in no time. Without trials: [].
+    Raises as ceilings does, even without trials.
     """
     ### BEGIN SOLUTION
     roofs, found = ceilings(document), []
@@ -1047,8 +946,7 @@ def gpu_mistakes(document) -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "test_gpu_mistakes", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 copy = fake.stream([1.0, 0.5, 0.5], elements=8_000_000)  # 128 GB/s
 product = fake.gemm([4.0, 2.0, 2.0], 1000, 1000, 1000)  # 1 TFLOP/s
-roofs = {"stream": [copy], "gemm": [product]}
-work = {"flops": 2 * 10**9, "bytes": 12 * 10**6}
+roofs, work = {"stream": [copy], "gemm": [product]}, {"flops": 2 * 10**9, "bytes": 12 * 10**6}
 right = fake.trial("right", [2.5, 2.25, 2.25], [3.0, 2.0, 2.125], **work)
 early = fake.trial("early", [0.02, 0.01, 0.01], [2.0, 2.0, 2.0], **work)
 cold = fake.trial("cold", [90.0, 2.5, 2.5], [80.0, 2.0, 2.0], **work)
@@ -1058,19 +956,14 @@ kept = fake.trial("kept", [0.02, 0.02, 0.02], [0.005, 0.005, 0.005], **work)
 warm = fake.trial("warm", [0.5, 0.5, 0.5], [0.25, 0.25, 0.25], 10**7, 8 * 10**7)
 short = fake.trial("short", [0.05, 0.05, 0.05], [0.02, 0.02, 0.02], 10**6, 10**5)
 found = gpu_mistakes(fake.document(**roofs, trial=[warm, short, right, kept]))
-expect(
-    "four reasons",
-    found,
-    ["warm: above the roof", "short: too short", "kept: too short", "kept: above the roof"],
-)
-finer = gpu_mistakes(fake.document(**roofs, trial=[short, kept], empty_ms=0.001))
-expect("a finer clock", finer, ["kept: too short", "kept: above the roof"])
-gone = fake.trial("gone", [0.5, 0.5], [0.0, 0.0], **work)
-found = gpu_mistakes(fake.document(**roofs, trial=[gone]))
-expect("nothing was timed", found, ["gone: too short", "gone: above the roof"])
+expect("four reasons, trial by trial", found, [
+    "warm: above the roof", "short: too short", "kept: too short", "kept: above the roof"
+])  # fmt: skip
+gone = fake.document(**roofs, trial=[fake.trial("gone", [0.5, 0.5], [0.0, 0.0], **work)])
+expect("nothing was timed", gpu_mistakes(gone), ["gone: too short", "gone: above the roof"])
 document["rows"]["trial"].pop(1)
-expect("a trial less", gpu_mistakes(document), ["cold: first call"])
-expect("no trials", gpu_mistakes(fake.document(**roofs)), [])
+found = [gpu_mistakes(document), gpu_mistakes(fake.document(**roofs))]
+expect("one trial fewer; no trials", found, [["cold: first call"], []])
 expect_raises("no roofs", lambda: gpu_mistakes(fake.document(gemm=[product])), ValueError)
 ### BEGIN HIDDEN TESTS
 slower = fake.stream([9.0, 1.0, 1.0], elements=4_000_000)  # 32 GB/s
@@ -1086,20 +979,17 @@ rest = fake.trial("rest", [9.0, 4.5, 5.5], [6.0, 4.0, 4.0], **work)
 spread = fake.trial("spread", [7.0, 7.0, 7.0, 7.0], [18.0, 1.0, 4.0, 4.0], **work)
 trials = [full, uneven, brief, rest, none, fine, spread]
 found = gpu_mistakes(fake.document(**under, trial=trials, empty_ms=0.0078125))
-expect(
-    "seven trials",
-    found,
-    ["full: above the roof", "brief: too short", "none: too short", "none: above the roof"],
-)
+expect("trials stay in order, and the valid ones are left out", found, [
+    "full: above the roof", "brief: too short", "none: too short", "none: above the roof"
+])  # fmt: skip
 found = gpu_mistakes(fake.document(**under, trial=trials, empty_ms=0.002))
-expect(
-    "a clock that is finer",
-    found,
-    ["full: above the roof", "none: too short", "none: above the roof"],
-)
-expect("an empty list of trials", gpu_mistakes(fake.document(**under, trial=[])), [])
+expect("what is too short depends on the document's own clock", found, [
+    "full: above the roof", "none: too short", "none: above the roof"
+])  # fmt: skip
+empty = gpu_mistakes(fake.document(**under, trial=[]))
+expect("of no trials none is invalid", empty, [])
 trial = fake.document(gemm=[weaker], trial=[fine])
-expect_raises("no bandwidth", lambda: gpu_mistakes(trial), ValueError)
+expect_raises("without roofs nothing can be judged", lambda: gpu_mistakes(trial), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_gpu_mistakes_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -1109,94 +999,72 @@ copy = fake.stream([1.0, 0.5, 0.5], elements=8_000_000)
 work = {"flops": 2 * 10**9, "bytes": 10**6, "dtype": "float16"}
 
 
-def told(host_ms, ms, work=work, empty_ms=0.004):
-    one = fake.trial("it", host_ms, ms, **work)
-    roofs = {"gemm": [half, single], "stream": [copy]}
-    return gpu_mistakes(fake.document(**roofs, trial=[one], empty_ms=empty_ms))
+def told(host_ms, ms, **changed):
+    rows = {"trial": [fake.trial("it", host_ms, ms, **{**work, **changed})]}
+    document = fake.document(**rows, gemm=[half, single], stream=[copy], empty_ms=1 / 256)
+    return [text.removeprefix("it: ") for text in gpu_mistakes(document)]
 
 
-ten, clock = {"flops": 10**6, "bytes": 10**6}, 1 / 256
-expect("just at the roof", told([1.5, 1.25], [9.0, 1.0]), [])
-expect(
-    "5 % above, 14 % above",
-    [told([1, 1], [9.0, ms]) for ms in (0.953125, 0.875)],
-    [[], ["it: above the roof"]],
-)
-expect(
-    "float32's roof", told([1, 1], [9.0, 1.0], {**work, "dtype": "float32"}), ["it: above the roof"]
-)
-expect(
-    "by the bytes",
-    told([1, 1], [9.0, 1.0], {"flops": 10**9, "bytes": 2 * 10**8}),
-    ["it: above the roof"],
-)
-expect("the clocks agree", told([1, 1], [7.0, 1.0]), [])
-expect("10 times an empty one", told([1, 1], [2.0, 10 * clock], ten, clock), [])
-expect("9 times", told([1, 1], [2.0, 9 * clock], ten, clock), ["it: too short"])
-expect("host: the two in the middle", told([2.5, 1.5, 3.0, 1.0], [9.0, 1.75]), [])
-expect("these, longer by events", told([2.5, 1.5, 3.0, 1.0], [9.0, 2.25]), ["it: not synchronized"])
-expect("longer by a little", told([1.0, 1.0006, 1.0007], [9.0, 1.0008]), ["it: not synchronized"])
-expect(
-    "just twice, and more",
-    [told([ms, 1, 1, 1], [9.0, 1.0]) for ms in (2, 2.25)],
-    [[], ["it: first call"]],
-)
-expect("two slow calls of five", told([5, 1, 2.25, 2.5, 3], [9.0, 1.0]), [])
-expect("three slow at the start", told([3, 2.5, 2, 1, 1.25, 1.25], [9.0, 1.0]), [])
-expect("slow, but not the first", told([1, 9, 1, 1], [9.0, 1.0]), [])
-expect("one call is too short", told([1.5, 0.5, 1.5, 1.5], [9.0, 1.0]), [])
-expect("by both clocks", told([6, 2, 1, 1], [9.0, 5.0]), ["it: not synchronized", "it: first call"])
+found = [told([1, 1], [9.0, ms]) for ms in (1.0, 0.953125, 0.875)]
+expect("at the roof, 5 % above it, 14 % above it", found, [[], [], ["above the roof"]])
+found = [told([1, 1], [9.0, 1.0], **each) for each in ({"dtype": "float32"}, {"bytes": 2 * 10**8})]
+expect("float32's own roof; memory's", found, [["above the roof"], ["above the roof"]])
+brief = [told([1, 1], [2.0, ms], flops=10**6) for ms in (10 / 256, 9 / 256)]
+expect("10 times an empty one, 9 times", brief, [[], ["too short"]])
+found = [told([2.5, 1.5, 3.0, 1.0], [9.0, ms]) for ms in (1.75, 2.25)]
+expect("the host's median, of two in the middle", found, [[], ["not synchronized"]])
+expect("longer by a little", told([1.0, 1.0006, 1.0007], [9.0, 1.0008]), ["not synchronized"])
+found = [told([ms, 1, 1, 1], [9.0, 1.0]) for ms in (2, 2.25)]
+expect("a first call just twice as long, and more", found, [[], ["first call"]])
+calls = [5, 1, 2.25, 2.5, 3], [3, 2.5, 2, 1, 1.25, 1.25], [1, 9, 1, 1], [1.5, 0.5, 1.5, 1.5]
+found = [told(each, [9.0, 1.0]) for each in calls]
+expect("only the first call counts, against the median of all", found, [[], [], [], []])
+expect("by both clocks", told([6, 2, 1, 1], [9.0, 5.0]), ["not synchronized", "first call"])
 ### BEGIN HIDDEN TESTS
 near = fake.trial("near", [1.0, 1.0, 1.0], [7.0, 0.9375, 0.9375], **work)
-above = fake.trial("above", [1.0, 1.0, 1.0], [7.0, 0.875, 0.875], **work)
+over = fake.trial("over", [1.0, 1.0, 1.0], [7.0, 0.875, 0.875], **work)
 twice = fake.trial("twice", [2.0, 1.0, 1.0], [1.0, 1.0, 1.0], 10**9, 10**6)
 worse = fake.trial("worse", [0.9, 0.25, 0.4, 0.375], [1.0, 0.5, 0.5, 0.5], **work)
 ramp = fake.trial("ramp", [3.0, 3.0, 9.0, 3.0, 3.0], [9.0, 2.5, 2.5, 4.0, 2.5], **work)
-rows = {"gemm": [half, single], "stream": [copy], "trial": [near, above, twice, worse, ramp]}
-expect(
-    "borders",
-    gpu_mistakes(fake.document(**rows)),
-    [
-        "above: above the roof",
-        "worse: not synchronized",
-        "worse: first call",
-        "worse: above the roof",
-    ],
-)
+rows = {"gemm": [half, single], "stream": [copy], "trial": [near, over, twice, worse, ramp]}
+expect("a trial at a limit is valid, one beyond it is not", gpu_mistakes(fake.document(**rows)), [
+    "over: above the roof", "worse: not synchronized", "worse: first call", "worse: above the roof"
+])  # fmt: skip
 gone = fake.trial("gone", [0.5, 0.5], [0.0, 0.0], **work)
 edge = fake.trial("edge", [2.15, 1.0, 1.1], [2.0, 0.0390625, 0.0390625], 10**6, 10**6)
 little = fake.document(gemm=[half, single], stream=[copy], trial=[edge, gone], empty_ms=1 / 256)
-expect("nothing was timed", gpu_mistakes(little), ["gone: too short", "gone: above the roof"])
+found = gpu_mistakes(little)
+expect("no time is above every roof", found, ["gone: too short", "gone: above the roof"])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_trials", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 found = gpu_mistakes(record.document)
-print(record.title("TFLOP/s, claimed"))
-print(f"{'':<16}{'by the host':>12}{'by events':>12}")
+print(f"{record.title('TFLOP/s, claimed')}\n{'':<16}{'by the host':>12}{'by events':>12}")
 for row in record.rows("trial"):
     reasons = [text.split(": ")[1] for text in found if text.startswith(f"{row['name']}:")]
     host, device = np.median(row["host_ms"]), events_to_ms(row["events"], "median")
     rates = [row["flops"] / max(ms, 1e-6) / 1e9 for ms in (host, device)]
-    shown = f"{rates[0]:>12,.3f}{rates[1]:>12,.3f}"
-    print(f"{row['name']:<16}{shown}   {', '.join(reasons) or 'valid'}")
+    print(
+        f"{row['name']:<16}{rates[0]:>12,.3f}{rates[1]:>12,.3f}   {', '.join(reasons) or 'valid'}"
+    )
 
 # %% [markdown]
-# Each of these has been published. What protects you: two clocks that agree, a time far above what an empty measurement takes, several sizes, and a roof that nothing may pass.
+# Four things protect you: two clocks that agree, a time far above an empty one, several sizes, and a roof that nothing may pass.
 #
-# On a card, the next cell keeps what was measured in `recorded.json`, and shows it against the data sheet. Download the file: beside the notebook, it takes the constructed one's place.
+# On a card, the next cell saves all rows as `recorded.json`. Beside the notebook, this file takes the constructed document's place.
 
 # %% nbgrader={"grade": false, "grade_id": "device_save", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 record.save()
 
 # %% [markdown]
-# ## Reflect
+# ## Reflect · 35 min
 #
-# Two figures that are often repeated: a launch costs about **1 ms**, and a matrix product is **267 times** faster on a GPU. Both can be tested.
+# A launch costs about **1 ms**, and a matrix product is **267 times** faster on a GPU: both can be tested. Measure 1, 10, 100 and 1,000 launches. Each time also contains what occurs only once, such as waiting at the end. The slope of a straight line through them is what one launch adds.
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_launch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def reflect_launch(counts, total_ms) -> float:
-    """What one launch costs, in µs: the slope of the straight line through all measurements.
+    """Return what one launch costs, in µs: the slope of a straight line through measurements.
 
     counts: how many launches, one number for each measurement. total_ms: how long they took
     together. The line is that of least squares, so that what each measurement costs once
@@ -1211,37 +1079,36 @@ def reflect_launch(counts, total_ms) -> float:
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_reflect_launch", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-expect(
-    "two counts",
-    reflect_launch([1, 101], [0.5, 1.0]),
-    5.0,
-    rel=1e-6,
-    mistakes={"what it costs once is in it": 9.90099},
-)
+slope = reflect_launch([1, 101], [0.5, 1.0])
+expect("two counts", slope, 5.0, rel=1e-6, mistakes={"what it costs once is in it": 9.90099})
 expect("three, not on a line", reflect_launch([20, 0, 40], [4.0, 1.0, 4.5]), 87.5, rel=1e-6)
 expect("every digit", reflect_launch([0, 512], [0.0, 1.0]), 1.953125, rel=1e-6)
-expect_raises("one count", lambda: reflect_launch([7, 7], [1.0, 2.0]), ValueError)
+expect_raises("one count alone", lambda: reflect_launch([7, 7], [1.0, 2.0]), ValueError)
 expect_raises("more counts", lambda: reflect_launch([1, 2, 3], [1.0, 2.0]), ValueError)
 expect_raises("more times", lambda: reflect_launch([1, 2], [1.0, 2.0, 4.0]), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("not on a line", reflect_launch([0, 10, 20], [1.0, 4.0, 4.0]), 150.0, rel=1e-6)
-expect("in any order", reflect_launch([1000, 10, 100], [2.25, 0.27, 0.45]), 2.0, rel=1e-6)
-expect("far apart", reflect_launch([1, 2, 1000], [0.0, 1.0, 4.0]), 3.5060075, rel=1e-6)
-expect_raises("lengths differ", lambda: reflect_launch([5, 6, 7, 8], [1.0, 2.0, 3.0]), ValueError)
-expect_raises("one", lambda: reflect_launch([5], [1.0]), ValueError)
-expect_raises("none", lambda: reflect_launch([], []), ValueError)
+found = reflect_launch([0, 10, 20], [1.0, 4.0, 4.0])
+expect("every measurement moves the line", found, 150.0, rel=1e-6)
+found = reflect_launch([1000, 10, 100], [2.25, 0.27, 0.45])
+expect("the order does not matter", found, 2.0, rel=1e-6)
+found = reflect_launch([1, 2, 1000], [0.0, 1.0, 4.0])
+expect("counts may be far apart", found, 3.5060075, rel=1e-6)
+lengths = [5, 6, 7, 8], [1.0, 2.0, 3.0]
+expect_raises("each count needs a time", lambda: reflect_launch(*lengths), ValueError)
+expect_raises("one measurement has no slope", lambda: reflect_launch([5], [1.0]), ValueError)
+expect_raises("no measurement has no slope", lambda: reflect_launch([], []), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# A speed-up is a statement about two sides. The GPU ran at its peak at most. So the CPU, if it was slower by so many times, ran at a share of *its* peak that cannot have been larger than one can work out.
+# A speed-up is a statement about two sides. The GPU ran at its peak at most. If the CPU was slower by so many times, there is a largest share of *its* peak at which it can have run.
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_speedup", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def reflect_speedup(speedup, gpu_peak, cpu_peak) -> float:
-    """The largest share of its own peak at which the CPU can have run, 0 to 1.
+    """Return the largest share of its own peak at which the CPU can have run, 0 to 1.
 
     speedup: how many times faster the GPU was on the same work, whatever the GPU's efficiency.
-    gpu_peak, cpu_peak: FLOP/s. All above 0; ValueError otherwise.
+    gpu_peak, cpu_peak: FLOP/s. Raises ValueError when one of the three is not above 0.
     """
     ### BEGIN SOLUTION
     if min(speedup, gpu_peak, cpu_peak) <= 0:
@@ -1252,54 +1119,44 @@ def reflect_speedup(speedup, gpu_peak, cpu_peak) -> float:
 
 # %% nbgrader={"grade": true, "grade_id": "test_reflect_speedup", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("100 times, peaks of 1 to 20", reflect_speedup(100, 8e12, 4e11), 0.2)
-expect("possible for a CPU at its peak", reflect_speedup(5, 8e12, 4e11), 1.0)
-expect("a GPU that is slower", reflect_speedup(0.5, 1e12, 4e12), 0.5)
+both = [reflect_speedup(5, 8e12, 4e11), reflect_speedup(0.5, 1e12, 4e12)]
+expect("a CPU that can be at its peak; a GPU that is slower", both, [1.0, 0.5])
 expect("every digit", reflect_speedup(300, 1e13, 9e11), 1 / 27)
-expect_raises("no speed-up", lambda: reflect_speedup(0, 8e12, 4e11), ValueError)
-expect_raises("a negative speed-up", lambda: reflect_speedup(-3, 8e12, 4e11), ValueError)
+expect_raises("a speed-up of 0", lambda: reflect_speedup(0, 8e12, 4e11), ValueError)
 expect_raises("no GPU", lambda: reflect_speedup(3, 0.0, 4e11), ValueError)
 expect_raises("a negative CPU", lambda: reflect_speedup(3, 8e12, -4e11), ValueError)
 expect_raises("two negative", lambda: reflect_speedup(-3, -8e12, 4e11), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("267 times", reflect_speedup(267, 19.5e12, 1.5e12), 13 / 267, rel=1e-9)
-expect("slower", reflect_speedup(0.5, 1e12, 1e12), 1.0)
-expect("a small GPU", reflect_speedup(8, 1e12, 2e12), 0.0625)
-expect_raises("no CPU", lambda: reflect_speedup(3, 1e12, 0.0), ValueError)
-expect_raises("a negative peak", lambda: reflect_speedup(3, -1e12, 1e12), ValueError)
-expect_raises("negative peaks", lambda: reflect_speedup(3, -1e12, -1e12), ValueError)
+found = reflect_speedup(267, 19.5e12, 1.5e12)
+expect("the GPU is at its peak at most", found, 13 / 267, rel=1e-9)
+expect("no CPU is above its peak", reflect_speedup(0.5, 1e12, 1e12), 1.0)
+expect("a GPU's peak may be the smaller one", reflect_speedup(8, 1e12, 2e12), 0.0625)
+expect_raises("the CPU's peak must be above 0", lambda: reflect_speedup(3, 1e12, 0.0), ValueError)
+expect_raises("the GPU's peak must be above 0", lambda: reflect_speedup(3, -1e12, 1e12), ValueError)
+less = 3, -1e12, -1e12
+expect_raises("two negative peaks are refused", lambda: reflect_speedup(*less), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_published", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 costs = {}
 for row in record.rows("launch"):
     point = row["launches"], float(np.median(row["host_ms"]))
-    costs.setdefault("a graph" if row["graph"] else "one by one", []).append(point)
-kernels = []
+    costs.setdefault("in a graph" if row["graph"] else "one by one", []).append(point)
 
 
-def seen(call):
-    kernels.extend([call.op] if not dispatch.OPS[call.op].view else [])
-    return call()
-
-
-with meta():
-    model = models.gpt2("small")
-with proflab.no_grad(), dispatch.hook(seen):
-    model(Tensor.meta((1, 128), "int64"))
-n = len(kernels)
-print(f"a forward pass of GPT-2 small: {n} kernels, {n} ms of launches at 1 ms each")
+n = demos.kernels_of_gpt2_small()
+print(f"A forward pass of GPT-2 small launches {n} kernels. At 1 ms each, that takes {n} ms.")
 for name, points in costs.items():
     cost = reflect_launch(*zip(*points, strict=True))
-    print(
-        f"{name}: {cost:.2f} µs a launch, {n * cost / 1e3:.2f} ms; 1 ms is {1e3 / cost:.0f} times that"
-    )
+    whole, times = n * cost / 1e3, 1e3 / cost
+    print(f"{name}: {cost:.2f} µs a launch, so {whole:.2f} ms; 1 ms is {times:.0f} times that")
 rows = [row for row in record.rows("crossover") if row["where"] == "cpu"]
 cpu = max(matmul_flops(*[row["n"]] * 3) / min(row["host_ms"]) * 1e3 for row in rows)
-gpu = ceilings(record.document)["flops"]["float32"]
-share = reflect_speedup(267, gpu, cpu)
+share = reflect_speedup(267, ceilings(record.document)["flops"]["float32"], cpu)
 print(f"267 times: the CPU, up to {cpu / 1e9:.0f} GFLOP/s here, ran at {share:.0%} of that at most")
-title = record.title("Launches of a kernel that does nothing")
-cuda.picture.lines(costs, x="launches", y="ms", log="xy", title=title)
+demos.lines(costs, x="launches", y="ms", log="xy", title=record.title("Empty kernels"))
 
 # %% [markdown]
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). A page says: "We timed `c = a @ b` with `time.time()` before and after, on a T4. The GPU is 267 times faster than the CPU. Launching a kernel costs about 1 ms, so use large batches." Answer from the document that your notebook drew, and say which one that was.
@@ -1310,17 +1167,24 @@ cuda.picture.lines(costs, x="launches", y="ms", log="xy", title=title)
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_gpu", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* the queueing, for nothing waits for the device: the host's clock shows less than the events ("not synchronized"); with the first call in it, compilation or loading ("first call"); perhaps both, and which of them can be told by trying a size eight times as large: queueing takes the same. *4 points:* slope of the launches, from reflect_launch, in µs, with the document named (constructed, or card and date); the number of kernels times 1 ms against times that; a graph's cost; what may have been taken for a launch: the first call, a copy, an allocation, a synchronization, or a launch and the whole wait. *3 points:* reflect_speedup with the document's peaks, calculated: the CPU at a small part of its peak, so a Python loop, one thread, a library without BLAS, another data type, or a time that is wrong on the GPU's side (1.). Beside a speed-up: both codes, sizes, data types and devices, threads, with copies or without, how each was timed, clock and date. Up to 2 points off for figures without a unit or a calculation, or for calling the constructed document a measurement.
+# **Mark scheme.** *3 points:* the queueing: the host's clock shows less than the events ("not synchronized"); with the first call in it, compilation ("first call"); a product of eight times the work tells: queueing takes as long. *4 points:* the slope by reflect_launch, in µs, with the document named (constructed, or card and date); the kernels' number times 1 ms against times that; what was taken for a launch: the first call, a copy, an allocation, a launch with the wait. *3 points:* reflect_speedup with the document's peaks, calculated: the CPU at a small part of its peak, so a Python loop, one thread, no BLAS, another data type, or a time that is wrong on the GPU's side. Beside a speed-up: code, sizes, types and threads of both, copies, clock, date. Up to 2 points off for figures without a unit or a calculation, or for calling the constructed document a measurement.
 # ### END SOLUTION
 
 # %% [markdown]
 # ## Summary
 #
-# - A launch queues. Only an event, or a clock read after waiting, says how long something took.
-# - A roof is measured by a kernel that does one thing, by the best of many; a workload by the median, on fresh inputs, from a cold cache.
-# - Few threads need several accumulators; many hide the waiting by themselves.
-# - Left of the ridge, bytes decide: fuse, and use smaller types. Right of it, use the tensor cores.
-# - Nothing is above a roof. What seems to be was not computed.
-# - A speed-up is a statement about the slower side.
+# - A launch queues. Only an event, or a clock that is read after waiting, says how long something took.
+# - A roof is measured by a kernel that does one thing, by the best of many launches; a workload by the median, on fresh inputs, from a cold cache.
+# - Nothing is above a roof. What seems to be was not computed, or never left the cache.
+# - A speed-up is also a statement about the slower side.
+#
+# | what you see | the likely wall | what to do |
+# |---|---|---|
+# | by the host's clock, small and large products take equally long | none: you timed the queueing | use events, or wait for the device |
+# | `GPU-Util` 98 %, many kernels of some µs, all far below the roofs | overhead | larger batches, fused kernels, a CUDA graph |
+# | near the slope | memory | fuse; smaller types; reuse what is in a cache |
+# | near the ceiling | compute | tensor cores, smaller types, fewer FLOPs |
+# | copies take longer than kernels | the bus | leave data on the card; pinned memory; fewer, larger copies |
+# | slower after a minute, power at its cap | power or heat | note the clock, or fix it |
 #
 # **Next.** Lesson 11 makes a training run on a GPU two to three times faster, and finds out where its time went.

@@ -133,13 +133,15 @@ ALTERNATES = {
             for row in document["rows"].get("fma") or []:
                 work = 2 * row["threads"] * row["fmas"] * row["accumulators"]
                 flops[row["dtype"]].append(work / best(row))
-            l2 = document["card"]["l2_bytes"]
+            l2, most = document["card"]["l2_bytes"], 0
             for row in document["rows"].get("stream") or []:
                 once = row["elements"] * (row["reads"] + row["writes"]) * row["itemsize"]
                 rate = row["passes"] * once / best(row)
                 if 2 * once <= l2:
                     bandwidth["l2"].append(rate)
-                if once >= 4 * l2:
+                if once > most:
+                    most, bandwidth["dram"] = once, []
+                if once == most and once >= 4 * l2:
                     bandwidth["dram"].append(rate)
             if not flops or not bandwidth["dram"]:
                 raise ValueError("nothing above")
@@ -155,9 +157,12 @@ ALTERNATES = {
             found += [(rate(matmul_flops(r["m"], r["k"], r["n"]), r), r["dtype"])
                       for r in rows.get("gemm", ())]
             moved = []
-            for r in rows.get("stream", ()):
-                n = stream_bytes(r["elements"], r["reads"], r["writes"], r["itemsize"])
-                level = "l2" if n / l2 <= 1 / 2 else "dram" if n / l2 >= 4 else None
+            streams = [(stream_bytes(r["elements"], r["reads"], r["writes"], r["itemsize"]), r)
+                       for r in rows.get("stream", ())]
+            streams.sort(key=lambda pair: -pair[0])
+            for n, r in streams:
+                memory = n == streams[0][0] and n / l2 >= 4
+                level = "l2" if n / l2 <= 1 / 2 else "dram" if memory else None
                 if level:
                     moved.append((rate(n * r["passes"], r), level))
             flops = {name: value for value, name in sorted(found)}

@@ -1,9 +1,10 @@
 """Lesson 10: wrong roofs; most are the solution with one thing changed, by `roofs_with`."""
 
 HELPERS = """
-def roofs_with(document, reduce="best", fma=2, gemm=2, passes=True, l2=0.5, dram=4, pick=max,
-               kinds=("fma", "gemm", "stream"), drop_writes=False, itemsize=None, seconds=1e3,
-               size=None, closed=True, working=None, same_type=None, need=True, warm=False):
+def roofs_with(document, reduce="best", fma=2, gemm=2, passes=True, l2=0.5, dram=4, largest=True,
+               pick=max, kinds=("fma", "gemm", "stream"), drop_writes=False, itemsize=None,
+               seconds=1e3, size=None, closed=True, working=None, same_type=None, need=True,
+               warm=False):
     roofs = {"flops": {}, "bandwidth": {}}
     rows = document["rows"]
     def put(kind, name, amount, row):
@@ -18,14 +19,18 @@ def roofs_with(document, reduce="best", fma=2, gemm=2, passes=True, l2=0.5, dram
         put("flops", same_type or row["dtype"], fma * work, row)
     for row in rows.get("gemm", []) if "gemm" in kinds else []:
         put("flops", same_type or row["dtype"], gemm * row["m"] * row["k"] * row["n"], row)
-    for row in rows.get("stream", []):
+    def moves(row):
         buffers = row["reads"] + (0 if drop_writes else row["writes"])
-        moved = row["elements"] * buffers * (itemsize or row["itemsize"])
-        total = moved * row["passes"] if passes else moved
-        share = (working(row, moved) if working else moved) / (size or document["card"]["l2_bytes"])
+        return row["elements"] * buffers * (itemsize or row["itemsize"])
+    def works(row):
+        return working(row, moves(row)) if working else moves(row)
+    most = max((works(row) for row in rows.get("stream", [])), default=0)
+    for row in rows.get("stream", []):
+        total = moves(row) * row["passes"] if passes else moves(row)
+        share = works(row) / (size or document["card"]["l2_bytes"])
         if share < l2 or closed and share == l2:
             put("bandwidth", "l2", total, row)
-        elif share > dram or closed and share == dram:
+        elif (not largest or works(row) == most) and (share > dram or closed and share == dram):
             put("bandwidth", "dram", total, row)
     if need and (not roofs["flops"] or "dram" not in roofs["bandwidth"]):
         raise ValueError("no roof")
@@ -110,10 +115,34 @@ MUTANTS = {
                 document, working=lambda row, moved: 0 if row["passes"] > 1 else 10**15)
         """,
         "all that fits is in the cache": "return roofs_with(document, l2=1)",
+        "any row of four times the cache is memory": """
+            return roofs_with(document, largest=False)
+        """,
+        "any row of ten times the cache is memory": """
+            return roofs_with(document, largest=False, dram=10)
+        """,
+        "the largest is memory, however small it is": "return roofs_with(document, l2=0, dram=0)",
+        "the largest is memory, if it is no cache": "return roofs_with(document, dram=0.5)",
+        "the largest by its elements": """
+            rows = document["rows"].get("stream", [])
+            most = max((row["elements"] for row in rows), default=0)
+            l2 = document["card"]["l2_bytes"]
+            return roofs_with(document, working=lambda row, moved:
+                moved if moved <= l2 / 2 else 4 * l2 if row["elements"] == most
+                and moved >= 4 * l2 else l2)
+        """,
+        "of the largest rows the first": """
+            rows = document["rows"].get("stream", [])
+            sizes = [r["elements"] * (r["reads"] + r["writes"]) * r["itemsize"] for r in rows]
+            keep = [r for n, r in enumerate(rows) if sizes[n] < max(sizes) or
+                    sizes.index(sizes[n]) == n]
+            return roofs_with({**document, "rows": {**document["rows"], "stream": keep}})
+        """,
         "just above the cache is memory": "return roofs_with(document, dram=1)",
         "twice the cache is memory": "return roofs_with(document, dram=2)",
         "a quarter of the cache": "return roofs_with(document, l2=0.25)",
         "eight times the cache": "return roofs_with(document, dram=8)",
+        "ten times the cache": "return roofs_with(document, dram=10)",
         "borders are open": "return roofs_with(document, closed=False)",
         "every card has 4 MiB": "return roofs_with(document, size=4 * 1024**2)",
         "the largest is memory, all else the cache": """

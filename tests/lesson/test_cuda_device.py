@@ -219,6 +219,19 @@ def fake_nvml(**broken):
     return module("pynvml", NVML_CLOCK_SM=1, NVML_TEMPERATURE_GPU=0, **sensors)
 
 
+def fake_nvml_with_instant_power(returned=0):
+    """As a newer driver answers: power at the moment is one of its field values."""
+    nvml = fake_nvml()
+    nvml.NVML_FI_DEV_POWER_INSTANT, nvml.NVML_SUCCESS = 186, 0
+
+    def values(card, fields):
+        assert (card, fields) == ("the card", [186])
+        return [SimpleNamespace(nvmlReturn=returned, value=SimpleNamespace(uiVal=301_250))]
+
+    nvml.nvmlDeviceGetFieldValues = values
+    return nvml
+
+
 @pytest.mark.parametrize("library", ["cupy", "torch"])
 def test_a_card_is_found_by_either_library(monkeypatch, nothing_installed, library):
     monkeypatch.setitem(sys.modules, library, fake_cupy() if library == "cupy" else fake_torch())
@@ -243,6 +256,16 @@ def test_torch_without_a_device_and_cupy_without_a_driver_are_told_apart(monkeyp
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy(count=0))
     with pytest.raises(NoDevice, match="CuPy finds no CUDA device and torch"):
         devices.find()
+
+
+@pytest.mark.parametrize("returned, watts", [(0, 301.2), (3, 65.4)])
+def test_power_is_read_at_the_moment_where_the_driver_can(
+    monkeypatch, nothing_installed, returned, watts
+):
+    """The usual reading is an average of the last second from Ampere on."""
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml_with_instant_power(returned))
+    assert devices.find().conditions()["watts"] == watts
 
 
 def test_a_sensor_that_a_cloud_hides_is_none(monkeypatch, nothing_installed):

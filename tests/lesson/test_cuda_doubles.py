@@ -1,11 +1,11 @@
-"""Doubles of a GPU: small documents, and lines of C run in Python. And the roofline's picture."""
+"""Doubles of a GPU: small documents, and lines of C run in Python."""
 
 from __future__ import annotations
 
 import pytest
 
 from proflab.lesson.cuda import document as documents
-from proflab.lesson.cuda import doubles, picture
+from proflab.lesson.cuda import doubles
 
 
 def test_documents_for_test_cells_are_documents():
@@ -53,35 +53,3 @@ def test_lines_are_looked_through():
     assert (doubles.count_fmaf(side_by_side), doubles.chain_length(side_by_side)) == (2, 1)
     assert (doubles.count_fmaf(one_chain), doubles.chain_length(one_chain)) == (3, 3)
     assert doubles.chain_length("a = 1;") == 0
-
-
-ROOFS = {"flops": {"float32": 8e12, "float16": 40e12}, "bandwidth": {"dram": 3e11, "l2": 1e12}}
-
-
-def test_a_roofline_says_its_roofs_and_points():
-    points = {"softmax": [(0.5, 1e11)], "products": [(10, 1e12), (100, 7e12)]}
-    drawn = picture.roofline(ROOFS, points, title="Mine")
-    assert drawn.alt.startswith(
-        "Mine. Roofs: float32 8 TFLOP/s, float16 40 TFLOP/s; memory 300 GB/s"
-    )
-    assert "softmax at 0.5 FLOP a byte and 0.1 TFLOP/s; products at 100" in drawn.alt
-    assert drawn.png(dpi=50).startswith(b"\x89PNG")
-
-
-def test_a_roofline_of_one_type_and_no_cache():
-    roofs = {"flops": ROOFS["flops"], "bandwidth": {"dram": 3e11}}
-    drawn = picture.roofline(roofs, {"x": [(1, 1e11)]}, dtypes=["float32"])
-    assert "float16" not in drawn.alt and "cache" not in drawn.alt
-
-
-def test_points_above_every_roof_stay_inside():
-    drawn = picture.roofline(ROOFS, {"impossible": [(1.0, 9e15)]})
-    assert drawn.figure.axes[0].get_ylim()[1] > 9e15
-
-
-def test_lines_say_where_they_begin_and_end():
-    drawn = picture.lines(
-        {"a": [(1, 2.0), (8, 3.5)], "b": [(1, 9.0)]}, x="n", y="ms", log="xy", marks={"here": 4}
-    )
-    assert drawn.alt == "Lines: ms against n. a from 2 to 3.5; b from 9 to 9"
-    assert drawn.png(dpi=50).startswith(b"\x89PNG")

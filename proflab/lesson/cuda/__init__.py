@@ -4,8 +4,8 @@ document: the JSON document that holds measurements, and what is wrong with a ba
 device:   a device, its clock, its cache and its sensors, behind CuPy, torch and NVML
 record:   a document that fills up as device cells are run, or is read where there is no device
 sheets:   data sheets of a few cards, for comparison
-loops:    what torch is measured doing
-picture:  the roofline, drawn
+loops:    what is launched, in which sizes, and measured
+workloads: the parts of a Transformer that are measured
 doubles:  small documents and kernels' lines, for test cells
 
 Importing this needs neither CuPy, torch nor NVML: each is imported when a device cell first needs
@@ -13,7 +13,7 @@ it, and where it is missing, one sentence says what to install. What may not ent
 has computed or moved; the formulas are the students' work.
 """
 
-from proflab.lesson.cuda import doubles, loops, picture
+from proflab.lesson.cuda import doubles, loops, workloads
 from proflab.lesson.cuda.device import Gpu, MissingTool, NoDevice
 from proflab.lesson.cuda.record import Record
 from proflab.lesson.cuda.sheets import print_ratios
@@ -25,6 +25,6 @@ __all__ = [
     "Record",
     "doubles",
     "loops",
-    "picture",
     "print_ratios",
+    "workloads",
 ]

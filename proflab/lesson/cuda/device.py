@@ -327,10 +327,24 @@ def _sensors(backend: Any) -> Callable[[], dict]:
         return lambda: dict(_NO_CONDITIONS)
     readings = {
         "sm_mhz": lambda: pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM),
-        "watts": lambda: round(pynvml.nvmlDeviceGetPowerUsage(handle) / 1000, 1),
+        "watts": lambda: round(_milliwatts(pynvml, handle) / 1000, 1),
         "celsius": lambda: pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU),
     }
     return lambda: {name: _or_none(read) for name, read in readings.items()}
+
+
+def _milliwatts(pynvml: Any, handle: Any) -> float:
+    """Return the power at this moment; where the driver has no such reading, the usual one.
+
+    From Ampere on the usual one is the average of the last second, longer than most measurements.
+    """
+    try:
+        [reading] = pynvml.nvmlDeviceGetFieldValues(handle, [pynvml.NVML_FI_DEV_POWER_INSTANT])
+        if reading.nvmlReturn == pynvml.NVML_SUCCESS:
+            return reading.value.uiVal
+    except Exception:  # an old driver, or an old nvidia-ml-py
+        pass
+    return pynvml.nvmlDeviceGetPowerUsage(handle)
 
 
 def _or_none(read: Callable[[], Any]) -> Any:

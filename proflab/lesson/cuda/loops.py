@@ -1,21 +1,93 @@
-"""Loops measured with torch and with empty kernels: products, workloads, copies, launches.
+"""Measure what a lesson launches: FMAs, streams, products, workloads, copies, launches, trials.
 
 Each function takes a `Gpu` and yields the rows of one kind of the document. The kernels that
-measure roofs stand in the lesson, where they are read. Sizes shrink with PROFLAB_DEMO=small. What
-may not enter: a count of FLOPs or bytes.
+measure roofs stand in the lesson, where they are read; a loop is given their source. Sizes shrink
+with PROFLAB_DEMO=small. What may not enter: a count of FLOPs; a trial alone says what it claims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from string import Template
 from typing import Any
 
 import numpy as np
 
 from proflab.lesson.cuda.device import Gpu
+from proflab.lesson.cuda.workloads import FUSED_CHAIN, TABLE
 from proflab.lesson.demo import demo_size
 
+SWEEP = Template("""
+extern "C" __global__ void fmas_each(float4 *out, const float4 *in, float x, float y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float4 v = __ldcg(in + i);
+    #pragma unroll 16
+    for (int k = 0; k < $fmas; k++) {
+        v.x = fmaf(v.x, x, y); v.y = fmaf(v.y, x, y); v.z = fmaf(v.z, x, y); v.w = fmaf(v.w, x, y);
+    }
+    __stcg(out + i, v);
+}
+""")
 NOTHING = 'extern "C" __global__ void nothing() {}'
+
+
+def fma(gpu: Gpu, source: Callable[[int], str]) -> Iterator[dict]:
+    """Measure rows of kind fma: few and many threads a multiprocessor, 1 to 8 accumulators.
+
+    source: from the number of accumulators to CUDA C with an entry `fma_chains`.
+    """
+    x, y = np.float32(0.999), np.float32(0.001)
+    for per_multiprocessor in (128, 1024):
+        threads = gpu.card["multiprocessors"] * per_multiprocessor
+        out = gpu.cupy.empty(threads, dtype="float32")
+        for accumulators in (1, 2, 4, 8):
+            kernel = gpu.cupy.RawKernel(source(accumulators), "fma_chains")
+            turns = 2**18 // accumulators
+            what = {"threads": threads, "fmas": turns, "accumulators": accumulators}
+
+            def launch(i: int, kernel=kernel, out=out, turns=turns) -> None:
+                kernel((out.size // 128,), (128,), (out, x, y, np.int32(turns)))
+
+            yield gpu.row({**what, "dtype": "float32"}, launch, flush=False)
+
+
+def stream(gpu: Gpu, source: Callable[[str], str]) -> Iterator[dict]:
+    """Measure rows of kind stream: a copy of every size, scale and triad at the largest.
+
+    source: from a kernel's name to CUDA C with an entry `stream`. The three largest rows move the
+    same number of bytes, at least 48 times the L2 cache, so that hardly any of them is still there.
+    """
+    l2 = gpu.card["l2_bytes"]
+    top = 3 * 2 ** demo_size(full=max(28, (16 * l2).bit_length()), small=23)
+    plan = [("copy", 2**power) for power in range(18, top.bit_length())]
+    for name, size in [*plan, ("copy", top), ("scale", top), ("triad", top)]:
+        reads = 2 if name == "triad" else 1
+        elements = size // (4 * (reads + 1))
+        buffers = [gpu.cupy.ones(elements, dtype="float32") for _ in range(3)]
+        kernel = gpu.cupy.RawKernel(source(name), "stream")
+        blocks, passes = 8 * gpu.card["multiprocessors"], max(1, top // size)
+        numbers = np.float32(0.5), np.int32(elements // 4), np.int32(passes)
+
+        def launch(i: int, kernel=kernel, blocks=blocks, arguments=(*buffers, *numbers)) -> None:
+            kernel((blocks,), (256,), arguments)
+
+        what = {"kernel": name, "elements": elements, "reads": reads, "writes": 1}
+        yield gpu.row({**what, "itemsize": 4, "passes": passes}, launch, flush=False)
+
+
+def sweep(gpu: Gpu) -> Iterator[dict]:
+    """Measure rows of kind sweep: from 1 to 1,024 FMAs for each float that is read and written."""
+    elements = 2 ** demo_size(full=26, small=20)
+    here, there = (gpu.cupy.ones(elements, dtype="float32") for _ in range(2))
+    x, y, n = np.float32(0.999), np.float32(0.001), np.int32(elements // 4)
+    for fmas in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024):
+        kernel = gpu.cupy.RawKernel(SWEEP.substitute(fmas=fmas), "fmas_each")
+
+        def launch(i: int, kernel=kernel) -> None:
+            kernel((elements // 1024,), (256,), (there, here, x, y, n))
+
+        yield gpu.row({"elements": elements, "fmas": fmas, "itemsize": 4}, launch)
 
 
 def gemm(gpu: Gpu) -> Iterator[dict]:
@@ -35,14 +107,14 @@ def gemm(gpu: Gpu) -> Iterator[dict]:
     torch.backends.cuda.matmul.allow_tf32 = False
 
 
-def workloads(gpu: Gpu, table: dict, fused_chain: str) -> Iterator[dict]:
+def workloads(gpu: Gpu, table: dict = TABLE) -> Iterator[dict]:
     """Measure rows of kind workload, by torch; the one named "chain, fused" by its kernel.
 
     table: name → (function of torch.nn.functional and tensors, their shapes, their dtype).
     """
     for name, (function, shapes, dtype) in table.items():
         if name == "chain, fused":
-            launch = _chain_launch(gpu, fused_chain, shapes[0][0])
+            launch = _chain_launch(gpu, FUSED_CHAIN, shapes[0][0])
         else:
             launch = _torch_launch(gpu, function, shapes, dtype)
         yield gpu.row({"name": name, "dtype": dtype}, launch)
@@ -126,3 +198,37 @@ def launches(gpu: Gpu) -> Iterator[dict]:
             gpu.wait()
 
         yield gpu.host_row({"launches": count, "graph": True}, at_once)
+
+
+def trials(
+    gpu: Gpu, source: Callable[[str], str], product_flops: Callable[[int, int, int], int]
+) -> Iterator[dict]:
+    """Measure rows of kind trial: a product as it should be, and five ways to a wrong number.
+
+    source: from a stream kernel's name to its CUDA C. product_flops: the FLOPs of a product.
+    """
+    n = demo_size(full=2048, small=128)
+    work = {"dtype": "float32", "flops": product_flops(n, n, n), "bytes": 12 * n * n}
+    inputs = [gpu.torch.randn(2, n, n, device=gpu.device) for _ in range(3)]
+
+    def product(i: int) -> Any:
+        return inputs[i % 3][0] @ inputs[i % 3][1]
+
+    kept = product(0)
+    yield gpu.both_row({"name": "as it should be", **work}, product)
+    yield gpu.both_row({"name": "no synchronize", **work}, product, synchronize=False)
+    yield gpu.both_row({"name": "cached result", **work}, lambda i: kept)
+    tiny = gpu.torch.randn(2, 16, 16, device=gpu.device)
+    few = {"dtype": "float32", "flops": product_flops(16, 16, 16), "bytes": 12 * 16 * 16}
+    yield gpu.both_row({"name": "tiny product", **few}, lambda i: tiny[0] @ tiny[1])
+    fresh = source("scale") + f"// never compiled before: {np.random.rand()}"
+    for name, elements, passes in (("fresh kernel", 2**24, 1), ("warm cache", 2**17, 512)):
+        here, there = (gpu.cupy.ones(elements, dtype="float32") for _ in range(2))
+        numbers = np.float32(0.5), np.int32(elements // 4), np.int32(passes)
+        kernel = gpu.cupy.RawKernel(fresh, "stream")
+
+        def scale(i: int, kernel=kernel, arguments=(there, here, here, *numbers)) -> None:
+            kernel((8 * gpu.card["multiprocessors"],), (256,), arguments)
+
+        moved = {"flops": elements * passes, "bytes": 8 * elements * passes}
+        yield gpu.both_row({"name": name, "dtype": "float32", **moved}, scale)

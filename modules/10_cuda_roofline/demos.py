@@ -1,13 +1,16 @@
-"""Roofs of a card and what stands under them, drawn. What may not enter: a formula of a count."""
+"""What only lesson 10 draws and counts: roofs with measurements under them, lines, kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from proflab import Tensor, dispatch, meta, models, no_grad
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
 
 TERA, GIGA = 1e12, 1e9
 _MARKS = "osD^vPX*"
+_PLAIN = {"frameon": True, "framealpha": 1, "edgecolor": "none"}  # no grid through a legend
+_CLEAR = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # nor through a label
 _NAMES = {"dram": "memory", "l2": "L2 cache"}
 
 
@@ -35,8 +38,8 @@ def roofline(
         axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(low, top))
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.6g}")
         axes.yaxis.set_major_formatter(lambda number, _: f"{number / TERA:,.6g}")
-        axes.set(xlabel="intensity, FLOP a byte", ylabel="TFLOP/s")
-        axes.legend(frameon=False, loc="lower right", fontsize=9)
+        axes.set(xlabel="intensity, FLOPs a byte", ylabel="TFLOP/s")
+        axes.legend(loc="lower right", fontsize=9, **_PLAIN)
         axes.set_title(title)
         axes.grid(color="#ececec")
     return picture
@@ -49,11 +52,11 @@ def lines(
     y: str,
     title: str = "",
     log: str = "",
-    marks: dict[str, float] | None = None,
+    marks: dict[str, float | None] | None = None,
 ) -> Picture:
     """Draw lines through (x, y) points with a legend; `log` may be "x", "y" or "xy".
 
-    marks: name → a place on the x axis, drawn as a line across.
+    marks: name → a place on the x axis, drawn as a line across; None, a guess not made, is not.
     """
     said = "; ".join(
         f"{name} from {points[0][1]:,.3g} to {points[-1][1]:,.3g}"
@@ -63,10 +66,18 @@ def lines(
         for index, (name, points) in enumerate(series.items()):
             style = {"color": COLOURS[index % len(COLOURS)], "marker": _MARKS[index % len(_MARKS)]}
             axes.plot(*zip(*points, strict=True), ms=5, lw=1.3, label=name, **style)
-        for name, place in (marks or {}).items():
+        for index, (name, place) in enumerate((marks or {}).items()):
+            if place is None:
+                continue
             axes.axvline(place, color=QUIET, lw=1, ls=(0, (4, 3)), zorder=0)
-            spot = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-            axes.annotate(name, (place, 1), (4, -4), va="top", color=QUIET, fontsize=9, **spot)
+            spot = {
+                "xycoords": ("data", "axes fraction"),
+                "textcoords": "offset points",
+                "bbox": _CLEAR,
+            }
+            axes.annotate(
+                name, (place, 1), (4, -4 - 12 * index), va="top", color=QUIET, fontsize=9, **spot
+            )
         axes.set(xlabel=x, ylabel=y, **{f"{axis}scale": "log" for axis in log})
         if "y" not in log:
             axes.set_ylim(bottom=0)
@@ -74,7 +85,7 @@ def lines(
             axis.set_major_formatter(lambda number, _: f"{number:,.6g}")
             axis.set_minor_formatter(lambda number, _: "")
         if len(series) > 1:
-            axes.legend(frameon=False, fontsize=9)
+            axes.legend(fontsize=9, **_PLAIN)
         axes.set_title(title)
         axes.grid()
     return picture
@@ -82,7 +93,7 @@ def lines(
 
 def _draw_roofs(axes, roofs: dict, peaks: dict, left: float, right: float) -> None:
     top = max(peaks.values())
-    small = {"textcoords": "offset points", "fontsize": 9, "color": QUIET}
+    small = {"textcoords": "offset points", "fontsize": 9, "color": QUIET, "bbox": _CLEAR}
     for level, bandwidth in roofs["bandwidth"].items():
         style = "-" if level == "dram" else ":"
         axes.plot([left, top / bandwidth], [left * bandwidth, top], style, color=INK, lw=1.6)
@@ -95,7 +106,7 @@ def _draw_roofs(axes, roofs: dict, peaks: dict, left: float, right: float) -> No
     for dtype, peak in peaks.items():
         axes.plot([peak / _dram(roofs), right], [peak, peak], "-", color=INK, lw=1.6)
         text = f"{dtype} {peak / TERA:,.3g} TFLOP/s"
-        axes.annotate(text, (right, peak), xytext=(-2, 3), ha="right", **small)
+        axes.annotate(text, (right, peak), xytext=(-2, 5), ha="right", **small)
 
 
 def _draw_points(axes, points: dict) -> None:
@@ -127,3 +138,18 @@ def _said(title: str, peaks: dict, roofs: dict, points: dict) -> str:
         for name, series in points.items()
     )
     return f"{title or 'Roofline'}. Roofs: {tops}; {slopes}. Points: {spots}"
+
+
+def kernels_of_gpt2_small() -> int:
+    """Return how many kernels a forward pass of GPT-2 small launches: its ops without views."""
+    kernels = []
+
+    def seen(call):
+        kernels.extend([] if dispatch.OPS[call.op].view else [call.op])
+        return call()
+
+    with meta():
+        model = models.gpt2("small")
+    with no_grad(), dispatch.hook(seen):
+        model(Tensor.meta((1, 128), "int64"))
+    return len(kernels)

@@ -1,0 +1,155 @@
+"""What only lesson 10 draws and counts: roofs with measurements under them, lines, kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proflab import Tensor, dispatch, meta, models, no_grad
+from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
+
+TERA, GIGA = 1e12, 1e9
+_MARKS = "osD^vPX*"
+_PLAIN = {"frameon": True, "framealpha": 1, "edgecolor": "none"}  # no grid through a legend
+_CLEAR = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # nor through a label
+_NAMES = {"dram": "memory", "l2": "L2 cache"}
+
+
+def roofline(
+    roofs: dict,
+    points: dict[str, Sequence[tuple[float, float]]],
+    *,
+    title: str = "",
+    dtypes: Sequence[str] = (),
+) -> Picture:
+    """Draw the roofline on logarithmic axes: slopes and ceilings, and measurements as points.
+
+    roofs: {"flops": {dtype: FLOP/s}, "bandwidth": {level: bytes/s}}; `dtypes` picks ceilings.
+    points: name → series of (intensity in FLOP/byte, FLOP/s), one point or many.
+    """
+    peaks = {d: roofs["flops"][d] for d in (dtypes or roofs["flops"])}
+    everything = [xy for series in points.values() for xy in series]
+    left = min([x for x, _ in everything] + [0.1]) / 2
+    right = max([x for x, _ in everything] + [4 * max(peaks.values()) / _dram(roofs)]) * 2
+    with canvas(8.2, 4.6, _said(title, peaks, roofs, points)) as (picture, axes):
+        _draw_roofs(axes, roofs, peaks, left, right)
+        _draw_points(axes, points)
+        low = min([y for _, y in everything] + [left * _dram(roofs)]) / 2
+        top = 3 * max([*peaks.values(), *(y for _, y in everything)])
+        axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(low, top))
+        axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.6g}")
+        axes.yaxis.set_major_formatter(lambda number, _: f"{number / TERA:,.6g}")
+        axes.set(xlabel="intensity, FLOPs a byte", ylabel="TFLOP/s")
+        axes.legend(loc="lower right", fontsize=9, **_PLAIN)
+        axes.set_title(title)
+        axes.grid(color="#ececec")
+    return picture
+
+
+def lines(
+    series: dict[str, Sequence[tuple[float, float]]],
+    *,
+    x: str,
+    y: str,
+    title: str = "",
+    log: str = "",
+    marks: dict[str, float | None] | None = None,
+) -> Picture:
+    """Draw lines through (x, y) points with a legend; `log` may be "x", "y" or "xy".
+
+    marks: name → a place on the x axis, drawn as a line across; None, a guess not made, is not.
+    """
+    said = "; ".join(
+        f"{name} from {points[0][1]:,.3g} to {points[-1][1]:,.3g}"
+        for name, points in series.items()
+    )
+    with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
+        for index, (name, points) in enumerate(series.items()):
+            style = {"color": COLOURS[index % len(COLOURS)], "marker": _MARKS[index % len(_MARKS)]}
+            axes.plot(*zip(*points, strict=True), ms=5, lw=1.3, label=name, **style)
+        for index, (name, place) in enumerate((marks or {}).items()):
+            if place is None:
+                continue
+            axes.axvline(place, color=QUIET, lw=1, ls=(0, (4, 3)), zorder=0)
+            spot = {
+                "xycoords": ("data", "axes fraction"),
+                "textcoords": "offset points",
+                "bbox": _CLEAR,
+            }
+            axes.annotate(
+                name, (place, 1), (4, -4 - 12 * index), va="top", color=QUIET, fontsize=9, **spot
+            )
+        axes.set(xlabel=x, ylabel=y, **{f"{axis}scale": "log" for axis in log})
+        if "y" not in log:
+            axes.set_ylim(bottom=0)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda number, _: f"{number:,.6g}")
+            axis.set_minor_formatter(lambda number, _: "")
+        if len(series) > 1:
+            axes.legend(fontsize=9, **_PLAIN)
+        axes.set_title(title)
+        axes.grid()
+    return picture
+
+
+def _draw_roofs(axes, roofs: dict, peaks: dict, left: float, right: float) -> None:
+    top = max(peaks.values())
+    small = {"textcoords": "offset points", "fontsize": 9, "color": QUIET, "bbox": _CLEAR}
+    for level, bandwidth in roofs["bandwidth"].items():
+        style = "-" if level == "dram" else ":"
+        axes.plot([left, top / bandwidth], [left * bandwidth, top], style, color=INK, lw=1.6)
+        text = f"{_NAMES.get(level, level)} {bandwidth / GIGA:,.0f} GB/s"
+        if level == "dram":  # below its slope, at the lower end
+            place, side = left * 1.6, {"xytext": (7, -7), "ha": "left", "va": "top"}
+        else:  # above, in the middle
+            place, side = (left * top / bandwidth) ** 0.5, {"xytext": (-6, 3), "ha": "right"}
+        axes.annotate(text, (place, place * bandwidth), **side, **small)
+    for dtype, peak in peaks.items():
+        axes.plot([peak / _dram(roofs), right], [peak, peak], "-", color=INK, lw=1.6)
+        text = f"{dtype} {peak / TERA:,.3g} TFLOP/s"
+        axes.annotate(text, (right, peak), xytext=(-2, 5), ha="right", **small)
+
+
+def _draw_points(axes, points: dict) -> None:
+    """Draw a mark for what is one point, a line in blue or grey for what is many."""
+    single, many = 0, 0
+    for name, series in points.items():
+        if len(series) > 1:
+            colour, mark = (COLOURS[0], QUIET)[many % 2], "os^D"[many % 4]
+            axes.plot(*zip(*series, strict=True), "-" + mark, color=colour, ms=5, lw=1, label=name)
+            many += 1
+        else:
+            colour, mark = COLOURS[1:][single % 7], _MARKS[single % len(_MARKS)]
+            axes.plot(*series[0], mark, color=colour, mec=INK, mew=0.6, ms=9, label=name, zorder=4)
+            single += 1
+
+
+def _dram(roofs: dict) -> float:
+    return roofs["bandwidth"]["dram"]
+
+
+def _said(title: str, peaks: dict, roofs: dict, points: dict) -> str:
+    tops = ", ".join(f"{name} {peak / TERA:.3g} TFLOP/s" for name, peak in peaks.items())
+    slopes = ", ".join(
+        f"{_NAMES.get(level, level)} {value / GIGA:,.0f} GB/s"
+        for level, value in roofs["bandwidth"].items()
+    )
+    spots = "; ".join(
+        f"{name} at {series[-1][0]:.3g} FLOP a byte and {series[-1][1] / TERA:.3g} TFLOP/s"
+        for name, series in points.items()
+    )
+    return f"{title or 'Roofline'}. Roofs: {tops}; {slopes}. Points: {spots}"
+
+
+def kernels_of_gpt2_small() -> int:
+    """Return how many kernels a forward pass of GPT-2 small launches: its ops without views."""
+    kernels = []
+
+    def seen(call):
+        kernels.extend([] if dispatch.OPS[call.op].view else [call.op])
+        return call()
+
+    with meta():
+        model = models.gpt2("small")
+    with no_grad(), dispatch.hook(seen):
+        model(Tensor.meta((1, 128), "int64"))
+    return len(kernels)
