@@ -35,9 +35,8 @@ def train(images: np.ndarray, labels: np.ndarray) -> nn.Module:
     """Return a network of three linear layers, trained on these images."""
     manual_seed(SEED)
     rng = np.random.default_rng(SEED)
-    model = nn.Sequential(
-        nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10)
-    )
+    layers = [nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10)]
+    model = nn.Sequential(*layers)
     optimizer = Adam(model.parameters(), lr=0.002)
     x, y = images.astype(np.float32) / 16, labels.astype(np.int64)
     for _ in range(EPOCHS):

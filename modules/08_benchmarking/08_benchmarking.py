@@ -35,7 +35,7 @@ import statistics
 import numpy as np
 from built import confidence_interval
 
-from proflab import models, no_grad
+from proflab import no_grad
 from proflab.lesson import expect, expect_raises, guesses, plot
 from proflab.lesson.demo import demo_size
 
@@ -468,7 +468,7 @@ def percentile_interval(times, percent, confidence=0.95):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_percentile_interval", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-thousand = [float(n * 7 % 1009) for n in range(1, 1009)][:1000]
+
 ranked = [float(n) for n in range(1000, 0, -1)]
 expect("p99 of 1,000", percentile_interval(ranked, 99), (983.0, 997.0))
 expect("p95 of 100", percentile_interval(ranked[-100:], 95), (90.0, 100.0))
