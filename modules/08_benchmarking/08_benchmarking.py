@@ -193,8 +193,8 @@ first, second = [float(n) for n in range(20)], [n + 3.5 for n in range(20)]
 expect("20 and 20", rank_test(first, second)["p"], 0.0859140199857)
 ### BEGIN HIDDEN TESTS
 found = rank_test([float(n * n) for n in range(20)], [10.0 * n for n in range(20)])
-expect("20 and 20, with ties", [found["u"], found["p"]], [251.0, 0.1710461293], rel=1e-7)
-expect("20 and 6", rank_test([n * 1.5 for n in range(20)], [4, 1, 10, 7, 13, 2])["p"], 0.04376492768, rel=1e-7)  # fmt: skip
+expect("20 and 20, with ties", [found["u"], found["p"]], [209.0, 0.81495615351], rel=1e-7)
+expect("20 and 6", rank_test([n * 1.5 for n in range(20)], [4, 1, 10, 7, 13, 2])["p"], 0.04585848933675, rel=1e-7)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_rules", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -258,7 +258,7 @@ expect_raises("100 % sure", lambda: speedup_interval([2.0] * 9, [1.0] * 9, 1.0),
 ### BEGIN HIDDEN TESTS
 before, after = [6.0, 5.0, 9.0, 2.0, 8.0, 3.0, 7.0, 10.0], [4.0, 5.0, 6.0, 4.0, 2.0, 4.0, 4.0, 4.0]
 expect("an even number of rounds has a median between two", speedup_interval(before, after), {"speedup": 1.5, "low": 0.5, "high": 4.0})  # fmt: skip
-expect("less sure, a narrower interval", speedup_interval(before, after, 0.7), {"speedup": 1.5, "low": 1.0, "high": 2.5})  # fmt: skip
+expect("less sure, a narrower interval", speedup_interval(before, after, 0.7), {"speedup": 1.5, "low": 1.0, "high": 1.75})  # fmt: skip
 expect_raises("as many times on both sides", lambda: speedup_interval([2.0] * 6, [1.0] * 8), ValueError)  # fmt: skip
 expect_raises("no time is 0", lambda: speedup_interval([0.0] + [2.0] * 6, [1.0] * 7), ValueError)
 expect_raises("no rounds", lambda: speedup_interval([], []), ValueError)
@@ -545,7 +545,7 @@ expect("the queue empties, and the server waits again", response_times([0, 1, 2,
 expect("a request that comes just in time does not wait", response_times([0, 8, 16], [8, 8, 8]), [8, 8, 8])  # fmt: skip
 expect("a late start is no waiting time", response_times([500], [3]), [3])
 slow = response_times([20 * n for n in range(100)], [1000 if n == 40 else 10 for n in range(100)])
-expect("users behind a slow request wait, too", [max(slow), sum(ms > 10 for ms in slow), slow[-1]], [1000, 60, 420])  # fmt: skip
+expect("users behind a slow request wait, too", [max(slow), sum(ms > 10 for ms in slow), slow[-1]], [1000, 60, 410])  # fmt: skip
 expect_raises("a missing arrival", lambda: response_times([0], [1, 2]), ValueError)
 expect_raises("arrivals that fall at the end", lambda: response_times([3, 3, 2], [1, 1, 1]), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
@@ -893,7 +893,7 @@ expect("minutes by the claim", [row["minutes"] for row in found], [120 / 1.4, 12
 expect("speed-up by the minutes", [row["speedup"] for row in found], [120 / 86, 120 / 45, 120 / 37, 120 / 31])  # fmt: skip
 expect("each step", [row["step"] for row in found], [120 / 86, 86 / 45, 45 / 37, 37 / 31])
 expect("which rows hold", [row["holds"] for row in found], [True, False, False, False])
-held = [row["holds"] for row in audit_speedups([("a", 1.5, 67), ("b", 1.5, 70), ("c", 1.5, 64), ("d", 1.5, 63), ("e", 2.0, 48)], 100)]  # fmt: skip
+held = [row["holds"] for row in audit_speedups([("a", 1.5, 67), ("b", 1.5, 70), ("c", 1.5, 69), ("d", 1.5, 64), ("e", 2.0, 48)], 100)]  # fmt: skip
 expect("within the rounding of both, or not", held, [True, False, True, False, False])
 expect("no change", audit_speedups([("same", 1.0, 120)], 120), [{"name": "same", "minutes": 120.0, "speedup": 1.0, "step": 1.0, "holds": True}])  # fmt: skip
 expect_raises("no rows", lambda: audit_speedups([], 120), ValueError)
@@ -906,7 +906,7 @@ expect("speed-ups are over the base, steps over the row before", [[row["speedup"
 expect(
     "a row may fail between two that hold", [row["holds"] for row in found], [False, False, True]
 )
-expect("few minutes are rounded coarsely", [row["holds"] for row in audit_speedups([("a", 2.7, 3), ("b", 5.0, 3)], 10)], [False, False])  # fmt: skip
+expect("few minutes are rounded coarsely", [row["holds"] for row in audit_speedups([("a", 3.8, 3), ("b", 2.7, 3)], 10)], [True, False])  # fmt: skip
 expect("a claim that is too small fails, too", audit_speedups([("a", 1.2, 50)], 100)[0]["holds"], False)  # fmt: skip
 expect("slower than the base", audit_speedups([("a", 0.5, 41)], 20)[0]["holds"], True)
 expect_raises("a negative speed-up", lambda: audit_speedups([("a", -1.0, 60)], 120), ValueError)
