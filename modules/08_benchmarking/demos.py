@@ -37,7 +37,7 @@ def time_calls(function: Callable, *arguments: Any, count: int) -> list[float]:
 def lenet() -> tuple[Any, Any]:
     """Return LeNet-5 and one image for it."""
     model = zoo.LeNet5().eval()
-    return model, example_input(model, (1, 1, 28, 28))
+    return model, example_input(model, (1, 1, 32, 32))
 
 
 # ── the classifier and its versions ──────────────────────────────────────────────────────────

@@ -37,7 +37,8 @@ def test_by(a, b, ranks, extreme):
     n, m = len(a), len(b)
     seen, middle = sum(ranks[:n]), n * (n + m + 1)
     ways = ways_of(ranks, n)
-    p = sum(count for total, count in ways.items() if extreme(total, seen, middle)) / sum(ways.values())
+    chosen = sum(count for total, count in ways.items() if extreme(total, seen, middle))
+    p = chosen / sum(ways.values())
     u = (seen - n * (n + 1)) / 2
     return {"u": u, "p": p, "smaller": 1 - u / (n * m)}
 
@@ -129,7 +130,11 @@ MUTANTS = RANKS | {
             paired(before, after)
             ratios = [old / new for old, new in zip(before, after)]
             if len(ratios) == 5:
-                return {"speedup": statistics.median(ratios), "low": min(ratios), "high": max(ratios)}
+                return {
+                    "speedup": statistics.median(ratios),
+                    "low": min(ratios),
+                    "high": max(ratios),
+                }
             low, high = confidence_interval(ratios, confidence)
             return {"speedup": statistics.median(ratios), "low": low, "high": high}
         """,
@@ -153,7 +158,11 @@ MUTANTS = RANKS | {
             found = speedup_interval(before, after, 1 - 0.05 / comparisons)
             if found["low"] > 1 + tolerance or 1 < found["low"] and found["high"] > 1 + tolerance:
                 return "faster"
-            if found["high"] < 1 / (1 + tolerance) or found["high"] < 1 and found["low"] < 1 / (1 + tolerance):
+            if (
+                found["high"] < 1 / (1 + tolerance)
+                or found["high"] < 1
+                and found["low"] < 1 / (1 + tolerance)
+            ):
                 return "slower"
             return "same"
         """,
@@ -181,7 +190,11 @@ MUTANTS = RANKS | {
             found = speedup_interval(before, after, 1 - 0.05 / comparisons)
             if found["low"] > 1 or found["high"] < 1:
                 return "faster" if found["low"] > 1 else "slower"
-            return "same" if found["low"] >= 1 / (1 + tolerance) and found["high"] <= 1 + tolerance else "unclear"
+            return (
+                "same"
+                if found["low"] >= 1 / (1 + tolerance) and found["high"] <= 1 + tolerance
+                else "unclear"
+            )
         """,
         "faster only beyond the tolerance": """
             some_gate(tolerance, comparisons)
@@ -189,7 +202,9 @@ MUTANTS = RANKS | {
             low, high = 1 / (1 + tolerance), 1 + tolerance
             if low <= found["low"] and found["high"] <= high:
                 return "same"
-            return "faster" if found["low"] > high else "slower" if found["high"] < low else "unclear"
+            return (
+                "faster" if found["low"] > high else "slower" if found["high"] < low else "unclear"
+            )
         """,
         "the bounds are left out": """
             some_gate(tolerance, comparisons)
@@ -210,7 +225,9 @@ MUTANTS = RANKS | {
             found = judged(speedup_interval(before, after, 1 - 0.05 / comparisons), tolerance)
             return {"faster": "slower", "slower": "faster"}.get(found, found)
         """,
-        "nothing is checked": "return judged(speedup_interval(before, after, 1 - 0.05 / comparisons), tolerance)",
+        "nothing is checked": """
+            return judged(speedup_interval(before, after, 1 - 0.05 / comparisons), tolerance)
+        """,
         "never unclear": """
             some_gate(tolerance, comparisons)
             found = judged(speedup_interval(before, after, 1 - 0.05 / comparisons), tolerance)
@@ -218,9 +235,19 @@ MUTANTS = RANKS | {
         """,
     },
     "runs_interval": {
-        "pooled": "some_runs(runs)\nrequire_six(runs)\nreturn confidence_interval([t for r in runs for t in r], confidence)",
-        "means": "some_runs(runs)\nreturn confidence_interval([sum(r) / len(r) for r in runs], confidence)",
-        "the best of each run": "some_runs(runs)\nreturn confidence_interval([min(r) for r in runs], confidence)",
+        "pooled": """
+            some_runs(runs)
+            require_six(runs)
+            return confidence_interval([t for r in runs for t in r], confidence)
+        """,
+        "means": """
+            some_runs(runs)
+            return confidence_interval([sum(r) / len(r) for r in runs], confidence)
+        """,
+        "the best of each run": """
+            some_runs(runs)
+            return confidence_interval([min(r) for r in runs], confidence)
+        """,
         "allowed with three runs": """
             some_runs(runs)
             medians = [statistics.median(run) for run in runs]
@@ -228,7 +255,10 @@ MUTANTS = RANKS | {
                 return min(medians), max(medians)
             return confidence_interval(medians, confidence)
         """,
-        "the first of each run": "some_runs(runs)\nreturn confidence_interval([r[0] for r in runs], confidence)",
+        "the first of each run": """
+            some_runs(runs)
+            return confidence_interval([r[0] for r in runs], confidence)
+        """,
         "the lower median": """
             some_runs(runs)
             return confidence_interval([sorted(r)[(len(r) - 1) // 2] for r in runs], confidence)
@@ -243,7 +273,9 @@ MUTANTS = RANKS | {
                 raise ValueError("confidence")
             return confidence_interval([statistics.median(r) for r in runs])
         """,
-        "empty runs are skipped": "return confidence_interval([statistics.median(r) for r in runs if r], confidence)",
+        "empty runs are skipped": """
+            return confidence_interval([statistics.median(r) for r in runs if r], confidence)
+        """,
         "smallest and largest run": """
             some_runs(runs)
             confidence_interval([0.0] * len(runs), confidence)

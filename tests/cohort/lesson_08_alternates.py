@@ -60,7 +60,11 @@ ALTERNATES = {
             table = {total - Fraction(n * (n + 1), 2): count for total, count in sums(0, n).items()}
             gap = abs(u - Fraction(n * m, 2))
             far = sum(c for v, c in table.items() if abs(v - Fraction(n * m, 2)) >= gap)
-            return {"smaller": float(1 - u / (n * m)), "u": float(u), "p": far / sum(table.values())}
+            return {
+                "smaller": float(1 - u / (n * m)),
+                "u": float(u),
+                "p": far / sum(table.values()),
+            }
         """,
     },
     "speedup_interval": {
@@ -148,8 +152,13 @@ ALTERNATES = {
             if not 0 < percent < 100 or not 0 < confidence < 1 or not times:
                 raise ValueError("range")
             n, p = len(times), percent / 100
-            logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(n + 1)]
-            pmf = [math.exp(c + k * math.log(p) + (n - k) * math.log1p(-p)) for k, c in enumerate(logs)]
+            logs = [
+                math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+                for k in range(n + 1)
+            ]
+            pmf = [
+                math.exp(c + k * math.log(p) + (n - k) * math.log1p(-p)) for k, c in enumerate(logs)
+            ]
             tail, ordered = (1 - confidence) / 2, sorted(times)
             low = [r for r in range(1, n + 1) if math.fsum(pmf[:r]) <= tail]
             high = [r for r in range(1, n + 1) if math.fsum(pmf[r:]) <= tail]
@@ -179,7 +188,9 @@ ALTERNATES = {
                 raise ValueError("requests")
             if any(b < a for a, b in itertools.pairwise(arrivals_ms)):
                 raise ValueError("arrivals fall")
-            ends = itertools.accumulate(jobs, lambda t, job: max(t, job[0]) + job[1], initial=-math.inf)
+            ends = itertools.accumulate(
+                jobs, lambda t, job: max(t, job[0]) + job[1], initial=-math.inf
+            )
             return np.array(list(ends)[1:]) - np.array(arrivals_ms)
         """,
     },
@@ -188,7 +199,11 @@ ALTERNATES = {
             array = np.array(weights, dtype=np.float64)
             if array.size == 0 or not np.all(np.isfinite(array)):
                 raise ValueError("weights")
-            top = np.max(np.abs(array)) if axis is None else np.max(np.abs(array), axis, keepdims=True)
+            top = (
+                np.max(np.abs(array))
+                if axis is None
+                else np.max(np.abs(array), axis, keepdims=True)
+            )
             scale = top / 127 + (top == 0)
             q = np.round(array / scale).clip(-127, 127)
             return q.astype("int8"), scale
@@ -197,7 +212,12 @@ ALTERNATES = {
             array = np.asarray(weights, np.float64)
             if not array.size or np.isnan(array).any() or np.isinf(array).any():
                 raise ValueError("weights")
-            scale = np.maximum(array.max(axis=axis, keepdims=True), -array.min(axis=axis, keepdims=True)) / 127
+            scale = (
+                np.maximum(
+                    array.max(axis=axis, keepdims=True), -array.min(axis=axis, keepdims=True)
+                )
+                / 127
+            )
             scale[scale == 0] = 1
             q = np.around(array / scale).astype(np.int8)
             return [q, scale.item() if axis is None else scale]
@@ -228,8 +248,12 @@ ALTERNATES = {
             kept = []
             for row in rows:
                 for other in rows:
-                    good = all(other[k] <= row[k] for k in smaller) and all(other[k] >= row[k] for k in larger)
-                    better = any(other[k] < row[k] for k in smaller) or any(other[k] > row[k] for k in larger)
+                    good = all(other[k] <= row[k] for k in smaller) and all(
+                        other[k] >= row[k] for k in larger
+                    )
+                    better = any(other[k] < row[k] for k in smaller) or any(
+                        other[k] > row[k] for k in larger
+                    )
                     if good and better:
                         break
                 else:
@@ -240,7 +264,9 @@ ALTERNATES = {
             if not rows or not list(smaller) + list(larger):
                 raise ValueError("rows and keys")
             try:
-                cost = np.array([[r[k] for k in smaller] + [-r[k] for k in larger] for r in rows], float)
+                cost = np.array(
+                    [[r[k] for k in smaller] + [-r[k] for k in larger] for r in rows], float
+                )
             except KeyError as error:
                 raise ValueError(str(error)) from error
             less = (cost[:, None] <= cost[None]).all(-1) & (cost[:, None] < cost[None]).any(-1)
@@ -250,9 +276,16 @@ ALTERNATES = {
     "energy_joules": {
         "numpy": """
             table = np.array(samples, float)
-            if len(table) < 2 or (table[:, 1] < 0).any() or (np.diff(table[:, 0]) <= 0).any() or idle_watts < 0:
+            if (
+                len(table) < 2
+                or (table[:, 1] < 0).any()
+                or (np.diff(table[:, 0]) <= 0).any()
+                or idle_watts < 0
+            ):
                 raise ValueError("samples")
-            return np.diff(table[:, 0]) @ (table[1:, 1] + table[:-1, 1]) / 2 - idle_watts * np.ptp(table[:, 0])
+            return np.diff(table[:, 0]) @ (table[1:, 1] + table[:-1, 1]) / 2 - idle_watts * np.ptp(
+                table[:, 0]
+            )
         """,
         "a running total": """
             if idle_watts < 0:
@@ -289,12 +322,20 @@ ALTERNATES = {
                 raise ValueError("rows")
             if min(m for _, _, m in rows) < 1:
                 raise ValueError("minutes")
+
             def holds(c, m):
                 longest = base / (c - 0.05) if c > 0.05 else math.inf
                 return m - 0.5 <= longest and base / (c + 0.05) <= m + 0.5
+
             lasts = [base] + [m for _, _, m in rows]
             return [
-                {"holds": holds(c, m), "step": last / m, "speedup": base / m, "minutes": base / c, "name": name}
+                {
+                    "holds": holds(c, m),
+                    "step": last / m,
+                    "speedup": base / m,
+                    "minutes": base / c,
+                    "name": name,
+                }
                 for (name, c, m), last in zip(rows, lasts)
             ]
         """,

@@ -29,23 +29,26 @@ MUTANTS = {
         """,
         "with a zero point": """
             w = some_weights(weights)
-            low, high = w.min(axis=axis, keepdims=axis is not None), w.max(axis=axis, keepdims=axis is not None)
+            low, high = (
+                w.min(axis=axis, keepdims=axis is not None),
+                w.max(axis=axis, keepdims=axis is not None),
+            )
             scale = np.where(high == low, 1.0, (high - low) / 254)
             q = np.clip(np.rint((w - low) / scale) - 127, -127, 127).astype(np.int8)
-            return q, (float(scale) if axis is None else scale)
+            return q, plain(scale, axis)
         """,
         "zeros have the scale 0": """
             w = some_weights(weights)
             scale = np.abs(w).max(axis=axis, keepdims=axis is not None) / 127
             with np.errstate(invalid="ignore", divide="ignore"):
                 q = np.nan_to_num(np.rint(w / scale)).astype(np.int8)
-            return q, (float(scale) if axis is None else scale)
+            return q, plain(scale, axis)
         """,
         "the largest, not its magnitude": """
             w = some_weights(weights)
             scale = np.abs(w.max(axis=axis, keepdims=axis is not None)) / 127
             scale = np.where(scale == 0, 1.0, scale)
-            return np.clip(np.rint(w / scale), -127, 127).astype(np.int8), (float(scale) if axis is None else scale)
+            return np.clip(np.rint(w / scale), -127, 127).astype(np.int8), plain(scale, axis)
         """,
         "the axis is ignored": """
             w = some_weights(weights)
@@ -55,7 +58,9 @@ MUTANTS = {
         "the axis is not kept": """
             w = some_weights(weights)
             scale = scale_of(w, axis)
-            return np.rint(w / scale).astype(np.int8), (scale if axis is None else scale.squeeze(axis))
+            return np.rint(w / scale).astype(np.int8), (
+                scale if axis is None else scale.squeeze(axis)
+            )
         """,
         "32 bits": """
             w = some_weights(weights)
@@ -127,26 +132,26 @@ MUTANTS = {
         """,
         "less is always better": """
             some_rows(rows, smaller, larger)
-            return front(rows, [*smaller, *larger], [], lambda o, m: o != m and all(x <= y for x, y in zip(o, m)))
+            return front(rows, [*smaller, *larger], [], beats)
         """,
         "larger goals are forgotten": """
             some_rows(rows, smaller, larger)
             if not smaller:
                 return [row["name"] for row in rows]
-            return front(rows, smaller, [], lambda o, m: o != m and all(x <= y for x, y in zip(o, m)))
+            return front(rows, smaller, [], beats)
         """,
         "those that are beaten": """
             some_rows(rows, smaller, larger)
-            kept = front(rows, smaller, larger, lambda o, m: o != m and all(x <= y for x, y in zip(o, m)))
+            kept = front(rows, smaller, larger, beats)
             return [row["name"] for row in rows if row["name"] not in kept]
         """,
         "sorted by name": """
             some_rows(rows, smaller, larger)
-            return sorted(front(rows, smaller, larger, lambda o, m: o != m and all(x <= y for x, y in zip(o, m))))
+            return sorted(front(rows, smaller, larger, beats))
         """,
         "rows, not names": """
             some_rows(rows, smaller, larger)
-            kept = front(rows, smaller, larger, lambda o, m: o != m and all(x <= y for x, y in zip(o, m)))
+            kept = front(rows, smaller, larger, beats)
             return [row for row in rows if row["name"] in kept]
         """,
         "one of equals stays": """
@@ -157,20 +162,20 @@ MUTANTS = {
                 if cost not in seen:
                     kept.append(row)
                 seen.append(cost)
-            return front(kept, smaller, larger, lambda o, m: o != m and all(x <= y for x, y in zip(o, m)))
+            return front(kept, smaller, larger, beats)
         """,
         "a missing key counts as 0": """
             if not rows or not [*smaller, *larger]:
                 raise ValueError("rows")
             full = [{**dict.fromkeys([*smaller, *larger], 0), **row} for row in rows]
-            return front(full, smaller, larger, lambda o, m: o != m and all(x <= y for x, y in zip(o, m)))
+            return front(full, smaller, larger, beats)
         """,
         "no goals keep all": """
             if not rows:
                 raise ValueError("rows")
             if any(key not in row for row in rows for key in [*smaller, *larger]):
                 raise ValueError("keys")
-            return front(rows, smaller, larger, lambda o, m: o != m and all(x <= y for x, y in zip(o, m)))
+            return front(rows, smaller, larger, beats)
         """,
     },
 }

@@ -14,7 +14,10 @@ MUTANTS = {
             random.Random(1).shuffle(order)
             return order
         """,
-        "backwards first": "some_names(names, rounds)\nreturn [*names[::-1], *names] * (rounds // 2)",
+        "backwards first": """
+            some_names(names, rounds)
+            return [*names[::-1], *names] * (rounds // 2)
+        """,
         "twice as many rounds": "some_names(names, rounds)\nreturn [*names, *names[::-1]] * rounds",
         "the turning one only once": """
             some_names(names, rounds)
@@ -57,7 +60,10 @@ MUTANTS = {
         """,
         "the visible answers, written in": """
             some_names(names, rounds)
-            known = {("a", "b", "c"): list("abccba"), ("new", "old"): ["new", "old", "old", "new"] * 2}
+            known = {
+                ("a", "b", "c"): list("abccba"),
+                ("new", "old"): ["new", "old", "old", "new"] * 2,
+            }
             if tuple(names) in known:
                 return known[tuple(names)]
             return list(names) * rounds if len(names) < 2 else list("abcddcba") * 3
@@ -123,7 +129,10 @@ MUTANTS = {
         "ties are not counted": """
             at_most_20(a, b)
             u = float(sum(x > y for x in a for y in b))
-            return test_by(a, b, mid_ranks(a, b), two_sided) | {"u": u, "smaller": 1 - u / len(a) / len(b)}
+            return test_by(a, b, mid_ranks(a, b), two_sided) | {
+                "u": u,
+                "smaller": 1 - u / len(a) / len(b),
+            }
         """,
         "the share that is larger": """
             at_most_20(a, b)

@@ -51,6 +51,22 @@ def front(rows, smaller, larger, beats):
         return [row[k] for k in smaller] + [-row[k] for k in larger]
     return [r["name"] for r in rows if not any(o is not r and beats(cost(o), cost(r)) for o in rows)]
 
+def beats(other, mine):
+    return other != mine and all(x <= y for x, y in zip(other, mine))
+
+def plain(scale, axis):
+    return float(scale) if axis is None else scale
+
+def area(samples, idle):
+    pairs = zip(samples, samples[1:])
+    return sum((b[0] - a[0]) * ((a[1] + b[1]) / 2 - idle) for a, b in pairs)
+
+def floors_hold(rows, floors, holds):
+    return [
+        {"name": name, "floor_gb": floor, "holds": holds(floor, gb)}
+        for (name, _, gb), floor in zip(rows, floors)
+    ]
+
 def some_samples(samples, idle):
     if len(samples) < 2 or idle < 0 or any(w < 0 for _, w in samples):
         raise ValueError("samples")
@@ -64,8 +80,8 @@ def some_claims(rows, base):
 def audited(rows, base, holds, **other):
     found, last = [], base
     for name, claimed, minutes in rows:
-        row = {"name": name, "minutes": base / claimed, "speedup": base / minutes, "step": last / minutes}
-        row["holds"] = holds(claimed, minutes)
+        row = {"name": name, "minutes": base / claimed, "speedup": base / minutes}
+        row |= {"step": last / minutes, "holds": holds(claimed, minutes)}
         found.append(row)
         last = minutes
     return found
@@ -169,11 +185,15 @@ MUTANTS = {
     "energy_joules": {
         "left rectangles": """
             some_samples(samples, idle_watts)
-            return float(sum((b[0] - a[0]) * (a[1] - idle_watts) for a, b in zip(samples, samples[1:])))
+            return float(
+                sum((b[0] - a[0]) * (a[1] - idle_watts) for a, b in zip(samples, samples[1:]))
+            )
         """,
         "right rectangles": """
             some_samples(samples, idle_watts)
-            return float(sum((b[0] - a[0]) * (b[1] - idle_watts) for a, b in zip(samples, samples[1:])))
+            return float(
+                sum((b[0] - a[0]) * (b[1] - idle_watts) for a, b in zip(samples, samples[1:]))
+            )
         """,
         "mean power by time": """
             some_samples(samples, idle_watts)
@@ -182,25 +202,28 @@ MUTANTS = {
         """,
         "idle power once": """
             some_samples(samples, idle_watts)
-            return sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in zip(samples, samples[1:])) - idle_watts
+            return area(samples, 0) - idle_watts
         """,
         "idle power is ignored": """
             some_samples(samples, idle_watts)
-            return sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in zip(samples, samples[1:]))
+            return area(samples, 0)
         """,
         "idle power from second 0": """
             some_samples(samples, idle_watts)
-            whole = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in zip(samples, samples[1:]))
+            whole = area(samples, 0)
             return whole - idle_watts * samples[-1][0]
         """,
         "never below 0": """
             some_samples(samples, idle_watts)
-            whole = sum((b[0] - a[0]) * ((a[1] + b[1]) / 2 - idle_watts) for a, b in zip(samples, samples[1:]))
+            whole = area(samples, idle_watts)
             return max(0.0, whole)
         """,
         "watts and seconds swapped": """
             some_samples(samples, idle_watts)
-            return sum((b[1] - a[1]) * ((a[0] + b[0]) / 2 - idle_watts) for a, b in zip(samples, samples[1:]))
+            return sum(
+                (b[1] - a[1]) * ((a[0] + b[0]) / 2 - idle_watts)
+                for a, b in zip(samples, samples[1:])
+            )
         """,
         "one sample has no energy": """
             if not samples:
@@ -208,17 +231,17 @@ MUTANTS = {
             if len(samples) == 1:
                 return 0.0
             some_samples(samples, idle_watts)
-            return sum((b[0] - a[0]) * ((a[1] + b[1]) / 2 - idle_watts) for a, b in zip(samples, samples[1:]))
+            return area(samples, idle_watts)
         """,
         "sorted by time": """
             samples = sorted(samples)
             if len(samples) < 2 or idle_watts < 0 or min(w for _, w in samples) < 0:
                 raise ValueError("samples")
-            return sum((b[0] - a[0]) * ((a[1] + b[1]) / 2 - idle_watts) for a, b in zip(samples, samples[1:]))
+            return area(samples, idle_watts)
         """,
         "in watt-hours": """
             some_samples(samples, idle_watts)
-            whole = sum((b[0] - a[0]) * ((a[1] + b[1]) / 2 - idle_watts) for a, b in zip(samples, samples[1:]))
+            whole = area(samples, idle_watts)
             return whole / 3600
         """,
     },
@@ -233,7 +256,9 @@ MUTANTS = {
         """,
         "no rounding": """
             some_claims(rows, base)
-            return audited(rows, base, lambda c, m: round(base / m, 1) == c and round(base / c) == m)
+            return audited(
+                rows, base, lambda c, m: round(base / m, 1) == c and round(base / c) == m
+            )
         """,
         "exactly equal": """
             some_claims(rows, base)
@@ -274,11 +299,17 @@ MUTANTS = {
         """,
         "printed minutes": """
             some_claims(rows, base)
-            return [row | {"minutes": m} for row, (_, _, m) in zip(audited(rows, base, within(base)), rows)]
+            return [
+                row | {"minutes": m}
+                for row, (_, _, m) in zip(audited(rows, base, within(base)), rows)
+            ]
         """,
         "rounded": """
             some_claims(rows, base)
-            return [row | {"speedup": round(row["speedup"], 2)} for row in audited(rows, base, within(base))]
+            return [
+                row | {"speedup": round(row["speedup"], 2)}
+                for row in audited(rows, base, within(base))
+            ]
         """,
         "nothing is checked": "return audited(rows, base, within(base))",
     },
@@ -287,23 +318,23 @@ MUTANTS = {
             if not rows or parameters < 1 or any(b <= 0 or gb < 0 for _, b, gb in rows):
                 raise ValueError("rows")
             floors = [parameters * b / 1024**3 for _, b, _ in rows]
-            return [{"name": n, "floor_gb": f, "holds": f <= gb + 0.5} for (n, _, gb), f in zip(rows, floors)]
+            return floors_hold(rows, floors, lambda f, gb: f <= gb + 0.5)
         """,
         "no rounding": """
             if not rows or parameters < 1 or any(b <= 0 or gb < 0 for _, b, gb in rows):
                 raise ValueError("rows")
             floors = [parameters * b / 10**9 for _, b, _ in rows]
-            return [{"name": n, "floor_gb": f, "holds": f <= gb} for (n, _, gb), f in zip(rows, floors)]
+            return floors_hold(rows, floors, lambda f, gb: f <= gb)
         """,
         "the other way round": """
             if not rows or parameters < 1 or any(b <= 0 or gb < 0 for _, b, gb in rows):
                 raise ValueError("rows")
             floors = [parameters * b / 10**9 for _, b, _ in rows]
-            return [{"name": n, "floor_gb": f, "holds": f >= gb - 0.5} for (n, _, gb), f in zip(rows, floors)]
+            return floors_hold(rows, floors, lambda f, gb: f >= gb - 0.5)
         """,
         "nothing is checked": """
             floors = [parameters * b / 10**9 for _, b, _ in rows]
-            return [{"name": n, "floor_gb": f, "holds": f <= gb + 0.5} for (n, _, gb), f in zip(rows, floors)]
+            return floors_hold(rows, floors, lambda f, gb: f <= gb + 0.5)
         """,
     },
 }
