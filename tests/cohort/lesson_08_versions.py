@@ -49,7 +49,9 @@ def some_rows(rows, smaller, larger):
 def front(rows, smaller, larger, beats):
     def cost(row):
         return [row[k] for k in smaller] + [-row[k] for k in larger]
-    return [r["name"] for r in rows if not any(o is not r and beats(cost(o), cost(r)) for o in rows)]
+    def beaten(row):
+        return any(other is not row and beats(cost(other), cost(row)) for other in rows)
+    return [row["name"] for row in rows if not beaten(row)]
 
 def beats(other, mine):
     return other != mine and all(x <= y for x, y in zip(other, mine))
