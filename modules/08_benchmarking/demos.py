@@ -139,6 +139,7 @@ def intervals(rows: Sequence[Mapping[str, Any]], title: str) -> Picture:
             axes.plot([row["speedup"]], [at], "o", color=COLOURS[0], ms=8)
             said = "{speedup:.3g}×".format(**row)
             offset = {"textcoords": "offset points", "ha": "center", "fontsize": 9}
+            offset["bbox"] = {"fc": "white", "ec": "none", "pad": 0.5}
             axes.annotate(said, (row["speedup"], at), (0, 8), **offset)
             beside = "{bytes:,} bytes\n{accuracy:.1f} % right".format(**row)
             right = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9}
