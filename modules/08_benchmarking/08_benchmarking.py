@@ -424,6 +424,8 @@ expect_raises("an empty run is no run", lambda: runs_interval([[], *many]), Valu
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_coverage", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
 with no_grad():
     series = np.array(demos.time_calls(*demos.lenet(), count=demo_size(6000, 900)))
 truth, shuffled = np.median(series), np.random.default_rng(1).permutation(series)
@@ -624,6 +626,8 @@ expect_raises("infinity has no scale", lambda: quantize([[1.0], [float("inf")]],
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_quantized", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+import demos
+
 digits = demos.load_digits()
 print(f"float32: {demos.accuracy(digits, digits.weights):.1%} of {len(digits.labels)} images right")
 for name, axis in {"one scale a matrix": None, "one scale a row": 1}.items():
@@ -737,7 +741,7 @@ expect_raises("a key that is nowhere", lambda: pareto(rows, ["w"]), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the suite of your own. *Quantized* computes in int8, with sums in int32. *Pruned* has half of its weights at zero. *Cached* looks each image up in a dict of images that it has already named. Each call names the 360 test images.
+# Now the suite of your own. *Quantized* computes in int8, with sums in int32. *Pruned* has half of its weights at zero. *Cached* looks each image up in a dict of images that it has already named. Each call names the 360 test images, on one thread.
 #
 # **Predict.** How many times as fast as float32 is int8 here? ("4 times fewer bytes" says the brochure.)
 
@@ -745,6 +749,9 @@ expect_raises("a key that is nowhere", lambda: pareto(rows, ["w"]), ValueError)
 guess_int8_speedup = None  # your guess: 2 for twice as fast, 0.5 for half as fast
 
 # %% nbgrader={"grade": false, "grade_id": "demo_suite", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+digits = demos.load_digits()
 versions = demos.versions(digits, quantize)
 ms = {name: [] for name in versions}
 for version in versions.values():
@@ -830,9 +837,13 @@ expect_raises("a sensor cannot give less than nothing", lambda: energy_joules([(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_energy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+digits = demos.load_digits()
+baseline = demos.versions(digits, quantize)["baseline"]
 grams = 700 * 1.2 / 3.6e6 * 400  # J by the centre's overhead (PUE), to kWh, by g of CO2 a kWh
 print(f"700 J, a PUE of 1.2, a grid of 400 g/kWh: {grams:.3f} g of CO2")
-record = demos.watch_power(lambda: versions["baseline"].classify(digits.images), demo_size(3.0, 0.3))  # fmt: skip
+record = demos.watch_power(lambda: baseline.classify(digits.images), demo_size(3.0, 0.3))  # fmt: skip
 print(record.source)
 if record.samples:
     joules = energy_joules(record.samples, record.idle_watts)

@@ -16,6 +16,7 @@ import numpy as np
 
 from proflab import example_input
 from proflab import models as zoo
+from proflab.lesson.measuring import on_threads
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
 
 DATA = "digits.npz"
@@ -24,13 +25,14 @@ _EVERY = 0.05  # seconds between two readings of a sensor
 
 
 def time_calls(function: Callable, *arguments: Any, count: int) -> list[float]:
-    """Return the ms of so many calls, in order, after one that is not counted."""
-    function(*arguments)
+    """Return the ms of so many calls on one thread, in order, after one that is not counted."""
     found = []
-    for _ in range(count):
-        start = time.perf_counter_ns()
+    with on_threads(1):
         function(*arguments)
-        found.append((time.perf_counter_ns() - start) / 1e6)
+        for _ in range(count):
+            start = time.perf_counter_ns()
+            function(*arguments)
+            found.append((time.perf_counter_ns() - start) / 1e6)
     return found
 
 
