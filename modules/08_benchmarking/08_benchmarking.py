@@ -818,7 +818,7 @@ def energy_joules(samples, idle_watts=0.0):
 
 # %% nbgrader={"grade": true, "grade_id": "test_energy_joules", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 run = [(0, 50), (1, 250), (2, 250), (4, 50)]
-expect("four samples", energy_joules(run), 700.0, mistakes={"mean power by time": 600.0, "each sample holds until the next": 800.0, "each sample holds since the one before": 600.0})  # fmt: skip
+expect("four samples", energy_joules(run), 700.0, mistakes={"mean power by time, or each sample held since the one before": 600.0, "each sample held until the next": 800.0})  # fmt: skip
 expect("over 50 W when idle", energy_joules(run, 50), 500.0)
 expect("it does not begin at 0", energy_joules([(10.5, 8.0), (11.0, 4.0)]), 3.0)
 expect("below idle power", energy_joules([(0, 10), (2, 20)], idle_watts=20), -10.0)
