@@ -501,6 +501,19 @@ expect_raises("the 0th percentile has no interval", lambda: percentile_interval(
 # %% tags=["guess"]
 guess_users_p99 = None  # your guess, in ms
 
+# %% [markdown]
+# <details><summary>Hint 1: when does the server begin with a request?</summary>
+#
+# Draw the example on a line of time: a mark for each arrival, and a bar for the work on it. A bar begins at its mark, or where the bar before it ends. Which of the two?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# Keep one number, the time at which the server becomes free. Each request moves it.
+#
+# </details>
+
 
 # %% nbgrader={"grade": false, "grade_id": "response_times", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def response_times(arrivals_ms, service_ms):
@@ -688,6 +701,20 @@ expect_raises("a number takes at least a byte", lambda: sparse_bytes((3, 4), 2, 
 # | cached | 20 | 450 | 75.0 % |
 #
 # By time and accuracy, "cached" beats all others: it is the fastest, and nobody is more accurate.
+
+
+# %% [markdown]
+# <details><summary>Hint 1: who beats whom?</summary>
+#
+# Write a small function that takes two rows and says whether the first beats the second. What does it say of two equal rows, and of two rows of which each is better in something?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# A row stays if that function says no for every other row. To handle `larger` like `smaller`, turn its sign around.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "pareto", "locked": false, "schema_version": 3, "solution": true, "task": false}
