@@ -59,4 +59,4 @@ def suite() -> Picture:
 if __name__ == "__main__":
     if sys.argv[1:] == ["measure"]:
         measure()
-    (FOLDER / "suite.png").write_bytes(suite().png())
+    (FOLDER / "suite.png").write_bytes(suite().png(dpi=145))
