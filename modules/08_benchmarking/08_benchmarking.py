@@ -653,7 +653,7 @@ for name, axis in {"one scale a matrix": None, "one scale a row": 1}.items():
 # %% [markdown]
 # About a quarter of the bytes, and as good. *Pruning* sets the weights nearest to zero to exactly zero. A zero in a dense array takes as many bytes as any number; only a sparse format leaves it out, and pays with an index for each number that stays.
 #
-# **Optional.** Compute when that pays.
+# **Optional.** Compute when that pays, and how many zeros shrink 400 MB to 40.
 
 
 # %% nbgrader={"grade": false, "grade_id": "sparse_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -804,7 +804,8 @@ demos.intervals(suite, title="Four versions of one classifier: speed-up over the
 # Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop. Fewer bytes are faster only on hardware and in libraries that use them. The pruned version takes its time as before, since zeros are multiplied like other numbers. And the cache wins because this benchmark always asks for the same images. For a user who draws a new digit it is the slowest way to the same answer. Before you believe a speed-up, ask which inputs were repeated.
 #
 # And a front takes numbers at face value: a row may stand on it by a microsecond of noise. Read it together with the verdicts.
-#
+
+# %% [markdown]
 # ### In torch
 #
 # ```python
@@ -816,7 +817,8 @@ demos.intervals(suite, title="Four versions of one classifier: speed-up over the
 # ```
 #
 # [`torch.utils.benchmark`](https://docs.pytorch.org/docs/stable/benchmark_utils.html) chooses the calls a sample, sets the threads to one, synchronizes a GPU, and prints medians as a table. It measures one after the other in one process, and gives no interval of the ratio: order and repetition remain your part.
-#
+
+# %% [markdown]
 # ## 9 · What a run costs · 20 min
 #
 # Power is in watts, energy in joules: one watt for one second. A sensor gives power at some moments, not evenly spaced. Join them by straight lines: between 50 W at second 0 and 250 W at second 1 lie 150 W · 1 s = 150 J. The mean of the samples, multiplied by the time, is wrong as soon as they are unevenly spaced. An idle machine draws power, too; take it off if you ask what *your* run added.
