@@ -11,6 +11,7 @@ from typing import Any
 
 from proflab.lesson.blas import blas_threads
 from proflab.lesson.hardware import this_machine
+from proflab.standalone.compare import COMMANDS, NEEDED_TO_COMPARE, compare
 from proflab.standalone.measure import NEEDED, Report, Request, measure
 from proflab.standalone.page import HEAD, figures, operations, page, predictions
 from proflab.standalone.predict import NEEDED_TO_PREDICT, plan_sizes, predict
@@ -28,6 +29,9 @@ def main(
     written, each with its lesson.
     """
     file = Path(names.get("__file__", "my_profiler.py")).name
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in COMMANDS:
+        return _compare(names, unwritten, file, words)
     parser = _parser(file)
     given = parser.parse_args(arguments)
     needed = NEEDED | (NEEDED_TO_PREDICT if given.at else {})
@@ -60,7 +64,9 @@ def main(
 
 def _parser(file: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=file, description="Profile a model with the functions that you wrote in the lessons."
+        prog=file,
+        description="Profile a model with the functions that you wrote in the lessons.",
+        epilog=f"To compare two commands: {file} compare --help, {file} gate --help.",
     )
     parser.add_argument("model", choices=sorted(CHOICES), help="what to profile")
     parser.add_argument("--batch", type=_positive, default=1, metavar="N", help="inputs at a time")
@@ -86,6 +92,23 @@ def _parser(file: str) -> argparse.ArgumentParser:
         "-o", "--output", type=Path, default=Path("report.html"), help="the page to write"
     )
     return parser
+
+
+def _compare(
+    names: dict[str, Any], unwritten: dict[str, str], file: str, words: Sequence[str]
+) -> int:
+    """Compare two commands, or say in one sentence why that cannot be done."""
+    lacking = {name: unwritten.get(name, lesson) for name, lesson in NEEDED_TO_COMPARE.items()
+               if name in unwritten or name not in names}  # fmt: skip
+    if lacking:
+        return _refuse(file, lacking)
+    try:
+        return compare(names, file, words)
+    except NotImplementedError as error:
+        return _not_written(file, unwritten, error)
+    except (ValueError, OSError) as error:
+        print(f"{file}: {error}", file=sys.stderr)
+        return 2
 
 
 def _positive(text: str) -> int:

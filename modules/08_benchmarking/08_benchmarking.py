@@ -1,0 +1,1037 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: nbgrader,tags
+#     notebook_metadata_filter: kernelspec,accelerator,colab,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 08 · Which one is better, and who says so?
+#
+# ![Four rows with a dot and an interval each, against a dashed line at 1: the speed of four versions of one digit classifier, relative to the first of them, with bytes and accuracy beside. The version in int8 is slower than the one in float32.](suite.png)
+#
+# "2.8× faster." "Fits on one card." "The new version is slower." Each of these sentences compares two things, and each decides something: what is shipped, what is bought, whose change is taken back. Most were decided by one run of each, and a coin would have done as well. In this lesson you write the rules that decide, find out how often each rule is wrong, and then use them on a classifier in four versions and on two published tables. In the end your profiler can stop a slow change before it is merged.
+#
+# **You will be able to**
+#
+# - compare two programs so that noise and drift rarely decide, and say how sure you are;
+# - tell what users wait from what the program takes, and compute the energy of a run;
+# - judge several versions by several goals, and audit a published table.
+#
+# **You need** lesson 03, and from lesson 01 the bytes of a model. Probability is used as far as counting goes: in how many ways, out of how many.
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+import statistics
+
+import numpy as np
+from built import confidence_interval
+
+from proflab import no_grad
+from proflab.lesson import expect, expect_raises, guesses, plot
+from proflab.lesson.demo import demo_size
+
+# %% [markdown]
+# ## 1 · Take turns · 15 min
+#
+# A machine changes while you measure: it warms up, its clock falls, a neighbour starts a job. Whoever measures all calls of A and then all of B measures that change as well. Suppose that each call takes 1 ms longer than the one before. Two *equal* programs, ten calls each, then differ by 10 ms if they run as AAAA…BBBB. In turns, ABAB…, B always comes one call later, which is 1 ms. In *mirrored* order, AB BA AB BA, each is first as often as the other, and a steady drift cancels.
+
+
+# %% nbgrader={"grade": false, "grade_id": "run_order", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def run_order(names, rounds):
+    """Return the order in which to call programs, each once a round, as a list of names.
+
+    names: a list of strings, no two alike; at least one. The list stays as it is.
+    rounds: an even int, at least 2. Rounds 1, 3, 5 … go through the names forwards, rounds
+    2, 4, 6 … backwards.
+    Raises ValueError for no names, for a name that is there twice, and for rounds that are odd or
+    below 2.
+    """
+    ### BEGIN SOLUTION
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"{names} is not a list of different names")
+    if rounds < 2 or rounds % 2:
+        raise ValueError(f"rounds must be even and at least 2, not {rounds}")
+    return [*names, *reversed(names)] * (rounds // 2)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_run_order", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+expect("three programs, two rounds", run_order(["a", "b", "c"], 2), ["a", "b", "c", "c", "b", "a"],
+       mistakes={"each round goes forwards": ["a", "b", "c", "a", "b", "c"]})  # fmt: skip
+expect("two programs, four rounds", run_order(["new", "old"], 4), ["new", "old", "old", "new"] * 2)
+expect("one program", run_order(["a"], 2), ["a", "a"])
+names, turns = ["a", "b", "c", "d"], {}
+for place, name in enumerate(run_order(names, 6)):
+    turns[name] = turns.get(name, 0) + place
+expect("a steady drift adds the same to each program", turns, {"a": 69, "b": 69, "c": 69, "d": 69})
+expect("the names stay as they are", names, ["a", "b", "c", "d"])
+expect_raises("three rounds", lambda: run_order(["a", "b"], 3), ValueError)
+expect_raises("no rounds", lambda: run_order(["a", "b"], 0), ValueError)
+expect_raises("rounds below 0", lambda: run_order(["a", "b"], -2), ValueError)
+expect_raises("no names", lambda: run_order([], 2), ValueError)
+expect_raises("one name twice", lambda: run_order(["a", "b", "a"], 2), ValueError)
+### BEGIN HIDDEN TESTS
+expect("every second round goes backwards", run_order(["x", "y", "z", "w"], 2), ["x", "y", "z", "w", "w", "z", "y", "x"])  # fmt: skip
+expect("six rounds of two", run_order(["q", "p"], 6), ["q", "p", "p", "q"] * 3)
+expect_raises("an odd number of rounds favours whoever comes first", lambda: run_order(["x"], 5), ValueError)  # fmt: skip
+expect_raises("there must be something to run", lambda: run_order([], 4), ValueError)
+expect_raises("a name stands for one program", lambda: run_order(["y", "y"], 2), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_drift", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+orders = {
+    "AAAA…BBBB": ["A"] * 10 + ["B"] * 10,
+    "ABAB…": ["A", "B"] * 10,
+    "mirrored": run_order(["A", "B"], 10),
+}
+for name, order in orders.items():
+    ms = {"A": [], "B": []}
+    for place, program in enumerate(order):
+        ms[program].append(50 + 1.0 * place)  # two equal programs, and a drift of 1 ms a call
+    print(f"{name:<10} B takes {np.mean(ms['B']) - np.mean(ms['A']):4.1f} ms more than A")
+
+# %% [markdown]
+# ## 2 · Compare without a bell curve · 45 min
+#
+# Lesson 03 compares two intervals of medians and sees a difference only if they do not overlap. That rule is safe and nearly blind. A *rank test* asks more of the same data. Write down, for each pair of a time from a and a time from b, whether a's is the larger one. Count those pairs, a tie as one half: that is U ([Mann and Whitney 1947](https://doi.org/10.1214/aoms/1177730491)).
+#
+#     a = 1, 2, 3     b = 4, 5, 6     none of the 9 pairs has a > b, so U = 0
+#
+# If a and b come from one program, the labels mean nothing: each choice of 3 of the 6 times could just as well have been a. There are 20 such choices. Half of all pairs, 4.5, would be balanced; U = 0 is 4.5 away from that, and so is U = 9. Two of the 20 choices are that far from the middle, so p = 2/20 = 0.1. The *p-value* is the probability of a result at least as extreme as yours, if nothing but chance is at work. Only order matters, so one call that took a second counts no more than one that was just the slowest.
+#
+# The test can be counted by *rank sums*. Sort all n + m times and number them from 1; equal times share the mean of their numbers, the *mid-rank*. If R is the sum of a's ranks, U = R − n(n + 1)/2. So the task is: in how many ways do n of the n + m ranks have which sum?
+#
+# **Predict.** One program is 3 % faster than another; its times spread by 6 %, and each is called 20 times. In how many of 100 such experiments do lesson 03's intervals *not* overlap?
+
+# %% tags=["guess"]
+guess_overlap_power = None  # your guess: experiments of 100 in which the intervals are apart
+
+# %% [markdown]
+# <details><summary>Hint 1: must you look at every choice?</summary>
+#
+# 20 of 40 ranks can be chosen in 137,846,528,820 ways, but their sums take fewer than 800 values. Let the ranks come one by one. What must you know about the choices made so far?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# A table: in how many ways do k of the ranks seen so far have the sum s? Each new rank is left out, or adds itself to a choice of k − 1. Twice a mid-rank is a whole number, so with doubled ranks no rounding disturbs a comparison.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "rank_test", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def rank_test(a, b):
+    """Return the exact rank test of two lists of times, two-sided, as a dict.
+
+    a, b: lists of numbers in any order, 1 to 20 each, not necessarily as many; ties are allowed.
+    The dict's keys:
+        u: a float, the pairs in which a's time is the larger one; a tie counts one half
+        p: of all choices of len(a) of the times, the share whose u is at least as far from
+            len(a) * len(b) / 2 as this u is; with ties, by mid-ranks
+        smaller: 1 - u / (len(a) * len(b)), the share of pairs in which a's time is smaller
+    Raises ValueError for an empty list and for more than 20 times on a side.
+    """
+    ### BEGIN SOLUTION
+    n, m = len(a), len(b)
+    if not (1 <= n <= 20 and 1 <= m <= 20):
+        raise ValueError(f"each side needs 1 to 20 times, not {n} and {m}")
+    pooled = [*a, *b]
+    doubled = [sum((y < x) + (y <= x) for y in pooled) + 1 for x in pooled]
+    ways = [{0: 1}] + [{} for _ in range(n)]
+    for rank in doubled:
+        for size in range(n - 1, -1, -1):
+            for total, count in ways[size].items():
+                ways[size + 1][total + rank] = ways[size + 1].get(total + rank, 0) + count
+    seen, middle = sum(doubled[:n]), n * (n + m + 1)
+    far = sum(c for total, c in ways[n].items() if abs(total - middle) >= abs(seen - middle))
+    u = (seen - n * (n + 1)) / 2
+    return {"u": u, "p": far / math.comb(n + m, n), "smaller": 1 - u / (n * m)}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_rank_test", "locked": true, "points": 9, "schema_version": 3, "solution": false, "task": false}
+expect("three and three, apart", rank_test([1, 2, 3], [4, 5, 6]), {"u": 0.0, "p": 0.1, "smaller": 1.0})  # fmt: skip
+expect("p of five and five, apart", rank_test([5, 1, 3, 2, 4], [9, 7, 10, 6, 8])["p"], 2 / 252,
+       mistakes={"one-sided": 1 / 252, "this result itself is left out": 0.0})  # fmt: skip
+expect("a is slower", rank_test([7, 9], [1, 8]), {"u": 3.0, "p": 2 / 3, "smaller": 0.25})
+expect("two and four", rank_test([2, 3], [4, 1, 5, 6]), {"u": 2.0, "p": 8 / 15, "smaller": 0.75})
+a, b = [2.0, 9.5, 1.0], [9.5, 2.0, 7.0]
+expect("with ties", rank_test([1, 2, 2, 3], [2, 3, 4, 4]), {"u": 2.5, "p": 0.2, "smaller": 0.84375})
+expect("all the same", rank_test([1, 1], [1, 1]), {"u": 2.0, "p": 1.0, "smaller": 0.5})
+expect("unsorted, with ties", rank_test(a, b), {"u": 3.0, "p": 0.8, "smaller": 2 / 3})
+expect("the lists stay as they are", [a, b], [[2.0, 9.5, 1.0], [9.5, 2.0, 7.0]])
+expect("one and one", rank_test([3], [4]), {"u": 0.0, "p": 1.0, "smaller": 1.0})
+expect_raises("nothing to compare with", lambda: rank_test([1, 2], []), ValueError)
+expect_raises("nothing to compare", lambda: rank_test([], [1, 2]), ValueError)
+expect_raises("more than 20", lambda: rank_test(list(range(21)), [1]), ValueError)
+expect_raises("more than 20 on the other side", lambda: rank_test([1], list(range(21))), ValueError)
+### BEGIN HIDDEN TESTS
+expect("four and three, apart", rank_test([8, 9, 7, 6], [1, 2, 3]), {"u": 12.0, "p": 2 / 35, "smaller": 0.0})  # fmt: skip
+expect("ties count one half", rank_test([4, 4, 6], [4, 5]), {"u": 3.0, "p": 1.0, "smaller": 0.5})
+expect("with ties the choices need not lie evenly", rank_test([1], [2, 2]), {"u": 0.0, "p": 1 / 3, "smaller": 1.0})  # fmt: skip
+expect("equal lists", rank_test([1, 2, 3], [3, 2, 1]), {"u": 4.5, "p": 1.0, "smaller": 0.5})
+expect_raises("21 times are too many on either side", lambda: rank_test([2.0], [1.0] * 21), ValueError)  # fmt: skip
+expect_raises("an empty list has no ranks", lambda: rank_test([], []), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_rank_test_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+before = [61.0, 48.2, 47.9, 48.5, 48.1, 47.8, 48.4, 49.0, 48.0, 48.3]  # lesson 03's essay
+after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
+found = rank_test(before, after)
+expect("the times of lesson 03's essay", found, {"u": 81.0, "p": 3278 / 184756, "smaller": 0.19})
+first, second = [float(n) for n in range(20)], [n + 3.5 for n in range(20)]
+expect("20 and 20", rank_test(first, second)["p"], 0.0859140199857)
+### BEGIN HIDDEN TESTS
+found = rank_test([float(n * n) for n in range(20)], [10.0 * n for n in range(20)])
+expect("20 and 20, with ties", [found["u"], found["p"]], [209.0, 0.81495615351], rel=1e-7)
+expect("20 and 6", rank_test([n * 1.5 for n in range(20)], [4, 1, 10, 7, 13, 2])["p"], 0.04585848933675, rel=1e-7)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_rules", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+rng, trials = np.random.default_rng(3), demo_size(150, 20)
+found = {"intervals apart": [0, 0], "rank test, p below 5 %": [0, 0]}
+for column, gain in enumerate((1.03, 1.0)):
+    for _ in range(trials):
+        slow, fast = (100 * np.exp(rng.normal(0, 0.06, (2, 20))) * [[gain], [1]]).tolist()
+        (low, high), (other_low, other_high) = confidence_interval(slow), confidence_interval(fast)
+        found["intervals apart"][column] += low > other_high or other_low > high
+        found["rank test, p below 5 %"][column] += rank_test(slow, fast)["p"] < 0.05
+for rule, (gains, alarms) in found.items():
+    print(f"{rule:<24} sees 3 % in {gains / trials:6.1%}, false alarms {alarms / trials:6.1%}")
+apart = 100 * found["intervals apart"][0] / trials
+guesses.compare("experiments of 100 with intervals apart", guess_overlap_power, round(apart))
+
+# %% [markdown]
+# Both rules promise at most 5 % false alarms. The first gives almost none, and pays for it with the gains that it misses. ([Schenker and Gentleman 2001](https://doi.org/10.1198/000313001317097960): two 95 % intervals that just touch correspond to a p of about 0.006.) And in lesson 03's essay the mean said "slower"; the ranks say that "after" is faster, p = 0.018.
+#
+# A small p says that *something* differs, not how much. For that you need an interval of the speed-up.
+#
+# ## 3 · Pairs · 15 min
+#
+# A neighbour's job slows down A and B alike, if they run side by side. So compare within each round: the ratio before/after of round 1, of round 2, and so on. What disturbs both cancels in the ratio, and lesson 03's interval, taken of the *ratios*, says how large the speed-up is. With 30 and 24 ms in one round and 50 and 40 ms in a busy one, both ratios are 1.25.
+
+
+# %% nbgrader={"grade": false, "grade_id": "speedup_interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def speedup_interval(before, after, confidence=0.95):
+    """Return the speed-up from paired times, and an interval for its median, as a dict.
+
+    before, after: lists of times above 0; those at one place are of one round.
+    confidence: above 0 and below 1.
+    The dict's keys: speedup, the median of the ratios before / after (above 1: after is faster),
+    and low, high, the confidence_interval of these ratios.
+    Raises ValueError for lists of different lengths, for a time that is not above 0, and where
+    confidence_interval does: for too few pairs, and for a confidence out of range.
+    """
+    ### BEGIN SOLUTION
+    if len(before) != len(after) or any(ms <= 0 for ms in [*before, *after]):
+        raise ValueError("before and after need as many times, all above 0")
+    ratios = [old / new for old, new in zip(before, after, strict=True)]
+    low, high = confidence_interval(ratios, confidence)
+    return {"speedup": statistics.median(ratios), "low": low, "high": high}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_speedup_interval", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+before, after = [100, 110, 120, 130, 140, 150], [96, 105.6, 115.2, 124.8, 134.4, 144]
+expect("4 % less in each round", speedup_interval(before, after), {"speedup": 25 / 24, "low": 25 / 24, "high": 25 / 24},
+       mistakes={"after / before": {"speedup": 0.96, "low": 0.96, "high": 0.96}})  # fmt: skip
+before, after = [12.0, 10.0, 30.0, 8.0, 9.0, 40.0, 7.0], [8.0, 8.0, 10.0, 8.0, 12.0, 16.0, 4.0]
+expect("seven rounds", speedup_interval(before, after), {"speedup": 1.5, "low": 0.75, "high": 3.0},
+       mistakes={"the ratio of the medians": {"speedup": 1.25, "low": 0.75, "high": 3.0}})  # fmt: skip
+expect("seven rounds, 80 %", speedup_interval(before, after, 0.8), {"speedup": 1.5, "low": 1.0, "high": 2.5})  # fmt: skip
+expect("the lists stay as they are", [before[:2], after[:2]], [[12.0, 10.0], [8.0, 8.0]])
+expect_raises("five pairs", lambda: speedup_interval([2.0] * 5, [1.0] * 5), ValueError)
+expect_raises("a time is missing", lambda: speedup_interval([2.0] * 7, [1.0] * 6), ValueError)
+expect_raises("a time of 0", lambda: speedup_interval([2.0] * 6, [1.0] * 5 + [0.0]), ValueError)
+expect_raises("a time below 0", lambda: speedup_interval([-2.0] * 6, [-1.0] * 6), ValueError)
+expect_raises("100 % sure", lambda: speedup_interval([2.0] * 9, [1.0] * 9, 1.0), ValueError)
+### BEGIN HIDDEN TESTS
+before, after = [6.0, 5.0, 9.0, 2.0, 8.0, 3.0, 7.0, 10.0], [4.0, 5.0, 6.0, 4.0, 2.0, 4.0, 4.0, 4.0]
+expect("an even number of rounds has a median between two", speedup_interval(before, after), {"speedup": 1.5, "low": 0.5, "high": 4.0})  # fmt: skip
+expect("less sure, a narrower interval", speedup_interval(before, after, 0.7), {"speedup": 1.5, "low": 1.0, "high": 1.75})  # fmt: skip
+expect_raises("as many times on both sides", lambda: speedup_interval([2.0] * 6, [1.0] * 8), ValueError)  # fmt: skip
+expect_raises("no time is 0", lambda: speedup_interval([0.0] + [2.0] * 6, [1.0] * 7), ValueError)
+expect_raises("no rounds", lambda: speedup_interval([], []), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# In the first example the times spread by 50 %. The medians' intervals, 100 to 150 and 96 to 144, overlap almost entirely, and the rank test says p = 0.70. The pairs leave no doubt.
+#
+# How often is each rule wrong on a real machine? The next cell times *one* program, and gives its calls the names A and B afterwards: the first twelve and the next twelve, or by `run_order`. So every difference that a rule finds is false.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_alarms", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+rounds, trials = 12, demo_size(200, 20)
+with no_grad():
+    series = demos.time_calls(*demos.lenet(), count=2 * rounds * trials)
+order = np.array(run_order(["A", "B"], rounds))
+alarms = dict.fromkeys(["median 2 % smaller", "intervals apart", "rank test", "pairs, mirrored"], 0)
+for start in range(0, len(series), 2 * rounds):
+    part = np.array(series[start : start + 2 * rounds])
+    one, two = part[:rounds].tolist(), part[rounds:].tolist()
+    (low, high), (other_low, other_high) = confidence_interval(one), confidence_interval(two)
+    paired = speedup_interval(part[order == "A"].tolist(), part[order == "B"].tolist())
+    alarms["median 2 % smaller"] += abs(np.median(one) / np.median(two) - 1) > 0.02
+    alarms["intervals apart"] += low > other_high or other_low > high
+    alarms["rank test"] += rank_test(one, two)["p"] < 0.05
+    alarms["pairs, mirrored"] += paired["low"] > 1 or paired["high"] < 1
+shares = {rule: 100 * count / trials for rule, count in alarms.items()}
+print(f"{trials} experiments with two equal programs; a rule at 5 % may alarm {trials * 0.05:.0f} times")  # fmt: skip
+plot.bars(shares, unit="% false alarms", title="Equal programs, found different: % of experiments", show="{:.1f} %".format)  # fmt: skip
+
+# %% [markdown]
+# The rank test kept its promise on invented numbers. On calls in blocks it cannot: neighbouring calls resemble each other, because what slows down one slows down the next. No formula on the same calls repairs that; the order does.
+#
+# ## 4 · A gate · 20 min
+#
+# A *gate* is a check that runs on each change and stops a slow one. Two decisions belong to people: which change is too small to matter (the *tolerance*: 0.05 stands for 5 %), and how often a false alarm may ring. The gate does the rest with an interval of the speed-up.
+#
+# - It lies within 1/(1 + tolerance) … 1 + tolerance, both ends included: "same".
+# - If not, and all of it lies above 1: "faster"; all of it below 1: "slower".
+# - Otherwise "unclear": there were too few rounds. An interval that merely holds 1 does not show that nothing changed.
+#
+# **Predict.** A suite has 40 benchmarks, each tested at 5 %. Nothing has changed. In how many of 100 nights does at least one of them report a change?
+
+# %% tags=["guess"]
+guess_false_nights = None  # your guess: nights of 100 with a false alarm
+
+# %% [markdown]
+# The cure is old ([Bonferroni](https://en.wikipedia.org/wiki/Bonferroni_correction)): divide the 5 % by the number of comparisons. Each gate of the suite then uses an interval of 1 − 0.05/40 = 99.875 %.
+
+
+# %% nbgrader={"grade": false, "grade_id": "gate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def gate(before, after, tolerance, comparisons=1):
+    """Return the verdict on a change: "same", "faster", "slower" or "unclear".
+
+    before, after: paired times, as for speedup_interval.
+    tolerance: at least 0, a share: 0.05 for 5 %.
+    comparisons: int, at least 1: how many gates share the 5 % of false alarms.
+    By the interval of speedup_interval at 1 - 0.05 / comparisons: "same" where it lies within
+    1 / (1 + tolerance) and 1 + tolerance, both included; else "faster" where all of it is above 1,
+    "slower" where all of it is below 1; else "unclear".
+    Raises ValueError for a tolerance or comparisons out of range, and where speedup_interval does.
+    """
+    ### BEGIN SOLUTION
+    if tolerance < 0 or comparisons < 1:
+        raise ValueError(f"no gate has the tolerance {tolerance} and {comparisons} comparisons")
+    found = speedup_interval(before, after, 1 - 0.05 / comparisons)
+    if 1 / (1 + tolerance) <= found["low"] and found["high"] <= 1 + tolerance:
+        return "same"
+    if found["low"] > 1:
+        return "faster"
+    return "slower" if found["high"] < 1 else "unclear"
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_gate", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+before, after = [100, 110, 120, 130, 140, 150], [96, 105.6, 115.2, 124.8, 134.4, 144]
+expect("4 % faster, tolerance 2 %", gate(before, after, 0.02), "faster")
+expect("4 % faster, tolerance 5 %", gate(before, after, 0.05), "same")
+expect("4 % slower, tolerance 2 %", gate(after, before, 0.02), "slower")
+expect("4 % slower, tolerance 5 %", gate(after, before, tolerance=0.05), "same")
+mixed = [4.0, 5.0, 3.0, 5.0, 4.5, 3.5]
+expect("around 1, but wide", gate([4.0] * 6, mixed, 0.1), "unclear", mistakes={"it merely holds 1": "same"})  # fmt: skip
+expect("exactly the tolerance", gate([5.0] * 6, [4.0] * 6, 0.25), "same")
+expect("exactly the tolerance, slower", gate([4.0] * 6, [5.0] * 6, 0.25), "same")
+expect("from 1 upwards is not above 1", gate([4.0] * 6, [4.0, 2.0, 2.0, 2.0, 2.0, 2.0], 0.5), "unclear")  # fmt: skip
+expect("up to 1 is not below 1", gate([4.0] * 6, [4.0, 8.0, 8.0, 8.0, 8.0, 8.0], 0.5), "unclear")
+expect("above 1, reaching out of the tolerance", gate([4.0] * 6, [3.9, 3.0, 3.0, 3.0, 3.0, 3.0], 0.1), "faster")  # fmt: skip
+expect("equal to the last bit, no tolerance", gate(mixed, mixed, 0), "same")
+nine = [1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 5.0]
+expect("nine rounds, one comparison", gate([4.0] * 9, nine, 0.5), "faster")
+expect("nine rounds, ten comparisons", gate([4.0] * 9, nine, 0.5, 10), "unclear")
+expect_raises("ten rounds, 40 comparisons", lambda: gate([4.0] * 10, [4.0] * 10, 0.05, 40), ValueError)  # fmt: skip
+expect_raises("a negative tolerance", lambda: gate(mixed, mixed, -0.1), ValueError)
+expect_raises("no comparisons", lambda: gate(mixed, mixed, 0.1, 0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("eleven rounds are enough for 40 comparisons", gate([3.0] * 11, [4.0] * 11, 0.05, 40), "slower")  # fmt: skip
+expect("one round of many does not make it unclear", gate([4.0] * 9, [9.0] + [3.0] * 8, 0.05), "faster")  # fmt: skip
+expect("a slow-down within the tolerance is the same", gate([100.0] * 7, [101, 102, 103, 104, 103, 102, 101], 0.05), "same")  # fmt: skip
+expect("the interval decides, not the median", gate([4.0] * 7, [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 6.0], 0.1), "unclear")  # fmt: skip
+expect("the lower bound is 1 / (1 + tolerance), not 1 - tolerance", gate([10.0] * 6, [12.2] * 6, 0.2), "slower")  # fmt: skip
+expect_raises("as many times on both sides", lambda: gate([1.0] * 7, [1.0] * 8, 0.1), ValueError)
+expect_raises("a number of comparisons is not negative", lambda: gate(mixed, mixed, 0.1, -4), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_nights", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+guesses.compare("nights of 100 with a false alarm", guess_false_nights, round(100 * (1 - 0.95**40)))
+for comparisons in (1, 3, 40, 1000):
+    rounds = 1
+    while 2 / 2**rounds > 0.05 / comparisons:  # all ratios on one side, by chance
+        rounds += 1
+    print(f"{comparisons:>5} comparisons: each gate needs at least {rounds} rounds")
+
+# %% [markdown]
+# A suite whose alarm is mostly false is soon switched off, and then it finds nothing. With the correction, five rounds more buy quiet nights.
+#
+# ## 5 · Repeat the run, not the call · 20 min
+#
+# Start a program anew, and it is faster or slower than last time, in all its calls: memory lies elsewhere, and another processor runs it. More calls in *one* run make an interval narrower, but not truer. Take one number from each of several fresh runs, its median, and the interval of these numbers. Six runs are the least for 95 %.
+#
+# **Predict.** The next cell makes lesson 03's interval from 300 consecutive calls of LeNet-5. It promises 95 %. In what share of such windows does it hold the median of all calls?
+
+# %% tags=["guess"]
+guess_window_coverage = None  # your guess, in percent
+
+
+# %% nbgrader={"grade": false, "grade_id": "runs_interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def runs_interval(runs, confidence=0.95):
+    """Return the interval (low, high) of the median, from the times of several fresh runs.
+
+    runs: a list of lists of times, one list for each run of the program; they may differ in length.
+    confidence: above 0 and below 1.
+    Takes the median of each run, and of these the confidence_interval.
+    Raises ValueError for a run without times, and where confidence_interval does: below 6 runs at
+    95 %.
+    """
+    ### BEGIN SOLUTION
+    if any(len(run) == 0 for run in runs):
+        raise ValueError("each run needs at least one time")
+    return confidence_interval([statistics.median(run) for run in runs], confidence)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_runs_interval", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+runs = [[m - 0.25, m, m + 0.25] for m in (10, 11, 9, 10.5, 10, 9.5)]
+expect("six runs of three calls", runs_interval(runs), (9.0, 11.0), mistakes={"the calls are pooled": (9.5, 10.5)})  # fmt: skip
+expect("a slow call in each run", runs_interval([[m, m, m, 50.0 * m] for m in (1, 2, 3, 4, 5, 6)]), (1.0, 6.0))  # fmt: skip
+lengths = [[4.0], [8.0, 2.0], [9.0, 3.0, 1.0], [7.0], [6.0, 6.0, 6.0, 0.5], [2.0, 1.0]]
+expect("runs of several lengths", runs_interval(lengths), (1.5, 7.0))
+expect("the runs stay as they are", lengths[2], [9.0, 3.0, 1.0])
+expect("six runs, 60 %", runs_interval(runs, 0.6), (9.5, 10.5))
+expect_raises("five runs of 100", lambda: runs_interval([[1.0, 2.0] * 50] * 5), ValueError)
+expect_raises("a run without times", lambda: runs_interval([*runs, []]), ValueError)
+expect_raises("no runs", lambda: runs_interval([]), ValueError)
+expect_raises("100 % sure", lambda: runs_interval(runs, 1), ValueError)
+### BEGIN HIDDEN TESTS
+many = [[float(m), m + 8.0, m - 8.0, m + 1.0, m - 1.0] for m in (20, 27, 22, 29, 24, 21, 28, 23, 26)]  # fmt: skip
+expect("of nine runs the second and the eighth count", runs_interval(many), (21.0, 28.0))
+expect("less sure, a narrower interval", runs_interval(many, confidence=0.8), (22.0, 27.0))
+expect("one time is its run's median", runs_interval([[3.0], [1.0], [4.0], [1.5], [9.0], [2.0]]), (1.0, 9.0))  # fmt: skip
+expect_raises("three runs are too few, however long they are", lambda: runs_interval([[1.0] * 200] * 3), ValueError)  # fmt: skip
+expect_raises("an empty run is no run", lambda: runs_interval([[], *many]), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_coverage", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+with no_grad():
+    series = np.array(demos.time_calls(*demos.lenet(), count=demo_size(6000, 900)))
+truth, shuffled = np.median(series), np.random.default_rng(1).permutation(series)
+held = {}
+for calls in (30, 100, 300):
+    for name, times in {"in order": series, "shuffled": shuffled}.items():
+        windows = [times[at : at + calls].tolist() for at in range(0, len(times) - calls + 1, calls)]  # fmt: skip
+        inside = [low <= truth <= high for low, high in map(confidence_interval, windows)]
+        held[f"{calls} calls, {name}"] = 100 * float(np.mean(inside))
+guesses.compare("windows of 300 that hold the median", guess_window_coverage, round(held["300 calls, in order"]), unit="%")  # fmt: skip
+plot.bars(held, unit="% of windows", title="The 95 % interval holds the run's median in % of windows", show="{:.0f} %".format)  # fmt: skip
+
+# %% [markdown]
+# The shuffled calls are the same calls. Only their order is gone, and with it the likeness of neighbours: then the promise holds. On one machine with two busy cores, the windows in order held the median in 57, 38 and 35 %.
+#
+# **Optional.** A median hides the tail. An interval for p99 needs more calls than most people make: compute how many.
+
+
+# %% nbgrader={"grade": false, "grade_id": "percentile_interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def percentile_interval(times, percent, confidence=0.95):
+    """Return the interval (low, high) of a percentile of independent times. (Optional.)
+
+    times: a list in any order. percent: above 0 and below 100. confidence: above 0 and below 1.
+    Each time is below the true percentile with probability percent / 100. Returns the l-th and the
+    h-th smallest time: l is the largest rank, h the smallest, with which the percentile lies below
+    the l-th with a probability of at most (1 - confidence) / 2, and above the h-th likewise.
+    Raises ValueError where there is no such rank, and for a number out of range.
+    """
+    ### BEGIN SOLUTION
+    if not 0 < percent < 100 or not 0 < confidence < 1:
+        raise ValueError("percent and confidence lie between 0 and 100, and between 0 and 1")
+    n, tail, share = len(times), (1 - confidence) / 2, percent / 100
+    odds = [math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+                     + k * math.log(share) + (n - k) * math.log(1 - share)) for k in range(n + 1)]  # fmt: skip
+    low = sum(total <= tail for total in np.cumsum(odds))  # ranks l with P(fewer than l) <= tail
+    high = n + 1 - sum(total <= tail for total in np.cumsum(odds[::-1]))
+    if low < 1 or high > n:
+        raise ValueError(f"{n} times are too few for this percentile")
+    ordered = sorted(times)
+    return ordered[low - 1], ordered[high - 1]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_percentile_interval", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+
+ranked = [float(n) for n in range(1000, 0, -1)]
+expect("p99 of 1,000", percentile_interval(ranked, 99), (983.0, 997.0))
+expect("p95 of 100", percentile_interval(ranked[-100:], 95), (90.0, 100.0))
+expect("p50 of 10, as in lesson 03", percentile_interval(ranked[-10:], 50), (2.0, 9.0))
+expect("p99 of 368", percentile_interval(ranked[-368:], 99), (360.0, 368.0))
+expect_raises("p99 of 367", lambda: percentile_interval(ranked[-367:], 99), ValueError)
+expect_raises("p100", lambda: percentile_interval(ranked, 100), ValueError)
+expect_raises("no times", lambda: percentile_interval([], 50), ValueError)
+expect_raises("100 % sure", lambda: percentile_interval(ranked, 50, 1.0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("400 calls place p99 between ranks 392 and 400", percentile_interval(ranked[-400:], 99), (392.0, 400.0))  # fmt: skip
+expect("the median of 100 lies between ranks 40 and 61", percentile_interval(ranked[-100:], 50), (40.0, 61.0))  # fmt: skip
+expect("p5 mirrors p95", percentile_interval(ranked[-100:], 5), (1.0, 11.0))
+expect_raises("the 0th percentile has no interval", lambda: percentile_interval(ranked, 0), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **Take a break here.** What follows needs only `run_order`, `speedup_interval` and `gate`.
+#
+# ## 6 · What a user waits for · 25 min
+#
+# Load tests often send a request, wait for the answer, and send the next. If one answer takes a second, the test sends nothing in that second, and notes *one* slow request. Real users do not wait for each other: they arrive, queue up, and all of them wait. Gil Tene named this mistake [coordinated omission](https://www.youtube.com/watch?v=lJ8ydIuPFeU).
+#
+# The cure: give each request a time at which it *should* arrive, and measure from there. With one server, first come first served: if requests arrive at 0, 10 and 20 ms and need 5, 25 and 5 ms, they end at 5, 35 and 40 ms. The third waits for the second; the users see 5, 25 and 20 ms.
+#
+# **Predict.** 100 requests arrive every 20 ms and need 10 ms each, except for one that takes 1,000 ms. The 99th percentile of the *service* times is 19.9 ms. What is that of the times that users wait?
+
+# %% tags=["guess"]
+guess_users_p99 = None  # your guess, in ms
+
+# %% [markdown]
+# <details><summary>Hint 1: when does the server begin with a request?</summary>
+#
+# Draw the example on a line of time: a mark for each arrival, and a bar for the work on it. A bar begins at its mark, or where the bar before it ends. Which of the two?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# Keep one number, the time at which the server becomes free. Each request moves it.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "response_times", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def response_times(arrivals_ms, service_ms):
+    """Return how long each request takes from its arrival to its answer, in ms, as a list.
+
+    arrivals_ms: when each request arrives, numbers that do not fall; several may arrive at once.
+    service_ms: how long the server works on each, numbers above 0.
+    One server takes them in their order, one at a time; a request waits until those before it are
+    answered, and an idle server waits for the next request.
+    Raises ValueError for no requests, lists of different lengths, arrivals that fall, and a service
+    time that is not above 0.
+    """
+    ### BEGIN SOLUTION
+    if not len(arrivals_ms) or len(arrivals_ms) != len(service_ms) or min(service_ms) <= 0:
+        raise ValueError("each request needs an arrival and a service time above 0")
+    if list(arrivals_ms) != sorted(arrivals_ms):
+        raise ValueError("arrivals must not fall")
+    waits, free = [], -math.inf
+    for arrival, service in zip(arrivals_ms, service_ms, strict=True):
+        free = max(free, arrival) + service
+        waits.append(free - arrival)
+    return waits
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_response_times", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+expect("one slow request", response_times([0, 10, 20, 30], [5, 25, 5, 5]), [5, 25, 20, 15],
+       mistakes={"the service times": [5, 25, 5, 5], "the waits alone": [0, 0, 15, 10],
+                 "times of the answers, not from the arrival": [5, 35, 40, 45]})  # fmt: skip
+expect("idle time is not saved up", response_times([0, 100, 105], [10, 10, 10]), [10, 10, 15])
+expect("three at once", response_times([7, 7, 7], [4, 2, 1]), [4, 6, 7])
+arrivals, work = [1000.5, 1001.0], [2.0, 0.5]
+expect("the first comes late", response_times(arrivals, work), [2.0, 2.0])
+expect("the lists stay as they are", [arrivals, work], [[1000.5, 1001.0], [2.0, 0.5]])
+expect("an overloaded server", response_times([0, 1, 2, 3], [3, 3, 3, 3]), [3, 5, 7, 9])
+expect("a gap between two bursts", response_times([0, 0, 50, 50], [20, 20, 20, 20]), [20, 40, 20, 40])  # fmt: skip
+expect_raises("no requests", lambda: response_times([], []), ValueError)
+expect_raises("a service time is missing", lambda: response_times([0, 1], [3]), ValueError)
+expect_raises("arrivals that fall", lambda: response_times([0, 5, 4], [1, 1, 1]), ValueError)
+expect_raises("no work", lambda: response_times([0, 5], [1, 0]), ValueError)
+expect_raises("negative work", lambda: response_times([0, 5], [-1, 1]), ValueError)
+### BEGIN HIDDEN TESTS
+expect("the queue empties, and the server waits again", response_times([0, 1, 2, 40, 41], [10, 1, 1, 5, 5]), [10, 10, 10, 5, 9])  # fmt: skip
+expect("a request that comes just in time does not wait", response_times([0, 8, 16], [8, 8, 8]), [8, 8, 8])  # fmt: skip
+expect("a late start is no waiting time", response_times([500], [3]), [3])
+slow = response_times([20 * n for n in range(100)], [1000 if n == 40 else 10 for n in range(100)])
+expect("users behind a slow request wait, too", [max(slow), sum(ms > 10 for ms in slow), slow[-1]], [1000, 60, 410])  # fmt: skip
+expect_raises("a missing arrival", lambda: response_times([0], [1, 2]), ValueError)
+expect_raises("arrivals that fall at the end", lambda: response_times([3, 3, 2], [1, 1, 1]), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_users", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+service = [1000 if number == 40 else 10 for number in range(100)]
+users = response_times([20 * number for number in range(100)], service)
+p99 = [float(np.percentile(times, 99)) for times in (service, users)]
+guesses.compare("p99 of what users wait", guess_users_p99, round(p99[1], 1), unit="ms")
+print(f"p99 of the service times {p99[0]:.1f} ms; longer than 10 ms wait {sum(ms > 10 for ms in users)} of 100")  # fmt: skip
+lines = {"service": list(enumerate(service)), "users wait": list(enumerate(users))}
+plot.curves(lines, x="request", y="ms", title="One slow request, and those that came after it")
+
+# %% [markdown]
+# ## 7 · Smaller numbers · 25 min
+#
+# Now you need something to compare. Beside this notebook lies a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen. Can it be smaller and faster, and as good?
+#
+# *Quantization* stores each weight in one byte, as an int8 q from −127 to 127 with weight ≈ q · scale. *Symmetric* means that 0 stays 0. The largest magnitude decides the scale: max |w| / 127. For the weights 1, −0.5 and 0.25 the scale is 1/127, and q is 127, −64 (−63.5, rounded to the even number) and 32 (31.75). One scale for a whole matrix wastes most of the range in rows of small weights; one for each row costs four bytes a row.
+
+
+# %% nbgrader={"grade": false, "grade_id": "quantize", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def quantize(weights, axis=None):
+    """Return the weights as int8 and their scale: a tuple (q, scale), weights ≈ q * scale.
+
+    weights: an array of finite floats, not empty, or nested lists of them.
+    axis: None for one scale, a float; or an axis along which the largest magnitude is taken, which
+    scale keeps with length 1: for a matrix, axis=1 gives a scale of shape (rows, 1).
+    scale is the largest magnitude / 127, and 1 where that is 0. q is weights / scale, rounded (half
+    to even), from -127 to 127, an array of dtype int8 in the shape of the weights.
+    Raises ValueError for no weights, for NaN and for infinity. Computes in float64.
+    """
+    ### BEGIN SOLUTION
+    weights = np.asarray(weights, np.float64)
+    if not weights.size or not np.isfinite(weights).all():
+        raise ValueError("weights must be finite, and there must be some")
+    scale = np.abs(weights).max(axis=axis, keepdims=axis is not None) / 127
+    scale = np.where(scale == 0, 1.0, scale)
+    q = np.clip(np.rint(weights / scale), -127, 127).astype(np.int8)
+    return q, (float(scale) if axis is None else scale)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_quantize", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+weights = [[1, -0.5, 0.25], [0.02, 0.01, -0.04]]
+q, scale = quantize(weights)
+expect("one scale", [q.tolist(), scale], [[[127, -64, 32], [3, 1, -5]], 1 / 127])
+expect("int8", str(q.dtype), "int8")
+q, scale = quantize(np.array(weights), axis=1)
+expect("a scale for each row", [q.tolist(), scale.tolist()], [[[127, -64, 32], [64, 32, -127]], [[1 / 127], [0.04 / 127]]])  # fmt: skip
+expect("the worst error of the second row, by its own scale", float(np.abs(q * scale - weights)[1].max()), 0.04 * 0.5 / 127, rel=1e-6)  # fmt: skip
+q, scale = quantize(weights, axis=0)
+expect("a scale for each column", [q.tolist(), scale.shape], [[[127, -127, 127], [3, 3, -20]], (1, 3)])  # fmt: skip
+expect(
+    "halves go to the even number", quantize([127.0, 0.5, 1.5, -2.5])[0].tolist(), [127, 0, 2, -2]
+)
+expect("negative weights alone", quantize([-2.0, -1.0])[0].tolist(), [-127, -64])
+zeros = [part.tolist() for part in quantize(np.array([[0.0, 0.0], [0.0, 254.0]], np.float32), 1)]
+expect("a row of zeros has the scale 1", zeros, [[[0, 0], [0, 127]], [[1.0], [2.0]]])
+expect("all zeros", quantize(np.zeros(3))[1], 1.0)
+expect_raises("no weights", lambda: quantize([]), ValueError)
+expect_raises("not a number", lambda: quantize([1.0, float("nan")]), ValueError)
+expect_raises("infinite", lambda: quantize([1.0, float("-inf")]), ValueError)
+### BEGIN HIDDEN TESTS
+q, scale = quantize(np.array([3.0, -254.0, 100.0], np.float32))
+expect(
+    "the largest magnitude decides, whatever its sign", [q.tolist(), scale], [[2, -127, 50], 2.0]
+)
+cube = np.arange(-12, 12).reshape(2, 3, 4) / 8
+q, scale = quantize(cube, axis=2)
+expect("the last axis of three", [q.shape, scale.shape, q[1, 2].tolist()], [(2, 3, 4), (2, 3, 1), [92, 104, 115, 127]])  # fmt: skip
+expect("the axis counts from the end, too", quantize([[4.0, 2.0], [1.0, 1.0]], -1)[0].tolist(), [[127, 64], [127, 127]])  # fmt: skip
+expect("a column of zeros has the scale 1", quantize([[0.0, 127.0], [0.0, 63.5]], 0)[1].tolist(), [[1.0, 1.0]])  # fmt: skip
+expect("scalar weights are all of one size", quantize([0.25, -0.25])[0].tolist(), [127, -127])
+expect_raises("infinity has no scale", lambda: quantize([[1.0], [float("inf")]], axis=1), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_quantized", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+import demos
+
+digits = demos.load_digits()
+print(f"float32: {demos.accuracy(digits, digits.weights):.1%} of {len(digits.labels)} images right")
+for name, axis in {"one scale a matrix": None, "one scale a row": 1}.items():
+    parts = [quantize(weight, axis) for weight in digits.weights]
+    approximate = [q * scale for q, scale in parts]
+    off = np.concatenate([(a - w).ravel() for a, w in zip(approximate, digits.weights, strict=True)])  # fmt: skip
+    right = demos.accuracy(digits, approximate)
+    print(f"int8, {name}: {right:.1%} right, weights off by {np.abs(off).mean():.5f} on average")
+
+# %% [markdown]
+# About a quarter of the bytes, and as good. *Pruning* sets the weights nearest to zero to exactly zero. A zero in a dense array takes as many bytes as any number; only a sparse format leaves it out, and pays with an index for each number that stays.
+#
+# **Optional.** Compute when that pays, and how many zeros shrink 400 MB to 40.
+
+
+# %% nbgrader={"grade": false, "grade_id": "sparse_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def sparse_bytes(shape, nonzeros, itemsize=4):
+    """Return the bytes of a matrix in CSR format, an int. (Optional.)
+
+    shape: (rows, columns), each at least 1. nonzeros: int, 0 to rows * columns.
+    itemsize: bytes of a number, at least 1.
+    CSR keeps each nonzero number, its column in 4 bytes, and for each row the place at which it
+    begins, in 4 bytes, with one more for the end.
+    Raises ValueError for an argument out of range.
+    """
+    ### BEGIN SOLUTION
+    rows, columns = shape
+    if min(rows, columns, itemsize) < 1 or not 0 <= nonzeros <= rows * columns:
+        raise ValueError(f"no matrix of {rows} × {columns} has {nonzeros} nonzeros")
+    return nonzeros * (itemsize + 4) + (rows + 1) * 4
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_sparse_bytes", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+expect("half of 1,000²", sparse_bytes((1000, 1000), 500_000), 4_004_004)
+expect("a tenth of 1,000²", sparse_bytes((1000, 1000), 100_000), 804_004)
+expect("wide, in bytes of one", sparse_bytes((2, 50), 30, itemsize=1), 162)
+expect("nothing", sparse_bytes((3, 4), 0), 16)
+expect_raises("more than all", lambda: sparse_bytes((3, 4), 13), ValueError)
+expect_raises("below 0", lambda: sparse_bytes((3, 4), -1), ValueError)
+expect_raises("no rows", lambda: sparse_bytes((0, 4), 0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("rows and columns differ", sparse_bytes((128, 64), 819), 7068)
+expect("numbers of eight bytes", sparse_bytes((10, 5), 7, 8), 128)
+expect_raises("a number takes at least a byte", lambda: sparse_bytes((3, 4), 2, 0), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 8 · Better in what? · 30 min
+#
+# A version can be smaller and slower, or faster and worse. Where goals conflict there is no best version, but there are versions that nobody needs: those that another one *beats*, being at least as good in every goal and better in one. What is left is the [Pareto front](https://en.wikipedia.org/wiki/Pareto_front). A published suite reports
+#
+# | version | ms | MB | accuracy |
+# |---|---|---|---|
+# | baseline | 100 | 400 | 75.0 % |
+# | quantized | 25 | 100 | 74.5 % |
+# | pruned | 30 | 40 | 73.8 % |
+# | cached | 20 | 450 | 75.0 % |
+#
+# By time and accuracy, "cached" beats all others: it is the fastest, and nobody is more accurate.
+
+
+# %% [markdown]
+# <details><summary>Hint 1: who beats whom?</summary>
+#
+# Write a small function that takes two rows and says whether the first beats the second. What does it say of two equal rows, and of two rows of which each is better in something?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# A row stays if that function says no for every other row. To handle `larger` like `smaller`, turn its sign around.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "pareto", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def pareto(rows, smaller, larger=()):
+    """Return the names of the rows that no other row beats, in their order, as a list.
+
+    rows: a list of dicts with "name" and numbers, at least one; no two of one name.
+    smaller, larger: lists or tuples of keys; of these values less is better, or more is.
+    One row beats another if it is at least as good in all these keys and better in at least one.
+    So rows that are equal in all of them do not beat each other.
+    Raises ValueError for no rows, for no keys at all, and for a key that a row does not have.
+    """
+    ### BEGIN SOLUTION
+    keys = [*smaller, *larger]
+    if not rows or not keys or any(key not in row for row in rows for key in keys):
+        raise ValueError(f"there must be rows, and keys that each row has, not {keys}")
+    costs = [[row[k] for k in smaller] + [-row[k] for k in larger] for row in rows]
+
+    def beaten(mine):
+        return any(
+            other != mine and all(o <= m for o, m in zip(other, mine, strict=True))
+            for other in costs
+        )
+
+    return [row["name"] for row, cost in zip(rows, costs, strict=True) if not beaten(cost)]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_pareto", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+table = [("baseline", 100, 400, 75.0), ("quantized", 25, 100, 74.5), ("pruned", 30, 40, 73.8), ("cached", 20, 450, 75.0)]  # fmt: skip
+table = [dict(zip(("name", "ms", "mb", "accuracy"), row, strict=True)) for row in table]
+expect("three goals", pareto(table, ["ms", "mb"], ["accuracy"]), ["baseline", "quantized", "pruned", "cached"])  # fmt: skip
+expect("time and accuracy", pareto(table, ("ms",), ("accuracy",)), ["cached"])
+expect("memory and accuracy", pareto(table, ["mb"], ["accuracy"]), ["baseline", "quantized", "pruned"])  # fmt: skip
+expect("time and memory", pareto(table, ["ms", "mb"]), ["quantized", "pruned", "cached"])
+expect("accuracy alone: equal rows stay", pareto(table, [], ["accuracy"]), ["baseline", "cached"])
+twins = [{"name": "b", "s": 2, "j": 5}, {"name": "a", "s": 2, "j": 5}, {"name": "c", "s": 2, "j": 6}]  # fmt: skip
+expect("equal in all, or worse in one", pareto(twins, ["s", "j"]), ["b", "a"])
+expect("one row", pareto(twins[2:], ["j"]), ["c"])
+expect_raises("no rows", lambda: pareto([], ["s"]), ValueError)
+expect_raises("no goals", lambda: pareto(twins, [], []), ValueError)
+expect_raises("an unknown goal", lambda: pareto(twins, ["s"], ["accuracy"]), ValueError)
+expect_raises("one row lacks a goal", lambda: pareto([*twins, {"name": "d", "s": 1}], ["s", "j"]), ValueError)  # fmt: skip
+### BEGIN HIDDEN TESTS
+rows = [{"name": n, "x": x, "y": y, "z": z} for n, x, y, z in [("p", 1, 9, 3), ("q", 2, 8, 3), ("r", 2, 9, 3), ("s", 3, 1, -2), ("t", 3, 1, 0)]]  # fmt: skip
+expect("better in one goal and equal in the other beats", pareto(rows, ["x", "y"]), ["p", "q", "s", "t"])  # fmt: skip
+expect("a third goal decides between equals", pareto(rows, ["x", "y"], ["z"]), ["p", "q", "t"])
+expect("more is better, also of negative numbers", pareto(rows[3:], (), ("z",)), ["t"])
+expect("the last row may win alone", pareto(rows, ["y"], ["x"]), ["s", "t"])
+expect_raises("a key that is nowhere", lambda: pareto(rows, ["w"]), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now the suite of your own. *Quantized* computes in int8, with sums in int32. *Pruned* has half of its weights at zero. *Cached* looks each image up in a dict of images that it has already named. Each call names the 360 test images, on one thread.
+#
+# **Predict.** How many times as fast as float32 is int8 here? ("4 times fewer bytes" says the brochure.)
+
+# %% tags=["guess"]
+guess_int8_speedup = None  # your guess: 2 for twice as fast, 0.5 for half as fast
+
+# %% nbgrader={"grade": false, "grade_id": "demo_suite", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+digits = demos.load_digits()
+versions = demos.versions(digits, quantize)
+ms = {name: [] for name in versions}
+for version in versions.values():
+    version.classify(digits.images)  # once, to warm up, and to fill the cache
+for name in run_order(list(versions), demo_size(20, 8)):
+    ms[name] += demos.time_calls(versions[name].classify, digits.images, count=1)
+suite = []
+for name, version in versions.items():
+    right = 100 * float(np.mean(version.classify(digits.images) == digits.labels))
+    found = speedup_interval(ms["baseline"], ms[name], 1 - 0.05 / 3)
+    verdict = gate(ms["baseline"], ms[name], tolerance=0.05, comparisons=3)
+    row = {"name": name, "ms": statistics.median(ms[name]), "bytes": version.bytes}
+    suite.append(row | {"accuracy": right, "verdict": verdict} | found)
+for row in suite:
+    print(
+        "{name:<10}{ms:8.3f} ms {bytes:>7,} bytes {accuracy:6.1f} % right, {verdict}".format(**row)
+    )
+print("on the front:", ", ".join(pareto(suite, ["ms", "bytes"], ["accuracy"])))
+guesses.compare("speed of int8 in numpy", guess_int8_speedup, round(suite[1]["speedup"], 3), unit="times")  # fmt: skip
+demos.intervals(suite, title="Four versions of one classifier: speed-up over the baseline")
+
+# %% [markdown]
+# Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop. Fewer bytes are faster only on hardware and in libraries that use them. The pruned version takes its time as before, since zeros are multiplied like other numbers. And the cache wins because this benchmark always asks for the same images. For a user who draws a new digit it is the slowest way to the same answer. Before you believe a speed-up, ask which inputs were repeated.
+#
+# And a front takes numbers at face value: a row may stand on it by a microsecond of noise. Read it together with the verdicts.
+
+# %% [markdown]
+# ### In torch
+#
+# ```python
+# import torch
+# from torch.utils import benchmark
+# x = torch.randn(256, 256)
+# timers = [benchmark.Timer(code, globals={"x": x}, label="product", description=code) for code in ("x @ x", "x.T @ x")]
+# benchmark.Compare([timer.blocked_autorange() for timer in timers]).print()
+# ```
+#
+# [`torch.utils.benchmark`](https://docs.pytorch.org/docs/stable/benchmark_utils.html) chooses the calls a sample, sets the threads to one, synchronizes a GPU, and prints medians as a table. It measures one after the other in one process, and gives no interval of the ratio: order and repetition remain your part.
+
+# %% [markdown]
+# ## 9 · What a run costs · 20 min
+#
+# Power is in watts, energy in joules: one watt for one second. A sensor gives power at some moments, not evenly spaced. Join them by straight lines: between 50 W at second 0 and 250 W at second 1 lie 150 W · 1 s = 150 J. The mean of the samples, multiplied by the time, is wrong as soon as they are unevenly spaced. An idle machine draws power, too; take it off if you ask what *your* run added.
+
+
+# %% nbgrader={"grade": false, "grade_id": "energy_joules", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def energy_joules(samples, idle_watts=0.0):
+    """Return the energy of a run in joules, a float, from samples of its power.
+
+    samples: (second, watts) pairs, at least two; seconds rise, watts are not below 0.
+    idle_watts: at least 0; what the machine draws without the run, taken off all the time.
+    Between two samples the power runs in a straight line. The result may be negative, where the
+    samples lie below idle_watts.
+    Raises ValueError for fewer than two samples, for seconds that do not rise, for negative power.
+    """
+    ### BEGIN SOLUTION
+    seconds, watts = [second for second, _ in samples], [power for _, power in samples]
+    if len(samples) < 2 or idle_watts < 0 or min(watts) < 0:
+        raise ValueError("energy needs two samples or more, of power that is not negative")
+    steps = [(seconds[at + 1] - seconds[at], watts[at], watts[at + 1]) for at in range(len(watts) - 1)]  # fmt: skip
+    if any(step <= 0 for step, *_ in steps):
+        raise ValueError("the samples' seconds must rise")
+    return float(sum(step * ((one + two) / 2 - idle_watts) for step, one, two in steps))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_energy_joules", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+run = [(0, 50), (1, 250), (2, 250), (4, 50)]
+expect("four samples", energy_joules(run), 700.0, mistakes={"mean power by time, or each sample held since the one before": 600.0, "each sample held until the next": 800.0})  # fmt: skip
+expect("over 50 W when idle", energy_joules(run, 50), 500.0)
+expect("it does not begin at 0", energy_joules([(10.5, 8.0), (11.0, 4.0)]), 3.0)
+expect("below idle power", energy_joules([(0, 10), (2, 20)], idle_watts=20), -10.0)
+expect("lists as samples", energy_joules([[0, 0], [2, 6], [3, 0]]), 9.0)
+expect_raises("one sample", lambda: energy_joules([(0, 50)]), ValueError)
+expect_raises("no samples", lambda: energy_joules([]), ValueError)
+expect_raises("one second twice", lambda: energy_joules([(0, 5), (0, 5), (1, 5)]), ValueError)
+expect_raises("seconds that fall", lambda: energy_joules([(0, 5), (2, 5), (1, 5)]), ValueError)
+expect_raises("negative power", lambda: energy_joules([(0, 5), (1, -5)]), ValueError)
+expect_raises("negative idle power", lambda: energy_joules(run, -1), ValueError)
+### BEGIN HIDDEN TESTS
+expect("unevenly spaced samples", energy_joules([(0, 100), (0.5, 300), (3.5, 300), (4, 100)]), 1100.0)  # fmt: skip
+expect("idle power counts for the whole run", energy_joules([(5, 80), (15, 80)], 30.0), 500.0)
+expect("a spike between two samples of nothing", energy_joules([(0, 0), (1, 400), (2, 0)]), 400.0)
+expect_raises("a sensor cannot give less than nothing", lambda: energy_joules([(0, -5), (1, 5)]), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_energy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+digits = demos.load_digits()
+baseline = demos.versions(digits, quantize)["baseline"]
+grams = 700 * 1.2 / 3.6e6 * 400  # J by the centre's overhead (PUE), to kWh, by g of CO2 a kWh
+print(f"700 J, a PUE of 1.2, a grid of 400 g/kWh: {grams:.3f} g of CO2")
+record = demos.watch_power(lambda: baseline.classify(digits.images), demo_size(3.0, 0.3))  # fmt: skip
+print(record.source)
+if record.samples:
+    joules = energy_joules(record.samples, record.idle_watts)
+    print(f"{joules:.1f} J over {record.idle_watts:.0f} W idle: {1000 * joules / record.calls:.3f} mJ a call")  # fmt: skip
+
+# %% [markdown]
+# The cell reads [RAPL](https://www.kernel.org/doc/html/latest/power/powercap/powercap.html), the energy counter of Intel's and AMD's processors, or else a GPU's own sensor by NVML; on many machines neither may be read, and the cell says so. NVML's usual power is an average over the last second on newer cards, so a short run disappears in it: ask for `NVML_FI_DEV_POWER_INSTANT`, or hold the load for several seconds.
+#
+# ## Reflect · 60 min
+#
+# A report on training ResNet-50 has this table, and below it "2.8× speedup, 74 % faster":
+#
+# | version | speedup | minutes an epoch |
+# |---|---|---|
+# | baseline | 1.0× | 120 |
+# | + 8 loader workers | 1.4× | 86 |
+# | + mixed precision | 1.9× | 45 |
+# | + batch 32 → 128 | 2.3× | 37 |
+# | + torch.compile | 2.8× | 31 |
+#
+# Does each row agree with itself? Printed numbers are rounded: 1.4 stands for anything from 1.35 to 1.45, and 86 min for 85.5 to 86.5. From 120 min, 86.5 and 85.5 min are speed-ups of 1.387 and 1.404: these overlap with 1.35 … 1.45, so the row holds.
+
+
+# %% nbgrader={"grade": false, "grade_id": "audit_speedups", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def audit_speedups(rows, base):
+    """Return for each row of a published table whether its speed-up and its minutes agree.
+
+    rows: (name, claimed, minutes) tuples, at least one. claimed: the speed-up over base, above 0,
+    rounded to one decimal, so up to 0.05 off. minutes: at least 1, rounded to whole minutes, so up
+    to 0.5 off.
+    base: the minutes of the baseline, above 0, exact.
+    Returns a list of dicts: name; minutes, which the claimed speed-up gives; speedup, over the
+    base, which the printed minutes give; step, the speed-up of the printed minutes over those of
+    the row before (of the first row: over base); holds, True if some speed-up and some minutes
+    within the rounding agree (bounds included).
+    Raises ValueError for no rows and for a number out of range.
+    """
+    ### BEGIN SOLUTION
+    if not rows or base <= 0 or any(claimed <= 0 or minutes < 1 for _, claimed, minutes in rows):
+        raise ValueError("there must be rows, speed-ups above 0, and a minute at least")
+    found, last = [], base
+    for name, claimed, minutes in rows:
+        slowest, fastest = base / (minutes + 0.5), base / (minutes - 0.5)
+        row = {"name": name, "minutes": base / claimed, "speedup": base / minutes}
+        row["step"] = last / minutes
+        row["holds"] = slowest <= claimed + 0.05 and fastest >= claimed - 0.05
+        found.append(row)
+        last = minutes
+    return found
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_audit_speedups", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+table = [("workers", 1.4, 86), ("mixed precision", 1.9, 45), ("batch", 2.3, 37), ("compile", 2.8, 31)]  # fmt: skip
+found = audit_speedups(table, 120)
+expect("names", [row["name"] for row in found], ["workers", "mixed precision", "batch", "compile"])
+expect("minutes by the claim", [row["minutes"] for row in found], [120 / 1.4, 120 / 1.9, 120 / 2.3, 120 / 2.8])  # fmt: skip
+expect("speed-up by the minutes", [row["speedup"] for row in found], [120 / 86, 120 / 45, 120 / 37, 120 / 31])  # fmt: skip
+expect("each step", [row["step"] for row in found], [120 / 86, 86 / 45, 45 / 37, 37 / 31])
+expect("which rows hold", [row["holds"] for row in found], [True, False, False, False])
+held = [row["holds"] for row in audit_speedups([("a", 1.5, 67), ("b", 1.5, 70), ("c", 1.5, 69), ("d", 1.5, 64), ("e", 2.0, 48)], 100)]  # fmt: skip
+expect("within the rounding of both, or not", held, [True, False, True, False, False])
+expect("no change", audit_speedups([("same", 1.0, 120)], 120), [{"name": "same", "minutes": 120.0, "speedup": 1.0, "step": 1.0, "holds": True}])  # fmt: skip
+expect_raises("no rows", lambda: audit_speedups([], 120), ValueError)
+expect_raises("a base of 0", lambda: audit_speedups(table, 0), ValueError)
+expect_raises("no minutes", lambda: audit_speedups([("a", 1.2, 0)], 120), ValueError)
+expect_raises("a speed-up of 0", lambda: audit_speedups([("a", 0, 60)], 120), ValueError)
+### BEGIN HIDDEN TESTS
+found = audit_speedups([("x", 2.0, 100), ("y", 4.0, 61), ("z", 3.5, 59)], base=210.0)
+expect("speed-ups are over the base, steps over the row before", [[row["speedup"], row["step"]] for row in found], [[2.1, 2.1], [210 / 61, 100 / 61], [210 / 59, 61 / 59]])  # fmt: skip
+expect(
+    "a row may fail between two that hold", [row["holds"] for row in found], [False, False, True]
+)
+expect("few minutes are rounded coarsely", [row["holds"] for row in audit_speedups([("a", 3.8, 3), ("b", 2.7, 3)], 10)], [True, False])  # fmt: skip
+expect("a claim that is too small fails, too", audit_speedups([("a", 1.2, 50)], 100)[0]["holds"], False)  # fmt: skip
+expect("slower than the base", audit_speedups([("a", 0.5, 41)], 20)[0]["holds"], True)
+expect_raises("a negative speed-up", lambda: audit_speedups([("a", -1.0, 60)], 120), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_slip", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+claims, printed = [1.0, 1.4, 1.9, 2.3, 2.8], [120, 86, 45, 37, 31]
+print("what the claims give:", ", ".join(f"{120 / claim:.1f}" for claim in claims))
+wrong = 120 / 1.4 / 1.9  # 1.9 over the baseline, taken for a step over the row before
+later = [wrong * 1.9 / claim for claim in claims[2:]]
+print("with one slip:       ", ", ".join(f"{value:.1f}" for value in [120, 120 / 1.4, *later]))
+print("printed:             ", ", ".join(map(str, printed)))
+print(f"31 of 120 min is {1 - 31 / 120:.0%} less time; 2.8 times as fast would be {1 - 1 / 2.8:.0%} less")  # fmt: skip
+
+# %% [markdown]
+# One slip explains all four minutes: mixed precision's 1.9, meant over the baseline, was applied once more to the 86 min that already had the loader's 1.4. Everything below inherits it. And "74 % faster" is 74 % less *time*, of a number that the 2.8 does not give.
+#
+# **Optional.** A second report fine-tunes LLaMA-7B on a card of 40 GB: in float32 it takes 52 GB, in float16 26 GB, with checkpointing and accumulation 18 GB, with flash attention 14 GB. Weights and gradients must be in memory in any case. How much is that?
+
+
+# %% nbgrader={"grade": false, "grade_id": "audit_memory", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def audit_memory(parameters, rows):
+    """Return for each row whether the memory claimed holds what each parameter needs. (Optional.)
+
+    parameters: int, at least 1.
+    rows: (name, bytes_per_parameter, claimed_gb) tuples, at least one; bytes above 0; claimed_gb at
+    least 0, in 10**9 bytes, rounded to whole GB, so up to 0.5 off.
+    Returns a list of dicts: name; floor_gb, the GB that the parameters take at least; holds, True
+    unless the claim is below that by more than its rounding.
+    Raises ValueError for no rows and for a number out of range.
+    """
+    ### BEGIN SOLUTION
+    if not rows or parameters < 1 or any(size <= 0 or gb < 0 for _, size, gb in rows):
+        raise ValueError("there must be rows, parameters, and bytes for each of them")
+    floors = [parameters * size / 10**9 for _, size, _ in rows]
+    return [
+        {"name": name, "floor_gb": floor, "holds": floor <= claimed + 0.5}
+        for (name, _, claimed), floor in zip(rows, floors, strict=True)
+    ]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_audit_memory", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+llama = 6_738_415_616
+rows = [("float32", 8, 52), ("float16", 4, 26), ("checkpointing", 4, 18), ("flash attention", 4, 14), ("Adam", 16, 108)]  # fmt: skip
+found = audit_memory(llama, rows)
+expect("GB of weights and gradients; with Adam", [row["floor_gb"] for row in found], [53.907324928, 26.953662464, 26.953662464, 26.953662464, 107.814649856])  # fmt: skip
+expect("which claims hold", [row["holds"] for row in found], [False, False, False, False, True])
+expect("within the rounding", audit_memory(10**9, [("a", 2.5, 2), ("b", 2.6, 2)]), [{"name": "a", "floor_gb": 2.5, "holds": True}, {"name": "b", "floor_gb": 2.6, "holds": False}])  # fmt: skip
+expect_raises("no rows", lambda: audit_memory(10, []), ValueError)
+expect_raises("no parameters", lambda: audit_memory(0, rows), ValueError)
+expect_raises("no bytes", lambda: audit_memory(10, [("a", 0, 1)]), ValueError)
+### BEGIN HIDDEN TESTS
+expect("half a byte for each parameter", audit_memory(3 * 10**9, [("4 bits", 0.5, 1)]), [{"name": "4 bits", "floor_gb": 1.5, "holds": True}])  # fmt: skip
+expect_raises("a claim is not negative", lambda: audit_memory(10, [("a", 1, -1)]), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). Audit one published benchmark of your choice: a table in a paper, a README, a vendor's page. Give the link.
+#
+# 1. What was held equal between the versions (inputs, batch, machine, threads, warm-up), and what was not, or is not said?
+# 2. Which rule decided that one is better: one run, a mean, an interval? What would that rule do with two equal programs? Support it with a number from this lesson.
+# 3. Check its arithmetic with a function of yours. Which measurement would change your mind?
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "essay_benchmarking", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **Mark scheme.** *3 points:* a real source with a link, and a list of what was equal and what was not or is not said, with at least three items and one that could explain the result by itself. *3 points:* the rule that decided is named (or its absence), and its false alarms or misses are given with a number, measured or from the lesson's demos (blocks against mirrored pairs; overlap against ranks; 87 % of nights). *2 points:* arithmetic is checked with a function and both numbers are shown, within their rounding. *2 points:* a measurement that could come out against the writer's own view: which versions, order, rounds, fresh runs, and the tolerance below which nothing is claimed. Up to 2 points off for figures without a unit or a calculation.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Summary
+#
+# - Take turns in mirrored order, compare within rounds, and give the speed-up with an interval.
+# - A rank test sees gains that overlapping intervals hide; neither survives calls that come in blocks.
+# - "No difference found" is not "no difference": say which change would have been too small to matter.
+# - More calls make an interval narrower; only fresh runs make it truer. Divide the 5 % among all comparisons.
+#
+# | symptom | cause | cure |
+# |---|---|---|
+# | equal programs differ | drift, order | mirrored order, pairs |
+# | each start gives another result | one run | at least six fresh runs |
+# | the suite alarms every night | many comparisons | 5 % divided among them, more rounds |
+# | users complain, p99 is fine | waiting is not measured | times from the scheduled arrival |
+# | fewer bytes, no gain | the library does not use them | measure on the target |
+#
+# Assemble your profiler again (`proflab assemble`): `python my_profiler.py compare "python old.py" "python new.py"` runs two commands in mirrored order, and `gate` with `--json` tells a CI whether to stop.
+#
+# **Next.** You can now tell whether a change helped. Lesson 09 makes changes that do.

@@ -1,0 +1,262 @@
+"""What the demo cells of lesson 08 run and draw: a classifier, its versions, a power sensor.
+
+What may not enter: anything that an exercise asks for.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from proflab import example_input
+from proflab import models as zoo
+from proflab.lesson.measuring import on_threads
+from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
+
+DATA = "digits.npz"
+_RAPL = "/sys/class/powercap/intel-rapl:0/energy_uj"
+_EVERY = 0.05  # seconds between two readings of a sensor
+
+
+def time_calls(function: Callable, *arguments: Any, count: int) -> list[float]:
+    """Return the ms of so many calls on one thread, in order, after one that is not counted."""
+    found = []
+    with on_threads(1):
+        function(*arguments)
+        for _ in range(count):
+            start = time.perf_counter_ns()
+            function(*arguments)
+            found.append((time.perf_counter_ns() - start) / 1e6)
+    return found
+
+
+def lenet() -> tuple[Any, Any]:
+    """Return LeNet-5 and one image for it."""
+    model = zoo.LeNet5().eval()
+    return model, example_input(model, (1, 1, 32, 32))
+
+
+# ── the classifier and its versions ──────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Digits:
+    """A classifier's weights and biases, and images that it has not seen, with their labels."""
+
+    weights: list[np.ndarray]
+    biases: list[np.ndarray]
+    images: np.ndarray
+    labels: np.ndarray
+
+
+@dataclass(frozen=True)
+class Version:
+    """A way to name images, and the bytes of its weights and biases, or of what it remembers."""
+
+    classify: Callable[[np.ndarray], np.ndarray]
+    bytes: int
+
+
+def load_digits(folder: str | Path = ".") -> Digits:
+    """Return the classifier and its test images, 64 pixels from 0 to 1 each."""
+    with np.load(Path(folder) / DATA) as file:
+        weights, biases = ([file[f"{kind}{layer}"] for layer in (1, 2, 3)] for kind in "wb")
+        images = file["images"].astype(np.float32) / 16
+        return Digits(weights, biases, images, file["labels"])
+
+
+def classify(images: np.ndarray, weights: Sequence[np.ndarray], biases: Sequence) -> np.ndarray:
+    """Return the digit that three linear layers see in each image."""
+    for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
+        images = np.maximum(images @ weight.T + bias, 0)
+    return (images @ weights[-1].T + biases[-1]).argmax(axis=1)
+
+
+def accuracy(digits: Digits, weights: Sequence[np.ndarray]) -> float:
+    """Return the share of test images that the classifier names right with these weights."""
+    return float((classify(digits.images, weights, digits.biases) == digits.labels).mean())
+
+
+def versions(digits: Digits, quantize: Callable) -> dict[str, Version]:
+    """Return the classifier in four versions; `quantize` is the student's."""
+    biases = sum(bias.nbytes for bias in digits.biases)
+    dense = sum(weight.nbytes for weight in digits.weights) + biases
+    pruned = [prune(weight, 0.5) for weight in digits.weights]
+    cache: dict[bytes, int] = {}
+    numbers = digits.images.nbytes + digits.labels.nbytes
+    return {
+        "baseline": Version(lambda x: classify(x, digits.weights, digits.biases), dense),
+        "quantized": quantized(digits, quantize),
+        "pruned": Version(lambda x: classify(x, pruned, digits.biases), dense),
+        "cached": Version(lambda x: look_up(x, digits, cache), dense + numbers),
+    }
+
+
+def prune(weight: np.ndarray, share: float) -> np.ndarray:
+    """Return the weights with the share of smallest magnitude set to zero."""
+    return np.where(np.abs(weight) < np.quantile(np.abs(weight), share), 0, weight)
+
+
+def quantized(digits: Digits, quantize: Callable) -> Version:
+    """Return the version whose products are of int8, with sums in int32."""
+    layers = [quantize(weight, axis=1) for weight in digits.weights]
+    size = sum(q.nbytes + 4 * scale.size for q, scale in layers)
+
+    def run(images: np.ndarray) -> np.ndarray:
+        for at, ((q, scale), bias) in enumerate(zip(layers, digits.biases, strict=True)):
+            inputs, step = quantize(images)
+            sums = inputs.astype(np.int32) @ q.T.astype(np.int32)
+            images = sums * (step * scale.T).astype(np.float32) + bias
+            images = np.maximum(images, 0) if at + 1 < len(layers) else images
+        return images.argmax(axis=1)
+
+    return Version(run, size + sum(bias.nbytes for bias in digits.biases))
+
+
+def look_up(images: np.ndarray, digits: Digits, cache: dict[bytes, int]) -> np.ndarray:
+    """Return the digit of each image, computed only for images that are not in the cache."""
+    keys = [image.tobytes() for image in images]
+    new = [at for at, key in enumerate(keys) if key not in cache]
+    if new:
+        found = classify(images[new], digits.weights, digits.biases)
+        cache.update({keys[at]: int(digit) for at, digit in zip(new, found, strict=True)})
+    return np.array([cache[key] for key in keys])
+
+
+def intervals(rows: Sequence[Mapping[str, Any]], title: str) -> Picture:
+    """Draw each row's speed-up and its interval on a logarithmic axis; bytes and accuracy beside.
+
+    rows: name, speedup, low, high, bytes, accuracy in percent.
+    """
+    said = "; ".join("{name} {speedup:.3g} ({low:.3g} to {high:.3g})".format(**row) for row in rows)
+    with canvas(7.5, 0.9 + 0.5 * len(rows), f"{title}. {said}") as (picture, axes):
+        for at, row in enumerate(rows):
+            axes.plot([row["low"], row["high"]], [at, at], color=COLOURS[0], lw=3)
+            axes.plot([row["speedup"]], [at], "o", color=COLOURS[0], ms=8)
+            said = "{speedup:.3g}×".format(**row)
+            offset = {"textcoords": "offset points", "ha": "center", "fontsize": 9}
+            offset["bbox"] = {"fc": "white", "ec": "none", "pad": 0.5}
+            axes.annotate(said, (row["speedup"], at), (0, 8), **offset)
+            beside = "{bytes:,} bytes\n{accuracy:.1f} % right".format(**row)
+            right = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9}
+            axes.annotate(beside, (1.02, at), **right)
+        axes.axvline(1, color=QUIET, lw=1.2, ls=(0, (4, 3)), zorder=0)
+        axes.set_xscale("log")
+        ends = [value for row in rows for value in (row["low"], row["high"])]
+        axes.set_xlim(min(*ends, 1) / 1.6, max(*ends, 1) * 1.6)
+        axes.set_ylim(len(rows) - 0.5, -0.7)
+        axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
+        axes.tick_params(axis="y", length=0)
+        axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.15g}")
+        axes.xaxis.set_minor_formatter(lambda *_: "")
+        axes.set_xlabel("times as fast as the baseline (dot: median; bar: interval)")
+        axes.set_title(title, color=INK)
+    return picture
+
+
+# ── power ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass
+class PowerRecord:
+    """Readings of a sensor during a run: (second, watts) pairs; none where there is no sensor."""
+
+    source: str
+    idle_watts: float = 0.0
+    calls: int = 0
+    samples: list[tuple[float, float]] = field(default_factory=list)
+
+
+def watch_power(work: Callable[[], Any], seconds: float) -> PowerRecord:
+    """Read the machine's power while `work` is called again and again for so many seconds.
+
+    Before it, the idle machine's power is read for a third of the time.
+    """
+    sensor = find_sensor()
+    if sensor is None:
+        return PowerRecord(
+            "No sensor can be read here (RAPL needs Linux and permission, NVML a GPU of NVIDIA's):"
+            " nothing was measured."
+        )
+    name, read = sensor
+    idle = _sample(read, lambda: time.sleep(_EVERY), seconds / 3)[0]
+    samples, calls = _sample(read, work, seconds)
+    if len(samples) < 2 or not idle:
+        return PowerRecord(f"{name} gave too few readings.")
+    watts = float(np.median([power for _, power in idle]))
+    return PowerRecord(f"Power by {name}", watts, calls, samples)
+
+
+def find_sensor() -> tuple[str, Callable[[], float]] | None:
+    """Return a sensor's name and a function that reads watts; None where nothing can be read."""
+    for find in (_find_rapl, _find_nvml):
+        try:
+            return find()
+        except Exception:  # no such file, no permission, no driver: the next one
+            continue
+    return None
+
+
+def _find_rapl(path: str = _RAPL) -> tuple[str, Callable[[], float]]:
+    counter = Path(path)
+    last = [time.perf_counter(), int(counter.read_text())]
+
+    def read() -> float:
+        now, joules = time.perf_counter(), int(counter.read_text())
+        spent = joules - last[1]
+        if spent < 0:  # the counter begins anew
+            spent += int(counter.with_name("max_energy_range_uj").read_text())
+        watts = spent / 1e6 / max(now - last[0], 1e-9)
+        last[:] = [now, joules]
+        return watts
+
+    return "RAPL, the processor's own counter", read
+
+
+def _find_nvml() -> tuple[str, Callable[[], float]]:
+    import pynvml
+
+    pynvml.nvmlInit()
+    card = pynvml.nvmlDeviceGetHandleByIndex(0)
+    instant = getattr(pynvml, "NVML_FI_DEV_POWER_INSTANT", None)
+
+    def read() -> float:
+        if instant is not None:
+            [value] = pynvml.nvmlDeviceGetFieldValues(card, [instant])
+            if value.nvmlReturn == 0:
+                return value.value.uiVal / 1000
+        return pynvml.nvmlDeviceGetPowerUsage(card) / 1000
+
+    read()
+    return "NVML, the GPU's own sensor (this run uses the processor)", read
+
+
+def _sample(
+    read: Callable[[], float], work: Callable[[], Any], seconds: float
+) -> tuple[list[tuple[float, float]], int]:
+    """Return readings while `work` is repeated, and how often it was called."""
+    samples: list[tuple[float, float]] = []
+    done = threading.Event()
+    start = time.perf_counter()
+
+    def watch() -> None:
+        while not done.wait(_EVERY):
+            samples.append((time.perf_counter() - start, read()))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    calls = 0
+    try:
+        while time.perf_counter() - start < seconds:
+            work()
+            calls += 1
+    finally:
+        done.set()
+        watcher.join()
+    return samples, calls

@@ -1,0 +1,162 @@
+"""`compare` and `gate` of the profiler in one file: what they print, keep, and end with."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from cohort.run import ROOT, solved
+
+from proflab.standalone import main
+from proflab.standalone.compare import NEEDED_TO_COMPARE, read_times
+from proflab_course.cli import main as proflab
+
+BEFORE = [100.0, 110.0, 120.0, 130.0, 140.0, 150.0]
+FASTER = [ms / 1.5 for ms in BEFORE]
+KEYS = ["verdict", "before_ms", "after_ms", "speedup", "low", "high", "confidence", "rounds"]
+
+
+@pytest.fixture(scope="module")
+def names():
+    return solved("lesson_08").scope | {"__file__": "my_profiler.py"}
+
+
+def write(path, before, after):
+    path.write_text(json.dumps({"before": before, "after": after}), encoding="utf-8")
+    return str(path)
+
+
+def python(code: str) -> str:
+    return shlex.join([sys.executable, "-I", "-S", "-c", code])
+
+
+@pytest.mark.parametrize(
+    "before, after, options, verdict, status",
+    [
+        (BEFORE, FASTER, [], "faster", 0),
+        (FASTER, BEFORE, [], "slower", 1),
+        (BEFORE, BEFORE, [], "same", 0),
+        (FASTER, BEFORE, ["--tolerance", "0.6"], "same", 0),
+        (BEFORE, BEFORE[::-1], [], "unclear", 0),
+        (BEFORE, BEFORE[::-1], ["--strict"], "unclear", 1),
+        (FASTER * 2, BEFORE * 2, ["--comparisons", "40"], "slower", 1),
+    ],
+)
+def test_the_gate_ends_as_a_ci_reads_it(
+    names, tmp_path, capsys, before, after, options, verdict, status
+):
+    file = write(tmp_path / "times.json", before, after)
+    assert main(names, {}, ["gate", file, "--json", *options]) == status
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == verdict and list(found) == [*KEYS, "tolerance", "comparisons"]
+    assert main(names, {}, ["gate", file, *options]) == status
+    assert capsys.readouterr().out.startswith(f"{verdict}: ")
+
+
+def test_the_gate_asks_the_students_functions(names, tmp_path, capsys):
+    file = write(tmp_path / "times.json", BEFORE, BEFORE)
+    own = names | {"gate": lambda before, after, tolerance, comparisons: "slower"}
+    assert main(own, {}, ["gate", file, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["verdict"] == "slower"
+
+
+def test_the_gate_uses_its_share_of_the_false_alarms(names, tmp_path, capsys):
+    file = write(tmp_path / "times.json", BEFORE * 2, FASTER * 2)
+    assert main(names, {}, ["gate", file, "--json", "--comparisons", "40"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["confidence"] == pytest.approx(0.99875) and found["rounds"] == 12
+
+
+def test_compare_runs_both_commands_in_the_students_order(names, tmp_path, capsys):
+    log = tmp_path / "log.txt"
+    commands = [python(f"open({str(log)!r}, 'a').write({name!r})") for name in "ba"]
+    kept = tmp_path / "times.json"
+    arguments = ["compare", *commands, "--rounds", "6", "--json", "-o", str(kept)]
+    assert main(names, {}, arguments) == 0
+    assert log.read_text() == "ba" + "baab" * 3  # one of each first, which is not counted
+    found, times = json.loads(capsys.readouterr().out), read_times(kept)
+    assert found["rounds"] == 6 and [len(times[name]) for name in ("before", "after")] == [6, 6]
+    assert "verdict" not in found and times["commands"]["after"] == commands[1]
+    again = names["speedup_interval"](times["before"], times["after"])
+    assert [found[key] for key in again] == pytest.approx(list(again.values()))
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["compare", "no-such-command-here", "b"], "'no-such-command-here' cannot be run"),
+        (["compare", python("raise SystemExit(3)"), "b"], "failed with 3: it wrote no error"),
+        (["compare", python("1 / 0"), "b"], "ZeroDivisionError: division by zero"),
+        (["compare", python(""), python(""), "--rounds", "3"], "rounds must be even"),
+        (["compare", "", "b"], "a command is empty"),
+        (["gate", "nowhere.json"], "nowhere.json cannot be read as JSON"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_a_sentence(names, capsys, arguments, sentence):
+    assert main(names, {}, arguments) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("my_profiler.py: ") and sentence in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", '{"before": [1], "after": "x"}', '{"before": [1], "after": [true]}']
+)
+def test_a_file_without_two_lists_is_refused(names, tmp_path, capsys, text):
+    (tmp_path / "times.json").write_text(text)
+    assert main(names, {}, ["gate", str(tmp_path / "times.json")]) == 2
+    assert 'needs two lists of times in ms, "before" and "after"' in capsys.readouterr().err
+
+
+def test_too_few_rounds_are_the_students_own_sentence(names, tmp_path, capsys):
+    assert main(names, {}, ["gate", write(tmp_path / "t.json", [1.0] * 5, [2.0] * 5)]) == 2
+    assert "too few" in capsys.readouterr().err
+
+
+def test_versions_must_be_two(names, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(names, {}, ["compare", "a"])
+    assert stopped.value.code == 2 and "give two commands" in capsys.readouterr().err
+
+
+def test_an_exercise_that_lacks_is_named(names, capsys):
+    assert main({"__file__": "bob.py"}, {}, ["gate", "times.json"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("bob.py still lacks run_order (08_benchmarking), ")
+    assert main(names, {"gate": "08_benchmarking"}, ["gate", "times.json"]) == 2
+    assert "still lacks gate (08_benchmarking)" in capsys.readouterr().err
+
+
+def test_what_is_needed_is_an_exercise(names):
+    for name, lesson in NEEDED_TO_COMPARE.items():
+        text = (ROOT / "modules" / lesson / f"{lesson}.py").read_text(encoding="utf-8")
+        assert f"\ndef {name}(" in text
+
+
+def test_the_assembled_file_gates(tmp_path):
+    file = tmp_path / "my_profiler.py"
+    assert proflab(["assemble", str(ROOT / "modules"), "-o", str(file), "--standalone"]) == 0
+    times = write(tmp_path / "times.json", FASTER, BEFORE)
+    command = [sys.executable, "-I", file, "gate", times, "--json"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert json.loads(ran.stdout)["verdict"] == "slower"
+
+
+@pytest.mark.parametrize("slowdown, least, most", [(1.0, 0, 13), (1.15, 170, 200)])
+def test_the_gate_keeps_its_promises_over_200_repetitions(names, slowdown, least, most):
+    """Noise of 6 %, and a load common to both that changes from round to round.
+
+    Of 200 gates on equal programs at most 5 % may ring falsely in one direction or the other, so
+    2.5 % say "slower": more than 13 has a probability below 1 in 1,000.
+    """
+    rng, stopped = np.random.default_rng(5), 0
+    for _ in range(200):
+        load = np.exp(rng.normal(0, 0.5, 12))
+        before, after = (100 * load * np.exp(rng.normal(0, 0.06, (2, 12)))).tolist()
+        after = [ms * slowdown for ms in after]
+        stopped += names["gate"](before, after, 0.02) == "slower"
+    assert least <= stopped <= most, stopped

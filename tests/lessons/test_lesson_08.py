@@ -1,0 +1,212 @@
+"""Lesson 08 as a text: its form, its points, its demo cells, its claims, its picture."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import pytest
+from cohort.run import ROOT, solved
+from lesson_08_demos import FOLDER, load_demos
+from lesson_cells import diagnoses, show
+
+from proflab.lesson.plot import Picture
+from proflab_course.course.notebook import read_module
+
+SYLLABUS = {
+    "run_order": 8,
+    "rank_test": 14,
+    "speedup_interval": 10,
+    "gate": 10,
+    "runs_interval": 8,
+    "percentile_interval": 0,
+    "response_times": 12,
+    "quantize": 12,
+    "sparse_bytes": 0,
+    "pareto": 8,
+    "energy_joules": 8,
+    "audit_speedups": 10,
+    "audit_memory": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    return read_module(FOLDER / "08_benchmarking.py", "08_benchmarking")
+
+
+@pytest.fixture(scope="module")
+def scope():
+    return solved("lesson_08").scope
+
+
+@pytest.fixture(scope="module")
+def text(lesson):
+    return "\n".join(cell.source for cell in lesson.named("text"))
+
+
+@pytest.fixture(scope="module")
+def shown(lesson):
+    """Each demo cell's text and picture, in the solved lesson."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PROFLAB_DEMO", "small")
+        patch.setitem(sys.modules, "demos", load_demos())
+        patch.chdir(FOLDER)
+        scope = dict(solved("lesson_08").scope)
+        return {cell.name: show(cell, scope) for cell in lesson.named("demo")}
+
+
+# ── form ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_exercises_are_those_of_the_syllabus(lesson):
+    assert [cell.name for cell in lesson.named("exercise")] == list(SYLLABUS)
+
+
+def test_points(lesson):
+    found = dict.fromkeys(SYLLABUS, 0)
+    for cell in lesson.named("test"):
+        found[re.sub(r"_\d+$", "", cell.name.removeprefix("test_"))] += cell.points
+    assert found == SYLLABUS and sum(found.values()) == 100
+    assert [(cell.name, cell.points) for cell in lesson.named("manual")] == [
+        ("essay_benchmarking", 10)
+    ]
+    parts = re.findall(r"\*(\d+) points:\*", lesson.named("manual")[0].source)
+    assert sum(map(int, parts)) == 10
+
+
+def test_optional_exercises_say_so(scope, text):
+    optional = [name for name, points in SYLLABUS.items() if not points]
+    assert text.count("**Optional.**") == len(optional)
+    for name in SYLLABUS:
+        assert ("(Optional.)" in scope[name].__doc__) == (name in optional), name
+
+
+def test_each_guess_is_none_and_compared_in_a_later_demo_cell(lesson):
+    cells = lesson.cells
+    guesses = {
+        cell.source.split(" = ")[0]: at for at, cell in enumerate(cells) if "guess" in cell.tags
+    }
+    assert 3 <= len(guesses) <= 7
+    for name, at in guesses.items():
+        assert re.fullmatch(rf"{name} = None  # your guess.*", cells[at].source)
+        assert "**Predict.**" in cells[at - 1].source
+        used = re.compile(rf"compare\([^\n]*{name}")
+        users = [n for n, cell in enumerate(cells) if used.search(cell.source)]
+        assert len(users) == 1 and users[0] > at and cells[users[0]].role == "demo", name
+
+
+def test_docstrings_begin_with_what_they_return_and_say_what_they_raise(scope):
+    for name in SYLLABUS:
+        assert scope[name].__doc__.startswith("Return "), name
+        assert "Raises ValueError" in scope[name].__doc__, name
+
+
+def test_hints_are_folded_and_come_in_pairs(text):
+    hints = [text.count(f"<details><summary>Hint {n}: ") for n in (1, 2)]
+    assert hints[0] == hints[1] >= 1 and text.count("</details>") == sum(hints)
+
+
+def test_torchs_box_is_python(text):
+    [box] = re.findall(r"### In torch\n.*?```python\n(.*?)```", text, re.S)
+    compile(box, "box", "exec")
+    assert "import torch" in box and "benchmark.Compare" in box
+
+
+def test_demo_cells_end_on_a_picture_or_print(shown):
+    for name, (printed, value) in shown.items():
+        assert isinstance(value, Picture) or (value is None and printed), name
+
+
+# ── what the text says ───────────────────────────────────────────────────────────────────────
+
+
+def test_drift_by_order(shown):
+    found = re.findall(r"takes +([\d.]+) ms", shown["demo_drift"][0])
+    assert found == ["10.0", "1.0", "0.0"]
+
+
+def test_rounds_for_many_comparisons(shown):
+    found = re.findall(
+        r"(\d+) comparisons: each gate needs at least (\d+)", shown["demo_nights"][0]
+    )
+    assert found == [("1", "6"), ("3", "7"), ("40", "11"), ("1000", "16")]
+    assert 1 - 0.95**40 == pytest.approx(0.87, abs=0.005)
+
+
+def test_what_users_wait(shown):
+    assert "19.9 ms; longer than 10 ms wait 60 of 100" in shown["demo_users"][0]
+
+
+def test_one_slip_explains_the_table(shown):
+    lines = dict(line.split(":", 1) for line in shown["demo_slip"][0].splitlines()[:3])
+    slip, printed = (
+        [float(part) for part in lines[key].split(",")] for key in ("with one slip", "printed")
+    )
+    assert [round(minutes) for minutes in slip] == printed
+    assert "74% less time; 2.8 times as fast would be 64% less" in shown["demo_slip"][0]
+
+
+def test_carbon(shown):
+    assert "0.093 g of CO2" in shown["demo_energy"][0]
+
+
+def test_the_first_pairs_overlap_and_the_rank_test_cannot_tell(scope):
+    before, after = [100, 110, 120, 130, 140, 150], [96, 105.6, 115.2, 124.8, 134.4, 144]
+    assert scope["rank_test"](before, after)["p"] == pytest.approx(0.70, abs=0.005)
+    intervals = [scope["confidence_interval"](times) for times in (before, after)]
+    assert intervals == [(100, 150), (96, 144)]
+
+
+def test_published_versions_by_two_goals(scope):
+    rows = [(100, 400, 75.0), (25, 100, 74.5), (30, 40, 73.8), (20, 450, 75.0)]
+    names = ["baseline", "quantized", "pruned", "cached"]
+    rows = [
+        {"name": name, "ms": row[0], "mb": row[1], "accuracy": row[2]}
+        for name, row in zip(names, rows, strict=True)
+    ]
+    assert scope["pareto"](rows, ["ms", "mb"], ["accuracy"]) == names
+    assert scope["pareto"](rows, ["ms"], ["accuracy"]) == ["cached"]
+
+
+def test_energy_and_pruning_of_the_syllabus(scope):
+    run = [(0, 50), (1, 250), (2, 250), (4, 50)]
+    assert [scope["energy_joules"](run), scope["energy_joules"](run, 50)] == [700, 500]
+    assert scope["sparse_bytes"]((1000, 1000), 50_000) == 404_004  # a tenth takes 95 % of zeros
+
+
+def test_the_opening_picture_is_of_what_was_measured():
+    record = json.loads((ROOT / "docs" / "pictures" / "lesson_08.json").read_text("utf-8"))
+    rows = {row["name"]: row for row in record["suite"]}
+    assert list(rows) == ["baseline", "quantized", "pruned", "cached"]
+    assert rows["quantized"]["high"] < 1 < rows["cached"]["low"]
+    assert rows["pruned"]["low"] < 1 < rows["pruned"]["high"]
+    assert all(row["low"] <= row["speedup"] <= row["high"] for row in rows.values())
+
+
+# ── what a wrong solution is told ────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "exercise, mutant, diagnosis",
+    [
+        ("run_order", "each round goes forwards", "each round goes forwards"),
+        ("rank_test", "one-sided", "one-sided"),
+        ("rank_test", "more extreme, without equal", "this result itself is left out"),
+        ("speedup_interval", "after / before", "after / before"),
+        ("speedup_interval", "the ratio of the medians", "the ratio of the medians"),
+        ("gate", "same when it merely holds 1", "it merely holds 1"),
+        ("runs_interval", "pooled", "the calls are pooled"),
+        ("response_times", "service times", "the service times"),
+        ("response_times", "the wait alone", "the waits alone"),
+        (
+            "energy_joules",
+            "mean power by time",
+            "mean power by time, or each sample held since the one before",
+        ),
+        ("energy_joules", "left rectangles", "each sample held until the next"),
+    ],
+)
+def test_a_wrong_solution_is_told_why(exercise, mutant, diagnosis):
+    assert diagnosis in diagnoses("lesson_08", exercise, mutant)

@@ -1,0 +1,144 @@
+"""What lesson 08's demo cells run: the classifier as it ships, its versions, sensors."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+
+import numpy as np
+import pytest
+from cohort.run import ROOT, solved
+from lesson_08_demos import FOLDER, load_demos
+
+
+@pytest.fixture(scope="module")
+def demos():
+    return load_demos()
+
+
+@pytest.fixture(scope="module")
+def digits(demos):
+    return demos.load_digits(FOLDER)
+
+
+@pytest.fixture(scope="module")
+def versions(demos, digits):
+    return demos.versions(digits, solved("lesson_08").scope["quantize"])
+
+
+def script():
+    """The script that trained the classifier, as a module."""
+    path = ROOT / "docs" / "digits" / "train.py"
+    spec = importlib.util.spec_from_file_location("train_digits", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_shipped_images_are_those_that_the_script_does_not_train_on(digits):
+    train_images, images, train_labels, labels = script().split()
+    assert np.array_equal(digits.images * 16, images) and np.array_equal(digits.labels, labels)
+    seen = {image.tobytes() for image in train_images}
+    assert len(seen & {image.tobytes() for image in images}) <= 1
+    assert len(train_labels) + len(labels) == 1797
+
+
+def test_the_shipped_classifier_is_as_good_as_the_lesson_says(demos, digits):
+    assert sum(array.size for array in [*digits.weights, *digits.biases]) == 17_226
+    assert demos.accuracy(digits, digits.weights) == pytest.approx(354 / 360)
+    assert (FOLDER / demos.DATA).stat().st_size < 80_000
+
+
+def test_the_script_trains_a_classifier(monkeypatch):
+    """With fewer passes than the shipped one got, and the same data."""
+    train = script()
+    monkeypatch.setattr(train, "EPOCHS", 3)
+    train_images, images, train_labels, labels = train.split()
+    model = train.train(train_images, train_labels)
+    assert train.accuracy(model, images, labels) > 0.85
+
+
+def test_every_version_names_nearly_all_images(versions, digits):
+    right = {
+        name: float(np.mean(version.classify(digits.images) == digits.labels))
+        for name, version in versions.items()
+    }
+    assert list(right) == ["baseline", "quantized", "pruned", "cached"]
+    assert right["cached"] == right["baseline"] and min(right.values()) > 0.96
+    assert versions["quantized"].bytes < versions["baseline"].bytes / 3
+    assert versions["pruned"].bytes == versions["baseline"].bytes < versions["cached"].bytes
+
+
+def test_the_quantized_version_multiplies_integers(demos, digits):
+    asked = []
+
+    def spy(weights, axis=None):
+        asked.append(axis)
+        return solved("lesson_08").scope["quantize"](weights, axis)
+
+    demos.versions(digits, spy)["quantized"].classify(digits.images[:2])
+    assert asked == [1, 1, 1, None, None, None]  # three weights, and the inputs of three layers
+
+
+def test_pruning_keeps_the_larger_half(demos):
+    weight = np.array([[1.0, -4.0], [-2.0, 3.0]])
+    assert demos.prune(weight, 0.5).tolist() == [[0, -4], [0, 3]]
+
+
+def test_the_cache_computes_an_image_once(demos, digits, monkeypatch):
+    computed = []
+    honest = demos.classify
+
+    def spy(images, *rest):
+        computed.append(len(images))
+        return honest(images, *rest)
+
+    monkeypatch.setattr(demos, "classify", spy)
+    cache: dict = {}
+    for images in (digits.images[:3], digits.images[:5]):
+        expected = honest(images, digits.weights, digits.biases)
+        assert np.array_equal(demos.look_up(images, digits, cache), expected)
+    assert computed == [3, 2]
+
+
+def test_calls_are_counted_and_timed(demos):
+    calls = []
+    times = demos.time_calls(calls.append, 7, count=4)
+    assert calls == [7] * 5 and len(times) == 4 and min(times) >= 0
+
+
+# ── power ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_without_a_sensor_it_says_so(demos, monkeypatch):
+    monkeypatch.setattr(demos, "find_sensor", lambda: None)
+    record = demos.watch_power(lambda: None, 0.1)
+    assert record.samples == [] and "nothing was measured" in record.source
+
+
+def test_a_sensor_is_read_while_the_work_runs(demos, monkeypatch):
+    monkeypatch.setattr(demos, "find_sensor", lambda: ("a sensor", lambda: 40.0))
+    record = demos.watch_power(lambda: time.sleep(0.01), 0.6)
+    assert record.source == "Power by a sensor" and record.idle_watts == 40.0
+    seconds = [second for second, _ in record.samples]
+    assert record.calls > 0 and seconds == sorted(set(seconds)) and len(seconds) >= 2
+
+
+def test_rapl_gives_power_from_its_counter_also_when_it_begins_anew(demos, tmp_path, monkeypatch):
+    counter, now = tmp_path / "energy_uj", [0.0]
+    (tmp_path / "max_energy_range_uj").write_text("10000000")
+    counter.write_text("1000000")
+    monkeypatch.setattr(demos.time, "perf_counter", lambda: now[0])
+    _, read = demos._find_rapl(str(counter))
+    readings = [(2.0, 5_000_000, 2.0), (3.0, 9_000_000, 4.0), (4.0, 2_000_000, 3.0)]
+    for second, energy, watts in readings:
+        now[0] = second
+        counter.write_text(str(energy))
+        assert read() == pytest.approx(watts)
+
+
+def test_no_sensor_is_no_error(demos, monkeypatch):
+    monkeypatch.setattr(demos, "_find_rapl", lambda: open("/no/such/counter"))
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    assert demos.find_sensor() is None
