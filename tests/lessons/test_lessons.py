@@ -8,7 +8,9 @@ from pathlib import Path
 import jupytext
 import pytest
 
+from proflab_course.build.outline import sections
 from proflab_course.course.layout import Course
+from proflab_course.course.notebook import read_module
 
 COURSE = Course(Path(__file__).resolve().parents[2])
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
@@ -42,3 +44,22 @@ def test_pictures_in_the_text_are_there_small_and_described(lesson, description,
     width, height = struct.unpack(">II", data[16:24])
     assert 400 < width < 1200 and height < 600
     assert len(description) > 60
+
+
+@pytest.mark.parametrize("name", COURSE.lessons())
+def test_every_section_with_an_exercise_says_its_minutes(name):
+    lesson = read_module(COURSE.module(name), name)
+    minutes = [s.minutes for s in sections(lesson) if any(c.role == "exercise" for c in s.cells)]
+    assert minutes and all(minutes)
+
+
+@pytest.mark.parametrize("name", COURSE.lessons())
+def test_the_box_on_torch_has_one_piece_of_code_that_runs(name):
+    cells = read_module(COURSE.module(name), name).cells
+    text = "\n\n## \n".join(cell.source for cell in cells if cell.role == "text")
+    (box,) = re.findall(r"^### In torch$(.*?)^##? ", f"{text}\n## ", re.DOTALL | re.MULTILINE)
+    (code,) = re.findall(r"```python\n(.*?)```", box, re.DOTALL)
+    program = compile(code, f"{name}, In torch", "exec")
+    assert "torch" in code and len(code.strip().splitlines()) <= 14
+    pytest.importorskip("torch", reason="torch is not installed: its box is compiled, not run")
+    exec(program, {"__name__": "box"})
