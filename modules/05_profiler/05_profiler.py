@@ -760,7 +760,7 @@ expect("all parameters; all FLOPs and bytes", columns([forward], "parameters", "
 greedy = doubles.Allocating(parameters_mb=0.02, graph_mb=0.015, output_mb=0.01, scratch_mb=0.06)
 expect("MB at the peak", known(profile_forward_pass, greedy, Tensor(np.zeros((512, 1024))), None, 0, 1)["peak_memory_mb"], 0.105, abs=0.003)  # fmt: skip
 expect("modes stay, no gradients are left", [layer.training, greedy.training, layer.weight.grad], [False, True, None])  # fmt: skip
-expect("no machine", known(profile_forward_pass, layer, x, None, 0, 1)["bottleneck"], None)
+expect("no machine; tokens", columns([known(profile_forward_pass, *given, None, 0, 1) for given in ((layer, x), (nn.Embedding(50, 4), Tensor([[7, 49]])))], "parameters", "flops", "bottleneck"), [[32_896, 2_097_152, None], [200, 0, None]])  # fmt: skip
 expect("a bare Tensor", columns([known(profile_forward_pass, Tensor(np.ones((3, 7))), x, machine, 0, 1)], "parameters", "flops", "bottleneck"), [[0, 21, None]])  # fmt: skip
 odd = profiled.Paced(lambda x: None, doubles.unknown_op("odd"))
 expect("an op without a rule is refused", doubles.refuses("odd", known, profile_forward_pass, odd, x, machine), True)  # fmt: skip
