@@ -356,11 +356,11 @@ def test_a_file_that_is_added_or_changed_is_graded_again(course):
 
 
 def test_own_modules_come_along_from_where_the_notebook_lies(course):
-    notebook = solved(linear_parameters="from mine import linear_parameters")
+    notebook = solved(linear_parameters="from layers import linear_parameters")
     code = cell(solved(), "linear_parameters").source.encode()
     data = nbformat.writes(notebook).encode()
     folder = course.root / "submitted"
-    put(folder / "zipped" / LESSON, **{"w.zip": packed({"a/x.ipynb": data, "a/mine.py": code})})
-    put(folder / "deeper" / LESSON, **{"a/x.ipynb": data, "a/mine.py": code})
+    put(folder / "zipped" / LESSON, **{"w.zip": packed({"a/x.ipynb": data, "a/layers.py": code})})
+    put(folder / "deeper" / LESSON, **{"a/x.ipynb": data, "a/layers.py": code})
     rows = grade(course)
     assert {name: row.score for name, row in rows.items()} == {"zipped": 100, "deeper": 100}

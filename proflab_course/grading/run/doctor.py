@@ -165,7 +165,7 @@ def cgroups() -> Layer:
 
     group = Group.make("doctor")
     if group is None:
-        sentence = "not available here (root only); the grader counts memory ten times a second"
+        sentence = "not available here (root only); a watch counts memory ten times a second"
         return Layer("cgroups", "partly", sentence)
     group.remove()
     return Layer("cgroups", "works", f"the kernel itself limits memory (cgroup v{group.version})")
