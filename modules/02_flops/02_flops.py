@@ -1000,12 +1000,12 @@ for name, off in deviations().items():
 # from torch.utils.flop_counter import FlopCounterMode
 #
 # layer, x = torch.nn.Linear(768, 3072, device="meta"), torch.ones(512, 768, device="meta")
-# with FlopCounterMode() as counter:
+# with FlopCounterMode(display=False) as counter:
 #     layer(x).sum().backward()
 # print(f"{counter.get_total_flops():,}")
 # ```
 #
-# [FlopCounterMode](https://docs.pytorch.org/docs/main/generated/torch.utils.flop_counter.FlopCounterMode.html) prints a table by module and op; the total is 4,831,838,208, one product forward and one backward. It hides that an op without a formula adds 0.
+# [FlopCounterMode](https://docs.pytorch.org/docs/main/generated/torch.utils.flop_counter.FlopCounterMode.html) counts by module and op (`display=True` prints the table, if the package tabulate is there); the total is 4,831,838,208, one product forward and one backward. It hides that an op without a formula adds 0.
 
 # %% [markdown]
 # ## 10 · And back · 55 min

@@ -349,7 +349,8 @@ expect("one head, not fused", attention_bytes(1, 1, 8, 4, 4, fused=False), 1_536
        mistakes={"scores once written, once read": 1_024, "no output": 1_408})  # fmt: skip
 expect("two texts, three heads, float16", attention_bytes(2, 3, 8, 4, 2, False), 4_608)
 wrong = [(1, 1, 0, 4, 4, True), (1, 1, 8, 4, 0, True), (-1, -1, 8, 4, 4, True)]
-expect("0 tokens, 0 bytes, two sizes below 0", doubles.errors(attention_bytes, wrong), ["ValueError"] * 3)  # fmt: skip
+expect("0 tokens, 0 bytes, two sizes below 0", doubles.errors(attention_bytes, wrong),
+    ["ValueError"] * 3)  # fmt: skip
 ### BEGIN HIDDEN TESTS
 expect(
     "fused, only Q, K, V and the output move", attention_bytes(2, 12, 1024, 64, 4, True), 25_165_824
@@ -1227,7 +1228,8 @@ expect("10⁹ float32, 900 GB/s: ms", relu["ms"], 80 / 9, mistakes={"read only":
 expect("its share of 100 TFLOP/s", relu["share"], 0.001125, mistakes={"in percent": 0.1125})
 expect("limited by computing", reflect_relu(7_000, 1, 3e6, 9e6), {"ms": 7 / 3, "share": 1.0})
 wrong = [(0, 4, 1e14, 9e11), (-2, -4, 1e14, 9e11), (5, 4, 0, 9e11), (5, 4, 1e14, 0)]
-expect("nothing, less than nothing, no roofs", doubles.errors(reflect_relu, wrong), ["ValueError"] * 4)  # fmt: skip
+expect("nothing, less than nothing, no roofs", doubles.errors(reflect_relu, wrong),
+    ["ValueError"] * 4)  # fmt: skip
 ### BEGIN HIDDEN TESTS
 expect(
     "the memory wall sets the time where it is the longer one",

@@ -80,9 +80,11 @@ expect_raises("rounds below 0", lambda: run_order(["a", "b"], -2), ValueError)
 expect_raises("no names", lambda: run_order([], 2), ValueError)
 expect_raises("one name twice", lambda: run_order(["a", "b", "a"], 2), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("every second round goes backwards", run_order(["x", "y", "z", "w"], 2), ["x", "y", "z", "w", "w", "z", "y", "x"])  # fmt: skip
+expect("every second round goes backwards", run_order(["x", "y", "z", "w"], 2),
+    ["x", "y", "z", "w", "w", "z", "y", "x"])  # fmt: skip
 expect("six rounds of two", run_order(["q", "p"], 6), ["q", "p", "p", "q"] * 3)
-expect_raises("an odd number of rounds favours whoever comes first", lambda: run_order(["x"], 5), ValueError)  # fmt: skip
+expect_raises("an odd number of rounds favours whoever comes first",
+    lambda: run_order(["x"], 5), ValueError)  # fmt: skip
 expect_raises("there must be something to run", lambda: run_order([], 4), ValueError)
 expect_raises("a name stands for one program", lambda: run_order(["y", "y"], 2), ValueError)
 ### END HIDDEN TESTS
@@ -160,7 +162,8 @@ def rank_test(a, b):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_rank_test", "locked": true, "points": 9, "schema_version": 3, "solution": false, "task": false}
-expect("three and three, apart", rank_test([1, 2, 3], [4, 5, 6]), {"u": 0.0, "p": 0.1, "smaller": 1.0})  # fmt: skip
+expect("three and three, apart", rank_test([1, 2, 3], [4, 5, 6]),
+    {"u": 0.0, "p": 0.1, "smaller": 1.0})  # fmt: skip
 expect("p of five and five, apart", rank_test([5, 1, 3, 2, 4], [9, 7, 10, 6, 8])["p"], 2 / 252,
        mistakes={"one-sided": 1 / 252, "this result itself is left out": 0.0})  # fmt: skip
 expect("a is slower", rank_test([7, 9], [1, 8]), {"u": 3.0, "p": 2 / 3, "smaller": 0.25})
@@ -176,11 +179,14 @@ expect_raises("nothing to compare", lambda: rank_test([], [1, 2]), ValueError)
 expect_raises("more than 20", lambda: rank_test(list(range(21)), [1]), ValueError)
 expect_raises("more than 20 on the other side", lambda: rank_test([1], list(range(21))), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("four and three, apart", rank_test([8, 9, 7, 6], [1, 2, 3]), {"u": 12.0, "p": 2 / 35, "smaller": 0.0})  # fmt: skip
+expect("four and three, apart", rank_test([8, 9, 7, 6], [1, 2, 3]),
+    {"u": 12.0, "p": 2 / 35, "smaller": 0.0})  # fmt: skip
 expect("ties count one half", rank_test([4, 4, 6], [4, 5]), {"u": 3.0, "p": 1.0, "smaller": 0.5})
-expect("with ties the choices need not lie evenly", rank_test([1], [2, 2]), {"u": 0.0, "p": 1 / 3, "smaller": 1.0})  # fmt: skip
+expect("with ties the choices need not lie evenly", rank_test([1], [2, 2]),
+    {"u": 0.0, "p": 1 / 3, "smaller": 1.0})  # fmt: skip
 expect("equal lists", rank_test([1, 2, 3], [3, 2, 1]), {"u": 4.5, "p": 1.0, "smaller": 0.5})
-expect_raises("21 times are too many on either side", lambda: rank_test([2.0], [1.0] * 21), ValueError)  # fmt: skip
+expect_raises("21 times are too many on either side",
+    lambda: rank_test([2.0], [1.0] * 21), ValueError)  # fmt: skip
 expect_raises("an empty list has no ranks", lambda: rank_test([], []), ValueError)
 ### END HIDDEN TESTS
 
@@ -194,7 +200,8 @@ expect("20 and 20", rank_test(first, second)["p"], 0.0859140199857)
 ### BEGIN HIDDEN TESTS
 found = rank_test([float(n * n) for n in range(20)], [10.0 * n for n in range(20)])
 expect("20 and 20, with ties", [found["u"], found["p"]], [209.0, 0.81495615351], rel=1e-7)
-expect("20 and 6", rank_test([n * 1.5 for n in range(20)], [4, 1, 10, 7, 13, 2])["p"], 0.04585848933675, rel=1e-7)  # fmt: skip
+expect("20 and 6", rank_test([n * 1.5 for n in range(20)], [4, 1, 10, 7, 13, 2])["p"],
+    0.04585848933675, rel=1e-7)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_rules", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -248,7 +255,8 @@ expect("4 % less in each round", speedup_interval(before, after), {"speedup": 25
 before, after = [12.0, 10.0, 30.0, 8.0, 9.0, 40.0, 7.0], [8.0, 8.0, 10.0, 8.0, 12.0, 16.0, 4.0]
 expect("seven rounds", speedup_interval(before, after), {"speedup": 1.5, "low": 0.75, "high": 3.0},
        mistakes={"the ratio of the medians": {"speedup": 1.25, "low": 0.75, "high": 3.0}})  # fmt: skip
-expect("seven rounds, 80 %", speedup_interval(before, after, 0.8), {"speedup": 1.5, "low": 1.0, "high": 2.5})  # fmt: skip
+expect("seven rounds, 80 %", speedup_interval(before, after, 0.8),
+    {"speedup": 1.5, "low": 1.0, "high": 2.5})  # fmt: skip
 expect("the lists stay as they are", [before[:2], after[:2]], [[12.0, 10.0], [8.0, 8.0]])
 expect_raises("five pairs", lambda: speedup_interval([2.0] * 5, [1.0] * 5), ValueError)
 expect_raises("a time is missing", lambda: speedup_interval([2.0] * 7, [1.0] * 6), ValueError)
@@ -257,9 +265,12 @@ expect_raises("a time below 0", lambda: speedup_interval([-2.0] * 6, [-1.0] * 6)
 expect_raises("100 % sure", lambda: speedup_interval([2.0] * 9, [1.0] * 9, 1.0), ValueError)
 ### BEGIN HIDDEN TESTS
 before, after = [6.0, 5.0, 9.0, 2.0, 8.0, 3.0, 7.0, 10.0], [4.0, 5.0, 6.0, 4.0, 2.0, 4.0, 4.0, 4.0]
-expect("an even number of rounds has a median between two", speedup_interval(before, after), {"speedup": 1.5, "low": 0.5, "high": 4.0})  # fmt: skip
-expect("less sure, a narrower interval", speedup_interval(before, after, 0.7), {"speedup": 1.5, "low": 1.0, "high": 1.75})  # fmt: skip
-expect_raises("as many times on both sides", lambda: speedup_interval([2.0] * 6, [1.0] * 8), ValueError)  # fmt: skip
+expect("an even number of rounds has a median between two",
+    speedup_interval(before, after), {"speedup": 1.5, "low": 0.5, "high": 4.0})  # fmt: skip
+expect("less sure, a narrower interval", speedup_interval(before, after, 0.7),
+    {"speedup": 1.5, "low": 1.0, "high": 1.75})  # fmt: skip
+expect_raises("as many times on both sides",
+    lambda: speedup_interval([2.0] * 6, [1.0] * 8), ValueError)  # fmt: skip
 expect_raises("no time is 0", lambda: speedup_interval([0.0] + [2.0] * 6, [1.0] * 7), ValueError)
 expect_raises("no rounds", lambda: speedup_interval([], []), ValueError)
 ### END HIDDEN TESTS
@@ -288,7 +299,8 @@ for start in range(0, len(series), 2 * rounds):
     alarms["pairs, mirrored"] += paired["low"] > 1 or paired["high"] < 1
 shares = {rule: 100 * count / trials for rule, count in alarms.items()}
 print(f"{trials} experiments with two equal programs; a rule at 5 % may alarm {trials * 0.05:.0f} times")  # fmt: skip
-plot.bars(shares, unit="% false alarms", title="Equal programs, found different: % of experiments", show="{:.1f} %".format)  # fmt: skip
+plot.bars(shares, unit="% false alarms",
+    title="Equal programs, found different: % of experiments", show="{:.1f} %".format)  # fmt: skip
 
 # %% [markdown]
 # The rank test kept its promise on invented numbers. On calls in blocks it cannot: neighbouring calls resemble each other, because what slows down one slows down the next. No formula on the same calls repairs that; the order does.
@@ -341,27 +353,37 @@ expect("4 % faster, tolerance 5 %", gate(before, after, 0.05), "same")
 expect("4 % slower, tolerance 2 %", gate(after, before, 0.02), "slower")
 expect("4 % slower, tolerance 5 %", gate(after, before, tolerance=0.05), "same")
 mixed = [4.0, 5.0, 3.0, 5.0, 4.5, 3.5]
-expect("around 1, but wide", gate([4.0] * 6, mixed, 0.1), "unclear", mistakes={"it merely holds 1": "same"})  # fmt: skip
+expect("around 1, but wide", gate([4.0] * 6, mixed, 0.1), "unclear",
+    mistakes={"it merely holds 1": "same"})  # fmt: skip
 expect("exactly the tolerance", gate([5.0] * 6, [4.0] * 6, 0.25), "same")
 expect("exactly the tolerance, slower", gate([4.0] * 6, [5.0] * 6, 0.25), "same")
-expect("from 1 upwards is not above 1", gate([4.0] * 6, [4.0, 2.0, 2.0, 2.0, 2.0, 2.0], 0.5), "unclear")  # fmt: skip
+expect("from 1 upwards is not above 1",
+    gate([4.0] * 6, [4.0, 2.0, 2.0, 2.0, 2.0, 2.0], 0.5), "unclear")  # fmt: skip
 expect("up to 1 is not below 1", gate([4.0] * 6, [4.0, 8.0, 8.0, 8.0, 8.0, 8.0], 0.5), "unclear")
-expect("above 1, reaching out of the tolerance", gate([4.0] * 6, [3.9, 3.0, 3.0, 3.0, 3.0, 3.0], 0.1), "faster")  # fmt: skip
+expect("above 1, reaching out of the tolerance",
+    gate([4.0] * 6, [3.9, 3.0, 3.0, 3.0, 3.0, 3.0], 0.1), "faster")  # fmt: skip
 expect("equal to the last bit, no tolerance", gate(mixed, mixed, 0), "same")
 nine = [1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 5.0]
 expect("nine rounds, one comparison", gate([4.0] * 9, nine, 0.5), "faster")
 expect("nine rounds, ten comparisons", gate([4.0] * 9, nine, 0.5, 10), "unclear")
-expect_raises("ten rounds, 40 comparisons", lambda: gate([4.0] * 10, [4.0] * 10, 0.05, 40), ValueError)  # fmt: skip
+expect_raises("ten rounds, 40 comparisons",
+    lambda: gate([4.0] * 10, [4.0] * 10, 0.05, 40), ValueError)  # fmt: skip
 expect_raises("a negative tolerance", lambda: gate(mixed, mixed, -0.1), ValueError)
 expect_raises("no comparisons", lambda: gate(mixed, mixed, 0.1, 0), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("eleven rounds are enough for 40 comparisons", gate([3.0] * 11, [4.0] * 11, 0.05, 40), "slower")  # fmt: skip
-expect("one round of many does not make it unclear", gate([4.0] * 9, [9.0] + [3.0] * 8, 0.05), "faster")  # fmt: skip
-expect("a slow-down within the tolerance is the same", gate([100.0] * 7, [101, 102, 103, 104, 103, 102, 101], 0.05), "same")  # fmt: skip
-expect("the interval decides, not the median", gate([4.0] * 7, [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 6.0], 0.1), "unclear")  # fmt: skip
-expect("the lower bound is 1 / (1 + tolerance), not 1 - tolerance", gate([10.0] * 6, [12.2] * 6, 0.2), "slower")  # fmt: skip
+expect("eleven rounds are enough for 40 comparisons",
+    gate([3.0] * 11, [4.0] * 11, 0.05, 40), "slower")  # fmt: skip
+expect("one round of many does not make it unclear",
+    gate([4.0] * 9, [9.0] + [3.0] * 8, 0.05), "faster")  # fmt: skip
+expect("a slow-down within the tolerance is the same",
+    gate([100.0] * 7, [101, 102, 103, 104, 103, 102, 101], 0.05), "same")  # fmt: skip
+expect("the interval decides, not the median",
+    gate([4.0] * 7, [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 6.0], 0.1), "unclear")  # fmt: skip
+expect("the lower bound is 1 / (1 + tolerance), not 1 - tolerance",
+    gate([10.0] * 6, [12.2] * 6, 0.2), "slower")  # fmt: skip
 expect_raises("as many times on both sides", lambda: gate([1.0] * 7, [1.0] * 8, 0.1), ValueError)
-expect_raises("a number of comparisons is not negative", lambda: gate(mixed, mixed, 0.1, -4), ValueError)  # fmt: skip
+expect_raises("a number of comparisons is not negative",
+    lambda: gate(mixed, mixed, 0.1, -4), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_nights", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -404,8 +426,10 @@ def runs_interval(runs, confidence=0.95):
 
 # %% nbgrader={"grade": true, "grade_id": "test_runs_interval", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 runs = [[m - 0.25, m, m + 0.25] for m in (10, 11, 9, 10.5, 10, 9.5)]
-expect("six runs of three calls", runs_interval(runs), (9.0, 11.0), mistakes={"the calls are pooled": (9.5, 10.5)})  # fmt: skip
-expect("a slow call in each run", runs_interval([[m, m, m, 50.0 * m] for m in (1, 2, 3, 4, 5, 6)]), (1.0, 6.0))  # fmt: skip
+expect("six runs of three calls", runs_interval(runs), (9.0, 11.0),
+    mistakes={"the calls are pooled": (9.5, 10.5)})  # fmt: skip
+expect("a slow call in each run", runs_interval([[m, m, m, 50.0 * m] for m in (1, 2, 3,
+    4, 5, 6)]), (1.0, 6.0))  # fmt: skip
 lengths = [[4.0], [8.0, 2.0], [9.0, 3.0, 1.0], [7.0], [6.0, 6.0, 6.0, 0.5], [2.0, 1.0]]
 expect("runs of several lengths", runs_interval(lengths), (1.5, 7.0))
 expect("the runs stay as they are", lengths[2], [9.0, 3.0, 1.0])
@@ -415,11 +439,14 @@ expect_raises("a run without times", lambda: runs_interval([*runs, []]), ValueEr
 expect_raises("no runs", lambda: runs_interval([]), ValueError)
 expect_raises("100 % sure", lambda: runs_interval(runs, 1), ValueError)
 ### BEGIN HIDDEN TESTS
-many = [[float(m), m + 8.0, m - 8.0, m + 1.0, m - 1.0] for m in (20, 27, 22, 29, 24, 21, 28, 23, 26)]  # fmt: skip
+many = [[float(m), m + 8.0, m - 8.0, m + 1.0, m - 1.0] for m in (20, 27, 22, 29, 24,
+    21, 28, 23, 26)]  # fmt: skip
 expect("of nine runs the second and the eighth count", runs_interval(many), (21.0, 28.0))
 expect("less sure, a narrower interval", runs_interval(many, confidence=0.8), (22.0, 27.0))
-expect("one time is its run's median", runs_interval([[3.0], [1.0], [4.0], [1.5], [9.0], [2.0]]), (1.0, 9.0))  # fmt: skip
-expect_raises("three runs are too few, however long they are", lambda: runs_interval([[1.0] * 200] * 3), ValueError)  # fmt: skip
+expect("one time is its run's median",
+    runs_interval([[3.0], [1.0], [4.0], [1.5], [9.0], [2.0]]), (1.0, 9.0))  # fmt: skip
+expect_raises("three runs are too few, however long they are",
+    lambda: runs_interval([[1.0] * 200] * 3), ValueError)  # fmt: skip
 expect_raises("an empty run is no run", lambda: runs_interval([[], *many]), ValueError)
 ### END HIDDEN TESTS
 
@@ -432,11 +459,15 @@ truth, shuffled = np.median(series), np.random.default_rng(1).permutation(series
 held = {}
 for calls in (30, 100, 300):
     for name, times in {"in order": series, "shuffled": shuffled}.items():
-        windows = [times[at : at + calls].tolist() for at in range(0, len(times) - calls + 1, calls)]  # fmt: skip
+        windows = [times[at : at + calls].tolist() for at in range(0,
+            len(times) - calls + 1, calls)]  # fmt: skip
         inside = [low <= truth <= high for low, high in map(confidence_interval, windows)]
         held[f"{calls} calls, {name}"] = 100 * float(np.mean(inside))
-guesses.compare("windows of 300 that hold the median", guess_window_coverage, round(held["300 calls, in order"]), unit="%")  # fmt: skip
-plot.bars(held, unit="% of windows", title="The 95 % interval holds the run's median in % of windows", show="{:.0f} %".format)  # fmt: skip
+guesses.compare("windows of 300 that hold the median", guess_window_coverage,
+    round(held["300 calls, in order"]), unit="%")  # fmt: skip
+plot.bars(held, unit="% of windows",
+    title="The 95 % interval holds the run's median in % of windows",
+    show="{:.0f} %".format)  # fmt: skip
 
 # %% [markdown]
 # The shuffled calls are the same calls. Only their order is gone, and with it the likeness of neighbours: then the promise holds. On one machine with two busy cores, the windows in order held the median in 57, 38 and 35 %.
@@ -481,10 +512,13 @@ expect_raises("p100", lambda: percentile_interval(ranked, 100), ValueError)
 expect_raises("no times", lambda: percentile_interval([], 50), ValueError)
 expect_raises("100 % sure", lambda: percentile_interval(ranked, 50, 1.0), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("400 calls place p99 between ranks 392 and 400", percentile_interval(ranked[-400:], 99), (392.0, 400.0))  # fmt: skip
-expect("the median of 100 lies between ranks 40 and 61", percentile_interval(ranked[-100:], 50), (40.0, 61.0))  # fmt: skip
+expect("400 calls place p99 between ranks 392 and 400",
+    percentile_interval(ranked[-400:], 99), (392.0, 400.0))  # fmt: skip
+expect("the median of 100 lies between ranks 40 and 61",
+    percentile_interval(ranked[-100:], 50), (40.0, 61.0))  # fmt: skip
 expect("p5 mirrors p95", percentile_interval(ranked[-100:], 5), (1.0, 11.0))
-expect_raises("the 0th percentile has no interval", lambda: percentile_interval(ranked, 0), ValueError)  # fmt: skip
+expect_raises("the 0th percentile has no interval",
+    lambda: percentile_interval(ranked, 0), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -549,20 +583,25 @@ arrivals, work = [1000.5, 1001.0], [2.0, 0.5]
 expect("the first comes late", response_times(arrivals, work), [2.0, 2.0])
 expect("the lists stay as they are", [arrivals, work], [[1000.5, 1001.0], [2.0, 0.5]])
 expect("an overloaded server", response_times([0, 1, 2, 3], [3, 3, 3, 3]), [3, 5, 7, 9])
-expect("a gap between two bursts", response_times([0, 0, 50, 50], [20, 20, 20, 20]), [20, 40, 20, 40])  # fmt: skip
+expect("a gap between two bursts", response_times([0, 0, 50, 50], [20, 20, 20, 20]),
+    [20, 40, 20, 40])  # fmt: skip
 expect_raises("no requests", lambda: response_times([], []), ValueError)
 expect_raises("a service time is missing", lambda: response_times([0, 1], [3]), ValueError)
 expect_raises("arrivals that fall", lambda: response_times([0, 5, 4], [1, 1, 1]), ValueError)
 expect_raises("no work", lambda: response_times([0, 5], [1, 0]), ValueError)
 expect_raises("negative work", lambda: response_times([0, 5], [-1, 1]), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("the queue empties, and the server waits again", response_times([0, 1, 2, 40, 41], [10, 1, 1, 5, 5]), [10, 10, 10, 5, 9])  # fmt: skip
-expect("a request that comes just in time does not wait", response_times([0, 8, 16], [8, 8, 8]), [8, 8, 8])  # fmt: skip
+expect("the queue empties, and the server waits again",
+    response_times([0, 1, 2, 40, 41], [10, 1, 1, 5, 5]), [10, 10, 10, 5, 9])  # fmt: skip
+expect("a request that comes just in time does not wait",
+    response_times([0, 8, 16], [8, 8, 8]), [8, 8, 8])  # fmt: skip
 expect("a late start is no waiting time", response_times([500], [3]), [3])
 slow = response_times([20 * n for n in range(100)], [1000 if n == 40 else 10 for n in range(100)])
-expect("users behind a slow request wait, too", [max(slow), sum(ms > 10 for ms in slow), slow[-1]], [1000, 60, 410])  # fmt: skip
+expect("users behind a slow request wait, too",
+    [max(slow), sum(ms > 10 for ms in slow), slow[-1]], [1000, 60, 410])  # fmt: skip
 expect_raises("a missing arrival", lambda: response_times([0], [1, 2]), ValueError)
-expect_raises("arrivals that fall at the end", lambda: response_times([3, 3, 2], [1, 1, 1]), ValueError)  # fmt: skip
+expect_raises("arrivals that fall at the end",
+    lambda: response_times([3, 3, 2], [1, 1, 1]), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_users", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -610,10 +649,13 @@ q, scale = quantize(weights)
 expect("one scale", [q.tolist(), scale], [[[127, -64, 32], [3, 1, -5]], 1 / 127])
 expect("int8", str(q.dtype), "int8")
 q, scale = quantize(np.array(weights), axis=1)
-expect("a scale for each row", [q.tolist(), scale.tolist()], [[[127, -64, 32], [64, 32, -127]], [[1 / 127], [0.04 / 127]]])  # fmt: skip
-expect("the worst error of the second row, by its own scale", float(np.abs(q * scale - weights)[1].max()), 0.04 * 0.5 / 127, rel=1e-6)  # fmt: skip
+expect("a scale for each row", [q.tolist(), scale.tolist()],
+    [[[127, -64, 32], [64, 32, -127]], [[1 / 127], [0.04 / 127]]])  # fmt: skip
+expect("the worst error of the second row, by its own scale",
+    float(np.abs(q * scale - weights)[1].max()), 0.04 * 0.5 / 127, rel=1e-6)  # fmt: skip
 q, scale = quantize(weights, axis=0)
-expect("a scale for each column", [q.tolist(), scale.shape], [[[127, -127, 127], [3, 3, -20]], (1, 3)])  # fmt: skip
+expect("a scale for each column", [q.tolist(), scale.shape],
+    [[[127, -127, 127], [3, 3, -20]], (1, 3)])  # fmt: skip
 expect(
     "halves go to the even number", quantize([127.0, 0.5, 1.5, -2.5])[0].tolist(), [127, 0, 2, -2]
 )
@@ -631,11 +673,15 @@ expect(
 )
 cube = np.arange(-12, 12).reshape(2, 3, 4) / 8
 q, scale = quantize(cube, axis=2)
-expect("the last axis of three", [q.shape, scale.shape, q[1, 2].tolist()], [(2, 3, 4), (2, 3, 1), [92, 104, 115, 127]])  # fmt: skip
-expect("the axis counts from the end, too", quantize([[4.0, 2.0], [1.0, 1.0]], -1)[0].tolist(), [[127, 64], [127, 127]])  # fmt: skip
-expect("a column of zeros has the scale 1", quantize([[0.0, 127.0], [0.0, 63.5]], 0)[1].tolist(), [[1.0, 1.0]])  # fmt: skip
+expect("the last axis of three", [q.shape, scale.shape, q[1, 2].tolist()],
+    [(2, 3, 4), (2, 3, 1), [92, 104, 115, 127]])  # fmt: skip
+expect("the axis counts from the end, too",
+    quantize([[4.0, 2.0], [1.0, 1.0]], -1)[0].tolist(), [[127, 64], [127, 127]])  # fmt: skip
+expect("a column of zeros has the scale 1",
+    quantize([[0.0, 127.0], [0.0, 63.5]], 0)[1].tolist(), [[1.0, 1.0]])  # fmt: skip
 expect("scalar weights are all of one size", quantize([0.25, -0.25])[0].tolist(), [127, -127])
-expect_raises("infinity has no scale", lambda: quantize([[1.0], [float("inf")]], axis=1), ValueError)  # fmt: skip
+expect_raises("infinity has no scale",
+    lambda: quantize([[1.0], [float("inf")]], axis=1), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_quantized", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -646,7 +692,8 @@ print(f"float32: {demos.accuracy(digits, digits.weights):.1%} of {len(digits.lab
 for name, axis in {"one scale a matrix": None, "one scale a row": 1}.items():
     parts = [quantize(weight, axis) for weight in digits.weights]
     approximate = [q * scale for q, scale in parts]
-    off = np.concatenate([(a - w).ravel() for a, w in zip(approximate, digits.weights, strict=True)])  # fmt: skip
+    off = np.concatenate([(a - w).ravel() for a,
+        w in zip(approximate, digits.weights, strict=True)])  # fmt: skip
     right = demos.accuracy(digits, approximate)
     print(f"int8, {name}: {right:.1%} right, weights off by {np.abs(off).mean():.5f} on average")
 
@@ -744,23 +791,31 @@ def pareto(rows, smaller, larger=()):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_pareto", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-table = [("baseline", 100, 400, 75.0), ("quantized", 25, 100, 74.5), ("pruned", 30, 40, 73.8), ("cached", 20, 450, 75.0)]  # fmt: skip
+table = [("baseline", 100, 400, 75.0), ("quantized", 25, 100, 74.5),
+    ("pruned", 30, 40, 73.8), ("cached", 20, 450, 75.0)]  # fmt: skip
 table = [dict(zip(("name", "ms", "mb", "accuracy"), row, strict=True)) for row in table]
-expect("three goals", pareto(table, ["ms", "mb"], ["accuracy"]), ["baseline", "quantized", "pruned", "cached"])  # fmt: skip
+expect("three goals", pareto(table, ["ms", "mb"], ["accuracy"]),
+    ["baseline", "quantized", "pruned", "cached"])  # fmt: skip
 expect("time and accuracy", pareto(table, ("ms",), ("accuracy",)), ["cached"])
-expect("memory and accuracy", pareto(table, ["mb"], ["accuracy"]), ["baseline", "quantized", "pruned"])  # fmt: skip
+expect("memory and accuracy", pareto(table, ["mb"], ["accuracy"]),
+    ["baseline", "quantized", "pruned"])  # fmt: skip
 expect("time and memory", pareto(table, ["ms", "mb"]), ["quantized", "pruned", "cached"])
 expect("accuracy alone: equal rows stay", pareto(table, [], ["accuracy"]), ["baseline", "cached"])
-twins = [{"name": "b", "s": 2, "j": 5}, {"name": "a", "s": 2, "j": 5}, {"name": "c", "s": 2, "j": 6}]  # fmt: skip
+twins = [{"name": "b", "s": 2, "j": 5}, {"name": "a", "s": 2, "j": 5},
+    {"name": "c", "s": 2, "j": 6}]  # fmt: skip
 expect("equal in all, or worse in one", pareto(twins, ["s", "j"]), ["b", "a"])
 expect("one row", pareto(twins[2:], ["j"]), ["c"])
 expect_raises("no rows", lambda: pareto([], ["s"]), ValueError)
 expect_raises("no goals", lambda: pareto(twins, [], []), ValueError)
 expect_raises("an unknown goal", lambda: pareto(twins, ["s"], ["accuracy"]), ValueError)
-expect_raises("one row lacks a goal", lambda: pareto([*twins, {"name": "d", "s": 1}], ["s", "j"]), ValueError)  # fmt: skip
+expect_raises("one row lacks a goal",
+    lambda: pareto([*twins, {"name": "d", "s": 1}], ["s", "j"]), ValueError)  # fmt: skip
 ### BEGIN HIDDEN TESTS
-rows = [{"name": n, "x": x, "y": y, "z": z} for n, x, y, z in [("p", 1, 9, 3), ("q", 2, 8, 3), ("r", 2, 9, 3), ("s", 3, 1, -2), ("t", 3, 1, 0)]]  # fmt: skip
-expect("better in one goal and equal in the other beats", pareto(rows, ["x", "y"]), ["p", "q", "s", "t"])  # fmt: skip
+rows = [{"name": n, "x": x, "y": y, "z": z} for n, x, y,
+    z in [("p", 1, 9, 3), ("q", 2, 8, 3), ("r", 2, 9, 3), ("s", 3, 1, -2),
+    ("t", 3, 1, 0)]]  # fmt: skip
+expect("better in one goal and equal in the other beats", pareto(rows, ["x", "y"]),
+    ["p", "q", "s", "t"])  # fmt: skip
 expect("a third goal decides between equals", pareto(rows, ["x", "y"], ["z"]), ["p", "q", "t"])
 expect("more is better, also of negative numbers", pareto(rows[3:], (), ("z",)), ["t"])
 expect("the last row may win alone", pareto(rows, ["y"], ["x"]), ["s", "t"])
@@ -797,7 +852,8 @@ for row in suite:
         "{name:<10}{ms:8.3f} ms {bytes:>7,} bytes {accuracy:6.1f} % right, {verdict}".format(**row)
     )
 print("on the front:", ", ".join(pareto(suite, ["ms", "bytes"], ["accuracy"])))
-guesses.compare("speed of int8 in numpy", guess_int8_speedup, round(suite[1]["speedup"], 3), unit="times")  # fmt: skip
+guesses.compare("speed of int8 in numpy", guess_int8_speedup,
+    round(suite[1]["speedup"], 3), unit="times")  # fmt: skip
 demos.intervals(suite, title="Four versions of one classifier: speed-up over the baseline")
 
 # %% [markdown]
@@ -838,7 +894,8 @@ def energy_joules(samples, idle_watts=0.0):
     seconds, watts = [second for second, _ in samples], [power for _, power in samples]
     if len(samples) < 2 or idle_watts < 0 or min(watts) < 0:
         raise ValueError("energy needs two samples or more, of power that is not negative")
-    steps = [(seconds[at + 1] - seconds[at], watts[at], watts[at + 1]) for at in range(len(watts) - 1)]  # fmt: skip
+    steps = [(seconds[at + 1] - seconds[at], watts[at],
+        watts[at + 1]) for at in range(len(watts) - 1)]  # fmt: skip
     if any(step <= 0 for step, *_ in steps):
         raise ValueError("the samples' seconds must rise")
     return float(sum(step * ((one + two) / 2 - idle_watts) for step, one, two in steps))
@@ -847,7 +904,9 @@ def energy_joules(samples, idle_watts=0.0):
 
 # %% nbgrader={"grade": true, "grade_id": "test_energy_joules", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 run = [(0, 50), (1, 250), (2, 250), (4, 50)]
-expect("four samples", energy_joules(run), 700.0, mistakes={"mean power by time, or each sample held since the one before": 600.0, "each sample held until the next": 800.0})  # fmt: skip
+expect("four samples", energy_joules(run), 700.0,
+    mistakes={"mean power by time, or each sample held since the one before": 600.0,
+    "each sample held until the next": 800.0})  # fmt: skip
 expect("over 50 W when idle", energy_joules(run, 50), 500.0)
 expect("it does not begin at 0", energy_joules([(10.5, 8.0), (11.0, 4.0)]), 3.0)
 expect("below idle power", energy_joules([(0, 10), (2, 20)], idle_watts=20), -10.0)
@@ -859,10 +918,12 @@ expect_raises("seconds that fall", lambda: energy_joules([(0, 5), (2, 5), (1, 5)
 expect_raises("negative power", lambda: energy_joules([(0, 5), (1, -5)]), ValueError)
 expect_raises("negative idle power", lambda: energy_joules(run, -1), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("unevenly spaced samples", energy_joules([(0, 100), (0.5, 300), (3.5, 300), (4, 100)]), 1100.0)  # fmt: skip
+expect("unevenly spaced samples", energy_joules([(0, 100), (0.5, 300), (3.5, 300), (4,
+    100)]), 1100.0)  # fmt: skip
 expect("idle power counts for the whole run", energy_joules([(5, 80), (15, 80)], 30.0), 500.0)
 expect("a spike between two samples of nothing", energy_joules([(0, 0), (1, 400), (2, 0)]), 400.0)
-expect_raises("a sensor cannot give less than nothing", lambda: energy_joules([(0, -5), (1, 5)]), ValueError)  # fmt: skip
+expect_raises("a sensor cannot give less than nothing",
+    lambda: energy_joules([(0, -5), (1, 5)]), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_energy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -872,7 +933,8 @@ digits = demos.load_digits()
 baseline = demos.versions(digits, quantize)["baseline"]
 grams = 700 * 1.2 / 3.6e6 * 400  # J by the centre's overhead (PUE), to kWh, by g of CO2 a kWh
 print(f"700 J, a PUE of 1.2, a grid of 400 g/kWh: {grams:.3f} g of CO2")
-record = demos.watch_power(lambda: baseline.classify(digits.images), demo_size(3.0, 0.3))  # fmt: skip
+record = demos.watch_power(lambda: baseline.classify(digits.images),
+    demo_size(3.0, 0.3))  # fmt: skip
 print(record.source)
 if record.samples:
     joules = energy_joules(record.samples, record.idle_watts)
@@ -926,28 +988,38 @@ def audit_speedups(rows, base):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_audit_speedups", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
-table = [("workers", 1.4, 86), ("mixed precision", 1.9, 45), ("batch", 2.3, 37), ("compile", 2.8, 31)]  # fmt: skip
+table = [("workers", 1.4, 86), ("mixed precision", 1.9, 45), ("batch", 2.3, 37),
+    ("compile", 2.8, 31)]  # fmt: skip
 found = audit_speedups(table, 120)
 expect("names", [row["name"] for row in found], ["workers", "mixed precision", "batch", "compile"])
-expect("minutes by the claim", [row["minutes"] for row in found], [120 / 1.4, 120 / 1.9, 120 / 2.3, 120 / 2.8])  # fmt: skip
-expect("speed-up by the minutes", [row["speedup"] for row in found], [120 / 86, 120 / 45, 120 / 37, 120 / 31])  # fmt: skip
+expect("minutes by the claim", [row["minutes"] for row in found],
+    [120 / 1.4, 120 / 1.9, 120 / 2.3, 120 / 2.8])  # fmt: skip
+expect("speed-up by the minutes", [row["speedup"] for row in found],
+    [120 / 86, 120 / 45, 120 / 37, 120 / 31])  # fmt: skip
 expect("each step", [row["step"] for row in found], [120 / 86, 86 / 45, 45 / 37, 37 / 31])
 expect("which rows hold", [row["holds"] for row in found], [True, False, False, False])
-held = [row["holds"] for row in audit_speedups([("a", 1.5, 67), ("b", 1.5, 70), ("c", 1.5, 69), ("d", 1.5, 64), ("e", 2.0, 48)], 100)]  # fmt: skip
+held = [row["holds"] for row in audit_speedups([("a", 1.5, 67), ("b", 1.5, 70),
+    ("c", 1.5, 69), ("d", 1.5, 64), ("e", 2.0, 48)], 100)]  # fmt: skip
 expect("within the rounding of both, or not", held, [True, False, True, False, False])
-expect("no change", audit_speedups([("same", 1.0, 120)], 120), [{"name": "same", "minutes": 120.0, "speedup": 1.0, "step": 1.0, "holds": True}])  # fmt: skip
+expect("no change", audit_speedups([("same", 1.0, 120)], 120),
+    [{"name": "same", "minutes": 120.0, "speedup": 1.0, "step": 1.0, "holds": True}])  # fmt: skip
 expect_raises("no rows", lambda: audit_speedups([], 120), ValueError)
 expect_raises("a base of 0", lambda: audit_speedups(table, 0), ValueError)
 expect_raises("no minutes", lambda: audit_speedups([("a", 1.2, 0)], 120), ValueError)
 expect_raises("a speed-up of 0", lambda: audit_speedups([("a", 0, 60)], 120), ValueError)
 ### BEGIN HIDDEN TESTS
 found = audit_speedups([("x", 2.0, 100), ("y", 4.0, 61), ("z", 3.5, 59)], base=210.0)
-expect("speed-ups are over the base, steps over the row before", [[row["speedup"], row["step"]] for row in found], [[2.1, 2.1], [210 / 61, 100 / 61], [210 / 59, 61 / 59]])  # fmt: skip
+expect("speed-ups are over the base, steps over the row before",
+    [[row["speedup"], row["step"]] for row in found],
+    [[2.1, 2.1], [210 / 61, 100 / 61], [210 / 59, 61 / 59]])  # fmt: skip
 expect(
     "a row may fail between two that hold", [row["holds"] for row in found], [False, False, True]
 )
-expect("few minutes are rounded coarsely", [row["holds"] for row in audit_speedups([("a", 3.8, 3), ("b", 2.7, 3)], 10)], [True, False])  # fmt: skip
-expect("a claim that is too small fails, too", audit_speedups([("a", 1.2, 50)], 100)[0]["holds"], False)  # fmt: skip
+expect("few minutes are rounded coarsely",
+    [row["holds"] for row in audit_speedups([("a", 3.8, 3), ("b", 2.7, 3)], 10)],
+    [True, False])  # fmt: skip
+expect("a claim that is too small fails, too",
+    audit_speedups([("a", 1.2, 50)], 100)[0]["holds"], False)  # fmt: skip
 expect("slower than the base", audit_speedups([("a", 0.5, 41)], 20)[0]["holds"], True)
 expect_raises("a negative speed-up", lambda: audit_speedups([("a", -1.0, 60)], 120), ValueError)
 ### END HIDDEN TESTS
@@ -991,16 +1063,21 @@ def audit_memory(parameters, rows):
 
 # %% nbgrader={"grade": true, "grade_id": "test_audit_memory", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
 llama = 6_738_415_616
-rows = [("float32", 8, 52), ("float16", 4, 26), ("checkpointing", 4, 18), ("flash attention", 4, 14), ("Adam", 16, 108)]  # fmt: skip
+rows = [("float32", 8, 52), ("float16", 4, 26), ("checkpointing", 4, 18),
+    ("flash attention", 4, 14), ("Adam", 16, 108)]  # fmt: skip
 found = audit_memory(llama, rows)
-expect("GB of weights and gradients; with Adam", [row["floor_gb"] for row in found], [53.907324928, 26.953662464, 26.953662464, 26.953662464, 107.814649856])  # fmt: skip
+expect("GB of weights and gradients; with Adam", [row["floor_gb"] for row in found],
+    [53.907324928, 26.953662464, 26.953662464, 26.953662464, 107.814649856])  # fmt: skip
 expect("which claims hold", [row["holds"] for row in found], [False, False, False, False, True])
-expect("within the rounding", audit_memory(10**9, [("a", 2.5, 2), ("b", 2.6, 2)]), [{"name": "a", "floor_gb": 2.5, "holds": True}, {"name": "b", "floor_gb": 2.6, "holds": False}])  # fmt: skip
+expect("within the rounding", audit_memory(10**9, [("a", 2.5, 2), ("b", 2.6, 2)]),
+    [{"name": "a", "floor_gb": 2.5, "holds": True},
+    {"name": "b", "floor_gb": 2.6, "holds": False}])  # fmt: skip
 expect_raises("no rows", lambda: audit_memory(10, []), ValueError)
 expect_raises("no parameters", lambda: audit_memory(0, rows), ValueError)
 expect_raises("no bytes", lambda: audit_memory(10, [("a", 0, 1)]), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("half a byte for each parameter", audit_memory(3 * 10**9, [("4 bits", 0.5, 1)]), [{"name": "4 bits", "floor_gb": 1.5, "holds": True}])  # fmt: skip
+expect("half a byte for each parameter", audit_memory(3 * 10**9, [("4 bits", 0.5, 1)]),
+    [{"name": "4 bits", "floor_gb": 1.5, "holds": True}])  # fmt: skip
 expect_raises("a claim is not negative", lambda: audit_memory(10, [("a", 1, -1)]), ValueError)
 ### END HIDDEN TESTS
 
