@@ -781,7 +781,7 @@ expect("large numbers are compared exactly", find_bottleneck(10**20, 10**17, mac
 expect_raises("negative FLOPs are refused, also without a machine",
     lambda: find_bottleneck(-7, 5, None), ValueError)  # fmt: skip
 expect_raises("negative bytes are refused", lambda: find_bottleneck(5, -1, machine), ValueError)
-expect_raises("two negative numbers are refused",
+expect_raises("negative FLOPs with negative bytes are refused",
     lambda: find_bottleneck(-1, -9, machine), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 

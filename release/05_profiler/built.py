@@ -502,20 +502,20 @@ def reflect_6nd(parameters, tokens):
 
 
 class Timer:
-    """A stopwatch: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
+    """Measure time: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
 
-    Used again, it measures anew. The time is right also when what it measures raises.
+    A timer can be used again, and then measures anew. The time is right even if the body raises.
     """
 
     elapsed_ms = 0.0  # the last time measured, in milliseconds
     began = None  # None: not running
 
     def start(self):
-        """Begin to measure; also anew, when it is running already."""
+        """Begin to measure, or begin anew if the timer is already running."""
         self.began = time.perf_counter()
 
     def stop(self):
-        """Set elapsed_ms to the time since start, a float. RuntimeError when it is not running."""
+        """Set elapsed_ms to the time since start, a float. Raises RuntimeError if not running."""
         now = time.perf_counter()
         if self.began is None:
             raise RuntimeError("start the timer before you stop it")
@@ -531,10 +531,10 @@ class Timer:
 
 
 def timer_resolution_ms(samples=100):
-    """The smallest step by which the clock was seen to move, in ms.
+    """Return the smallest step by which the clock was seen to move, in ms: a float above 0.
 
-    samples: int, at least 1: how many of its steps are looked at, in as many readings as that
-    takes; two equal readings are no step. Returns a float above 0. Raises ValueError below 1.
+    samples: int, at least 1: how many steps to look at. Two equal readings are no step, so that
+    many steps may take many more readings. Raises ValueError when samples is below 1.
     """
     if samples < 1:
         raise ValueError(f"at least one step must be looked at, not {samples}")
@@ -548,11 +548,11 @@ def timer_resolution_ms(samples=100):
 
 
 def calibrate(fn, min_time_ms):
-    """How many calls of fn, timed together, make a sample that is long enough.
+    """Return how many calls of fn, timed together, make a sample that is long enough: an int.
 
-    fn: a function without arguments. Its very first call is made and not timed, for it is cold.
-    min_time_ms: above 0. Returns an int: the first of 1, 2, 4, 8, … for which so many calls in a
-    row were seen to take min_time_ms or more. Raises ValueError when min_time_ms is not above 0.
+    It is the first of 1, 2, 4, 8, … for which that many calls in a row took min_time_ms or more.
+    fn: a function without arguments. It is called once, untimed, before the first sample, because
+    its first call is cold. Raises ValueError when min_time_ms is not above 0.
     """
     if not min_time_ms > 0:
         raise ValueError(f"min_time_ms must be above 0, not {min_time_ms}")
@@ -568,11 +568,11 @@ def calibrate(fn, min_time_ms):
 
 
 def measure_latency(model, x, warmup=10, iterations=100):
-    """The median time in ms of calls model(x), each timed by itself.
+    """Return the median time in ms of calls model(x), each timed by itself: a float, not rounded.
 
-    model: called with x, warmup + iterations times, not once more, in the mode (train or eval)
-    that it is in and stays in. warmup: calls that are made first and do not count, 0 or more.
-    iterations: calls that are timed, 1 or more. Returns a float, not rounded. Raises ValueError when one of the two is below that.
+    model: called with x exactly warmup + iterations times. Its mode (train or eval) stays as it is.
+    warmup: how many calls to make first, untimed; at least 0. iterations: how many calls to time;
+    at least 1. Raises ValueError when one of the two is too small.
     """
     if warmup < 0 or iterations < 1:
         raise ValueError(f"a warm-up of {warmup} and {iterations} timed calls cannot be made")
@@ -587,12 +587,11 @@ def measure_latency(model, x, warmup=10, iterations=100):
 
 
 def latency_statistics(times_ms):
-    """What many times amount to.
+    """Return a dict that sums up many times: mean, median, std, min, max, p50, p95, p99.
 
-    times_ms: times in ms, a list, at least one, in any order; it is left as it is.
-    Returns a dict of floats in ms: mean, median, std (over n − 1; 0.0 for a single time), min, max,
-    p50, p95, p99 (interpolated in proportion, as above), none of them rounded. Raises ValueError
-    when there is no time.
+    times_ms: a list of times in ms, at least one, in any order. The function does not change it.
+    All values are floats in ms, not rounded. std divides by n − 1, and is 0.0 for a single time;
+    percentiles are interpolated as above. Raises ValueError when there is no time.
     """
     if len(times_ms) == 0:
         raise ValueError("there are no times to sum up")
@@ -603,18 +602,19 @@ def latency_statistics(times_ms):
 
 
 def latencies(model, x, iterations=100, warmup=10):
-    """The times in ms of so many calls, in order: your own function, asked for one at a time."""
+    """Return the times in ms of single calls, in order, each measured by your own function."""
     first = measure_latency(model, x, warmup, iterations=1)
     return [first] + [measure_latency(model, x, 0, 1) for _ in range(iterations - 1)]
 
 
 def confidence_interval(times_ms, confidence=0.95):
-    """An interval that holds the true median with a probability of at least `confidence`.
+    """Return an interval that holds the true median with a probability of at least `confidence`.
 
-    times_ms: a list in any order, also of thousands; it is left as it is. confidence: above 0 and
-    below 1. Returns (low, high), the l-th smallest and the l-th largest time, for the largest l
-    that is good enough, by the exact binomial distribution. Raises ValueError where none is (below
-    6 times at 95 %), and for a confidence out of range.
+    times_ms: a list in any order, perhaps of thousands. The function does not change it.
+    confidence: above 0 and below 1.
+    Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that
+    suffices by the exact binomial distribution. Raises ValueError when no l suffices (fewer than 6
+    times at 95 %), and when confidence is out of range.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
@@ -629,7 +629,7 @@ def confidence_interval(times_ms, confidence=0.95):
 
 
 def in_turns(cases, rounds):
-    """Times in ms of cases {name: (model, x)}: a call of each a round, one to warm up before it."""
+    """Return the times in ms of cases {name: (model, x)}: each round warms up and times each."""
     times = {name: [] for name in cases}
     for _ in rounds:
         for name, (model, x) in cases.items():
@@ -638,24 +638,24 @@ def in_turns(cases, rounds):
 
 
 def told_apart(name, times_ms, other, other_ms):
-    """Return a sentence: which of two takes less time, if their 95 % intervals do not overlap."""
+    """Return a sentence on which of two is faster, if their 95 % intervals do not overlap."""
     (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
     median, others = map(statistics.median, (times_ms, other_ms))
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
         return said + "the intervals overlap, so this rule cannot tell them apart"
     faster = name if median < others else other
-    return said + f"{faster} is faster, {max(median, others) / min(median, others):.2f} times"
+    return said + f"{faster} is {max(median, others) / min(median, others):.2f} times as fast"
 
 
 def measurement_warnings(times_ms, resolution_ms):
-    """What speaks against a measurement: codes of the table above, in its order.
+    """Return the warnings that a measurement earns: codes of the table above, in its order.
 
-    times_ms: times in ms, a list, in the order of measurement. resolution_ms: the clock's step.
-    The thirds for `drift` are the first and the last n // 3 of n times; what they differ by is
-    compared with the median of the first. Below 3 times there is no drift.
-    Returns a list of str, empty when nothing does. Raises ValueError for no times, and for a step
-    that is not above 0.
+    times_ms: a list of times in ms, in the order of measurement. resolution_ms: the clock's step.
+    The thirds for `drift` are the first and the last n // 3 of n times; the difference of their
+    medians is compared with the median of the first. Fewer than 3 times show no drift.
+    Returns a list of str, empty if all is well. Raises ValueError when there are no times, and
+    when the step is not above 0.
     """
     if not resolution_ms > 0:
         raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
@@ -671,10 +671,10 @@ def measurement_warnings(times_ms, resolution_ms):
 
 
 def throughput(batch_size, latency_ms):
-    """Samples a second.
+    """Return the number of samples processed in a second, a float.
 
     batch_size: int, at least 1. latency_ms: how long the whole batch takes, above 0.
-    Returns a float. Raises ValueError when an argument is out of range.
+    Raises ValueError when an argument is out of range.
     """
     if batch_size < 1 or not latency_ms > 0:
         raise ValueError(f"{batch_size} samples in {latency_ms} ms is not possible")
@@ -682,13 +682,13 @@ def throughput(batch_size, latency_ms):
 
 
 def best_batch(sizes, latencies_ms, rule):
-    """The batch size to choose, of those that were measured.
+    """Return the batch size to choose, one of those that were measured.
 
     sizes: a list of batch sizes, in any order. latencies_ms: how long each takes.
-    rule: "throughput", the most samples a second; "latency", the shortest time; "efficiency", the
-    smallest that reaches 90 % of the best throughput. Of equally good ones the smallest.
-    Returns one of sizes. Raises ValueError for empty lists, lists of different lengths, an unknown
-    rule, and a size or a time that throughput does not accept.
+    rule: "throughput" chooses the most samples a second, "latency" the shortest time, "efficiency"
+    the smallest size that reaches 90 % of the best throughput. A tie goes to the smallest size.
+    Raises ValueError for empty lists, lists of different lengths, an unknown rule, and a size or a
+    time that throughput does not accept. The lists stay as they are.
     """
     if len(sizes) == 0 or len(sizes) != len(latencies_ms):
         raise ValueError(f"{len(sizes)} sizes and {len(latencies_ms)} latencies do not match")

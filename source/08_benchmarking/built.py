@@ -6,26 +6,20 @@ Made by `proflab assemble`.
 """
 
 import functools
+import itertools
 import math
 import numpy as np
-import os
 import proflab
 import psutil
 import statistics
 import time
 import tracemalloc
-from collections import Counter
-from functools import cache
-from proflab import Function, Tensor, autograd, dispatch, example_input, nn
-from proflab.lesson import measuring, profiles
-from proflab.lesson.demo import demo_size
-from proflab.lesson.hardware import Hardware, this_machine
-from proflab.lesson.inputs import real_inputs
-from proflab.lesson.recorded import alike, median_rows, recorded_passes
+from proflab import Tensor, autograd, dispatch, example_input, meta, nn, no_grad
+from proflab.lesson.hardware import Hardware
 from proflab.lesson.recording import (
-    NO_ELEMENTWISE, Recorder, as_model, column, dtype_name, row_name, work_and_traffic,
+    Recorder, as_model, column, dtype_name, elementwise_kind, row_name, work_and_traffic,
 )
-from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, memory_of, present
+from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, each_op, memory_of, present
 from proflab.lesson.tracebacks import own_function
 from statistics import mean, median, stdev
 
@@ -74,7 +68,6 @@ __all__ = [
     "MemoryTracker",
     "measure_memory",
     "saved_activations",
-    "saved_by",
     "optimizer_memory_mb",
     "training_memory",
     "MemoryProfiler",
@@ -82,7 +75,6 @@ __all__ = [
     "recomputed_gradients",
     "Recompute",
     "checkpointed",
-    "Checkpointed",
     "reflect_training_mb",
     "op_bytes",
     "op_elementwise",
@@ -116,15 +108,25 @@ __all__ = [
     "measure_peak_flops",
     "measure_bandwidth",
     "roofline_points",
-    "roofs",
-    "passes_of",
-    "measured_rows",
-    "points_of",
     "classify",
     "inspect_step",
     "mfu",
     "amdahl",
     "reflect_relu",
+    "local_exponents",
+    "fit_cost",
+    "holdout_error",
+    "batch_cost",
+    "predict_ms",
+    "rows_on_meta",
+    "op_factors",
+    "predict_corrected_ms",
+    "matmul_addresses",
+    "cache_misses",
+    "traffic_bound",
+    "set_misses",
+    "speedup_steps",
+    "reflect_crossover_tokens",
 ]
 
 
@@ -559,20 +561,20 @@ def reflect_6nd(parameters, tokens):
 
 
 class Timer:
-    """A stopwatch: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
+    """Measure time: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
 
-    Used again, it measures anew. The time is right also when what it measures raises.
+    A timer can be used again, and then measures anew. The time is right even if the body raises.
     """
 
     elapsed_ms = 0.0  # the last time measured, in milliseconds
     began = None  # None: not running
 
     def start(self):
-        """Begin to measure; also anew, when it is running already."""
+        """Begin to measure, or begin anew if the timer is already running."""
         self.began = time.perf_counter()
 
     def stop(self):
-        """Set elapsed_ms to the time since start, a float. RuntimeError when it is not running."""
+        """Set elapsed_ms to the time since start, a float. Raises RuntimeError if not running."""
         now = time.perf_counter()
         if self.began is None:
             raise RuntimeError("start the timer before you stop it")
@@ -588,10 +590,10 @@ class Timer:
 
 
 def timer_resolution_ms(samples=100):
-    """The smallest step by which the clock was seen to move, in ms.
+    """Return the smallest step by which the clock was seen to move, in ms: a float above 0.
 
-    samples: int, at least 1: how many of its steps are looked at, in as many readings as that
-    takes; two equal readings are no step. Returns a float above 0. Raises ValueError below 1.
+    samples: int, at least 1: how many steps to look at. Two equal readings are no step, so that
+    many steps may take many more readings. Raises ValueError when samples is below 1.
     """
     if samples < 1:
         raise ValueError(f"at least one step must be looked at, not {samples}")
@@ -605,11 +607,11 @@ def timer_resolution_ms(samples=100):
 
 
 def calibrate(fn, min_time_ms):
-    """How many calls of fn, timed together, make a sample that is long enough.
+    """Return how many calls of fn, timed together, make a sample that is long enough: an int.
 
-    fn: a function without arguments. Its very first call is made and not timed, for it is cold.
-    min_time_ms: above 0. Returns an int: the first of 1, 2, 4, 8, … for which so many calls in a
-    row were seen to take min_time_ms or more. Raises ValueError when min_time_ms is not above 0.
+    It is the first of 1, 2, 4, 8, … for which that many calls in a row took min_time_ms or more.
+    fn: a function without arguments. It is called once, untimed, before the first sample, because
+    its first call is cold. Raises ValueError when min_time_ms is not above 0.
     """
     if not min_time_ms > 0:
         raise ValueError(f"min_time_ms must be above 0, not {min_time_ms}")
@@ -625,11 +627,11 @@ def calibrate(fn, min_time_ms):
 
 
 def measure_latency(model, x, warmup=10, iterations=100):
-    """The median time in ms of calls model(x), each timed by itself.
+    """Return the median time in ms of calls model(x), each timed by itself: a float, not rounded.
 
-    model: called with x, warmup + iterations times, not once more, in the mode (train or eval)
-    that it is in and stays in. warmup: calls that are made first and do not count, 0 or more.
-    iterations: calls that are timed, 1 or more. Returns a float, not rounded. Raises ValueError when one of the two is below that.
+    model: called with x exactly warmup + iterations times. Its mode (train or eval) stays as it is.
+    warmup: how many calls to make first, untimed; at least 0. iterations: how many calls to time;
+    at least 1. Raises ValueError when one of the two is too small.
     """
     if warmup < 0 or iterations < 1:
         raise ValueError(f"a warm-up of {warmup} and {iterations} timed calls cannot be made")
@@ -644,12 +646,11 @@ def measure_latency(model, x, warmup=10, iterations=100):
 
 
 def latency_statistics(times_ms):
-    """What many times amount to.
+    """Return a dict that sums up many times: mean, median, std, min, max, p50, p95, p99.
 
-    times_ms: times in ms, a list, at least one, in any order; it is left as it is.
-    Returns a dict of floats in ms: mean, median, std (over n − 1; 0.0 for a single time), min, max,
-    p50, p95, p99 (interpolated in proportion, as above), none of them rounded. Raises ValueError
-    when there is no time.
+    times_ms: a list of times in ms, at least one, in any order. The function does not change it.
+    All values are floats in ms, not rounded. std divides by n − 1, and is 0.0 for a single time;
+    percentiles are interpolated as above. Raises ValueError when there is no time.
     """
     if len(times_ms) == 0:
         raise ValueError("there are no times to sum up")
@@ -660,18 +661,19 @@ def latency_statistics(times_ms):
 
 
 def latencies(model, x, iterations=100, warmup=10):
-    """The times in ms of so many calls, in order: your own function, asked for one at a time."""
+    """Return the times in ms of single calls, in order, each measured by your own function."""
     first = measure_latency(model, x, warmup, iterations=1)
     return [first] + [measure_latency(model, x, 0, 1) for _ in range(iterations - 1)]
 
 
 def confidence_interval(times_ms, confidence=0.95):
-    """An interval that holds the true median with a probability of at least `confidence`.
+    """Return an interval that holds the true median with a probability of at least `confidence`.
 
-    times_ms: a list in any order, also of thousands; it is left as it is. confidence: above 0 and
-    below 1. Returns (low, high), the l-th smallest and the l-th largest time, for the largest l
-    that is good enough, by the exact binomial distribution. Raises ValueError where none is (below
-    6 times at 95 %), and for a confidence out of range.
+    times_ms: a list in any order, perhaps of thousands. The function does not change it.
+    confidence: above 0 and below 1.
+    Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that
+    suffices by the exact binomial distribution. Raises ValueError when no l suffices (fewer than 6
+    times at 95 %), and when confidence is out of range.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
@@ -686,7 +688,7 @@ def confidence_interval(times_ms, confidence=0.95):
 
 
 def in_turns(cases, rounds):
-    """Times in ms of cases {name: (model, x)}: a call of each a round, one to warm up before it."""
+    """Return the times in ms of cases {name: (model, x)}: each round warms up and times each."""
     times = {name: [] for name in cases}
     for _ in rounds:
         for name, (model, x) in cases.items():
@@ -695,24 +697,24 @@ def in_turns(cases, rounds):
 
 
 def told_apart(name, times_ms, other, other_ms):
-    """A sentence: which of two takes less time, if their 95 % intervals can tell."""
+    """Return a sentence on which of two is faster, if their 95 % intervals do not overlap."""
     (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
     median, others = map(statistics.median, (times_ms, other_ms))
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
-        return said + "the intervals overlap, so these times cannot tell them apart"
+        return said + "the intervals overlap, so this rule cannot tell them apart"
     faster = name if median < others else other
-    return said + f"{faster} is faster, {max(median, others) / min(median, others):.2f} times"
+    return said + f"{faster} is {max(median, others) / min(median, others):.2f} times as fast"
 
 
 def measurement_warnings(times_ms, resolution_ms):
-    """What speaks against a measurement: codes of the table above, in its order.
+    """Return the warnings that a measurement earns: codes of the table above, in its order.
 
-    times_ms: times in ms, a list, in the order of measurement. resolution_ms: the clock's step.
-    The thirds for `drift` are the first and the last n // 3 of n times; what they differ by is
-    compared with the median of the first. Below 3 times there is no drift.
-    Returns a list of str, empty when nothing does. Raises ValueError for no times, and for a step
-    that is not above 0.
+    times_ms: a list of times in ms, in the order of measurement. resolution_ms: the clock's step.
+    The thirds for `drift` are the first and the last n // 3 of n times; the difference of their
+    medians is compared with the median of the first. Fewer than 3 times show no drift.
+    Returns a list of str, empty if all is well. Raises ValueError when there are no times, and
+    when the step is not above 0.
     """
     if not resolution_ms > 0:
         raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
@@ -728,10 +730,10 @@ def measurement_warnings(times_ms, resolution_ms):
 
 
 def throughput(batch_size, latency_ms):
-    """Samples a second.
+    """Return the number of samples processed in a second, a float.
 
     batch_size: int, at least 1. latency_ms: how long the whole batch takes, above 0.
-    Returns a float. Raises ValueError when an argument is out of range.
+    Raises ValueError when an argument is out of range.
     """
     if batch_size < 1 or not latency_ms > 0:
         raise ValueError(f"{batch_size} samples in {latency_ms} ms is not possible")
@@ -739,13 +741,13 @@ def throughput(batch_size, latency_ms):
 
 
 def best_batch(sizes, latencies_ms, rule):
-    """The batch size to choose, of those that were measured.
+    """Return the batch size to choose, one of those that were measured.
 
     sizes: a list of batch sizes, in any order. latencies_ms: how long each takes.
-    rule: "throughput", the most samples a second; "latency", the shortest time; "efficiency", the
-    smallest that reaches 90 % of the best throughput. Of equally good ones the smallest.
-    Returns one of sizes. Raises ValueError for empty lists, lists of different lengths, an unknown
-    rule, and a size or a time that throughput does not accept.
+    rule: "throughput" chooses the most samples a second, "latency" the shortest time, "efficiency"
+    the smallest size that reaches 90 % of the best throughput. A tie goes to the smallest size.
+    Raises ValueError for empty lists, lists of different lengths, an unknown rule, and a size or a
+    time that throughput does not accept. The lists stay as they are.
     """
     if len(sizes) == 0 or len(sizes) != len(latencies_ms):
         raise ValueError(f"{len(sizes)} sizes and {len(latencies_ms)} latencies do not match")
@@ -766,17 +768,17 @@ MB = 1024**2  # bytes, as everywhere in this course
 
 
 class MemoryTracker:
-    """Measures what a block of code allocates: `with MemoryTracker() as tracker: …`.
+    """Measure what a block of code allocates: `with MemoryTracker() as tracker: …`.
 
-    peak_mb: the most that was allocated at one time, over what was there at the start.
-    current_mb: what is allocated at the end, over what was there at the start; negative where more
-        was freed. Both are floats in MB of 1024² bytes, not rounded, and there after `stop`.
-    Trackers may be nested, the inner one ends first: each finds what it would find alone. They may
-    be used again. Tracing goes on afterwards if it was on before, and is off if it was off.
-    frames: how much of the call stack tracemalloc writes down with each block.
+    peak_mb: the most that was allocated at any moment, and current_mb: what is allocated at the
+        end (negative if more was freed), both over what was allocated at the start; floats in MB
+        of 1024² bytes, not rounded, set by `stop`.
+    Trackers may be nested, to any depth, the inner one stops first: each finds what it would find
+    alone. They may be used again. Tracing that was on stays on; if it was off, it is off again.
+    frames: how many frames of the call stack tracemalloc records with each block.
     """
 
-    running = []  # the trackers that have been started and not yet stopped, the outermost first
+    running = []  # the trackers that have started and not yet stopped, the outermost first
 
     def __init__(self, frames=1):
         self.frames = frames
@@ -789,7 +791,7 @@ class MemoryTracker:
         self.stop()
 
     def start(self):
-        """Begin to measure; start tracing, with `frames`, where it is off."""
+        """Begin to measure; start tracing, with `frames`, if it is off."""
         self.started = not tracemalloc.is_tracing()
         if self.started:
             tracemalloc.start(self.frames)
@@ -801,7 +803,7 @@ class MemoryTracker:
         self.running.append(self)
 
     def stop(self):
-        """Stop measuring: set peak_mb and current_mb, and stop tracing if this one started it."""
+        """Stop measuring: set peak_mb and current_mb; stop tracing if this tracker started it."""
         current, peak = tracemalloc.get_traced_memory()
         for tracker in self.running:
             tracker.peak = max(tracker.peak, peak)
@@ -813,20 +815,21 @@ class MemoryTracker:
 
 
 def measure_memory(model, input_shape):
-    """What one forward pass of a model takes, measured.
+    """Return what one forward pass of a model takes, measured.
 
-    model: a Module with data; it is called once, as it is. input_shape: batch first, counted in
-        full; or whatever else example_input takes. The input is not counted.
-    Returns a dict of floats, not rounded, in MB of 1024² bytes but for the last:
-        parameter_memory_mb: all of the model's parameters (lesson 01)
-        activation_memory_mb: what is allocated after the pass, over what was allocated before it,
-            while its output is held, and by it the graph for backward
-        peak_memory_mb: the parameters, and the most that was allocated during the pass, over what
-            was allocated before it
-        memory_efficiency: parameters and activations, divided by the peak
-    Raises ValueError for what is no model, and for what is no shape.
+    model: a Module with data; it is called once, in the mode (train or eval) that it is in.
+    input_shape: batch first, or what else example_input takes (it returns a Tensor, or a tuple
+        if the model has several inputs). The inputs themselves do not count.
+    Returns a dict of floats, not rounded, the first three in MB of 1024² bytes:
+        parameter_memory_mb: all of the model's parameters (lesson 01), frozen ones too
+        activation_memory_mb: what is allocated after the pass, over what was allocated before,
+            while the output is held, and through it the graph for the backward pass
+        peak_memory_mb: the parameters, plus the pass's peak over what was allocated before
+        memory_efficiency: parameters and activations together, divided by the peak
+    Raises ValueError for what is not a model and for what is not a shape.
     """
-    parameters, inputs = parameter_memory_mb(model), real_inputs(model, input_shape)
+    parameters, inputs = parameter_memory_mb(model), example_input(model, input_shape)
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     with MemoryTracker() as tracker:
         output = model(*inputs)  # noqa: F841  held while it is measured
     peak = parameters + tracker.peak_mb
@@ -839,14 +842,15 @@ def measure_memory(model, input_shape):
 
 
 def saved_activations(model, input_shape):
-    """The bytes that a forward pass keeps for the backward pass.
+    """Return the bytes that a forward pass keeps for the backward pass.
 
-    model: a Module, with data or on meta, or anything else that can be called; in the mode (train
-        or eval) that it is in. input_shape: batch first, counted in full.
-    Counted is each storage once, and as a whole, also where only a part of it is looked at; but no
-    storage of the inputs, and none of the parameters and buffers that the model has.
+    model: a Module, with data or on meta, or any other callable; it stays in the mode (train or
+        eval) that it is in, and its parameters stay frozen or not, as they are.
+    input_shape: batch first, counted in full.
+    Each storage counts once, and as a whole even if only a part of it is kept. Storages of the
+    inputs and of the model's parameters, frozen or not, and buffers do not count.
     Returns an int. Runs on meta inputs (lesson 02's meta_inputs, per_sample=False), so that
-    nothing is computed. Raises ValueError for what cannot be called, and for what is no shape.
+    nothing is computed. Raises ValueError for what cannot be called and for what is not a shape.
     """
     inputs = meta_inputs(model, input_shape, per_sample=False)
     known = {tensor.storage for tensor in inputs}
@@ -863,31 +867,13 @@ def saved_activations(model, input_shape):
     return sum(storage.nbytes for storage in kept - known)
 
 
-def saved_by(model, shape, part):
-    """Saved bytes by the part of the model that kept them first; `part` maps a module's path."""
-    inputs = meta_inputs(model, shape, per_sample=False)
-    seen = {t.storage for t in (*inputs, *model.parameters(), *model.buffers())}
-    found = Counter()
-
-    def pack(tensor):
-        if tensor.storage not in seen:
-            seen.add(tensor.storage)
-            found[part(dispatch.module_path())] += tensor.storage.nbytes
-        return tensor
-
-    # While a hook is on, proflab knows which module is being called.
-    with dispatch.hook(lambda call: call()), proflab.saved_tensors(pack, lambda tensor: tensor):
-        model(*inputs)
-    return found
-
-
 def optimizer_memory_mb(model, optimizer):
-    """The memory of an optimizer's state, in MB of 1024² bytes.
+    """Return the memory of an optimizer's state, in MB of 1024² bytes.
 
-    model: as for count_parameters (lesson 01). Only parameters that are trained have a state
-        (requires_grad), each once, at its own dtype.
-    optimizer: "sgd" (nothing), "momentum" (once the parameters), "adam" or "adamw" (twice).
-    Returns a float. Raises ValueError for another optimizer, and for what is no model.
+    model: as for count_parameters (lesson 01): a bare Tensor has no parameters. Only parameters
+        that are trained (requires_grad) have a state, each once, at its own dtype.
+    optimizer: "sgd" (no state), "momentum" (the parameters once), "adam" or "adamw" (twice).
+    Returns a float. Raises ValueError for any other optimizer and for what is not a model.
     """
     copies = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
     if optimizer not in copies:
@@ -899,14 +885,15 @@ def optimizer_memory_mb(model, optimizer):
 
 
 def training_memory(model, input_shape, optimizer, activation_mb=None):
-    """What training a model takes, by its parts.
+    """Return what training a model takes, by its parts.
 
-    model, input_shape: as for saved_activations; optimizer: as for optimizer_memory_mb.
-    activation_mb: the memory of the activations where it is known, at least 0; None: count it.
-        Where it is given, input_shape is not used.
-    Returns a dict of floats in MB of 1024² bytes: parameter_mb, gradient_mb (of what is trained),
-    optimizer_mb, activation_mb, and total_mb, their sum.
-    Raises ValueError as these two do, and for a negative activation_mb.
+    model, input_shape: as for saved_activations, in the mode that the model is in; optimizer: as
+        for optimizer_memory_mb.
+    activation_mb: the memory of the activations if it is known, at least 0; input_shape is not
+        used then. None: count it.
+    Returns a dict of floats in MB of 1024² bytes: parameter_mb (of all parameters), gradient_mb
+    (of those that are trained), optimizer_mb, activation_mb, and total_mb, their sum.
+    Raises ValueError as these two functions do, and for a negative activation_mb.
     """
     if activation_mb is None:
         activation_mb = saved_activations(model, input_shape) / MB
@@ -914,7 +901,7 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
         raise ValueError(f"activations cannot take {activation_mb} MB")
     parts = {
         "parameter_mb": parameter_memory_mb(model),
-        "gradient_mb": optimizer_memory_mb(model, "momentum"),  # a number for each, as here
+        "gradient_mb": optimizer_memory_mb(model, "momentum"),  # one number each, as here
         "optimizer_mb": optimizer_memory_mb(model, optimizer),
         "activation_mb": float(activation_mb),
     }
@@ -922,28 +909,24 @@ def training_memory(model, input_shape, optimizer, activation_mb=None):
 
 
 class MemoryProfiler:
-    """The resident memory of this process at moments with a name."""
+    """Record this process's resident memory at moments that have a name."""
 
     def __init__(self):
         self.snapshots = []
 
     def snapshot(self, label):
-        """Note this process's resident memory now, by psutil's memory_info().rss.
-
-        label: a string that is not empty; the same one may come again. Raises ValueError for "".
-        """
+        """Record this process's RSS now. A label may come again; raises ValueError for ""."""
         if not label:
             raise ValueError("a snapshot needs a label")
         self.snapshots.append((label, psutil.Process().memory_info().rss / MB))
 
     def report(self):
-        """What was noted: a row for each snapshot, in order.
+        """Return a row for each snapshot, in order, and print them.
 
         Returns a list of dicts: label, rss_mb (float, MB of 1024² bytes, not rounded), delta_mb
-        (float, over the snapshot before it; 0.0 for the first). Prints a line for each that has the
-        label, and both numbers with one decimal; what else it prints is open. May be asked for
-        again.
-        Raises ValueError where there is no snapshot.
+        (float, growth since the snapshot before; 0.0 for the first). Prints a line for each
+        snapshot, the first too, with its label and both numbers to one decimal. A report may be
+        asked for again. Raises ValueError if there is no snapshot.
         """
         if not self.snapshots:
             raise ValueError("there is no snapshot to report")
@@ -956,16 +939,15 @@ class MemoryProfiler:
 
 
 def find_leak(step, steps):
-    """What a step leaves behind, each time it runs, and who allocates it.
+    """Return how much more memory each step leaves allocated, and which function allocates it.
 
-    step: a function without arguments. It is called once for what only the first call makes and
-        keeps (a cache, an optimizer's state), then `steps` times (an int, at least 1), which are
-        compared.
-    Returns a dict: bytes_per_step (float), by how much more is allocated, on average over the
-    steps (what a step replaces or frees is no growth); and function, the name of the function
-    (see own_function) that allocated most of what has grown, on whatever lines; None where a
-    step leaves less than a page, 4,096 bytes. Raises ValueError for steps below 1.
-    Tracing is off afterwards if it was off before, also where step raises.
+    step: a function without arguments. It is called once, already traced, for what only the first
+        call makes and keeps (a cache, an optimizer's state), then `steps` times (at least 1).
+    Returns a dict: bytes_per_step (float), the growth in those `steps` calls, on average (what a
+    step frees or replaces is no growth); and function, the name of the function (by own_function)
+    whose allocations grew most, all its lines together, or None if less than a page, 4,096 bytes,
+    is left in a step. Raises ValueError for steps below 1. Tracing that was off is off afterwards,
+    even when step raises; if it was on, it goes on, also for a tracker around the call.
     """
     if steps < 1:
         raise ValueError(f"a leak shows over at least one step, not over {steps}")
@@ -975,23 +957,23 @@ def find_leak(step, steps):
         for _ in range(steps):
             step()
         rows = tracemalloc.take_snapshot().compare_to(before, "traceback")
-    grown = Counter()
+    grown = {}
     for row in rows:
-        if row.size_diff:
-            grown[own_function(row.traceback)] += row.size_diff
+        name = own_function(row.traceback)
+        grown[name] = grown.get(name, 0) + row.size_diff
     rate = sum(grown.values()) / steps
     worst = max(grown, key=grown.get) if rate >= 4096 else None
     return {"bytes_per_step": rate, "function": worst}
 
 
 def recomputed_gradients(run, x, parameters, grad):
-    """The gradients of a piece of a model, which is run for that once more.
+    """Return the gradients of a segment of a model, by running the segment once more.
 
-    run: a function of x, the piece. x: its input, a leaf. parameters: the tensors, each once, that
-        it uses and that may require a gradient. grad: the gradient of run(x), a Tensor.
-    Returns a list of Tensors: the gradient of x, and those of the parameters, in order; None for
-    each that requires none or that run does not use. Every `.grad` stays as it is. Works also
-    where no graph is being recorded, as in a backward pass.
+    run: the segment, a function of x; it is called once. x: its input, a leaf. parameters: tensors,
+        each once, that run may use and that may require a gradient. grad: that of run(x).
+    Returns a list of Tensors: the gradient of x, then those of the parameters, in order; None for
+    each tensor that requires none or that run does not use. Every `.grad` stays as it is. Works
+    also where nothing is recorded, as in a backward pass, and leaves that as it is.
     """
     tensors = [x, *parameters]
     wanted = [tensor for tensor in tensors if tensor.requires_grad]
@@ -1003,7 +985,7 @@ def recomputed_gradients(run, x, parameters, grad):
     return [next(found) if tensor.requires_grad else None for tensor in tensors]
 
 
-class Recompute(Function):
+class Recompute(proflab.Function):
     """Recompute.apply(run, x, *parameters) is run(x), of which only x is kept."""
 
     @staticmethod
@@ -1020,14 +1002,14 @@ class Recompute(Function):
 
 
 def checkpointed(layers, every):
-    """A function that computes what the layers compute, one after another, with less memory.
+    """Return a function that computes what the layers compute in a row, with less memory.
 
-    layers: a list of Modules that draw no random numbers.
-    every: int, at least 1: so many layers make a segment; the last one may be shorter.
+    layers: a list of Modules that draw no random numbers; one Module may stand in it several times.
+    every: int, at least 1: so many layers make a segment; the last segment may be shorter.
     Returns a function of one tensor. Of each segment only its input is kept for the backward pass,
-    which runs each segment once more. Gradients are those that the layers give without it, of
-    what requires one: parameters, and the input. (So each segment's parameters go to Recompute.)
-    Raises ValueError where there are no layers, and for `every` below 1.
+    which runs each segment once more. The gradients are those that the layers give without it, for
+    whatever requires one: parameters, and the input. (So each segment's parameters go to
+    Recompute, each of them once.) Raises ValueError if there are no layers or `every` is below 1.
     """
     if every < 1 or not len(layers):
         raise ValueError(f"{len(layers)} layers cannot be run {every} at a time")
@@ -1041,25 +1023,14 @@ def checkpointed(layers, every):
     return run
 
 
-class Checkpointed(nn.Module):
-    """Layers as a model with checkpoints."""
-
-    def __init__(self, layers, every):
-        self.layers = nn.ModuleList(layers)
-        self.run = checkpointed(list(self.layers), every)
-
-    def forward(self, x):
-        return self.run(x)
-
-
 def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded_to=1):
-    """The memory of training as a report may have calculated it, in MB of `unit` bytes.
+    """Return the memory of training as a report may have computed it, in MB of `unit` bytes.
 
-    parameters: int, at least 1; taken as its nearest multiple of rounded_to (int, at least 1):
-        with 10**6, 124,439,808 are 124 million. Each copy of a parameter has 4 bytes.
+    parameters: int, at least 1; rounded to the nearest multiple of rounded_to (int, at least 1):
+        with 10**6, 124,439,808 become 124 million. Each copy of a parameter takes 4 bytes.
     copies: int, at least 1: 4 for Adam (parameter, gradient, two of state).
-    activation_mb: at least 0, in the report's MB, added as it is. unit: int, at least 1.
-    Returns a float. Raises ValueError for an argument out of range.
+    activation_mb: at least 0, in the report's own MB, added as it is. unit: int, at least 1.
+    Returns a float, not rounded. Raises ValueError for any argument that is out of range.
     """
     if min(parameters, copies, unit, rounded_to) < 1 or activation_mb < 0:
         raise ValueError("activation_mb must be at least 0, and all others at least 1")
@@ -1071,15 +1042,12 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
 
 
 def op_bytes(call, result):
-    """The bytes that one op has to move: (read, written), two ints.
+    """Return the bytes that one op has to move: (read, written), two ints.
 
-    call: what a hook gets, with op, phase, inputs, grad and saved. grad is a Tensor, or a list of
-        Tensors and None for an op with many results.
-    result: what call() returned: a Tensor, or a tuple of Tensors and None.
-    Returns (0, 0) for a view, where nothing is written. Else
-    written: what the result has in memory that is not read.
-    read: in the forward pass the inputs; but of its table an op in TABLES reads as much as it
-        writes. In the backward pass the gradient, and what was saved.
+    call: what a hook gets. result: what call() returned, a Tensor or a tuple of Tensors and None.
+    written: the bytes of the result, without memory that is read. If it is 0, so is read.
+    read: forward, the bytes of call.inputs, but an op in TABLES reads as much of its table as it
+        writes. Backward, the bytes of call.grad (like result, one or several) and call.saved.
     """
     forward = call.phase == "forward"
     read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
@@ -1095,32 +1063,22 @@ def op_bytes(call, result):
 
 
 def op_elementwise(call, shape):
-    """The elementwise FLOPs of one op whose forward result has this shape, by our convention."""
-    op, inputs = call.op, call.inputs
-    if op in NO_ELEMENTWISE:
-        return 0
-    size = math.prod(shape)
-    if op in ("linear", "conv2d"):
-        return ELEMENTWISE["bias"] * size if len(inputs) == 3 else 0
-    if op == "scaled_dot_product_attention":  # a softmax over keys for each row of the result
-        return ELEMENTWISE["softmax"] * size // shape[-1] * inputs[1].shape[-2]
-    if op == "batch_norm" and call.attributes["training"]:
-        op = "batch_norm_train"
-    if op in ELEMENTWISE:
-        return ELEMENTWISE[op] * size
-    return max([size, *[t.numel() for t in inputs]])
+    """Return the elementwise FLOPs, by our convention, of an op whose forward result has a shape."""
+    kind, size = elementwise_kind(call), math.prod(shape)  # its row in lesson 02's table
+    if call.op == "scaled_dot_product_attention":  # a softmax over keys for each row of the result
+        size = size // shape[-1] * call.inputs[1].shape[-2]
+    largest = max(size, *[t.numel() for t in call.inputs])  # for an op that the table does not have
+    return 0 if kind is None else ELEMENTWISE[kind] * size if kind in ELEMENTWISE else largest
 
 
 def op_facts(call, result):
-    """What is known of one op apart from its time.
+    """Return what is known of one op apart from its time, as a dict of plain data.
 
-    call, result: as for op_bytes. Returns a dict of plain data:
-        op, module, phase: strings; module is call.module_path.
-        input_shapes: a list of tuples. output_shape: a tuple, dtype: a string such as "float32", of
-            the forward's result; in the backward pass that is what the gradient has. Of many
-            results, the first that is a Tensor.
-        matmul_flops: as op_flops counts, in the backward pass as gradient_flops.
-        elementwise_flops: as op_elementwise counts. bytes_read, bytes_written: as op_bytes.
+    call, result: as for op_bytes. The keys are op, module (call.module_path), phase: strings;
+    input_shapes: a list of tuples; output_shape, dtype: a tuple, and a string such as "float32", of
+        the result, or backward of call.grad; of several, those of the first that is a Tensor;
+    matmul_flops: as op_flops counts, or backward gradient_flops; elementwise_flops, bytes_read,
+        bytes_written: as op_elementwise and op_bytes count.
     Raises NotImplementedError as op_flops does.
     """
     shapes = [t.shape for t in call.inputs]
@@ -1141,14 +1099,13 @@ def op_facts(call, result):
 
 
 def add_row(rows, first, start, end, facts):
-    """Append to `rows` the row of something that has ended; returns nothing.
+    """Append to `rows` the row of something that has ended; return nothing.
 
-    rows: a Rows; its depth no longer counts it. first: len(rows) as it was when it began.
-    start, end: what time.perf_counter_ns() showed then, and when it ended: ints, in ns.
-    facts: a dict, which stays as it is. The row has its keys and values, and
-        start_ms: float, in ms after rows.start. ms: float, from start to end.
-        self_ms: float, ms less the ms of what ran right inside it: of the rows since `first` those
-            that are one deeper. depth: int, how many were running around it.
+    rows: a Rows, whose depth no longer counts it. first: len(rows) when it began.
+    start, end: what time.perf_counter_ns() showed when it began and ended: ints, in ns.
+    facts: a dict, which stays as it is. The row has its keys and values, and start_ms, the ms from
+        rows.start to start; ms, from start to end; self_ms, ms less the ms of what ran directly
+        inside: of the rows since `first`, those one deeper; depth, how many things ran around it.
     """
     ms, depth = (end - start) / 1e6, rows.depth
     inside = sum([row["ms"] for row in rows[first:] if row["depth"] == depth + 1])
@@ -1157,12 +1114,12 @@ def add_row(rows, first, start, end, facts):
 
 
 def record(call, rows):
-    """The hook that records: runs call(), adds its row, returns what call() returned.
+    """Run call() as a hook, add its row to `rows`, and return what call() returned.
 
-    rows: a Rows. Its depth is 1 more while call() runs, and as before when record has ended, also
-        when call() raises; then no row is added.
-    The row is that of add_row, with the facts of op_facts and the time of call() alone, by
-    time.perf_counter_ns. Raises what call() raises, and NotImplementedError as op_facts does.
+    rows: a Rows. Its depth is 1 more while call() runs, and as before afterwards, also if call()
+        raises; then no row is added, and the exception goes on.
+    The row is that of add_row, with the facts of op_facts, and the time of call() alone, by
+    time.perf_counter_ns. Raises NotImplementedError as op_facts does.
     """
     first, start = len(rows), time.perf_counter_ns()
     rows.depth += 1
@@ -1176,11 +1133,7 @@ def record(call, rows):
 
 
 class OpRecorder(Recorder):
-    """`with OpRecorder() as recorder:` records every op inside; then they are in recorder.rows.
-
-    Entered again, it begins anew. What is inside may raise: what was recorded until then is there.
-    `with region("data loading"):` inside adds a row of op "region", whose module is that name.
-    """
+    """Record each op inside `with OpRecorder() as recorder:`, and each `with region("a name"):`."""
 
     def watch(self, call):
         return record(call, self.rows)
@@ -1190,7 +1143,7 @@ class OpRecorder(Recorder):
 
 
 def rows_of(function):
-    """The rows of what function() runs."""
+    """Return the rows of what function() runs."""
     with OpRecorder() as recorder:
         function()
     return recorder.rows
@@ -1199,15 +1152,13 @@ MEASURES = ("ms", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_writ
 
 
 def top_operations(rows, n, by="ms"):
-    """The n names of which there is most, as a list of dicts, the largest share first.
+    """Return the n names with the largest shares, as a list of dicts, the largest share first.
 
-    rows: of a recording, at least one. Those of one row_name belong together, whatever else.
-    n: int, at least 1; where there are fewer names, there are fewer dicts.
-    by: one of MEASURES: what shares are of. "ms" means self_ms, so that no time counts twice.
-    Returns dicts with name (str), ms (float: the sum of self_ms, whatever `by` is) and share
-    (float: the part that the name has of the sum over all rows; 0.0 where that sum is 0). Equal
-    shares stay in the order in which the names came first.
-    Raises ValueError for no rows, n below 1, and a `by` that is not in MEASURES.
+    by: one of MEASURES, of which the shares are. "ms" means self_ms, so that no time counts twice.
+    The keys are name (row_name), ms (the name's sum of self_ms, whatever `by` is) and share (the
+    name's part of the sum over all rows; 0.0 if that sum is 0). Equal shares stay in the order in
+    which their names first occur.
+    Raises ValueError for no rows, for n below 1, and for a `by` that is not in MEASURES.
     """
     if not rows or n < 1 or by not in MEASURES:
         raise ValueError(f"no top {n} of {len(rows)} rows by {by!r}: measures are {MEASURES}")
@@ -1224,20 +1175,19 @@ def top_operations(rows, n, by="ms"):
 
 def print_top_operations(rows, n=5, by="ms"):
     """Print the top operations in a line: 45 % matmul, 23 % attention, …"""
-    tops = top_operations(rows, n, by)
-    print(", ".join(f"{100 * top['share']:.0f} % {top['name']}" for top in tops))
+    tops = top_operations(rows, n, by) if rows else []
+    print(", ".join(f"{100 * top['share']:.0f} % {top['name']}" for top in tops) or "no ops")
 
 ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
 
 
 def chrome_trace(rows):
-    """A recording in the trace event format, for viewers.
+    """Return a recording in the trace event format: {"traceEvents": [...]}, an event for each row.
 
-    Returns {"traceEvents": [...]}, with an event for each row: a dict of name (row_name), cat
-    (phase), ph ("X"), ts and dur (start_ms and ms, as floats in µs), pid and tid (both 1), and
-    args: a dict of the row's values for the keys in ARGS.
-    Events are in the order of their ts; of those that begin together the one of less depth is first.
-    Raises ValueError where there are no rows.
+    An event has name (row_name), cat (phase), ph ("X"), ts and dur (start_ms and ms, as floats in
+    µs), pid and tid (both 1), and args: a dict of the row's values for the keys in ARGS. Events are
+    ordered by ts; of those that begin together, the one of less depth is first.
+    Raises ValueError if there are no rows.
     """
     if not rows:
         raise ValueError("there are no rows, so there is no trace")
@@ -1252,13 +1202,12 @@ def chrome_trace(rows):
 
 
 def find_bottleneck(flops, bytes_moved, hardware):
-    """What limits work of so many FLOPs and bytes: "compute" or "memory".
+    """Return what limits work of so many FLOPs and bytes: "compute" or "memory".
 
-    flops, bytes_moved: ints, at least 0, not both 0. hardware: a Hardware, with peak_flops in
-        FLOP/s and bandwidth in bytes/s; or None.
-    Returns "compute" where calculating at the peak takes at least as long as moving at full
-    bandwidth, "memory" where it does not, and None where hardware is None.
-    Raises ValueError for a negative number, and where there is neither.
+    hardware: a Hardware, with peak_flops in FLOP/s and bandwidth in bytes/s; or None.
+    It is "compute" if calculating at the peak takes at least as long as moving at full bandwidth,
+    else "memory"; and None if hardware is None.
+    Raises ValueError for a negative number, and if both are 0, also without hardware.
     """
     if min(flops, bytes_moved) < 0 or flops == bytes_moved == 0:
         raise ValueError(f"{flops} FLOPs and {bytes_moved} bytes are no work")
@@ -1269,18 +1218,16 @@ def find_bottleneck(flops, bytes_moved, hardware):
 
 
 def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
-    """What one forward pass, model(x), costs.
+    """Return what one forward pass, model(x), costs, as a dict.
 
-    model: a Module; or a bare Tensor, which counts as in lessons 01 and 02, and is run as
+    model: a Module, or a bare Tensor, which counts as in lessons 01 and 02 and runs as
         as_model(tensor). x: its input, a Tensor, batch first. hardware: a Hardware, or None.
-    Returns a dict:
-        parameters: int. flops: int, as count_flops has it, for the whole of x.
-        latency_ms: float, measure_latency with this warmup and these iterations.
-        peak_memory_mb: float, as measure_memory has it.
-        gflops_per_second: float, 10⁹ FLOPs a second: these FLOPs in that time.
-        bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and
-            written, of the pass's ops (record them); None also where nothing moves.
-    The model runs in the mode that it is in. Raises what its parts raise.
+    parameters, flops: as count_parameters and count_flops count, for the whole of x. latency_ms,
+        peak_memory_mb: as measure_latency (with this warmup and these iterations) and
+        measure_memory measure. gflops_per_second: float, 10⁹ of these FLOPs a second.
+    bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and written,
+        of the pass's ops (record them); None also if nothing moves.
+    The model stays in its mode, without gradients. Raises what its parts raise.
     """
     flops, runs = count_flops(model, x, per_sample=False), as_model(model)
     latency = measure_latency(runs, x, warmup, iterations)
@@ -1296,28 +1243,23 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
 
 
 def profile_layer(layer, input_shape, hardware=None):
-    """What a forward pass through one layer costs.
+    """Return what a forward pass through one layer costs: the dict of profile_forward_pass.
 
-    layer: a Module. input_shape: batch first, all of it is run; example_input makes the input.
-    hardware: as for profile_forward_pass, which makes the dict that is returned.
-    Raises ValueError for what is no shape.
+    input_shape: batch first, all of it is run; example_input makes the input.
+    Raises ValueError for an impossible shape.
     """
     return profile_forward_pass(layer, example_input(layer, input_shape), hardware)
 
 
 def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
-    """What a forward and a backward pass cost, from the sum of all elements of all outputs.
+    """Return what a forward and a backward pass cost, from the sum of all elements of all outputs.
 
-    model: a Module. x, hardware, warmup, iterations: as for profile_forward_pass.
-    The gradients are computed, of the parameters that require one; the model's own .grad stay.
-    Raises what its parts raise. Returns a dict:
-        forward_memory_mb: float, the peak_memory_mb of measure_memory.
-        gradient_memory_mb: float, of all gradients that the backward pass gave to parameters.
-        total_memory_mb: float, the sum of these two.
-        optimizer_memory_estimates: a dict, for "sgd", "momentum", "adam", "adamw" the float that
-            optimizer_memory_mb has.
-        flops: int, of the products of both passes. latency_ms: float, of both.
-        gflops_per_second, bottleneck: of these, as in profile_forward_pass.
+    model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
+    forward_memory_mb, gradient_memory_mb, total_memory_mb: the peak_memory_mb of measure_memory, the
+        size of all gradients that the backward pass gave to parameters, and the sum of the two.
+    optimizer_memory_estimates: {"sgd", "momentum", "adam", "adamw": optimizer_memory_mb of it}.
+    flops: int, of the products of both passes. latency_ms: float, of both. gflops_per_second,
+        bottleneck: of these, as in profile_forward_pass. Raises what its parts raise.
     """
     trained = list({id(p): p for p in model.parameters() if p.requires_grad}.values())
 
@@ -1345,14 +1287,15 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
 
 def hot_functions(stats, n, by="tottime"):
-    """The n functions of which there is most in a cProfile run, as a list of dicts, largest first.
+    """Return the n functions with the most of `by` in a cProfile run, as dicts, largest first.
 
-    stats: a pstats.Stats. n: int, at least 1. by: "calls", "tottime" or "cumtime"; equal ones stay
-        in the order in which stats has them.
-    Returns dicts with function: "file.py:12(name)", the file without its folders, and the name
-    alone for a file "~"; calls: int, recursive ones included; tottime, cumtime: floats, in s.
-    Raises ValueError for n below 1, another `by`, and stats without functions.
+    by: "calls", "tottime" or "cumtime"; equal ones stay in the order in which stats has them.
+    The keys are function: "file.py:12(name)", the file without its folders, or the name alone for
+    a file "~"; calls: int, with recursive ones; tottime, cumtime: floats, in s.
+    Raises ValueError for n below 1, for any other `by`, and for stats without functions.
     """
+    import os
+
     if n < 1 or by not in ("calls", "tottime", "cumtime") or not stats.stats:
         raise ValueError(f"no top {n} by {by!r} of {len(stats.stats)} functions")
     rows = []
@@ -1363,13 +1306,11 @@ def hot_functions(stats, n, by="tottime"):
 
 
 def profiling_overhead(fn, profiled, rounds=11):
-    """How many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
+    """Return how many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
 
-    fn, profiled: functions without arguments, of which the second does the same under a profiler.
-    rounds: int, at least 1. In each round fn is called once and then profiled once, both timed; a
-        round before these, not counted, warms up.
-    Returns a float, the median time of profiled divided by the median time of fn.
-    Raises ValueError for rounds below 1.
+    In each round fn() is called once, then profiled() once, and both are timed; one more round
+    before these warms up and does not count. The float is the median time of profiled divided by
+    the median time of fn. Raises ValueError for rounds below 1.
     """
     if rounds < 1:
         raise ValueError(f"nothing can be compared in {rounds} rounds")
@@ -1384,13 +1325,12 @@ def profiling_overhead(fn, profiled, rounds=11):
 
 
 def compare_architectures(models, inputs):
-    """A row for each model, in the order of `models`: what a forward pass costs.
+    """Return what a forward pass of each model costs: a row each, in the order of `models`.
 
-    models: a dict from names to Modules, at least one. inputs: a dict from the same names to what
-        example_input takes, such as a shape, batch first.
-    Returns a list of dicts: name, and of profile_forward_pass, without a machine: parameters,
-    flops, latency_ms, peak_memory_mb, gflops_per_second.
-    Raises ValueError where there are no models, or the names of the two differ.
+    models: a dict from names to Modules. inputs: one from the same names to what example_input takes.
+    A row is a dict with name, and from profile_forward_pass, without a machine, parameters, flops,
+    latency_ms, peak_memory_mb and gflops_per_second.
+    Raises ValueError if there are no models, or if the names of the two dicts differ.
     """
     if not models or models.keys() != inputs.keys():
         raise ValueError(f"models {list(models)} and inputs {list(inputs)} do not belong together")
@@ -1400,24 +1340,18 @@ def compare_architectures(models, inputs):
         rows.append({"name": name} | {k: v for k, v in found.items() if k != "bottleneck"})
     return rows
 
-SUPPOSED = Hardware(1e11, 2e10, "a computer as one would suppose", "a guess; lesson 06 measures")
+SUPPOSED = Hardware(1e11, 2e10, "a typical computer", "a guess; lesson 06 measures")
 
 
 class Profiler(OpRecorder):
-    """All of lessons 01 to 05 for one machine: what a model weighs, computes, takes and needs.
-
-    `with Profiler() as profiler:` records what runs inside; then profiler.rows has the rows, and
-    print_top_operations prints what took longest. hardware: as for profile_forward_pass.
-    """
+    """Lessons 01 to 05 in one object; `with Profiler() as profiler:` records what runs inside."""
 
     count_parameters, count_flops = staticmethod(count_parameters), staticmethod(count_flops)
+    measure_memory = staticmethod(lambda model, shape: measure_memory(as_model(model), shape))
 
     def __init__(self, hardware=SUPPOSED):
         super().__init__()
         self.hardware = hardware
-
-    def measure_memory(self, model, input_shape):
-        return measure_memory(as_model(model), input_shape)
 
     def measure_latency(self, model, x, warmup=10, iterations=100):
         return measure_latency(as_model(model), x, warmup, iterations)
@@ -1436,27 +1370,24 @@ class Profiler(OpRecorder):
 
 
 def quick_profile(model, x, hardware=SUPPOSED):
-    """Print what one forward pass costs and where its time goes; returns the dict of it."""
+    """Print what one forward pass costs and where its time goes; return the dict of it."""
     found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
-    profiles.print_pass(found, hardware.name)
-    if rows := rows_of(lambda: as_model(model)(x)):
-        print_top_operations(rows)
+    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, {found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")  # fmt: skip
+    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']} on {hardware.name}")  # fmt: skip
+    print_top_operations(rows_of(lambda: as_model(model)(x)))
     return found
 
 
 def profile(function):
-    """`@profile` above a function: each call prints where its time went, as your recorder sees it.
-
-    The rows of the last call are in function.rows.
-    """
+    """Print at each call of a function, `@profile` above it, where its time went; keep .rows."""
 
     @functools.wraps(function)
     def watched(*args, **options):
         with OpRecorder() as recorder:
             result = function(*args, **options)
-        watched.rows = rows = recorder.rows
-        print(f"{function.__name__}: {sum(column(rows, 'self_ms')):.2f} ms", end="; ")
-        print_top_operations(rows) if rows else print("no ops")
+        watched.rows = recorder.rows
+        print(f"{function.__name__}: {sum(column(watched.rows, 'self_ms')):.2f} ms", end="; ")
+        print_top_operations(watched.rows)
         return result
 
     return watched
@@ -1466,9 +1397,9 @@ def profile(function):
 
 
 def arithmetic_intensity(flops, bytes_moved):
-    """FLOPs for each byte that is moved.
+    """Return the FLOPs that a computation does for each byte that it moves, a float.
 
-    flops: at least 0. bytes_moved: above 0. Returns a float.
+    flops: at least 0. bytes_moved: above 0.
     Raises ValueError for an argument out of range.
     """
     if flops < 0 or bytes_moved <= 0:
@@ -1477,9 +1408,9 @@ def arithmetic_intensity(flops, bytes_moved):
 
 
 def ridge_point(peak_flops, bandwidth):
-    """The intensity, in FLOPs a byte, at which a machine computes as long as it moves.
+    """Return the intensity, in FLOPs a byte, at which a machine computes as long as it moves: a float.
 
-    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0. Returns a float.
+    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
     Raises ValueError for an argument out of range.
     """
     if peak_flops <= 0 or bandwidth <= 0:
@@ -1488,10 +1419,10 @@ def ridge_point(peak_flops, bandwidth):
 
 
 def attainable_flops(intensity, peak_flops, bandwidth):
-    """The most FLOP/s that a computation of this intensity can reach on a machine.
+    """Return the most FLOP/s that a computation of this intensity can reach on a machine, a float.
 
-    intensity: FLOPs a byte, at least 0; math.inf for one that moves nothing.
-    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0. Returns a float.
+    intensity: FLOPs a byte, at least 0; math.inf for a computation that moves nothing.
+    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
     Raises ValueError for an argument out of range.
     """
     if intensity < 0 or peak_flops <= 0 or bandwidth <= 0:
@@ -1500,9 +1431,10 @@ def attainable_flops(intensity, peak_flops, bandwidth):
 
 
 def matmul_bytes(m, k, n, itemsize):
-    """The unique bytes of a matrix product, (m, k) times (k, n): two matrices read, one written.
+    """Return the unique bytes of a matrix product, an int: two matrices are read, one is written.
 
-    m, k, n: ints, at least 1. itemsize: bytes of a number, at least 1. Returns an int.
+    The matrices are (m, k) and (k, n), and their product is (m, n).
+    m, k, n: ints, at least 1. itemsize: bytes of a number, at least 1.
     Raises ValueError for an argument below 1.
     """
     if min(m, k, n, itemsize) < 1:
@@ -1511,11 +1443,11 @@ def matmul_bytes(m, k, n, itemsize):
 
 
 def elementwise_bytes(shape, inputs, itemsize):
-    """The unique bytes of an elementwise op: its inputs are read, and one result written.
+    """Return the unique bytes of an elementwise op, an int: its inputs are read, one result is written.
 
     shape: a tuple of ints, at least 1, of the result and of each input; () is a single number.
     inputs: how many tensors are read, at least 0. itemsize: bytes of a number, at least 1.
-    Returns an int. Raises ValueError for an argument out of range.
+    Raises ValueError for an argument out of range.
     """
     if any(size < 1 for size in shape) or inputs < 0 or itemsize < 1:
         raise ValueError(f"{inputs} inputs of {shape} and {itemsize} bytes cannot be")
@@ -1523,14 +1455,13 @@ def elementwise_bytes(shape, inputs, itemsize):
 
 
 def attention_bytes(batch, heads, seq, head_dim, itemsize, fused):
-    """The bytes that attention moves between query, key, value and output; optional, no points.
+    """Return the bytes that attention moves at least, an int; optional, no points.
 
     batch, heads, seq (tokens), head_dim (width of a head), itemsize: ints, at least 1.
-    fused: whether scores stay in the cache. If not, they are written by the first product and read
+    fused: True if scores stay in the cache. If not, they are written by the first product and read
         by the softmax, whose results are written, and read by the second product.
-    Query, key and value, each (batch, heads, seq, head_dim), are read once, which is the least (a
-    fused kernel reads keys and values anew for each tile of queries), and an output of that shape
-    is written. Returns an int. Raises ValueError for an argument below 1.
+    Query, key and value, each (batch, heads, seq, head_dim), are read once, and an output of that
+    shape is written. Raises ValueError for an argument below 1.
     """
     if min(batch, heads, seq, head_dim, itemsize) < 1:
         raise ValueError("batch, heads, seq, head_dim and itemsize must be at least 1")
@@ -1539,12 +1470,12 @@ def attention_bytes(batch, heads, seq, head_dim, itemsize, fused):
 
 
 def measure_peak_flops(matmul=np.matmul, sizes=(384, 512, 768, 1024), dtype=np.float32, repeats=20):
-    """The most FLOP/s that a matrix product reaches: the best of all timed calls.
+    """Return the most FLOP/s that a matrix product reaches, a float: the best of all timed calls.
 
     matmul: called as matmul(a, b) or matmul(a, b, out=c), with arrays of n rows and n columns.
     sizes: a list or tuple of the n to try, in this order; ints, at least 1. dtype: of all arrays.
-    repeats: int, at least 1. Of each n, one product is not timed; then `repeats` are, one by one.
-    Returns a float, FLOP/s. Raises ValueError for no sizes, and for a size or repeats below 1.
+    repeats: int, at least 1. For each n, one product is not timed; then `repeats` are, one by one.
+    Raises ValueError for no sizes, and for a size or repeats below 1.
     """
     if not len(sizes) or min(*sizes, repeats) < 1:
         raise ValueError(f"sizes and repeats must be at least 1, not {sizes} and {repeats}")
@@ -1560,13 +1491,13 @@ def measure_peak_flops(matmul=np.matmul, sizes=(384, 512, 768, 1024), dtype=np.f
 
 
 def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
-    """The most bytes that a copy reads and writes in a second: the best of all timed calls.
+    """Return the most bytes that a copy reads and writes in a second, a float: the best timed call's.
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
     copy: called as copy(destination, source), with one-dimensional arrays of the same size and
         dtype. Both have been written before, with numbers that are not all 0.
     repeats: int, at least 1. One copy is not timed; then `repeats` are, one by one.
-    Returns a float, bytes/s. Raises ValueError for a working_set below 16, or repeats below 1.
+    Raises ValueError for a working_set below 16, or repeats below 1.
     """
     if working_set < 16 or repeats < 1:
         raise ValueError(f"no copy of {working_set} bytes, {repeats} times")
@@ -1582,12 +1513,12 @@ def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
 
 
 def roofline_points(rows, hardware):
-    """The place of each recorded row under a machine's roof.
+    """Return the place of each recorded row under a machine's roof, a list of dicts in their order.
 
     rows: a list of dicts with at least op, module (strings), self_ms (what the op took itself),
-        matmul_flops, elementwise_flops, bytes_read and bytes_written.
+        matmul_flops, elementwise_flops, bytes_read and bytes_written. Leave them as they are.
     hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s.
-    Returns a list of dicts, in the order of the rows:
+    The keys of a result:
         name: op and module with a space between, or op alone where module is "".
         intensity: all FLOPs of the row for each byte read or written.
         flops_per_second: what it reached. attainable: what the roof allows at its intensity.
@@ -1613,42 +1544,12 @@ def roofline_points(rows, hardware):
     return points
 
 
-@cache
-def roofs():
-    """This machine's roofs as you measure them, once: on one thread, and on all."""
-    size = measuring.beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
-    found = []
-    for threads in measuring.thread_counts():
-        with measuring.on_threads(threads):
-            peak = measure_peak_flops(sizes=demo_size((384, 512, 1024), (128,)))
-        bandwidth = measure_bandwidth(size, measuring.copy_on(threads), repeats=demo_size(20, 3))
-        found.append(Hardware(peak, bandwidth, measuring.called(threads), "measured here"))
-    return found
-
-
-@cache
-def passes_of(name, threads):
-    """Forward passes of "GPT-2" or "ResNet-18", each recorded: a list of (ms, rows)."""
-    return recorded_passes(name, OpRecorder, threads)
-
-
-def measured_rows(name, threads=1):
-    """The rows of a pass, each with the median of its times."""
-    return median_rows(passes_of(name, threads))
-
-
-def points_of(name):
-    """A model's operations under one thread's roof, each with its share of the time."""
-    rows, roof = alike(measured_rows(name)), roofs()[0]
-    return [p | {"share": row["share"]} for row in rows for p in roofline_points([row], roof)]
-
-
 def classify(flops, bytes_moved, seconds, peak_flops, bandwidth):
-    """The wall that a measured computation is at.
+    """Return the wall that a measured computation is at, a string.
 
     flops, bytes_moved: at least 0. seconds: what it took, above 0.
     peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
-    Of flops / peak_flops and bytes_moved / bandwidth, T is the longer time. Returns
+    Of flops / peak_flops and bytes_moved / bandwidth, T is the longer time. The wall is
         "overhead" when it took more than 4 · T, else
         "ridge" when T is at most 1.2 times the shorter time, else
         "compute" or "memory", by which time is T.
@@ -1666,17 +1567,17 @@ def classify(flops, bytes_moved, seconds, peak_flops, bandwidth):
 
 
 def inspect_step(step):
-    """The first of four questions to which a step's answer is no; optional, no points.
+    """Return the first of four questions to which a step's answer is no; optional, no points.
 
     step: a dict with
         times_ms: what the step took, in each of at least 3 runs
         busy_ms: how much of a step of median time was spent in operations
         matmul_ms, matmul_flops: how much of that in matrix products, and their FLOPs
         peak_flops: the roof, FLOP/s
-    Returns "unstable" when the times' standard deviation (n − 1) is at least 10 % of their mean,
-    else "idle" when busy_ms is under 80 % of their median, else "other work" when matmul_ms is under
-    50 % of busy_ms, else "slow matmuls" when these reach under 50 % of the peak, else "near peak".
-    Raises ValueError for fewer than 3 times.
+    The answer is a string: "unstable" when the times' standard deviation (n − 1) is at least 10 %
+    of their mean, else "idle" when busy_ms is under 80 % of their median, else "other work" when
+    matmul_ms is under 50 % of busy_ms, else "slow matmuls" when these reach under 50 % of the peak,
+    else "near peak". Raises ValueError for fewer than 3 times.
     """
     times = step["times_ms"]
     if len(times) < 3:
@@ -1692,9 +1593,9 @@ def inspect_step(step):
 
 
 def mfu(flops, seconds, peak_flops):
-    """Model FLOPs utilization: the share of a machine's peak that a computation reached, 0 to 1.
+    """Return the model FLOPs utilization: the share of a machine's peak that was reached, 0 to 1.
 
-    flops: at least 0. seconds, peak_flops (FLOP/s): above 0. Returns a float.
+    flops: at least 0. seconds, peak_flops (FLOP/s): above 0.
     Raises ValueError for an argument out of range.
     """
     if flops < 0 or seconds <= 0 or peak_flops <= 0:
@@ -1703,11 +1604,11 @@ def mfu(flops, seconds, peak_flops):
 
 
 def amdahl(fraction, speedup):
-    """How many times as fast a program is when a part of it is.
+    """Return how many times as fast a program is when a part of it is, a float.
 
     fraction: of the time before, 0 to 1, that the part took. speedup: of the part, above 0; below 1
         it is slower, and math.inf is a part that takes no time any more.
-    Returns a float, math.inf where nothing is left. Raises ValueError for an argument out of range.
+    The result is math.inf where no time is left. Raises ValueError for an argument out of range.
     """
     if not 0 <= fraction <= 1 or speedup <= 0:
         raise ValueError(f"no part is {fraction} of the time and {speedup} times as fast")
@@ -1716,17 +1617,270 @@ def amdahl(fraction, speedup):
 
 
 def reflect_relu(elements, itemsize, peak_flops, bandwidth):
-    """A ReLU, one FLOP an element, that does nothing but what its wall demands.
+    """Return what a ReLU, one FLOP an element, takes if it does only what its wall demands: a dict.
 
     elements, itemsize (bytes of a number): ints, at least 1. peak_flops: FLOP/s. bandwidth: bytes/s.
-    Both above 0. The result is a new tensor.
-    Returns a dict: ms, the least time that it takes, and share, its FLOP/s as a share of the peak.
+    Both above 0. The ReLU writes a new tensor.
+    The dict's keys are ms, the least time, and share, its FLOP/s as a share of the peak, 0 to 1.
     Raises ValueError for an argument out of range.
     """
     moved = elementwise_bytes((elements,), 1, itemsize)
     intensity = arithmetic_intensity(elements, moved)
     seconds = elements / attainable_flops(intensity, peak_flops, bandwidth)
     return {"ms": seconds * 1000, "share": mfu(elements, seconds, peak_flops)}
+
+
+# ── 07_scaling ────────────────────────────────────────────────────────────────────────────────
+
+
+def local_exponents(sizes, values):
+    """Return the power by which a cost grows, between each size and the next.
+
+    sizes: a list of numbers above 0, each larger than the one before; at least two.
+    values: the cost at each size, numbers above 0.
+    Returns a list of floats, one fewer than there are sizes: ln(v2 / v1) / ln(s2 / s1). A cost that
+    stays the same has the exponent 0, and one that falls has a negative one.
+    Raises ValueError for fewer than two sizes, for lists of different lengths, for a size or a
+    value that is not above 0, and for sizes that do not rise.
+    """
+    if len(sizes) < 2 or len(sizes) != len(values):
+        raise ValueError(f"{len(sizes)} sizes and {len(values)} values give no exponent")
+    if min(*sizes, *values) <= 0:
+        raise ValueError("sizes and values must be above 0")
+    points = list(zip(sizes, values, strict=True))
+    if any(small >= large for small, large in itertools.pairwise(sizes)):
+        raise ValueError(f"sizes must rise, and {sizes} do not")
+    return [
+        math.log(v2 / v1) / math.log(s2 / s1) for (s1, v1), (s2, v2) in itertools.pairwise(points)
+    ]
+
+
+def fit_cost(sizes, times_ms, powers):
+    """Return the prices c of a cost that is the sum of c · n**power over all powers.
+
+    sizes: a list of numbers above 0, no two alike, in any order.
+    times_ms: the time at each size, numbers above 0.
+    powers: a list or tuple of numbers, no two alike, in any order; at least one.
+    Returns a list of floats, one for each power, in the order of `powers`: those that make the sum
+    of the squared relative errors, (fitted - measured) / measured, least. A price may be negative.
+    Raises ValueError for no powers, for fewer sizes than powers, for lists of different lengths,
+    for a size or power that is there twice, and for a size or time that is not above 0.
+    """
+    if not len(powers) or len(sizes) < len(powers) or len(sizes) != len(times_ms):
+        raise ValueError(f"{len(sizes)} sizes do not fit {len(powers)} powers")
+    if len(set(sizes)) < len(sizes) or len(set(powers)) < len(powers):
+        raise ValueError("no size and no power may be there twice")
+    if min(*sizes, *times_ms) <= 0:
+        raise ValueError("sizes and times must be above 0")
+    n, times = np.array(sizes, float), np.array(times_ms, float)
+    columns = np.stack([n**power / times for power in powers], axis=1)
+    units = columns.max(axis=0)  # columns of about one size, so that large powers stay exact
+    prices, *_ = np.linalg.lstsq(columns / units, np.ones(len(n)), rcond=None)
+    return (prices / units).tolist()
+
+
+def holdout_error(sizes, times_ms, powers):
+    """Return how far a fit that has not seen the largest size is off there.
+
+    sizes, times_ms, powers: as for fit_cost; but the largest size, wherever it stands in the list,
+    is left out of the fit, so that one size more than there are powers is needed.
+    Returns a float, promised time / measured time - 1, both at the largest size: negative where
+    the fit promises too little. The lists stay as they are.
+    Raises ValueError as fit_cost does, and where too few sizes are left.
+    """
+    if len(sizes) != len(times_ms) or len(sizes) <= len(powers):
+        raise ValueError(f"{len(sizes)} sizes leave too few for {len(powers)} powers")
+    *kept, (largest, measured) = sorted(zip(sizes, times_ms, strict=True))
+    if measured <= 0 or any(largest == size for size, _ in kept):
+        raise ValueError("times must be above 0, and no size may be there twice")
+    prices = fit_cost([size for size, _ in kept], [ms for _, ms in kept], powers)
+    promised = sum(c * largest**power for c, power in zip(prices, powers, strict=True))
+    return promised / measured - 1
+
+
+def batch_cost(sizes, latencies_ms):
+    """Return what a batch costs, as a sum of an overhead and a price for each sample.
+
+    sizes: batch sizes, as for fit_cost, at least two. latencies_ms: of a whole batch, each above 0.
+    Returns a dict of floats:
+        overhead_ms, per_sample_ms: fitted as in fit_cost, with the powers 0 and 1.
+        most_per_second: the samples a second that no batch exceeds, by this fit.
+        half_batch: the batch that reaches half of it; negative where the overhead is.
+    Raises ValueError as fit_cost does, and where the price of a sample is not above 0.
+    """
+    overhead, price = fit_cost(sizes, latencies_ms, (0, 1))
+    if price <= 0:
+        raise ValueError("the latency does not grow with the batch, so a sample has no price")
+    return {
+        "overhead_ms": overhead,
+        "per_sample_ms": price,
+        "most_per_second": 1000 / price,
+        "half_batch": overhead / price,
+    }
+
+
+def predict_ms(rows, hardware, overhead_ms):
+    """Return how many ms these operations take on a machine, one after another.
+
+    rows: a list of dicts, as lesson 05's op_facts and recorder make them; used are matmul_flops,
+        elementwise_flops, bytes_read and bytes_written, and no time that a row may have.
+    hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s.
+    overhead_ms: what each operation costs besides, at least 0.
+    An operation takes the longer of all its FLOPs at the peak and all its bytes at the bandwidth,
+    and the overhead on top. A row without any FLOPs and bytes costs nothing, not even overhead.
+    Returns a float. Raises ValueError for no rows, and for an overhead below 0.
+    """
+    if not len(rows) or overhead_ms < 0:
+        raise ValueError(f"{len(rows)} rows with an overhead of {overhead_ms} ms have no time")
+    total = 0.0
+    for row in rows:
+        flops = row["matmul_flops"] + row["elementwise_flops"]
+        moved = row["bytes_read"] + row["bytes_written"]
+        if flops or moved:
+            seconds = max(flops / hardware.peak_flops, moved / hardware.bandwidth)
+            total += 1000 * seconds + overhead_ms
+    return total
+
+
+def rows_on_meta(make, input_shape):
+    """Return op_facts of each op of a forward pass of make(), in order; nothing is computed."""
+    with meta(), no_grad():
+        model = make().eval()
+        return each_op(op_facts, lambda: model(example_input(model, input_shape, meta=True)))
+
+
+def op_factors(rows, hardware, overhead_ms):
+    """Return {op: measured / predicted} of recorded rows: how far each kind is from its bound."""
+    took, least = {}, {}
+    for row in rows:
+        if bound := predict_ms([row], hardware, overhead_ms):
+            took[row["op"]] = took.get(row["op"], 0.0) + row["self_ms"]
+            least[row["op"]] = least.get(row["op"], 0.0) + bound
+    return {op: took[op] / least[op] for op in least}
+
+
+def predict_corrected_ms(rows, hardware, overhead_ms, factors):
+    """Return predict_ms, each row times the factor of its kind of op, 1 where there is none."""
+    bounds = [(row["op"], predict_ms([row], hardware, overhead_ms)) for row in rows]
+    return sum(bound * factors.get(op, 1.0) for op, bound in bounds)
+
+
+def matmul_addresses(n, order, tile=None):
+    """Return the addresses that C += A · B touches, for three n × n matrices, in order.
+
+    A is stored at 0, B at n², C at 2 n², all row-major; an address counts numbers.
+    order: the loops from the outermost to the innermost, a permutation of "ijk". For each
+        multiply-add come the addresses of A[i, k], B[k, j] and C[i, j], in this order.
+    tile: the side of blocks, an int. The blocks of i are the outermost loop, then those of j, then
+        those of k; inside each block the three loops run in `order`. Where tile does not divide n,
+        the last block of a loop is shorter. None: no blocks.
+    Returns a list of 3 n³ ints. Raises ValueError for n or tile below 1, and for another order.
+    """
+    tile = n if tile is None else tile
+    if min(n, tile) < 1 or sorted(order) != ["i", "j", "k"]:
+        raise ValueError(f"no product of {n} × {n} in the order {order!r} and tiles of {tile}")
+    addresses = []
+    for starts in itertools.product(range(0, n, tile), repeat=3):
+        ranges = {
+            name: range(start, min(start + tile, n))
+            for name, start in zip("ijk", starts, strict=True)
+        }
+        for values in itertools.product(*(ranges[name] for name in order)):
+            at = dict(zip(order, values, strict=True))
+            i, j, k = at["i"], at["j"], at["k"]
+            addresses += [i * n + k, n * n + k * n + j, 2 * n * n + i * n + j]
+    return addresses
+
+
+def cache_misses(addresses, line, lines):
+    """Return how many lines are fetched when these addresses are asked for, one by one.
+
+    addresses: a list of ints, at least 0, which count numbers; an empty one has no misses.
+    line: how many numbers a line holds: line 0 the first `line` numbers, line 1 those behind them.
+    lines: how many lines the cache holds. It is empty at first and may hold any lines (it is
+        *fully associative*); when it is full, the least recently used line goes.
+    Returns an int. Raises ValueError for line or lines below 1.
+    """
+    if min(line, lines) < 1:
+        raise ValueError(f"a cache of {lines} lines of {line} holds nothing")
+    held, misses = {}, 0
+    for address in addresses:
+        wanted = address // line
+        if wanted in held:
+            del held[wanted]
+        else:
+            misses += 1
+            if len(held) == lines:
+                del held[next(iter(held))]
+        held[wanted] = True  # the most recent one is the last
+    return misses
+
+
+def traffic_bound(n, capacity):
+    """Return the least numbers that any order moves between memory and cache, for an n × n product.
+
+    n: int, at least 1. capacity: how many numbers (not bytes, not lines) the cache holds, an int,
+        at least 1.
+    Returns a float: 2 n³ / √capacity - 2 capacity, or 0.0 where that is negative and says nothing.
+    Raises ValueError for an argument below 1.
+    """
+    if min(n, capacity) < 1:
+        raise ValueError(f"n and capacity must be at least 1, not {n} and {capacity}")
+    return max(0.0, 2 * n**3 / math.sqrt(capacity) - 2 * capacity)
+
+
+def set_misses(addresses, line, sets, ways):
+    """Return how many lines a set-associative cache fetches; optional, no points.
+
+    addresses, line: as for cache_misses. A line may stand only in the set of its own number modulo
+    `sets`. Each set holds `ways` lines; when it is full, its least recently used one goes.
+    Returns an int. Raises ValueError for line, sets or ways below 1.
+    """
+    if min(line, sets, ways) < 1:
+        raise ValueError(f"a cache of {sets} sets of {ways} lines of {line} holds nothing")
+    groups = [[] for _ in range(sets)]
+    for address in addresses:
+        groups[address // line % sets].append(address)
+    return sum(cache_misses(group, line, ways) for group in groups)
+
+
+def speedup_steps(seconds):
+    """Return the steps of a series of improvements, from the first program to the last.
+
+    seconds: a dict from a program's name to the time that it takes, each above 0, in the order in
+        which the programs were made; at least two.
+    Returns a list of dicts, one for each program but the first:
+        name: of the program. step: how many times as fast as the one before it.
+        total: how many times as fast as the first one.
+        share: its part of the way in logarithms, ln(step) / ln(the last total). Shares sum to 1,
+            and a step that made it slower has a negative one.
+    Raises ValueError for fewer than two programs, for a time that is not above 0, and where the
+    last program takes as long as the first, so that there is no way to share.
+    """
+    names, times = list(seconds), list(seconds.values())
+    if len(times) < 2 or min(times) <= 0 or times[0] == times[-1]:
+        raise ValueError(f"{seconds} are no steps: give two times or more, the last another one")
+    way = math.log(times[0] / times[-1])
+    return [
+        {
+            "name": name,
+            "step": before / after,
+            "total": times[0] / after,
+            "share": math.log(before / after) / way,
+        }
+        for name, before, after in zip(names[1:], times, times[1:], strict=False)
+    ]
+
+
+def reflect_crossover_tokens(d_model, share=0.5):
+    """Return the tokens at which scores and mix are this share of a Transformer block's FLOPs.
+
+    d_model: int, at least 1. share: of 24·s·d² + 4·s²·d, the part 4·s²·d; above 0 and below 1.
+    Returns a float. Raises ValueError for an argument out of range.
+    """
+    if d_model < 1 or not 0 < share < 1:
+        raise ValueError(f"no length of a text has the share {share} at a width of {d_model}")
+    return 6 * d_model * share / (1 - share)
 
 # ── yours, where there are any ──
 

@@ -6,24 +6,20 @@ Made by `proflab assemble`.
 """
 
 import functools
+import itertools
 import math
 import numpy as np
-import os
 import proflab
 import psutil
 import statistics
 import time
 import tracemalloc
-from functools import cache
-from proflab import Tensor, autograd, dispatch, example_input, nn
-from proflab.lesson import measuring, profiles
-from proflab.lesson.demo import demo_size
-from proflab.lesson.hardware import Hardware, this_machine
-from proflab.lesson.recorded import alike, median_rows, recorded_passes
+from proflab import Tensor, autograd, dispatch, example_input, meta, nn, no_grad
+from proflab.lesson.hardware import Hardware
 from proflab.lesson.recording import (
-    NO_ELEMENTWISE, Recorder, as_model, column, dtype_name, row_name, work_and_traffic,
+    Recorder, as_model, column, dtype_name, elementwise_kind, row_name, work_and_traffic,
 )
-from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, memory_of, present
+from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, each_op, memory_of, present
 from proflab.lesson.tracebacks import own_function
 from statistics import mean, median, stdev
 
@@ -112,15 +108,38 @@ __all__ = [
     "measure_peak_flops",
     "measure_bandwidth",
     "roofline_points",
-    "roofs",
-    "passes_of",
-    "measured_rows",
-    "points_of",
     "classify",
     "inspect_step",
     "mfu",
     "amdahl",
     "reflect_relu",
+    "local_exponents",
+    "fit_cost",
+    "holdout_error",
+    "batch_cost",
+    "predict_ms",
+    "rows_on_meta",
+    "op_factors",
+    "predict_corrected_ms",
+    "matmul_addresses",
+    "cache_misses",
+    "traffic_bound",
+    "set_misses",
+    "speedup_steps",
+    "reflect_crossover_tokens",
+    "run_order",
+    "rank_test",
+    "speedup_interval",
+    "gate",
+    "runs_interval",
+    "percentile_interval",
+    "response_times",
+    "quantize",
+    "sparse_bytes",
+    "pareto",
+    "energy_joules",
+    "audit_speedups",
+    "audit_memory",
 ]
 
 
@@ -555,20 +574,20 @@ def reflect_6nd(parameters, tokens):
 
 
 class Timer:
-    """A stopwatch: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
+    """Measure time: `with Timer() as timer: …`, or start and stop by hand; then timer.elapsed_ms.
 
-    Used again, it measures anew. The time is right also when what it measures raises.
+    A timer can be used again, and then measures anew. The time is right even if the body raises.
     """
 
     elapsed_ms = 0.0  # the last time measured, in milliseconds
     began = None  # None: not running
 
     def start(self):
-        """Begin to measure; also anew, when it is running already."""
+        """Begin to measure, or begin anew if the timer is already running."""
         self.began = time.perf_counter()
 
     def stop(self):
-        """Set elapsed_ms to the time since start, a float. RuntimeError when it is not running."""
+        """Set elapsed_ms to the time since start, a float. Raises RuntimeError if not running."""
         now = time.perf_counter()
         if self.began is None:
             raise RuntimeError("start the timer before you stop it")
@@ -584,10 +603,10 @@ class Timer:
 
 
 def timer_resolution_ms(samples=100):
-    """The smallest step by which the clock was seen to move, in ms.
+    """Return the smallest step by which the clock was seen to move, in ms: a float above 0.
 
-    samples: int, at least 1: how many of its steps are looked at, in as many readings as that
-    takes; two equal readings are no step. Returns a float above 0. Raises ValueError below 1.
+    samples: int, at least 1: how many steps to look at. Two equal readings are no step, so that
+    many steps may take many more readings. Raises ValueError when samples is below 1.
     """
     if samples < 1:
         raise ValueError(f"at least one step must be looked at, not {samples}")
@@ -601,11 +620,11 @@ def timer_resolution_ms(samples=100):
 
 
 def calibrate(fn, min_time_ms):
-    """How many calls of fn, timed together, make a sample that is long enough.
+    """Return how many calls of fn, timed together, make a sample that is long enough: an int.
 
-    fn: a function without arguments. Its very first call is made and not timed, for it is cold.
-    min_time_ms: above 0. Returns an int: the first of 1, 2, 4, 8, … for which so many calls in a
-    row were seen to take min_time_ms or more. Raises ValueError when min_time_ms is not above 0.
+    It is the first of 1, 2, 4, 8, … for which that many calls in a row took min_time_ms or more.
+    fn: a function without arguments. It is called once, untimed, before the first sample, because
+    its first call is cold. Raises ValueError when min_time_ms is not above 0.
     """
     if not min_time_ms > 0:
         raise ValueError(f"min_time_ms must be above 0, not {min_time_ms}")
@@ -621,11 +640,11 @@ def calibrate(fn, min_time_ms):
 
 
 def measure_latency(model, x, warmup=10, iterations=100):
-    """The median time in ms of calls model(x), each timed by itself.
+    """Return the median time in ms of calls model(x), each timed by itself: a float, not rounded.
 
-    model: called with x, warmup + iterations times, not once more, in the mode (train or eval)
-    that it is in and stays in. warmup: calls that are made first and do not count, 0 or more.
-    iterations: calls that are timed, 1 or more. Returns a float, not rounded. Raises ValueError when one of the two is below that.
+    model: called with x exactly warmup + iterations times. Its mode (train or eval) stays as it is.
+    warmup: how many calls to make first, untimed; at least 0. iterations: how many calls to time;
+    at least 1. Raises ValueError when one of the two is too small.
     """
     if warmup < 0 or iterations < 1:
         raise ValueError(f"a warm-up of {warmup} and {iterations} timed calls cannot be made")
@@ -640,12 +659,11 @@ def measure_latency(model, x, warmup=10, iterations=100):
 
 
 def latency_statistics(times_ms):
-    """What many times amount to.
+    """Return a dict that sums up many times: mean, median, std, min, max, p50, p95, p99.
 
-    times_ms: times in ms, a list, at least one, in any order; it is left as it is.
-    Returns a dict of floats in ms: mean, median, std (over n − 1; 0.0 for a single time), min, max,
-    p50, p95, p99 (interpolated in proportion, as above), none of them rounded. Raises ValueError
-    when there is no time.
+    times_ms: a list of times in ms, at least one, in any order. The function does not change it.
+    All values are floats in ms, not rounded. std divides by n − 1, and is 0.0 for a single time;
+    percentiles are interpolated as above. Raises ValueError when there is no time.
     """
     if len(times_ms) == 0:
         raise ValueError("there are no times to sum up")
@@ -656,18 +674,19 @@ def latency_statistics(times_ms):
 
 
 def latencies(model, x, iterations=100, warmup=10):
-    """The times in ms of so many calls, in order: your own function, asked for one at a time."""
+    """Return the times in ms of single calls, in order, each measured by your own function."""
     first = measure_latency(model, x, warmup, iterations=1)
     return [first] + [measure_latency(model, x, 0, 1) for _ in range(iterations - 1)]
 
 
 def confidence_interval(times_ms, confidence=0.95):
-    """An interval that holds the true median with a probability of at least `confidence`.
+    """Return an interval that holds the true median with a probability of at least `confidence`.
 
-    times_ms: a list in any order, also of thousands; it is left as it is. confidence: above 0 and
-    below 1. Returns (low, high), the l-th smallest and the l-th largest time, for the largest l
-    that is good enough, by the exact binomial distribution. Raises ValueError where none is (below
-    6 times at 95 %), and for a confidence out of range.
+    times_ms: a list in any order, perhaps of thousands. The function does not change it.
+    confidence: above 0 and below 1.
+    Returns (low, high), the l-th smallest and the l-th largest time, for the largest l that
+    suffices by the exact binomial distribution. Raises ValueError when no l suffices (fewer than 6
+    times at 95 %), and when confidence is out of range.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, which {confidence} does not")
@@ -682,7 +701,7 @@ def confidence_interval(times_ms, confidence=0.95):
 
 
 def in_turns(cases, rounds):
-    """Times in ms of cases {name: (model, x)}: a call of each a round, one to warm up before it."""
+    """Return the times in ms of cases {name: (model, x)}: each round warms up and times each."""
     times = {name: [] for name in cases}
     for _ in rounds:
         for name, (model, x) in cases.items():
@@ -691,24 +710,24 @@ def in_turns(cases, rounds):
 
 
 def told_apart(name, times_ms, other, other_ms):
-    """Return a sentence: which of two takes less time, if their 95 % intervals do not overlap."""
+    """Return a sentence on which of two is faster, if their 95 % intervals do not overlap."""
     (low, high), (other_low, other_high) = map(confidence_interval, (times_ms, other_ms))
     median, others = map(statistics.median, (times_ms, other_ms))
     said = f"{name} {median:.3g} ms, {other} {others:.3g} ms: "
     if low <= other_high and other_low <= high:
         return said + "the intervals overlap, so this rule cannot tell them apart"
     faster = name if median < others else other
-    return said + f"{faster} is faster, {max(median, others) / min(median, others):.2f} times"
+    return said + f"{faster} is {max(median, others) / min(median, others):.2f} times as fast"
 
 
 def measurement_warnings(times_ms, resolution_ms):
-    """What speaks against a measurement: codes of the table above, in its order.
+    """Return the warnings that a measurement earns: codes of the table above, in its order.
 
-    times_ms: times in ms, a list, in the order of measurement. resolution_ms: the clock's step.
-    The thirds for `drift` are the first and the last n // 3 of n times; what they differ by is
-    compared with the median of the first. Below 3 times there is no drift.
-    Returns a list of str, empty when nothing does. Raises ValueError for no times, and for a step
-    that is not above 0.
+    times_ms: a list of times in ms, in the order of measurement. resolution_ms: the clock's step.
+    The thirds for `drift` are the first and the last n // 3 of n times; the difference of their
+    medians is compared with the median of the first. Fewer than 3 times show no drift.
+    Returns a list of str, empty if all is well. Raises ValueError when there are no times, and
+    when the step is not above 0.
     """
     if not resolution_ms > 0:
         raise ValueError(f"a clock's step is above 0, not {resolution_ms}")
@@ -724,10 +743,10 @@ def measurement_warnings(times_ms, resolution_ms):
 
 
 def throughput(batch_size, latency_ms):
-    """Samples a second.
+    """Return the number of samples processed in a second, a float.
 
     batch_size: int, at least 1. latency_ms: how long the whole batch takes, above 0.
-    Returns a float. Raises ValueError when an argument is out of range.
+    Raises ValueError when an argument is out of range.
     """
     if batch_size < 1 or not latency_ms > 0:
         raise ValueError(f"{batch_size} samples in {latency_ms} ms is not possible")
@@ -735,13 +754,13 @@ def throughput(batch_size, latency_ms):
 
 
 def best_batch(sizes, latencies_ms, rule):
-    """The batch size to choose, of those that were measured.
+    """Return the batch size to choose, one of those that were measured.
 
     sizes: a list of batch sizes, in any order. latencies_ms: how long each takes.
-    rule: "throughput", the most samples a second; "latency", the shortest time; "efficiency", the
-    smallest that reaches 90 % of the best throughput. Of equally good ones the smallest.
-    Returns one of sizes. Raises ValueError for empty lists, lists of different lengths, an unknown
-    rule, and a size or a time that throughput does not accept.
+    rule: "throughput" chooses the most samples a second, "latency" the shortest time, "efficiency"
+    the smallest size that reaches 90 % of the best throughput. A tie goes to the smallest size.
+    Raises ValueError for empty lists, lists of different lengths, an unknown rule, and a size or a
+    time that throughput does not accept. The lists stay as they are.
     """
     if len(sizes) == 0 or len(sizes) != len(latencies_ms):
         raise ValueError(f"{len(sizes)} sizes and {len(latencies_ms)} latencies do not match")
@@ -1036,15 +1055,12 @@ def reflect_training_mb(parameters, copies, activation_mb, unit=1024**2, rounded
 
 
 def op_bytes(call, result):
-    """The bytes that one op has to move: (read, written), two ints.
+    """Return the bytes that one op has to move: (read, written), two ints.
 
-    call: what a hook gets, with op, phase, inputs, grad and saved. grad is a Tensor, or a list of
-        Tensors and None for an op with many results.
-    result: what call() returned: a Tensor, or a tuple of Tensors and None.
-    Returns (0, 0) for a view, where nothing is written. Else
-    written: what the result has in memory that is not read.
-    read: in the forward pass the inputs; but of its table an op in TABLES reads as much as it
-        writes. In the backward pass the gradient, and what was saved.
+    call: what a hook gets. result: what call() returned, a Tensor or a tuple of Tensors and None.
+    written: the bytes of the result, without memory that is read. If it is 0, so is read.
+    read: forward, the bytes of call.inputs, but an op in TABLES reads as much of its table as it
+        writes. Backward, the bytes of call.grad (like result, one or several) and call.saved.
     """
     forward = call.phase == "forward"
     read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
@@ -1060,32 +1076,22 @@ def op_bytes(call, result):
 
 
 def op_elementwise(call, shape):
-    """The elementwise FLOPs of one op whose forward result has this shape, by our convention."""
-    op, inputs = call.op, call.inputs
-    if op in NO_ELEMENTWISE:
-        return 0
-    size = math.prod(shape)
-    if op in ("linear", "conv2d"):
-        return ELEMENTWISE["bias"] * size if len(inputs) == 3 else 0
-    if op == "scaled_dot_product_attention":  # a softmax over keys for each row of the result
-        return ELEMENTWISE["softmax"] * size // shape[-1] * inputs[1].shape[-2]
-    if op == "batch_norm" and call.attributes["training"]:
-        op = "batch_norm_train"
-    if op in ELEMENTWISE:
-        return ELEMENTWISE[op] * size
-    return max([size, *[t.numel() for t in inputs]])
+    """Return the elementwise FLOPs, by our convention, of an op whose forward result has a shape."""
+    kind, size = elementwise_kind(call), math.prod(shape)  # its row in lesson 02's table
+    if call.op == "scaled_dot_product_attention":  # a softmax over keys for each row of the result
+        size = size // shape[-1] * call.inputs[1].shape[-2]
+    largest = max(size, *[t.numel() for t in call.inputs])  # for an op that the table does not have
+    return 0 if kind is None else ELEMENTWISE[kind] * size if kind in ELEMENTWISE else largest
 
 
 def op_facts(call, result):
-    """What is known of one op apart from its time.
+    """Return what is known of one op apart from its time, as a dict of plain data.
 
-    call, result: as for op_bytes. Returns a dict of plain data:
-        op, module, phase: strings; module is call.module_path.
-        input_shapes: a list of tuples. output_shape: a tuple, dtype: a string such as "float32", of
-            the forward's result; in the backward pass that is what the gradient has. Of many
-            results, the first that is a Tensor.
-        matmul_flops: as op_flops counts, in the backward pass as gradient_flops.
-        elementwise_flops: as op_elementwise counts. bytes_read, bytes_written: as op_bytes.
+    call, result: as for op_bytes. The keys are op, module (call.module_path), phase: strings;
+    input_shapes: a list of tuples; output_shape, dtype: a tuple, and a string such as "float32", of
+        the result, or backward of call.grad; of several, those of the first that is a Tensor;
+    matmul_flops: as op_flops counts, or backward gradient_flops; elementwise_flops, bytes_read,
+        bytes_written: as op_elementwise and op_bytes count.
     Raises NotImplementedError as op_flops does.
     """
     shapes = [t.shape for t in call.inputs]
@@ -1106,14 +1112,13 @@ def op_facts(call, result):
 
 
 def add_row(rows, first, start, end, facts):
-    """Append to `rows` the row of something that has ended; returns nothing.
+    """Append to `rows` the row of something that has ended; return nothing.
 
-    rows: a Rows; its depth no longer counts it. first: len(rows) as it was when it began.
-    start, end: what time.perf_counter_ns() showed then, and when it ended: ints, in ns.
-    facts: a dict, which stays as it is. The row has its keys and values, and
-        start_ms: float, in ms after rows.start. ms: float, from start to end.
-        self_ms: float, ms less the ms of what ran right inside it: of the rows since `first` those
-            that are one deeper. depth: int, how many were running around it.
+    rows: a Rows, whose depth no longer counts it. first: len(rows) when it began.
+    start, end: what time.perf_counter_ns() showed when it began and ended: ints, in ns.
+    facts: a dict, which stays as it is. The row has its keys and values, and start_ms, the ms from
+        rows.start to start; ms, from start to end; self_ms, ms less the ms of what ran directly
+        inside: of the rows since `first`, those one deeper; depth, how many things ran around it.
     """
     ms, depth = (end - start) / 1e6, rows.depth
     inside = sum([row["ms"] for row in rows[first:] if row["depth"] == depth + 1])
@@ -1122,12 +1127,12 @@ def add_row(rows, first, start, end, facts):
 
 
 def record(call, rows):
-    """The hook that records: runs call(), adds its row, returns what call() returned.
+    """Run call() as a hook, add its row to `rows`, and return what call() returned.
 
-    rows: a Rows. Its depth is 1 more while call() runs, and as before when record has ended, also
-        when call() raises; then no row is added.
-    The row is that of add_row, with the facts of op_facts and the time of call() alone, by
-    time.perf_counter_ns. Raises what call() raises, and NotImplementedError as op_facts does.
+    rows: a Rows. Its depth is 1 more while call() runs, and as before afterwards, also if call()
+        raises; then no row is added, and the exception goes on.
+    The row is that of add_row, with the facts of op_facts, and the time of call() alone, by
+    time.perf_counter_ns. Raises NotImplementedError as op_facts does.
     """
     first, start = len(rows), time.perf_counter_ns()
     rows.depth += 1
@@ -1141,11 +1146,7 @@ def record(call, rows):
 
 
 class OpRecorder(Recorder):
-    """`with OpRecorder() as recorder:` records every op inside; then they are in recorder.rows.
-
-    Entered again, it begins anew. What is inside may raise: what was recorded until then is there.
-    `with region("data loading"):` inside adds a row of op "region", whose module is that name.
-    """
+    """Record each op inside `with OpRecorder() as recorder:`, and each `with region("a name"):`."""
 
     def watch(self, call):
         return record(call, self.rows)
@@ -1155,7 +1156,7 @@ class OpRecorder(Recorder):
 
 
 def rows_of(function):
-    """The rows of what function() runs."""
+    """Return the rows of what function() runs."""
     with OpRecorder() as recorder:
         function()
     return recorder.rows
@@ -1164,15 +1165,13 @@ MEASURES = ("ms", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_writ
 
 
 def top_operations(rows, n, by="ms"):
-    """The n names of which there is most, as a list of dicts, the largest share first.
+    """Return the n names with the largest shares, as a list of dicts, the largest share first.
 
-    rows: of a recording, at least one. Those of one row_name belong together, whatever else.
-    n: int, at least 1; where there are fewer names, there are fewer dicts.
-    by: one of MEASURES: what shares are of. "ms" means self_ms, so that no time counts twice.
-    Returns dicts with name (str), ms (float: the sum of self_ms, whatever `by` is) and share
-    (float: the part that the name has of the sum over all rows; 0.0 where that sum is 0). Equal
-    shares stay in the order in which the names came first.
-    Raises ValueError for no rows, n below 1, and a `by` that is not in MEASURES.
+    by: one of MEASURES, of which the shares are. "ms" means self_ms, so that no time counts twice.
+    The keys are name (row_name), ms (the name's sum of self_ms, whatever `by` is) and share (the
+    name's part of the sum over all rows; 0.0 if that sum is 0). Equal shares stay in the order in
+    which their names first occur.
+    Raises ValueError for no rows, for n below 1, and for a `by` that is not in MEASURES.
     """
     if not rows or n < 1 or by not in MEASURES:
         raise ValueError(f"no top {n} of {len(rows)} rows by {by!r}: measures are {MEASURES}")
@@ -1189,20 +1188,19 @@ def top_operations(rows, n, by="ms"):
 
 def print_top_operations(rows, n=5, by="ms"):
     """Print the top operations in a line: 45 % matmul, 23 % attention, …"""
-    tops = top_operations(rows, n, by)
-    print(", ".join(f"{100 * top['share']:.0f} % {top['name']}" for top in tops))
+    tops = top_operations(rows, n, by) if rows else []
+    print(", ".join(f"{100 * top['share']:.0f} % {top['name']}" for top in tops) or "no ops")
 
 ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
 
 
 def chrome_trace(rows):
-    """A recording in the trace event format, for viewers.
+    """Return a recording in the trace event format: {"traceEvents": [...]}, an event for each row.
 
-    Returns {"traceEvents": [...]}, with an event for each row: a dict of name (row_name), cat
-    (phase), ph ("X"), ts and dur (start_ms and ms, as floats in µs), pid and tid (both 1), and
-    args: a dict of the row's values for the keys in ARGS.
-    Events are in the order of their ts; of those that begin together the one of less depth is first.
-    Raises ValueError where there are no rows.
+    An event has name (row_name), cat (phase), ph ("X"), ts and dur (start_ms and ms, as floats in
+    µs), pid and tid (both 1), and args: a dict of the row's values for the keys in ARGS. Events are
+    ordered by ts; of those that begin together, the one of less depth is first.
+    Raises ValueError if there are no rows.
     """
     if not rows:
         raise ValueError("there are no rows, so there is no trace")
@@ -1217,13 +1215,12 @@ def chrome_trace(rows):
 
 
 def find_bottleneck(flops, bytes_moved, hardware):
-    """What limits work of so many FLOPs and bytes: "compute" or "memory".
+    """Return what limits work of so many FLOPs and bytes: "compute" or "memory".
 
-    flops, bytes_moved: ints, at least 0, not both 0. hardware: a Hardware, with peak_flops in
-        FLOP/s and bandwidth in bytes/s; or None.
-    Returns "compute" where calculating at the peak takes at least as long as moving at full
-    bandwidth, "memory" where it does not, and None where hardware is None.
-    Raises ValueError for a negative number, and where there is neither.
+    hardware: a Hardware, with peak_flops in FLOP/s and bandwidth in bytes/s; or None.
+    It is "compute" if calculating at the peak takes at least as long as moving at full bandwidth,
+    else "memory"; and None if hardware is None.
+    Raises ValueError for a negative number, and if both are 0, also without hardware.
     """
     if min(flops, bytes_moved) < 0 or flops == bytes_moved == 0:
         raise ValueError(f"{flops} FLOPs and {bytes_moved} bytes are no work")
@@ -1234,18 +1231,16 @@ def find_bottleneck(flops, bytes_moved, hardware):
 
 
 def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
-    """What one forward pass, model(x), costs.
+    """Return what one forward pass, model(x), costs, as a dict.
 
-    model: a Module; or a bare Tensor, which counts as in lessons 01 and 02, and is run as
+    model: a Module, or a bare Tensor, which counts as in lessons 01 and 02 and runs as
         as_model(tensor). x: its input, a Tensor, batch first. hardware: a Hardware, or None.
-    Returns a dict:
-        parameters: int. flops: int, as count_flops has it, for the whole of x.
-        latency_ms: float, measure_latency with this warmup and these iterations.
-        peak_memory_mb: float, as measure_memory has it.
-        gflops_per_second: float, 10⁹ FLOPs a second: these FLOPs in that time.
-        bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and
-            written, of the pass's ops (record them); None also where nothing moves.
-    The model runs in the mode that it is in. Raises what its parts raise.
+    parameters, flops: as count_parameters and count_flops count, for the whole of x. latency_ms,
+        peak_memory_mb: as measure_latency (with this warmup and these iterations) and
+        measure_memory measure. gflops_per_second: float, 10⁹ of these FLOPs a second.
+    bottleneck: find_bottleneck of all FLOPs, elementwise ones too, and all bytes, read and written,
+        of the pass's ops (record them); None also if nothing moves.
+    The model stays in its mode, without gradients. Raises what its parts raise.
     """
     flops, runs = count_flops(model, x, per_sample=False), as_model(model)
     latency = measure_latency(runs, x, warmup, iterations)
@@ -1261,28 +1256,23 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
 
 
 def profile_layer(layer, input_shape, hardware=None):
-    """What a forward pass through one layer costs.
+    """Return what a forward pass through one layer costs: the dict of profile_forward_pass.
 
-    layer: a Module. input_shape: batch first, all of it is run; example_input makes the input.
-    hardware: as for profile_forward_pass, which makes the dict that is returned.
-    Raises ValueError for what is no shape.
+    input_shape: batch first, all of it is run; example_input makes the input.
+    Raises ValueError for an impossible shape.
     """
     return profile_forward_pass(layer, example_input(layer, input_shape), hardware)
 
 
 def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
-    """What a forward and a backward pass cost, from the sum of all elements of all outputs.
+    """Return what a forward and a backward pass cost, from the sum of all elements of all outputs.
 
-    model: a Module. x, hardware, warmup, iterations: as for profile_forward_pass.
-    The gradients are computed, of the parameters that require one; the model's own .grad stay.
-    Raises what its parts raise. Returns a dict:
-        forward_memory_mb: float, the peak_memory_mb of measure_memory.
-        gradient_memory_mb: float, of all gradients that the backward pass gave to parameters.
-        total_memory_mb: float, the sum of these two.
-        optimizer_memory_estimates: a dict, for "sgd", "momentum", "adam", "adamw" the float that
-            optimizer_memory_mb has.
-        flops: int, of the products of both passes. latency_ms: float, of both.
-        gflops_per_second, bottleneck: of these, as in profile_forward_pass.
+    model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
+    forward_memory_mb, gradient_memory_mb, total_memory_mb: the peak_memory_mb of measure_memory, the
+        size of all gradients that the backward pass gave to parameters, and the sum of the two.
+    optimizer_memory_estimates: {"sgd", "momentum", "adam", "adamw": optimizer_memory_mb of it}.
+    flops: int, of the products of both passes. latency_ms: float, of both. gflops_per_second,
+        bottleneck: of these, as in profile_forward_pass. Raises what its parts raise.
     """
     trained = list({id(p): p for p in model.parameters() if p.requires_grad}.values())
 
@@ -1310,14 +1300,15 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
 
 def hot_functions(stats, n, by="tottime"):
-    """The n functions of which there is most in a cProfile run, as a list of dicts, largest first.
+    """Return the n functions with the most of `by` in a cProfile run, as dicts, largest first.
 
-    stats: a pstats.Stats. n: int, at least 1. by: "calls", "tottime" or "cumtime"; equal ones stay
-        in the order in which stats has them.
-    Returns dicts with function: "file.py:12(name)", the file without its folders, and the name
-    alone for a file "~"; calls: int, recursive ones included; tottime, cumtime: floats, in s.
-    Raises ValueError for n below 1, another `by`, and stats without functions.
+    by: "calls", "tottime" or "cumtime"; equal ones stay in the order in which stats has them.
+    The keys are function: "file.py:12(name)", the file without its folders, or the name alone for
+    a file "~"; calls: int, with recursive ones; tottime, cumtime: floats, in s.
+    Raises ValueError for n below 1, for any other `by`, and for stats without functions.
     """
+    import os
+
     if n < 1 or by not in ("calls", "tottime", "cumtime") or not stats.stats:
         raise ValueError(f"no top {n} by {by!r} of {len(stats.stats)} functions")
     rows = []
@@ -1328,13 +1319,11 @@ def hot_functions(stats, n, by="tottime"):
 
 
 def profiling_overhead(fn, profiled, rounds=11):
-    """How many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
+    """Return how many times as long profiled() takes as fn(): 1.05 is an overhead of 5 %.
 
-    fn, profiled: functions without arguments, of which the second does the same under a profiler.
-    rounds: int, at least 1. In each round fn is called once and then profiled once, both timed; a
-        round before these, not counted, warms up.
-    Returns a float, the median time of profiled divided by the median time of fn.
-    Raises ValueError for rounds below 1.
+    In each round fn() is called once, then profiled() once, and both are timed; one more round
+    before these warms up and does not count. The float is the median time of profiled divided by
+    the median time of fn. Raises ValueError for rounds below 1.
     """
     if rounds < 1:
         raise ValueError(f"nothing can be compared in {rounds} rounds")
@@ -1349,13 +1338,12 @@ def profiling_overhead(fn, profiled, rounds=11):
 
 
 def compare_architectures(models, inputs):
-    """A row for each model, in the order of `models`: what a forward pass costs.
+    """Return what a forward pass of each model costs: a row each, in the order of `models`.
 
-    models: a dict from names to Modules, at least one. inputs: a dict from the same names to what
-        example_input takes, such as a shape, batch first.
-    Returns a list of dicts: name, and of profile_forward_pass, without a machine: parameters,
-    flops, latency_ms, peak_memory_mb, gflops_per_second.
-    Raises ValueError where there are no models, or the names of the two differ.
+    models: a dict from names to Modules. inputs: one from the same names to what example_input takes.
+    A row is a dict with name, and from profile_forward_pass, without a machine, parameters, flops,
+    latency_ms, peak_memory_mb and gflops_per_second.
+    Raises ValueError if there are no models, or if the names of the two dicts differ.
     """
     if not models or models.keys() != inputs.keys():
         raise ValueError(f"models {list(models)} and inputs {list(inputs)} do not belong together")
@@ -1365,24 +1353,18 @@ def compare_architectures(models, inputs):
         rows.append({"name": name} | {k: v for k, v in found.items() if k != "bottleneck"})
     return rows
 
-SUPPOSED = Hardware(1e11, 2e10, "a computer as one would suppose", "a guess; lesson 06 measures")
+SUPPOSED = Hardware(1e11, 2e10, "a typical computer", "a guess; lesson 06 measures")
 
 
 class Profiler(OpRecorder):
-    """All of lessons 01 to 05 for one machine: what a model weighs, computes, takes and needs.
-
-    `with Profiler() as profiler:` records what runs inside; then profiler.rows has the rows, and
-    print_top_operations prints what took longest. hardware: as for profile_forward_pass.
-    """
+    """Lessons 01 to 05 in one object; `with Profiler() as profiler:` records what runs inside."""
 
     count_parameters, count_flops = staticmethod(count_parameters), staticmethod(count_flops)
+    measure_memory = staticmethod(lambda model, shape: measure_memory(as_model(model), shape))
 
     def __init__(self, hardware=SUPPOSED):
         super().__init__()
         self.hardware = hardware
-
-    def measure_memory(self, model, input_shape):
-        return measure_memory(as_model(model), input_shape)
 
     def measure_latency(self, model, x, warmup=10, iterations=100):
         return measure_latency(as_model(model), x, warmup, iterations)
@@ -1401,27 +1383,24 @@ class Profiler(OpRecorder):
 
 
 def quick_profile(model, x, hardware=SUPPOSED):
-    """Print what one forward pass costs and where its time goes; returns the dict of it."""
+    """Print what one forward pass costs and where its time goes; return the dict of it."""
     found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
-    profiles.print_pass(found, hardware.name)
-    if rows := rows_of(lambda: as_model(model)(x)):
-        print_top_operations(rows)
+    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, {found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")  # fmt: skip
+    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']} on {hardware.name}")  # fmt: skip
+    print_top_operations(rows_of(lambda: as_model(model)(x)))
     return found
 
 
 def profile(function):
-    """`@profile` above a function: each call prints where its time went, as your recorder sees it.
-
-    The rows of the last call are in function.rows.
-    """
+    """Print at each call of a function, `@profile` above it, where its time went; keep .rows."""
 
     @functools.wraps(function)
     def watched(*args, **options):
         with OpRecorder() as recorder:
             result = function(*args, **options)
-        watched.rows = rows = recorder.rows
-        print(f"{function.__name__}: {sum(column(rows, 'self_ms')):.2f} ms", end="; ")
-        print_top_operations(rows) if rows else print("no ops")
+        watched.rows = recorder.rows
+        print(f"{function.__name__}: {sum(column(watched.rows, 'self_ms')):.2f} ms", end="; ")
+        print_top_operations(watched.rows)
         return result
 
     return watched
@@ -1431,9 +1410,9 @@ def profile(function):
 
 
 def arithmetic_intensity(flops, bytes_moved):
-    """FLOPs for each byte that is moved.
+    """Return the FLOPs that a computation does for each byte that it moves, a float.
 
-    flops: at least 0. bytes_moved: above 0. Returns a float.
+    flops: at least 0. bytes_moved: above 0.
     Raises ValueError for an argument out of range.
     """
     if flops < 0 or bytes_moved <= 0:
@@ -1442,9 +1421,9 @@ def arithmetic_intensity(flops, bytes_moved):
 
 
 def ridge_point(peak_flops, bandwidth):
-    """The intensity, in FLOPs a byte, at which a machine computes as long as it moves.
+    """Return the intensity, in FLOPs a byte, at which a machine computes as long as it moves: a float.
 
-    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0. Returns a float.
+    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
     Raises ValueError for an argument out of range.
     """
     if peak_flops <= 0 or bandwidth <= 0:
@@ -1453,10 +1432,10 @@ def ridge_point(peak_flops, bandwidth):
 
 
 def attainable_flops(intensity, peak_flops, bandwidth):
-    """The most FLOP/s that a computation of this intensity can reach on a machine.
+    """Return the most FLOP/s that a computation of this intensity can reach on a machine, a float.
 
-    intensity: FLOPs a byte, at least 0; math.inf for one that moves nothing.
-    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0. Returns a float.
+    intensity: FLOPs a byte, at least 0; math.inf for a computation that moves nothing.
+    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
     Raises ValueError for an argument out of range.
     """
     if intensity < 0 or peak_flops <= 0 or bandwidth <= 0:
@@ -1465,9 +1444,10 @@ def attainable_flops(intensity, peak_flops, bandwidth):
 
 
 def matmul_bytes(m, k, n, itemsize):
-    """The unique bytes of a matrix product, (m, k) times (k, n): two matrices read, one written.
+    """Return the unique bytes of a matrix product, an int: two matrices are read, one is written.
 
-    m, k, n: ints, at least 1. itemsize: bytes of a number, at least 1. Returns an int.
+    The matrices are (m, k) and (k, n), and their product is (m, n).
+    m, k, n: ints, at least 1. itemsize: bytes of a number, at least 1.
     Raises ValueError for an argument below 1.
     """
     if min(m, k, n, itemsize) < 1:
@@ -1476,11 +1456,11 @@ def matmul_bytes(m, k, n, itemsize):
 
 
 def elementwise_bytes(shape, inputs, itemsize):
-    """The unique bytes of an elementwise op: its inputs are read, and one result written.
+    """Return the unique bytes of an elementwise op, an int: its inputs are read, one result is written.
 
     shape: a tuple of ints, at least 1, of the result and of each input; () is a single number.
     inputs: how many tensors are read, at least 0. itemsize: bytes of a number, at least 1.
-    Returns an int. Raises ValueError for an argument out of range.
+    Raises ValueError for an argument out of range.
     """
     if any(size < 1 for size in shape) or inputs < 0 or itemsize < 1:
         raise ValueError(f"{inputs} inputs of {shape} and {itemsize} bytes cannot be")
@@ -1488,14 +1468,13 @@ def elementwise_bytes(shape, inputs, itemsize):
 
 
 def attention_bytes(batch, heads, seq, head_dim, itemsize, fused):
-    """The bytes that attention moves between query, key, value and output; optional, no points.
+    """Return the bytes that attention moves at least, an int; optional, no points.
 
     batch, heads, seq (tokens), head_dim (width of a head), itemsize: ints, at least 1.
-    fused: whether scores stay in the cache. If not, they are written by the first product and read
+    fused: True if scores stay in the cache. If not, they are written by the first product and read
         by the softmax, whose results are written, and read by the second product.
-    Query, key and value, each (batch, heads, seq, head_dim), are read once, which is the least (a
-    fused kernel reads keys and values anew for each tile of queries), and an output of that shape
-    is written. Returns an int. Raises ValueError for an argument below 1.
+    Query, key and value, each (batch, heads, seq, head_dim), are read once, and an output of that
+    shape is written. Raises ValueError for an argument below 1.
     """
     if min(batch, heads, seq, head_dim, itemsize) < 1:
         raise ValueError("batch, heads, seq, head_dim and itemsize must be at least 1")
@@ -1504,12 +1483,12 @@ def attention_bytes(batch, heads, seq, head_dim, itemsize, fused):
 
 
 def measure_peak_flops(matmul=np.matmul, sizes=(384, 512, 768, 1024), dtype=np.float32, repeats=20):
-    """The most FLOP/s that a matrix product reaches: the best of all timed calls.
+    """Return the most FLOP/s that a matrix product reaches, a float: the best of all timed calls.
 
     matmul: called as matmul(a, b) or matmul(a, b, out=c), with arrays of n rows and n columns.
     sizes: a list or tuple of the n to try, in this order; ints, at least 1. dtype: of all arrays.
-    repeats: int, at least 1. Of each n, one product is not timed; then `repeats` are, one by one.
-    Returns a float, FLOP/s. Raises ValueError for no sizes, and for a size or repeats below 1.
+    repeats: int, at least 1. For each n, one product is not timed; then `repeats` are, one by one.
+    Raises ValueError for no sizes, and for a size or repeats below 1.
     """
     if not len(sizes) or min(*sizes, repeats) < 1:
         raise ValueError(f"sizes and repeats must be at least 1, not {sizes} and {repeats}")
@@ -1525,13 +1504,13 @@ def measure_peak_flops(matmul=np.matmul, sizes=(384, 512, 768, 1024), dtype=np.f
 
 
 def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
-    """The most bytes that a copy reads and writes in a second: the best of all timed calls.
+    """Return the most bytes that a copy reads and writes in a second, a float: the best timed call's.
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
     copy: called as copy(destination, source), with one-dimensional arrays of the same size and
         dtype. Both have been written before, with numbers that are not all 0.
     repeats: int, at least 1. One copy is not timed; then `repeats` are, one by one.
-    Returns a float, bytes/s. Raises ValueError for a working_set below 16, or repeats below 1.
+    Raises ValueError for a working_set below 16, or repeats below 1.
     """
     if working_set < 16 or repeats < 1:
         raise ValueError(f"no copy of {working_set} bytes, {repeats} times")
@@ -1547,12 +1526,12 @@ def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
 
 
 def roofline_points(rows, hardware):
-    """The place of each recorded row under a machine's roof.
+    """Return the place of each recorded row under a machine's roof, a list of dicts in their order.
 
     rows: a list of dicts with at least op, module (strings), self_ms (what the op took itself),
-        matmul_flops, elementwise_flops, bytes_read and bytes_written.
+        matmul_flops, elementwise_flops, bytes_read and bytes_written. Leave them as they are.
     hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s.
-    Returns a list of dicts, in the order of the rows:
+    The keys of a result:
         name: op and module with a space between, or op alone where module is "".
         intensity: all FLOPs of the row for each byte read or written.
         flops_per_second: what it reached. attainable: what the roof allows at its intensity.
@@ -1578,42 +1557,12 @@ def roofline_points(rows, hardware):
     return points
 
 
-@cache
-def roofs():
-    """This machine's roofs as you measure them, once: on one thread, and on all."""
-    size = measuring.beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
-    found = []
-    for threads in measuring.thread_counts():
-        with measuring.on_threads(threads):
-            peak = measure_peak_flops(sizes=demo_size((384, 512, 1024), (128,)))
-        bandwidth = measure_bandwidth(size, measuring.copy_on(threads), repeats=demo_size(20, 3))
-        found.append(Hardware(peak, bandwidth, measuring.called(threads), "measured here"))
-    return found
-
-
-@cache
-def passes_of(name, threads):
-    """Forward passes of "GPT-2" or "ResNet-18", each recorded: a list of (ms, rows)."""
-    return recorded_passes(name, OpRecorder, threads)
-
-
-def measured_rows(name, threads=1):
-    """The rows of a pass, each with the median of its times."""
-    return median_rows(passes_of(name, threads))
-
-
-def points_of(name):
-    """A model's operations under one thread's roof, each with its share of the time."""
-    rows, roof = alike(measured_rows(name)), roofs()[0]
-    return [p | {"share": row["share"]} for row in rows for p in roofline_points([row], roof)]
-
-
 def classify(flops, bytes_moved, seconds, peak_flops, bandwidth):
-    """The wall that a measured computation is at.
+    """Return the wall that a measured computation is at, a string.
 
     flops, bytes_moved: at least 0. seconds: what it took, above 0.
     peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
-    Of flops / peak_flops and bytes_moved / bandwidth, T is the longer time. Returns
+    Of flops / peak_flops and bytes_moved / bandwidth, T is the longer time. The wall is
         "overhead" when it took more than 4 · T, else
         "ridge" when T is at most 1.2 times the shorter time, else
         "compute" or "memory", by which time is T.
@@ -1631,17 +1580,17 @@ def classify(flops, bytes_moved, seconds, peak_flops, bandwidth):
 
 
 def inspect_step(step):
-    """The first of four questions to which a step's answer is no; optional, no points.
+    """Return the first of four questions to which a step's answer is no; optional, no points.
 
     step: a dict with
         times_ms: what the step took, in each of at least 3 runs
         busy_ms: how much of a step of median time was spent in operations
         matmul_ms, matmul_flops: how much of that in matrix products, and their FLOPs
         peak_flops: the roof, FLOP/s
-    Returns "unstable" when the times' standard deviation (n − 1) is at least 10 % of their mean,
-    else "idle" when busy_ms is under 80 % of their median, else "other work" when matmul_ms is under
-    50 % of busy_ms, else "slow matmuls" when these reach under 50 % of the peak, else "near peak".
-    Raises ValueError for fewer than 3 times.
+    The answer is a string: "unstable" when the times' standard deviation (n − 1) is at least 10 %
+    of their mean, else "idle" when busy_ms is under 80 % of their median, else "other work" when
+    matmul_ms is under 50 % of busy_ms, else "slow matmuls" when these reach under 50 % of the peak,
+    else "near peak". Raises ValueError for fewer than 3 times.
     """
     times = step["times_ms"]
     if len(times) < 3:
@@ -1657,9 +1606,9 @@ def inspect_step(step):
 
 
 def mfu(flops, seconds, peak_flops):
-    """Model FLOPs utilization: the share of a machine's peak that a computation reached, 0 to 1.
+    """Return the model FLOPs utilization: the share of a machine's peak that was reached, 0 to 1.
 
-    flops: at least 0. seconds, peak_flops (FLOP/s): above 0. Returns a float.
+    flops: at least 0. seconds, peak_flops (FLOP/s): above 0.
     Raises ValueError for an argument out of range.
     """
     if flops < 0 or seconds <= 0 or peak_flops <= 0:
@@ -1668,11 +1617,11 @@ def mfu(flops, seconds, peak_flops):
 
 
 def amdahl(fraction, speedup):
-    """How many times as fast a program is when a part of it is.
+    """Return how many times as fast a program is when a part of it is, a float.
 
     fraction: of the time before, 0 to 1, that the part took. speedup: of the part, above 0; below 1
         it is slower, and math.inf is a part that takes no time any more.
-    Returns a float, math.inf where nothing is left. Raises ValueError for an argument out of range.
+    The result is math.inf where no time is left. Raises ValueError for an argument out of range.
     """
     if not 0 <= fraction <= 1 or speedup <= 0:
         raise ValueError(f"no part is {fraction} of the time and {speedup} times as fast")
@@ -1681,17 +1630,532 @@ def amdahl(fraction, speedup):
 
 
 def reflect_relu(elements, itemsize, peak_flops, bandwidth):
-    """A ReLU, one FLOP an element, that does nothing but what its wall demands.
+    """Return what a ReLU, one FLOP an element, takes if it does only what its wall demands: a dict.
 
     elements, itemsize (bytes of a number): ints, at least 1. peak_flops: FLOP/s. bandwidth: bytes/s.
-    Both above 0. The result is a new tensor.
-    Returns a dict: ms, the least time that it takes, and share, its FLOP/s as a share of the peak.
+    Both above 0. The ReLU writes a new tensor.
+    The dict's keys are ms, the least time, and share, its FLOP/s as a share of the peak, 0 to 1.
     Raises ValueError for an argument out of range.
     """
     moved = elementwise_bytes((elements,), 1, itemsize)
     intensity = arithmetic_intensity(elements, moved)
     seconds = elements / attainable_flops(intensity, peak_flops, bandwidth)
     return {"ms": seconds * 1000, "share": mfu(elements, seconds, peak_flops)}
+
+
+# ── 07_scaling ────────────────────────────────────────────────────────────────────────────────
+
+
+def local_exponents(sizes, values):
+    """Return the power by which a cost grows, between each size and the next.
+
+    sizes: a list of numbers above 0, each larger than the one before; at least two.
+    values: the cost at each size, numbers above 0.
+    Returns a list of floats, one fewer than there are sizes: ln(v2 / v1) / ln(s2 / s1). A cost that
+    stays the same has the exponent 0, and one that falls has a negative one.
+    Raises ValueError for fewer than two sizes, for lists of different lengths, for a size or a
+    value that is not above 0, and for sizes that do not rise.
+    """
+    if len(sizes) < 2 or len(sizes) != len(values):
+        raise ValueError(f"{len(sizes)} sizes and {len(values)} values give no exponent")
+    if min(*sizes, *values) <= 0:
+        raise ValueError("sizes and values must be above 0")
+    points = list(zip(sizes, values, strict=True))
+    if any(small >= large for small, large in itertools.pairwise(sizes)):
+        raise ValueError(f"sizes must rise, and {sizes} do not")
+    return [
+        math.log(v2 / v1) / math.log(s2 / s1) for (s1, v1), (s2, v2) in itertools.pairwise(points)
+    ]
+
+
+def fit_cost(sizes, times_ms, powers):
+    """Return the prices c of a cost that is the sum of c · n**power over all powers.
+
+    sizes: a list of numbers above 0, no two alike, in any order.
+    times_ms: the time at each size, numbers above 0.
+    powers: a list or tuple of numbers, no two alike, in any order; at least one.
+    Returns a list of floats, one for each power, in the order of `powers`: those that make the sum
+    of the squared relative errors, (fitted - measured) / measured, least. A price may be negative.
+    Raises ValueError for no powers, for fewer sizes than powers, for lists of different lengths,
+    for a size or power that is there twice, and for a size or time that is not above 0.
+    """
+    if not len(powers) or len(sizes) < len(powers) or len(sizes) != len(times_ms):
+        raise ValueError(f"{len(sizes)} sizes do not fit {len(powers)} powers")
+    if len(set(sizes)) < len(sizes) or len(set(powers)) < len(powers):
+        raise ValueError("no size and no power may be there twice")
+    if min(*sizes, *times_ms) <= 0:
+        raise ValueError("sizes and times must be above 0")
+    n, times = np.array(sizes, float), np.array(times_ms, float)
+    columns = np.stack([n**power / times for power in powers], axis=1)
+    units = columns.max(axis=0)  # columns of about one size, so that large powers stay exact
+    prices, *_ = np.linalg.lstsq(columns / units, np.ones(len(n)), rcond=None)
+    return (prices / units).tolist()
+
+
+def holdout_error(sizes, times_ms, powers):
+    """Return how far a fit that has not seen the largest size is off there.
+
+    sizes, times_ms, powers: as for fit_cost; but the largest size, wherever it stands in the list,
+    is left out of the fit, so that one size more than there are powers is needed.
+    Returns a float, promised time / measured time - 1, both at the largest size: negative where
+    the fit promises too little. The lists stay as they are.
+    Raises ValueError as fit_cost does, and where too few sizes are left.
+    """
+    if len(sizes) != len(times_ms) or len(sizes) <= len(powers):
+        raise ValueError(f"{len(sizes)} sizes leave too few for {len(powers)} powers")
+    *kept, (largest, measured) = sorted(zip(sizes, times_ms, strict=True))
+    if measured <= 0 or any(largest == size for size, _ in kept):
+        raise ValueError("times must be above 0, and no size may be there twice")
+    prices = fit_cost([size for size, _ in kept], [ms for _, ms in kept], powers)
+    promised = sum(c * largest**power for c, power in zip(prices, powers, strict=True))
+    return promised / measured - 1
+
+
+def batch_cost(sizes, latencies_ms):
+    """Return what a batch costs, as a sum of an overhead and a price for each sample.
+
+    sizes: batch sizes, as for fit_cost, at least two. latencies_ms: of a whole batch, each above 0.
+    Returns a dict of floats:
+        overhead_ms, per_sample_ms: fitted as in fit_cost, with the powers 0 and 1.
+        most_per_second: the samples a second that no batch exceeds, by this fit.
+        half_batch: the batch that reaches half of it; negative where the overhead is.
+    Raises ValueError as fit_cost does, and where the price of a sample is not above 0.
+    """
+    overhead, price = fit_cost(sizes, latencies_ms, (0, 1))
+    if price <= 0:
+        raise ValueError("the latency does not grow with the batch, so a sample has no price")
+    return {
+        "overhead_ms": overhead,
+        "per_sample_ms": price,
+        "most_per_second": 1000 / price,
+        "half_batch": overhead / price,
+    }
+
+
+def predict_ms(rows, hardware, overhead_ms):
+    """Return how many ms these operations take on a machine, one after another.
+
+    rows: a list of dicts, as lesson 05's op_facts and recorder make them; used are matmul_flops,
+        elementwise_flops, bytes_read and bytes_written, and no time that a row may have.
+    hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s.
+    overhead_ms: what each operation costs besides, at least 0.
+    An operation takes the longer of all its FLOPs at the peak and all its bytes at the bandwidth,
+    and the overhead on top. A row without any FLOPs and bytes costs nothing, not even overhead.
+    Returns a float. Raises ValueError for no rows, and for an overhead below 0.
+    """
+    if not len(rows) or overhead_ms < 0:
+        raise ValueError(f"{len(rows)} rows with an overhead of {overhead_ms} ms have no time")
+    total = 0.0
+    for row in rows:
+        flops = row["matmul_flops"] + row["elementwise_flops"]
+        moved = row["bytes_read"] + row["bytes_written"]
+        if flops or moved:
+            seconds = max(flops / hardware.peak_flops, moved / hardware.bandwidth)
+            total += 1000 * seconds + overhead_ms
+    return total
+
+
+def rows_on_meta(make, input_shape):
+    """Return op_facts of each op of a forward pass of make(), in order; nothing is computed."""
+    with meta(), no_grad():
+        model = make().eval()
+        return each_op(op_facts, lambda: model(example_input(model, input_shape, meta=True)))
+
+
+def op_factors(rows, hardware, overhead_ms):
+    """Return {op: measured / predicted} of recorded rows: how far each kind is from its bound."""
+    took, least = {}, {}
+    for row in rows:
+        if bound := predict_ms([row], hardware, overhead_ms):
+            took[row["op"]] = took.get(row["op"], 0.0) + row["self_ms"]
+            least[row["op"]] = least.get(row["op"], 0.0) + bound
+    return {op: took[op] / least[op] for op in least}
+
+
+def predict_corrected_ms(rows, hardware, overhead_ms, factors):
+    """Return predict_ms, each row times the factor of its kind of op, 1 where there is none."""
+    bounds = [(row["op"], predict_ms([row], hardware, overhead_ms)) for row in rows]
+    return sum(bound * factors.get(op, 1.0) for op, bound in bounds)
+
+
+def matmul_addresses(n, order, tile=None):
+    """Return the addresses that C += A · B touches, for three n × n matrices, in order.
+
+    A is stored at 0, B at n², C at 2 n², all row-major; an address counts numbers.
+    order: the loops from the outermost to the innermost, a permutation of "ijk". For each
+        multiply-add come the addresses of A[i, k], B[k, j] and C[i, j], in this order.
+    tile: the side of blocks, an int. The blocks of i are the outermost loop, then those of j, then
+        those of k; inside each block the three loops run in `order`. Where tile does not divide n,
+        the last block of a loop is shorter. None: no blocks.
+    Returns a list of 3 n³ ints. Raises ValueError for n or tile below 1, and for another order.
+    """
+    tile = n if tile is None else tile
+    if min(n, tile) < 1 or sorted(order) != ["i", "j", "k"]:
+        raise ValueError(f"no product of {n} × {n} in the order {order!r} and tiles of {tile}")
+    addresses = []
+    for starts in itertools.product(range(0, n, tile), repeat=3):
+        ranges = {
+            name: range(start, min(start + tile, n))
+            for name, start in zip("ijk", starts, strict=True)
+        }
+        for values in itertools.product(*(ranges[name] for name in order)):
+            at = dict(zip(order, values, strict=True))
+            i, j, k = at["i"], at["j"], at["k"]
+            addresses += [i * n + k, n * n + k * n + j, 2 * n * n + i * n + j]
+    return addresses
+
+
+def cache_misses(addresses, line, lines):
+    """Return how many lines are fetched when these addresses are asked for, one by one.
+
+    addresses: a list of ints, at least 0, which count numbers; an empty one has no misses.
+    line: how many numbers a line holds: line 0 the first `line` numbers, line 1 those behind them.
+    lines: how many lines the cache holds. It is empty at first and may hold any lines (it is
+        *fully associative*); when it is full, the least recently used line goes.
+    Returns an int. Raises ValueError for line or lines below 1.
+    """
+    if min(line, lines) < 1:
+        raise ValueError(f"a cache of {lines} lines of {line} holds nothing")
+    held, misses = {}, 0
+    for address in addresses:
+        wanted = address // line
+        if wanted in held:
+            del held[wanted]
+        else:
+            misses += 1
+            if len(held) == lines:
+                del held[next(iter(held))]
+        held[wanted] = True  # the most recent one is the last
+    return misses
+
+
+def traffic_bound(n, capacity):
+    """Return the least numbers that any order moves between memory and cache, for an n × n product.
+
+    n: int, at least 1. capacity: how many numbers (not bytes, not lines) the cache holds, an int,
+        at least 1.
+    Returns a float: 2 n³ / √capacity - 2 capacity, or 0.0 where that is negative and says nothing.
+    Raises ValueError for an argument below 1.
+    """
+    if min(n, capacity) < 1:
+        raise ValueError(f"n and capacity must be at least 1, not {n} and {capacity}")
+    return max(0.0, 2 * n**3 / math.sqrt(capacity) - 2 * capacity)
+
+
+def set_misses(addresses, line, sets, ways):
+    """Return how many lines a set-associative cache fetches; optional, no points.
+
+    addresses, line: as for cache_misses. A line may stand only in the set of its own number modulo
+    `sets`. Each set holds `ways` lines; when it is full, its least recently used one goes.
+    Returns an int. Raises ValueError for line, sets or ways below 1.
+    """
+    if min(line, sets, ways) < 1:
+        raise ValueError(f"a cache of {sets} sets of {ways} lines of {line} holds nothing")
+    groups = [[] for _ in range(sets)]
+    for address in addresses:
+        groups[address // line % sets].append(address)
+    return sum(cache_misses(group, line, ways) for group in groups)
+
+
+def speedup_steps(seconds):
+    """Return the steps of a series of improvements, from the first program to the last.
+
+    seconds: a dict from a program's name to the time that it takes, each above 0, in the order in
+        which the programs were made; at least two.
+    Returns a list of dicts, one for each program but the first:
+        name: of the program. step: how many times as fast as the one before it.
+        total: how many times as fast as the first one.
+        share: its part of the way in logarithms, ln(step) / ln(the last total). Shares sum to 1,
+            and a step that made it slower has a negative one.
+    Raises ValueError for fewer than two programs, for a time that is not above 0, and where the
+    last program takes as long as the first, so that there is no way to share.
+    """
+    names, times = list(seconds), list(seconds.values())
+    if len(times) < 2 or min(times) <= 0 or times[0] == times[-1]:
+        raise ValueError(f"{seconds} are no steps: give two times or more, the last another one")
+    way = math.log(times[0] / times[-1])
+    return [
+        {
+            "name": name,
+            "step": before / after,
+            "total": times[0] / after,
+            "share": math.log(before / after) / way,
+        }
+        for name, before, after in zip(names[1:], times, times[1:], strict=False)
+    ]
+
+
+def reflect_crossover_tokens(d_model, share=0.5):
+    """Return the tokens at which scores and mix are this share of a Transformer block's FLOPs.
+
+    d_model: int, at least 1. share: of 24·s·d² + 4·s²·d, the part 4·s²·d; above 0 and below 1.
+    Returns a float. Raises ValueError for an argument out of range.
+    """
+    if d_model < 1 or not 0 < share < 1:
+        raise ValueError(f"no length of a text has the share {share} at a width of {d_model}")
+    return 6 * d_model * share / (1 - share)
+
+
+# ── 08_benchmarking ───────────────────────────────────────────────────────────────────────────
+
+
+def run_order(names, rounds):
+    """Return the order in which to call programs, each once a round, as a list of names.
+
+    names: a list of strings, no two alike; at least one. The list stays as it is.
+    rounds: an even int, at least 2. Rounds 1, 3, 5 … go through the names forwards, rounds
+    2, 4, 6 … backwards.
+    Raises ValueError for no names, for a name that is there twice, and for rounds that are odd or
+    below 2.
+    """
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"{names} is not a list of different names")
+    if rounds < 2 or rounds % 2:
+        raise ValueError(f"rounds must be even and at least 2, not {rounds}")
+    return [*names, *reversed(names)] * (rounds // 2)
+
+
+def rank_test(a, b):
+    """Return the exact rank test of two lists of times, two-sided, as a dict.
+
+    a, b: lists of numbers in any order, 1 to 20 each, not necessarily as many; ties are allowed.
+    The dict's keys:
+        u: a float, the pairs in which a's time is the larger one; a tie counts one half
+        p: of all choices of len(a) of the times, the share whose u is at least as far from
+            len(a) * len(b) / 2 as this u is; with ties, by mid-ranks
+        smaller: 1 - u / (len(a) * len(b)), the share of pairs in which a's time is smaller
+    Raises ValueError for an empty list and for more than 20 times on a side.
+    """
+    n, m = len(a), len(b)
+    if not (1 <= n <= 20 and 1 <= m <= 20):
+        raise ValueError(f"each side needs 1 to 20 times, not {n} and {m}")
+    pooled = [*a, *b]
+    doubled = [sum((y < x) + (y <= x) for y in pooled) + 1 for x in pooled]
+    ways = [{0: 1}] + [{} for _ in range(n)]
+    for rank in doubled:
+        for size in range(n - 1, -1, -1):
+            for total, count in ways[size].items():
+                ways[size + 1][total + rank] = ways[size + 1].get(total + rank, 0) + count
+    seen, middle = sum(doubled[:n]), n * (n + m + 1)
+    far = sum(c for total, c in ways[n].items() if abs(total - middle) >= abs(seen - middle))
+    u = (seen - n * (n + 1)) / 2
+    return {"u": u, "p": far / math.comb(n + m, n), "smaller": 1 - u / (n * m)}
+
+
+def speedup_interval(before, after, confidence=0.95):
+    """Return the speed-up from paired times, and an interval for its median, as a dict.
+
+    before, after: lists of times above 0; those at one place are of one round.
+    confidence: above 0 and below 1.
+    The dict's keys: speedup, the median of the ratios before / after (above 1: after is faster),
+    and low, high, the confidence_interval of these ratios.
+    Raises ValueError for lists of different lengths, for a time that is not above 0, and where
+    confidence_interval does: for too few pairs, and for a confidence out of range.
+    """
+    if len(before) != len(after) or any(ms <= 0 for ms in [*before, *after]):
+        raise ValueError("before and after need as many times, all above 0")
+    ratios = [old / new for old, new in zip(before, after, strict=True)]
+    low, high = confidence_interval(ratios, confidence)
+    return {"speedup": statistics.median(ratios), "low": low, "high": high}
+
+
+def gate(before, after, tolerance, comparisons=1):
+    """Return the verdict on a change: "same", "faster", "slower" or "unclear".
+
+    before, after: paired times, as for speedup_interval.
+    tolerance: at least 0, a share: 0.05 for 5 %.
+    comparisons: int, at least 1: how many gates share the 5 % of false alarms.
+    By the interval of speedup_interval at 1 - 0.05 / comparisons: "same" where it lies within
+    1 / (1 + tolerance) and 1 + tolerance, both included; else "faster" where all of it is above 1,
+    "slower" where all of it is below 1; else "unclear".
+    Raises ValueError for a tolerance or comparisons out of range, and where speedup_interval does.
+    """
+    if tolerance < 0 or comparisons < 1:
+        raise ValueError(f"no gate has the tolerance {tolerance} and {comparisons} comparisons")
+    found = speedup_interval(before, after, 1 - 0.05 / comparisons)
+    if 1 / (1 + tolerance) <= found["low"] and found["high"] <= 1 + tolerance:
+        return "same"
+    if found["low"] > 1:
+        return "faster"
+    return "slower" if found["high"] < 1 else "unclear"
+
+
+def runs_interval(runs, confidence=0.95):
+    """Return the interval (low, high) of the median, from the times of several fresh runs.
+
+    runs: a list of lists of times, one list for each run of the program; they may differ in length.
+    confidence: above 0 and below 1.
+    Takes the median of each run, and of these the confidence_interval.
+    Raises ValueError for a run without times, and where confidence_interval does: below 6 runs at
+    95 %.
+    """
+    if any(len(run) == 0 for run in runs):
+        raise ValueError("each run needs at least one time")
+    return confidence_interval([statistics.median(run) for run in runs], confidence)
+
+
+def percentile_interval(times, percent, confidence=0.95):
+    """Return the interval (low, high) of a percentile of independent times. (Optional.)
+
+    times: a list in any order. percent: above 0 and below 100. confidence: above 0 and below 1.
+    Each time is below the true percentile with probability percent / 100. Returns the l-th and the
+    h-th smallest time: l is the largest rank, h the smallest, with which the percentile lies below
+    the l-th with a probability of at most (1 - confidence) / 2, and above the h-th likewise.
+    Raises ValueError where there is no such rank, and for a number out of range.
+    """
+    if not 0 < percent < 100 or not 0 < confidence < 1:
+        raise ValueError("percent and confidence lie between 0 and 100, and between 0 and 1")
+    n, tail, share = len(times), (1 - confidence) / 2, percent / 100
+    odds = [math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+                     + k * math.log(share) + (n - k) * math.log(1 - share)) for k in range(n + 1)]  # fmt: skip
+    low = sum(total <= tail for total in np.cumsum(odds))  # ranks l with P(fewer than l) <= tail
+    high = n + 1 - sum(total <= tail for total in np.cumsum(odds[::-1]))
+    if low < 1 or high > n:
+        raise ValueError(f"{n} times are too few for this percentile")
+    ordered = sorted(times)
+    return ordered[low - 1], ordered[high - 1]
+
+
+def response_times(arrivals_ms, service_ms):
+    """Return how long each request takes from its arrival to its answer, in ms, as a list.
+
+    arrivals_ms: when each request arrives, numbers that do not fall; several may arrive at once.
+    service_ms: how long the server works on each, numbers above 0.
+    One server takes them in their order, one at a time; a request waits until those before it are
+    answered, and an idle server waits for the next request.
+    Raises ValueError for no requests, lists of different lengths, arrivals that fall, and a service
+    time that is not above 0.
+    """
+    if not len(arrivals_ms) or len(arrivals_ms) != len(service_ms) or min(service_ms) <= 0:
+        raise ValueError("each request needs an arrival and a service time above 0")
+    if list(arrivals_ms) != sorted(arrivals_ms):
+        raise ValueError("arrivals must not fall")
+    waits, free = [], -math.inf
+    for arrival, service in zip(arrivals_ms, service_ms, strict=True):
+        free = max(free, arrival) + service
+        waits.append(free - arrival)
+    return waits
+
+
+def quantize(weights, axis=None):
+    """Return the weights as int8 and their scale: a tuple (q, scale), weights ≈ q * scale.
+
+    weights: an array of finite floats, not empty, or nested lists of them.
+    axis: None for one scale, a float; or an axis along which the largest magnitude is taken, which
+    scale keeps with length 1: for a matrix, axis=1 gives a scale of shape (rows, 1).
+    scale is the largest magnitude / 127, and 1 where that is 0. q is weights / scale, rounded (half
+    to even), from -127 to 127, an array of dtype int8 in the shape of the weights.
+    Raises ValueError for no weights, for NaN and for infinity. Computes in float64.
+    """
+    weights = np.asarray(weights, np.float64)
+    if not weights.size or not np.isfinite(weights).all():
+        raise ValueError("weights must be finite, and there must be some")
+    scale = np.abs(weights).max(axis=axis, keepdims=axis is not None) / 127
+    scale = np.where(scale == 0, 1.0, scale)
+    q = np.clip(np.rint(weights / scale), -127, 127).astype(np.int8)
+    return q, (float(scale) if axis is None else scale)
+
+
+def sparse_bytes(shape, nonzeros, itemsize=4):
+    """Return the bytes of a matrix in CSR format, an int. (Optional.)
+
+    shape: (rows, columns), each at least 1. nonzeros: int, 0 to rows * columns.
+    itemsize: bytes of a number, at least 1.
+    CSR keeps each nonzero number, its column in 4 bytes, and for each row the place at which it
+    begins, in 4 bytes, with one more for the end.
+    Raises ValueError for an argument out of range.
+    """
+    rows, columns = shape
+    if min(rows, columns, itemsize) < 1 or not 0 <= nonzeros <= rows * columns:
+        raise ValueError(f"no matrix of {rows} × {columns} has {nonzeros} nonzeros")
+    return nonzeros * (itemsize + 4) + (rows + 1) * 4
+
+
+def pareto(rows, smaller, larger=()):
+    """Return the names of the rows that no other row beats, in their order, as a list.
+
+    rows: a list of dicts with "name" and numbers, at least one; no two of one name.
+    smaller, larger: lists or tuples of keys; of these values less is better, or more is.
+    One row beats another if it is at least as good in all these keys and better in at least one.
+    So rows that are equal in all of them do not beat each other.
+    Raises ValueError for no rows, for no keys at all, and for a key that a row does not have.
+    """
+    keys = [*smaller, *larger]
+    if not rows or not keys or any(key not in row for row in rows for key in keys):
+        raise ValueError(f"there must be rows, and keys that each row has, not {keys}")
+    costs = [[row[k] for k in smaller] + [-row[k] for k in larger] for row in rows]
+
+    def beaten(mine):
+        return any(
+            other != mine and all(o <= m for o, m in zip(other, mine, strict=True))
+            for other in costs
+        )
+
+    return [row["name"] for row, cost in zip(rows, costs, strict=True) if not beaten(cost)]
+
+
+def energy_joules(samples, idle_watts=0.0):
+    """Return the energy of a run in joules, a float, from samples of its power.
+
+    samples: (second, watts) pairs, at least two; seconds rise, watts are not below 0.
+    idle_watts: at least 0; what the machine draws without the run, taken off all the time.
+    Between two samples the power runs in a straight line. The result may be negative, where the
+    samples lie below idle_watts.
+    Raises ValueError for fewer than two samples, for seconds that do not rise, for negative power.
+    """
+    seconds, watts = [second for second, _ in samples], [power for _, power in samples]
+    if len(samples) < 2 or idle_watts < 0 or min(watts) < 0:
+        raise ValueError("energy needs two samples or more, of power that is not negative")
+    steps = [(seconds[at + 1] - seconds[at], watts[at],
+        watts[at + 1]) for at in range(len(watts) - 1)]  # fmt: skip
+    if any(step <= 0 for step, *_ in steps):
+        raise ValueError("the samples' seconds must rise")
+    return float(sum(step * ((one + two) / 2 - idle_watts) for step, one, two in steps))
+
+
+def audit_speedups(rows, base):
+    """Return for each row of a published table whether its speed-up and its minutes agree.
+
+    rows: (name, claimed, minutes) tuples, at least one. claimed: the speed-up over base, above 0,
+    rounded to one decimal, so up to 0.05 off. minutes: at least 1, rounded to whole minutes, so up
+    to 0.5 off.
+    base: the minutes of the baseline, above 0, exact.
+    Returns a list of dicts: name; minutes, which the claimed speed-up gives; speedup, over the
+    base, which the printed minutes give; step, the speed-up of the printed minutes over those of
+    the row before (of the first row: over base); holds, True if some speed-up and some minutes
+    within the rounding agree (bounds included).
+    Raises ValueError for no rows and for a number out of range.
+    """
+    if not rows or base <= 0 or any(claimed <= 0 or minutes < 1 for _, claimed, minutes in rows):
+        raise ValueError("there must be rows, speed-ups above 0, and a minute at least")
+    found, last = [], base
+    for name, claimed, minutes in rows:
+        slowest, fastest = base / (minutes + 0.5), base / (minutes - 0.5)
+        row = {"name": name, "minutes": base / claimed, "speedup": base / minutes}
+        row["step"] = last / minutes
+        row["holds"] = slowest <= claimed + 0.05 and fastest >= claimed - 0.05
+        found.append(row)
+        last = minutes
+    return found
+
+
+def audit_memory(parameters, rows):
+    """Return for each row whether the memory claimed holds what each parameter needs. (Optional.)
+
+    parameters: int, at least 1.
+    rows: (name, bytes_per_parameter, claimed_gb) tuples, at least one; bytes above 0; claimed_gb at
+    least 0, in 10**9 bytes, rounded to whole GB, so up to 0.5 off.
+    Returns a list of dicts: name; floor_gb, the GB that the parameters take at least; holds, True
+    unless the claim is below that by more than its rounding.
+    Raises ValueError for no rows and for a number out of range.
+    """
+    if not rows or parameters < 1 or any(size <= 0 or gb < 0 for _, size, gb in rows):
+        raise ValueError("there must be rows, parameters, and bytes for each of them")
+    floors = [parameters * size / 10**9 for _, size, _ in rows]
+    return [
+        {"name": name, "floor_gb": floor, "holds": floor <= claimed + 0.5}
+        for (name, _, claimed), floor in zip(rows, floors, strict=True)
+    ]
 
 # ── yours, where there are any ──
 
