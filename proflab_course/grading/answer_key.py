@@ -60,6 +60,11 @@ class Key:
         """Autograded points of the lesson."""
         return sum(c.points for c in self.cells if c.kind == "test")
 
+    @property
+    def points_by_hand(self) -> float:
+        """Points that a person gives; 0 in a lesson without an essay."""
+        return sum(c.points for c in self.cells if c.kind == "manual")
+
 
 def read_key(path: Path) -> Key:
     """Return the key of the source notebook at `path`; raise CourseError if it cannot be used."""

@@ -9,6 +9,7 @@ import jupytext
 import pytest
 
 from proflab_course.course.layout import Course
+from proflab_course.course.notebook import read_module
 
 COURSE = Course(Path(__file__).resolve().parents[2])
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
@@ -33,6 +34,13 @@ def test_jupytext_gives_the_same_text_back(lesson):
     notebook.metadata["jupytext"].update(config)
     again = jupytext.reads(json.dumps(notebook), fmt="ipynb")
     assert jupytext.writes(again, fmt="py:percent") == text
+
+
+@pytest.mark.parametrize("lesson", COURSE.lessons())
+def test_every_lesson_of_this_course_has_100_points_and_10_for_its_essay(lesson):
+    cells = read_module(COURSE.module(lesson), lesson).cells
+    sums = {role: sum(c.points for c in cells if c.role == role) for role in ("test", "manual")}
+    assert sums == {"test": 100, "manual": 10}
 
 
 @pytest.mark.parametrize("lesson, description, picture", PICTURES)
