@@ -35,6 +35,10 @@ c.Autograde.autograde_preprocessors = [
     CheckCellMetadata,
 ]
 
+# In the lessons of this list a test cell gives its share of the cases that passed; in the others it
+# gives all points or none. After a change, `proflab grade LESSON` grades all its hand-ins anew.
+c.SandboxedExecute.partial_credit = []
+
 # Feedback names hidden cases and says whether they passed, and nothing else about them. For the
 # lessons in this list it also says what each failed one was about: after the deadline, add the
 # lesson and run `nbgrader generate_feedback LESSON --force`.

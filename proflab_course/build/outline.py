@@ -20,7 +20,7 @@ from proflab_course.course.notebook import Cell, Lesson
 
 _HEADING = re.compile(r"^## +(\S.*?) *$")
 _MINUTES = re.compile(r"(\d+) min")
-_POINTS = re.compile(r"\d+ points?\b")
+_POINTS = re.compile(r"[\d.]+ points?\b")
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 
 

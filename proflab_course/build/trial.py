@@ -114,9 +114,15 @@ def _filled_in(lesson: Lesson, release: NotebookNode) -> Iterator[NotebookNode]:
 
 
 def _solved_mistakes(lesson: Lesson, solved) -> Iterator[str]:
-    for index, kind, message in _first_errors(solved):
+    cases = {(case.cell, case.label): case for case in solved.cases}
+    for index, kind, message in solved.errors:
         where = _where(lesson, solved.notebook, index)
-        yield f"{where}: in the solved notebook it raises {kind}: {message}"
+        name = solved.notebook.cells[index].metadata.get("nbgrader", {}).get("grade_id")
+        if case := cases.get((name, message)):
+            why = " ".join(f"{case.reason} {case.diagnosis}".split())
+            yield f"{where}: the solution fails the case {case.label!r}: {why}"
+        else:
+            yield f"{where}: in the solved notebook it raises {kind}: {message}"
     if solved.errors:
         return
     for cell in lesson.named("test"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -43,13 +43,22 @@ class KeyCell:
 
 @dataclass(frozen=True)
 class Key:
-    """A lesson's cells in order, its split test cells by grade_id, and its fingerprint."""
+    """A lesson's cells in order, its split test cells by grade_id, and its fingerprint.
+
+    partial_credit: a test cell gives its share of cases passed, in place of all points or none.
+    """
 
     name: str
     cells: tuple[KeyCell, ...]
     tests: dict[str, TestCell]
     fingerprint: str
     metadata: dict = field(default_factory=dict)
+    partial_credit: bool = False
+
+    def with_partial_credit(self) -> Key:
+        """Return the key by which cells give shares; what was graded by the other is stale."""
+        fingerprint = hashlib.sha256(f"{self.fingerprint} partial credit".encode()).hexdigest()
+        return replace(self, partial_credit=True, fingerprint=fingerprint)
 
     def cell(self, grade_id: str) -> KeyCell:
         """Return the cell with this grade_id; raise StopIteration where there is none."""
@@ -59,6 +68,11 @@ class Key:
     def max_score(self) -> float:
         """Autograded points of the lesson."""
         return sum(c.points for c in self.cells if c.kind == "test")
+
+    @property
+    def points_by_hand(self) -> float:
+        """Points that a person gives; 0 in a lesson without an essay."""
+        return sum(c.points for c in self.cells if c.kind == "manual")
 
 
 def read_key(path: Path) -> Key:

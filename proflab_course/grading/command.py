@@ -191,12 +191,15 @@ def grade_class(
 
     from proflab_course.grading.records.gradebook import Book
     from proflab_course.grading.records.lateness import read_extensions
+    from proflab_course.grading.records.nbgrader_plugin import gives_partial_credit
 
     lesson = course.lesson(lesson, "source")
     extensions = read_extensions(course.root, lesson, course.lessons("source"))
-    key = read_key(course.source(lesson))
-    works = find_work(course, key, students, full)
     config = PyFileConfigLoader("jupyter_config.py", path=str(course.root)).load_config()
+    key = read_key(course.source(lesson))
+    if gives_partial_credit(course, lesson, config):
+        key = key.with_partial_credit()
+    works = find_work(course, key, students, full)
     with only_grading(course, lesson), Book(course.gradebook, config) as book:
         book.extensions = extensions
         for work in works:

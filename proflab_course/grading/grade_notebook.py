@@ -140,16 +140,16 @@ def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> G
 def conclude_test(
     graded: Graded, position: int, slot: Slot, key: Key, replies: list[list[Reply]]
 ) -> None:
-    """Judge a test cell's cases and give it its outputs and its points: all or nothing."""
+    """Judge a test cell's cases and give it its outputs and its points."""
     run = _TestRun(graded, position, key, key.tests[slot.key.grade_id])
     failure = None  # of the set-up
     for number, block_replies in enumerate(replies):
         ended = run.conclude_block(number, block_replies, failure)
         if not run.test.blocks[number].hidden:  # what a hidden block does stays in it
             failure = ended
-    slot.cell.outputs = run.writer.finish()
-    passed = bool(replies) and run.passed
-    graded.scores[run.test.name] = run.test.points if passed else 0.0
+    score = run.score() if replies else 0.0
+    graded.scores[run.test.name] = score
+    slot.cell.outputs = run.writer.finish(score, run.test.points)
 
 
 @dataclass
@@ -162,6 +162,21 @@ class _TestRun:
     test: TestCell
     writer: OutputWriter = field(default_factory=OutputWriter)
     passed: bool = True
+    written: bool = True
+    verdicts: list[bool] = field(default_factory=list)
+
+    def score(self) -> float:
+        """Return the cell's points: all or none or, with partial credit, its share of cases.
+
+        Where a case or set-up failed with NotImplementedError, the exercise is still to be written:
+        no points, whatever else has passed.
+        """
+        if self.passed:
+            return self.test.points
+        if not self.key.partial_credit or not self.written:
+            return 0.0
+        share = sum(self.verdicts) / len(self.test.answers)
+        return min(self.test.points, round(self.test.points * share, 2))
 
     def conclude_block(
         self, number: int, replies: list[Reply], failure: Reply | None
@@ -176,6 +191,7 @@ class _TestRun:
                 self.conclude_case(answer, reply, block.hidden, failure)
             elif reply.state in ("raised", "lost"):
                 self.passed = False
+                self.written = self.written and not _is_unwritten(reply)
                 not_tried = reply.state == "lost" and reply.message == NOT_TRIED
                 if failure is None and not not_tried:
                     failure = reply
@@ -198,8 +214,15 @@ class _TestRun:
             if not verdict.passed:
                 error = (self.position, _error_name(reply), answer.label)
                 self.graded.errors.append(error)
+                self.written = self.written and not _is_unwritten(reply)
+        self.verdicts.append(verdict.passed)
         self.passed = self.passed and verdict.passed
         self.graded.cases.append(CaseResult(self.test.name, answer.label, hidden, **vars(verdict)))
+
+
+def _is_unwritten(reply: Reply) -> bool:
+    """Return True for the reply of a stub that is still to be filled in."""
+    return reply.raised[:1] == ["NotImplementedError"]
 
 
 def _why_not_reached(failure: Reply) -> str:

@@ -78,13 +78,23 @@ class OutputWriter:
         else:
             self._text(f"– {answer.label}: not reached\n")
 
-    def finish(self) -> list[NotebookNode]:
-        """Return all outputs; failures come as one error, as an assertion in a notebook would."""
+    def finish(self, score: float = 0.0, points: float = 0.0) -> list[NotebookNode]:
+        """Return all outputs; failures come as one error, as an assertion in a notebook would.
+
+        nbgrader takes an error for no points, and a value for the points. So where the cell has
+        earned some all the same, failures are text, and the score is the cell's value.
+        """
         if self.hidden_failures:
             cases = "case" if self.hidden_failures == 1 else "cases"
             self.failures.append(f"❌ {self.hidden_failures} {cases} on other input failed")
         self.failures += self.setup_failures
-        if self.failures:
+        if self.failures and score:
+            told = f"Partial credit: {score:g} of {points:g} points"
+            shown = [*dict.fromkeys(self.tracebacks), *self.failures, told]
+            self._text("".join(f"{line}\n" for line in shown))
+            value = {"data": {"text/plain": repr(score)}, "metadata": {}, "execution_count": None}
+            self.outputs.append({"output_type": "execute_result"} | value)
+        elif self.failures:
             self.outputs.append(
                 {
                     "output_type": "error",

@@ -148,13 +148,13 @@ MISTAKES = {
         changed('"test_circle_2"', '"test_circle_3"'),
         "cell test_circle_3: this is test cell 2 of circle, so name it test_circle_2",
     ),
-    "autograded points": (
-        changed('"points": 60', '"points": 61'),
-        ".py: the autograded points sum to 101, not to 100",
+    "no points": (
+        re.sub(r'"points": [246]0', '"points": 0', FIRST),
+        ".py: no test cell has points; give them to at least one",
     ),
-    "hand-graded points": (
-        changed('"points": 10,', '"points": 5,'),
-        ".py: the hand-graded points sum to 5, not to 10",
+    "less than no points": (
+        changed('"points": 60', '"points": -60'),
+        "cell test_area: nbgrader's metadata is not valid: -60 is less than the minimum of 0",
     ),
     "unlocked demo": (
         changed('"first_demo", "locked": true', '"first_demo", "locked": false'),
@@ -193,6 +193,12 @@ def test_a_mistake_gets_one_sentence(tmp_path, mistake):
     found = mistakes(tmp_path, source)
     assert len(found) == 1, found
     assert found[0].startswith(FILE) and sentence in found[0] and "\n" not in found[0]
+
+
+def test_points_have_any_sum_and_an_essay_need_not_be(tmp_path):
+    points = changed('"points": 60', '"points": 2.5')
+    assert mistakes(tmp_path, points) == []
+    assert mistakes(tmp_path, points[: points.index("# %% [markdown] nbgrader")]) == []
 
 
 def test_names_are_unique_over_the_course(tmp_path):

@@ -140,7 +140,16 @@ CAREFUL = """try:
 TRIALS = {
     "a solution that fails": (
         changed("surface = width * height", "surface = width + height"),
-        "cell test_area: in the solved notebook it raises AssertionError: three by four",
+        "cell test_area: the solution fails the case 'three by four': got 7, expected 12",
+    ),
+    "a solution that fails on other input": (
+        changed("surface = width * height", "surface = min(width * height, 500)"),
+        "cell test_area: the solution fails the case 'a long thin one': got 500, expected 15,838",
+    ),
+    "a solution that raises": (
+        changed("return math.pi * radius**2", "return math.pi * radius[2]"),
+        "cell test_circle: the solution fails the case 'radius 2': "
+        "TypeError: 'int' object is not subscriptable",
     ),
     "points for nothing": (
         changed('expect("radius 0", circle(0), 0.0)', 'expect("one", 1, 1)'),

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
     "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/engine.md",
     "docs/instructors.md", "docs/security.md", "docs/students.md", "docs/torch.md",
+    "docs/write-a-lesson.md",
 )  # fmt: skip
 LESSON, *LATER = Course(ROOT).lessons()
 # After ```sh: nothing (run here), by-sandbox (run here where there is one), by-hand (not run:
@@ -118,7 +119,8 @@ def test_the_instructors_page_leads_to_what_it_promises(course):
 
 def test_the_penalty_that_the_page_shows_takes_off_late_points(course):
     page = (ROOT / "docs/instructors.md").read_text()
-    [setting] = re.findall(r"```python\n(c\.AssignLatePenalties.*?)```", page, re.S)
+    settings = re.findall(r"```python\n(.*?)```", page, re.S)
+    [setting] = [text for text in settings if "PenaltyPerDay" in text]
     late = course / f"submitted/late/{LESSON}"
     late.mkdir(parents=True)
     nbformat.write(solved(course), late / f"{LESSON}.ipynb")
@@ -128,7 +130,7 @@ def test_the_penalty_that_the_page_shows_takes_off_late_points(course):
     run(f"proflab grade {LESSON} --student late --no-sandbox", course)
     run("nbgrader export --to late.csv", course)
     [row] = [s for s in (course / "late.csv").read_text().splitlines() if ",late," in s]
-    assert ",100.0,100.0,0.0," in row  # raw score, penalty, score
+    assert ",100.0,10.0,90.0," in row  # raw score, penalty, score: late by a day
 
 
 def test_the_students_page_leads_to_a_profiler(tmp_path):

@@ -49,9 +49,18 @@ def test_points_of_tests_and_by_hand_are_told_apart(tmp_path):
     assert "About 3 h 10 min · 1 point and 10 for the essay" in text
 
 
+def test_the_title_follows_the_points_that_there_are(tmp_path):
+    text = changed('"points": 60', '"points": 2.5')
+    assert "About 35 min · 42.5 points and 10 for the essay" in stamped(tmp_path, text)
+    without_essay = text[: text.index("# %% [markdown] nbgrader")]
+    assert "About 35 min · 42.5 points\n" in stamped(tmp_path, without_essay)
+
+
 def test_points_are_typed_nowhere(tmp_path):
     with pytest.raises(CourseError, match="01_first.py, .*types its points; leave them to the b"):
         stamped(tmp_path, changed("Rectangles · 10 min", "Rectangles · 10 min · 60 points"))
+    with pytest.raises(CourseError, match="types its points"):
+        stamped(tmp_path, changed("Rectangles · 10 min", "Rectangles · 10 min · 2.5 points"))
 
 
 def test_sections_know_their_number_and_their_cells(tmp_path):

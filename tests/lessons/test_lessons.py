@@ -37,6 +37,13 @@ def test_jupytext_gives_the_same_text_back(lesson):
     assert jupytext.writes(again, fmt="py:percent") == text
 
 
+@pytest.mark.parametrize("lesson", COURSE.lessons())
+def test_every_lesson_of_this_course_has_100_points_and_10_for_its_essay(lesson):
+    cells = read_module(COURSE.module(lesson), lesson).cells
+    sums = {role: sum(c.points for c in cells if c.role == role) for role in ("test", "manual")}
+    assert sums == {"test": 100, "manual": 10}
+
+
 @pytest.mark.parametrize("lesson, description, picture", PICTURES)
 def test_pictures_in_the_text_are_there_small_and_described(lesson, description, picture):
     data = (COURSE.module(lesson).parent / picture).read_bytes()

@@ -92,6 +92,7 @@ class Summary:
     mean: float = 0.0
     statuses: dict[str, int] = field(default_factory=dict)
     predictions: list[Prediction] = field(default_factory=list)
+    points_by_hand: float = 0.0
 
     @property
     def unusual(self) -> list[Student]:
@@ -153,6 +154,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
         statistics.mean(points),
         dict(Counter(s.status for s in students).most_common()),
         predictions(key, [outcome.guesses for outcome in outcomes.values()]),
+        key.points_by_hand,
     )
 
 

@@ -107,7 +107,7 @@ def read_term(course: Course) -> Term:
             key = read_key(course.source(name))
             summary = summarise(key, outcomes, scores, known, public=False)
             points = {student: _total(scores[student]) for student in outcomes}
-            most = key.max_score
+            most = key.max_score + key.points_by_hand
             median = statistics.median(points.values())
             term.lessons.append(TermLesson(name, most, median, len(points)))
             totals[name] = points

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Enum
+from traitlets import Bool, Enum, List, TraitError, Unicode
+from traitlets.config import Config
 
-from proflab_course.course.layout import Course
+from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Runner, Submission
@@ -28,6 +29,11 @@ class SandboxedExecute(NbGraderPreprocessor):
     isolation = Enum(
         ["auto", "none"], "auto", help="'none' runs submissions with your own rights."
     ).tag(config=True)
+    partial_credit = List(
+        Unicode(),
+        help="Lessons, as 01_parameters or 01, in which a test cell gives its share of cases "
+        "passed; in all others it gives all points or none. `proflab grade` follows it, too.",
+    ).tag(config=True)
     full = Bool(True, help="Execute demo cells, too.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
@@ -36,6 +42,8 @@ class SandboxedExecute(NbGraderPreprocessor):
         course = Course.find(folder)
         source = course.source(resources["nbgrader"]["notebook"])
         key = _cached_key(source, source.stat().st_mtime_ns)
+        if key.name in _partial_lessons(course, self.partial_credit):
+            key = key.with_partial_credit()
         submission = Submission(resources["nbgrader"]["student"], folder, source.parent)
         runner = _cached_runner(self.isolation)
         graded = grade_notebook(nb, key, source.parent, self.full, runner, submission)
@@ -43,6 +51,27 @@ class SandboxedExecute(NbGraderPreprocessor):
             self.log.warning("%s: %s: %s", submission.name, graded.status, graded.sentence)
         graded.notebook.metadata.update(nb.metadata)
         return graded.notebook, resources
+
+
+def gives_partial_credit(course: Course, lesson: str, config: Config) -> bool:
+    """Return True if the course's configuration gives this lesson partial credit.
+
+    Raises CourseError where it is no list, or names what is no lesson.
+    """
+    try:
+        listed = SandboxedExecute(config=config).partial_credit
+    except TraitError as error:
+        raise CourseError(f"jupyter_config.py: {error}") from None
+    return lesson in _partial_lessons(course, listed)
+
+
+def _partial_lessons(course: Course, listed: list[str]) -> set[str]:
+    """Return the names of the lessons that are listed, by name or by number."""
+    try:
+        return {course.lesson(name, "source") for name in listed}
+    except CourseError as error:
+        where = "jupyter_config.py, c.SandboxedExecute.partial_credit"
+        raise CourseError(f"{where}: {error}") from None
 
 
 @functools.lru_cache(maxsize=4)
