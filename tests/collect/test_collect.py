@@ -6,7 +6,7 @@ import time
 import zipfile
 
 import pytest
-from grading_course import LESSON, ROOT, copy_course
+from grading_course import LESSON, ROOT
 
 from proflab_course import cli
 from proflab_course.grading.answer_key import read_key
@@ -34,15 +34,6 @@ def zipped(files, at=TOOK):
         for path, content in files.items():
             archive.writestr(zipfile.ZipInfo(path, at), content)
     return data.getvalue()
-
-
-@pytest.fixture
-def course(tmp_path, monkeypatch):
-    place = tmp_path / "course"
-    place.mkdir()
-    copy_course(place, [])
-    monkeypatch.chdir(place)
-    return place
 
 
 def collect(source, *options):
