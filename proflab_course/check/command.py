@@ -24,18 +24,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LESSON",
         help="its number, its name or its notebook; every lesson that you have begun, if not given",
     )
+    parser.add_argument(
+        "--fail-under",
+        type=float,
+        metavar="POINTS",
+        help="exit with 1 if a lesson has fewer points by the visible checks, for use in CI",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table of each lesson; 0 whatever it says."""
+    """Print the table of each lesson; 0 whatever it says, but for --fail-under."""
     chosen = find_notebooks(arguments.lesson)
+    too_few = False
     for path in chosen:
         lesson = read_notebook(path, path.parent.name, str(path))
         if arguments.lesson is None and len(chosen) > 1 and _is_untouched(lesson):
             print(f"{path}: nothing is written yet\n")
             continue
-        print(f"{path}\n\n{progress_of(lesson).text()}\n", flush=True)
-    return 0
+        progress = progress_of(lesson)
+        print(f"{path}\n\n{progress.text()}\n", flush=True)
+        points = sum(row.earned for row in progress.rows)
+        if arguments.fail_under is not None and points < arguments.fail_under:
+            print(f"{points:g} points are fewer than {arguments.fail_under:g}\n", flush=True)
+            too_few = True
+    return 1 if too_few else 0
 
 
 def find_notebooks(given: str | None) -> list[Path]:

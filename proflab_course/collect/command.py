@@ -17,7 +17,7 @@ from proflab_course.collect.store import Stored, entry_paths, last_attempts, sto
 from proflab_course.course.files import what_is_wrong
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.lock import only_grading
-from proflab_course.grading.submissions.timestamp import parse_timestamp
+from proflab_course.grading.submissions.timestamp import has_zone, parse_timestamp
 
 _LOCAL_FORMS = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, %Y, %I:%M %p")
 
@@ -38,7 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     lesson = course.lesson(arguments.lesson, "source")
     zone = _read_zone(arguments.timezone)
     roster = Roster.read(arguments.roster) if arguments.roster else None
-    found = sort_entries(read_entries(arguments.source), lesson)
+    others = set(course.lessons("source")) - {lesson}
+    found = sort_entries(read_entries(arguments.source), lesson, others)
     if not found.attempts:
         raise CourseError(f"{arguments.source} holds nothing that a student handed in")
     with only_grading(course, lesson):
@@ -76,19 +77,27 @@ class _Collecting:
             if student is None:
                 self._refuse(attempt, reason)
                 continue
-            other = students.setdefault(student.id, student)
-            if self.roster is None and other.number != student.number:
-                numbers = f"{other.number} and {student.number}"
-                reason = f"two students are called {student.called} ({numbers}): give --roster"
-                self._refuse(attempt, reason)
-                continue
-            self._set_time(attempt, student)
+            students[student.id] = student
             theirs.setdefault(student.id, []).append(attempt)
+        for name, attempts in list(theirs.items()):
+            numbers = sorted({attempt.number for attempt in attempts})
+            if len(numbers) > 1:  # the platform knows them as several people
+                del theirs[name]
+                self._refuse_namesakes(students[name], attempts, numbers)
         for name in tqdm(sorted(theirs), "collecting", disable=None, leave=False):
+            for attempt in theirs[name]:
+                self._set_time(attempt, students[name], alone=len(theirs[name]) == 1)
             self._store(students[name], theirs[name])
-        _write_names(self.course, [students[name] for name in sorted(theirs)])
+        known = self.roster.students if self.roster else [students[name] for name in sorted(theirs)]
+        _write_names(self.course, [student for student in known if _is_folder_name(student.id)])
         self._print()
         return 0 if self.all_taken else 1
+
+    def _refuse_namesakes(self, student: Student, attempts: list[Attempt], numbers: list[str]):
+        who = f"several students are called {student.called} ({', '.join(numbers)})"
+        what = "with their numbers" if self.roster else "them apart"
+        for attempt in attempts:
+            self._refuse(attempt, f"{who}: give a --roster that tells {what}")
 
     def _refuse(self, attempt: Attempt, reason: str) -> None:
         self.all_taken = False
@@ -96,30 +105,26 @@ class _Collecting:
 
     def _student_of(self, attempt: Attempt) -> tuple[Student | None, str]:
         if self.roster is not None:
-            student, reason = self.roster.match(attempt)
+            student, reason = self.roster.match(attempt, self.found.platform)
         else:
             student, reason = student_without_roster(attempt, self.found.platform), ""
         if student is not None and not _is_folder_name(student.id):
             return None, f"{student.id!r} cannot be the name of a folder"
         return student, reason
 
-    def _set_time(self, attempt: Attempt, student: Student) -> None:
+    def _set_time(self, attempt: Attempt, student: Student, alone: bool) -> None:
         """Turn an attempt's time into UTC; the roster's time of submission comes first."""
-        if self.found.platform == "folder":  # dates of files say when they were copied
-            attempt.at = None
         if attempt.at is not None:
             attempt.at = self._in_utc(attempt.at)
         if student.submitted and student.submitted != "-":
             at, problem = self._read_time(student.submitted)
-            alone = sum(self._student_of(a)[0] == student for a in self.found.attempts) == 1
             if alone or attempt.at is None:
                 attempt.at, attempt.problem = (at, "") if at else (attempt.at, problem)
 
     def _read_time(self, text: str) -> tuple[datetime.datetime | None, str]:
         """Return a roster's time of submission in UTC: in ISO's order, or as Moodle writes it."""
         if (given := parse_timestamp(text)).at is not None:
-            plain = not text.rstrip().endswith(("Z", "C")) and "+" not in text
-            return (self._in_utc(given.at) if plain else given.at), ""
+            return (given.at if has_zone(text) else self._in_utc(given.at)), ""
         for form in _LOCAL_FORMS:
             with contextlib.suppress(ValueError):
                 return self._in_utc(datetime.datetime.strptime(text.strip(), form)), ""
@@ -127,14 +132,23 @@ class _Collecting:
         return None, f"{said}: write it as 2026-12-03 14:30:00 UTC"
 
     def _in_utc(self, at: datetime.datetime) -> datetime.datetime:
+        """Return a time of the platform in UTC; of an hour that comes twice, the earlier."""
         local = at.replace(tzinfo=self.zone) if self.zone else at
-        return local.astimezone(datetime.UTC).replace(tzinfo=None)
+        with contextlib.suppress(OverflowError, ValueError, OSError):  # the years 1 and 9999
+            return local.astimezone(datetime.UTC).replace(tzinfo=None)
+        return at
 
     def _store(self, student: Student, attempts: list[Attempt]) -> None:
+        if len(attempts) > 1 and any(attempt.at is None for attempt in attempts):
+            for attempt in attempts:
+                why = attempt.problem or "several attempts, not all with a time"
+                self._refuse(attempt, f"{why}: nobody knows which is the last, remove the others")
+            return
         last, earlier = last_attempts(attempts)
         for attempt in earlier:
             self.not_taken |= dict.fromkeys(entry_paths(attempt), "is an earlier attempt")
-        stored = store(self.course, self.lesson, student.id, last)
+        own_times = self.found.platform == "folder"
+        stored = store(self.course, self.lesson, student.id, last, own_times)
         if last.late and last.at is None:
             stored.notes.append("marked late by Canvas")
         self.rows.append((student.id, student.called, stored))
@@ -162,7 +176,7 @@ class _Collecting:
             print(
                 "\nCanvas's archive has no times: lateness needs a roster with a column `submitted`"
             )
-        order = ("taken", "replaced", "unchanged", "not taken")
+        order = ("taken", "replaced", "retimed", "unchanged", "not taken")
         total = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order if outcome in counts)
         where = f"submitted/STUDENT/{self.lesson}/"
         print(f"\n{self.found.platform}: {total or 'nothing taken'} ({where})")

@@ -57,8 +57,9 @@ def _folder_entries(folder: Path) -> Iterator[Entry]:
     for path in folder.rglob("*"):
         about = path.lstat()
         if stat.S_ISREG(about.st_mode) and (safe := _safe(path.relative_to(folder).as_posix())):
-            at = datetime.datetime.fromtimestamp(int(about.st_mtime), datetime.UTC)
-            yield Entry(safe, about.st_size, at.replace(tzinfo=None), path.read_bytes)
+            # Unpacking keeps what the archive's clock showed, by the clock of this machine.
+            at = datetime.datetime.fromtimestamp(int(about.st_mtime))
+            yield Entry(safe, about.st_size, at, path.read_bytes)
 
 
 def _archive_entries(source: Path) -> Iterator[Entry]:
@@ -102,8 +103,15 @@ def _member_time(member: zipfile.ZipInfo) -> datetime.datetime:
 
 def _safe(path: str) -> str:
     """Return a path in Unicode's composed form; empty if it is of no use or leads elsewhere."""
-    path = unicodedata.normalize("NFC", path.replace("\\", "/"))
+    path = "".join(map(_visible, unicodedata.normalize("NFC", path.replace("\\", "/"))))
     parts = PurePosixPath(path).parts
-    odd = not parts or parts[0] == "/" or ".." in parts or not path.isprintable()
+    odd = not parts or parts[0] == "/" or ".." in parts
     unwanted = any(part in _IGNORED or part.startswith(".") for part in parts)
     return "" if odd or unwanted or len(parts) > 16 else "/".join(parts)
+
+
+def _visible(letter: str) -> str:
+    """Return a letter, a plain space for another space, nothing for a mark that is not seen."""
+    if letter.isprintable():
+        return letter
+    return " " if letter.isspace() else ""

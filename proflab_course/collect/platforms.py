@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -24,8 +24,10 @@ _MOODLE = re.compile(
     r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<rest>.*)"
 )
 _CANVAS = re.compile(
-    r"(?P<name>[^_/]+)_(?:(?P<late>LATE)_)?(?P<number>\w*\d\w*)_(?P<attachment>\d+)_(?P<rest>.+)"
+    r"(?P<name>[^_/]+)_(?:(?P<late>LATE)_)?(?P<number>[1-9]\d*|(?:(?<=^anon_)|(?<=^anon_LATE_))\w{5})"
+    r"_(?P<attachment>[1-9]\d*)_(?P<rest>.+)"
 )
+ANONYMOUS = "anon"
 _BRIGHTSPACE = re.compile(
     r"(?P<number>\d+)-(?P<submission>\d+)\s*-\s*(?P<name>.+?)\s*-\s*"
     r"(?P<date>\w+\.? \d{1,2}, \d{4} \d{1,2}:?\d\d ?[AP]M|[^-/]*\d{4}[^-/]*)"
@@ -61,8 +63,11 @@ class Sorted:
     left_out: dict[str, str]
 
 
-def sort_entries(entries: Iterable[Entry], lesson: str) -> Sorted:
-    """Return the attempts that the files' names tell of; most names decide on the platform."""
+def sort_entries(entries: Iterable[Entry], lesson: str, others: Collection[str] = ()) -> Sorted:
+    """Return the attempts that the files' names tell of; most names decide on the platform.
+
+    others: the course's other lessons, whose folders are passed over in a folder of one's own.
+    """
     entries = list(entries)
     counts = {
         platform: sum(_split(pattern, entry.path) is not None for entry in entries)
@@ -71,7 +76,9 @@ def sort_entries(entries: Iterable[Entry], lesson: str) -> Sorted:
     platform = max(counts, key=lambda name: counts[name]) if entries else "folder"
     if entries and 2 * counts[platform] < len(entries):
         platform = "folder"
-    return _sort_folder(entries, lesson) if platform == "folder" else _sort(platform, entries)
+    if platform == "folder":
+        return _sort_folder(entries, lesson, others)
+    return _sort(platform, entries)
 
 
 def _split(pattern: re.Pattern, path: str) -> tuple[re.Match, str] | None:
@@ -147,7 +154,7 @@ def _leave_versions(attempt: Attempt, left_out: dict[str, str]) -> None:
 # ── a folder of one's own ────────────────────────────────────────────────────────────────────
 
 
-def _sort_folder(entries: list[Entry], lesson: str) -> Sorted:
+def _sort_folder(entries: list[Entry], lesson: str, others: Collection[str]) -> Sorted:
     """Take the first folder's name, or that of a file without one, for the student's."""
     attempts: dict[str, Attempt] = {}
     left_out: dict[str, str] = {}
@@ -158,14 +165,16 @@ def _sort_folder(entries: list[Entry], lesson: str) -> Sorted:
             if not student:
                 left_out[entry.path] = "does not name its student: put it into a folder STUDENT/"
                 continue
+        if (other := below.partition("/")[0]) in others:
+            left_out[entry.path] = f"belongs to lesson {other}"
+            continue
         below = below.removeprefix(f"{lesson}/")
         attempts.setdefault(student, Attempt(student, student, student)).files[below] = entry
-    for attempt in attempts.values():
-        attempt.at = max(entry.at for entry in attempt.files.values())
-    return Sorted("folder", list(attempts.values()), left_out)
+    return Sorted("folder", list(attempts.values()), left_out)  # dates of files tell of copying
 
 
 def _student_in(name: str, lesson: str) -> str:
     """Return the student in a file's name: what is left of it without the lesson's name."""
-    stem = name.split(".")[0]
+    stem = re.sub(r"(\.(ipynb|txt|json|zip|pdf|html))+$", "", name, flags=re.IGNORECASE)
+    stem = re.sub(r"\s*\(\d+\)$", "", stem)
     return re.sub(rf"[-_ ]*{re.escape(lesson)}[-_ ]*", "", stem).strip()

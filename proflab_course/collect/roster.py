@@ -6,20 +6,20 @@ CSV with the columns that `nbgrader db student import` reads (id, first_name, la
 
 from __future__ import annotations
 
-import csv
-import io
+import functools
 import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from proflab_course.collect.platforms import Attempt
+from proflab_course.collect.platforms import ANONYMOUS, Attempt
+from proflab_course.course.csv_table import read_csv
 from proflab_course.course.layout import CourseError
 
 # For each thing that is wanted, the columns that hold it, best first; compared without case.
 _COLUMNS = {
-    "id": ("id number", "student_id", "sis login id", "username", "orgdefinedid", "login"),
-    "number": ("identifier", "canvas_id", "lms_user_id", "id"),
+    "id": ("id number", "student_id", "sis login id", "username", "orgdefinedid", "login", "id"),
+    "number": ("identifier", "canvas_id", "lms_user_id"),
     "full": ("full name", "student", "name", "display name"),
     "first": ("first name", "first_name", "firstname"),
     "last": ("last name", "last_name", "lastname", "surname"),
@@ -46,25 +46,23 @@ class Student:
 
 
 class Roster:
-    """A class list; `match` finds the student whose attempt it is."""
+    """A class list; `match` finds the student whose attempt it is.
 
-    def __init__(self, students: list[Student]) -> None:
-        self.students = students
+    of_moodle: its numbers are Moodle's participants', which mean nothing elsewhere.
+    """
+
+    def __init__(self, students: list[Student], of_moodle: bool = False) -> None:
+        self.students, self.of_moodle = students, of_moodle
 
     @classmethod
     def read(cls, path: Path) -> Roster:
         """Read a CSV; CourseError where it has no column that identifies students."""
-        try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except OSError as error:
-            raise CourseError(f"{path} cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise CourseError(f"{path} is not in UTF-8: save it as CSV in UTF-8") from None
-        head = text.partition("\n")[0]
-        delimiter = max(",;\t", key=head.count)
-        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+        rows, _ = read_csv(path)
         names = [name.strip().lower() for name in rows[0]] if rows else []
-        places = {what: _place(names, columns) for what, columns in _COLUMNS.items()}
+        wanted = dict(_COLUMNS)
+        if "student" in names:  # Canvas's own file: there ID is its number
+            wanted["number"] += ("id",)
+        places = {what: _place(path, names, columns) for what, columns in wanted.items()}
         if places["id"] is None and places["number"] is None and places["email"] is None:
             known = ", ".join(_COLUMNS["id"])
             raise CourseError(f"{path} has no column that identifies students (such as {known})")
@@ -72,18 +70,26 @@ class Roster:
         students = [_student(cell) for cell in cells if _is_student(cell)]
         ids = [student.id for student in students]
         if twice := sorted({one for one in ids if ids.count(one) > 1}):
-            raise CourseError(f"{path} has the same id twice: {', '.join(twice)}")
-        return cls(students)
+            raise CourseError(
+                f"{path} has the same id twice ({', '.join(twice)}): give each student one of "
+                "their own in a column student_id"
+            )
+        return cls(students, of_moodle="identifier" in names)
 
-    def match(self, attempt: Attempt) -> tuple[Student | None, str]:
+    def match(self, attempt: Attempt, platform: str = "folder") -> tuple[Student | None, str]:
         """Return the student of an attempt; None and the reason if that is nobody, or not clear."""
-        same = [s for s in self.students if attempt.number and attempt.number == s.number]
-        same = same or [s for s in self.students if attempt.name.lower() in (s.id.lower(), s.email)]
+        same = []
+        if attempt.number and self.of_moodle == (platform == "Moodle"):
+            same = [s for s in self.students if attempt.number == s.number]
+        named = attempt.name.lower()
+        same = same or [s for s in self.students if named in (s.id.lower(), s.email)]
         if not same:
             names = {_letters(attempt.name), _in_order(attempt.name)}
             same = [s for s in self.students if names & _names_of(s)]
         if len(same) == 1:
             return same[0], ""
+        if not same and platform == "Canvas" and attempt.name == ANONYMOUS:
+            return None, "Canvas has left out the name: end the anonymous grading, download again"
         if not same:
             return None, f"{attempt.name} is not on the roster"
         alike = " and ".join(f"{s.called} ({s.id})" for s in same)
@@ -100,7 +106,8 @@ def student_without_roster(attempt: Attempt, platform: str) -> Student:
         return Student(attempt.name)
     first, _, last = attempt.name.rpartition(" ")
     if platform == "Canvas":
-        return Student(attempt.number, last=attempt.name, number=attempt.number)
+        last = "" if attempt.name == ANONYMOUS else attempt.name
+        return Student(attempt.number, last=last, number=attempt.number)
     return Student(safe_id(attempt.name), first, last, number=attempt.number)
 
 
@@ -110,8 +117,11 @@ def safe_id(name: str) -> str:
     return re.sub(r"[^\w]+", "-", plain).strip("-")
 
 
-def _place(names: list[str], columns: tuple[str, ...]) -> int | None:
-    return next((names.index(column) for column in columns if column in names), None)
+def _place(path: Path, names: list[str], columns: tuple[str, ...]) -> int | None:
+    column = next((column for column in columns if column in names), None)
+    if column is not None and names.count(column) > 1:
+        raise CourseError(f"{path} has two columns called {column!r}: remove the one not meant")
+    return None if column is None else names.index(column)
 
 
 def _cell(row: list[str], place: int | None) -> str:
@@ -132,11 +142,15 @@ def _student(cell: dict[str, str]) -> Student:
         if not comma:
             first, _, last = cell["full"].rpartition(" ")
     # Brightspace writes # before names, so that a spreadsheet leaves them alone.
-    own = cell["id"].lstrip("#") or cell["number"] or cell["email"].partition("@")[0]
-    number = re.sub(r"\D", "", cell["number"]) if "articipant" in cell["number"] else cell["number"]
+    own, number = cell["id"].lstrip("#"), cell["number"]
+    if "articipant" in number:  # Moodle's, another for each assignment: the last resort for an id
+        own = own or cell["email"].partition("@")[0] or safe_id(number)
+        number = re.sub(r"\D", "", number)
+    own = own or number or cell["email"].partition("@")[0]
     return Student(own, first, last, cell["email"].lower(), number, cell["submitted"])
 
 
+@functools.lru_cache(10_000)
 def _names_of(student: Student) -> set[str]:
     """Return the ways in which a platform may write a student's name, letters only."""
     both = (f"{student.first}{student.last}", f"{student.last}{student.first}")

@@ -6,35 +6,56 @@ What a later attempt replaces is moved to downloaded/LESSON/replaced/STUDENT/, n
 from __future__ import annotations
 
 import datetime
+import lzma
 import os
 import shutil
 import tempfile
+import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from proflab_course.collect.entries import MAX_FILE, Entry
 from proflab_course.collect.platforms import Attempt
-from proflab_course.course.files import sync_folder
+from proflab_course.course.files import replace_file, sync_folder
 from proflab_course.course.layout import Course
 from proflab_course.grading.submissions.timestamp import STAMP, parse_timestamp, read_timestamp
 
 _FORM = "%Y-%m-%d %H:%M:%S UTC"
 _NOTEBOOK_LIKE = (".zip", ".json", "")
 _ZIP = b"PK\x03\x04"
+_LONGEST = 255  # bytes that a file's name may have
+# What reading a file of a damaged, encrypted or unusual archive raises.
+_DAMAGES = (
+    OSError, RuntimeError, NotImplementedError, EOFError, ValueError,
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+)  # fmt: skip
 
 
 @dataclass
 class Stored:
-    """What became of one student's attempt: taken, replaced, unchanged, or not taken and why."""
+    """What became of one student's attempt: taken, replaced, unchanged, or not taken and why.
+
+    retimed: the same work is there, and only its time of submission is now another.
+    """
 
     outcome: str
     notes: list[str] = field(default_factory=list)
 
 
-def store(course: Course, lesson: str, student: str, attempt: Attempt) -> Stored:
-    """Store one attempt, whose time is in UTC; return what became of it."""
+def store(
+    course: Course, lesson: str, student: str, attempt: Attempt, own_times: bool = True
+) -> Stored:
+    """Store one attempt, whose time is in UTC; return what became of it.
+
+    own_times: a timestamp.txt among the files is the instructor's; else a student may have made it.
+    """
     notes: list[str] = []
     files = _wanted_files(attempt, lesson, notes)
+    if not own_times and files.pop(STAMP, None) is not None:
+        notes.append(f"{STAMP} was handed in with it and does not count")
+    elif STAMP in files:
+        _check_stamp(files, notes)
     if not files:
         there = ", ".join(sorted(attempt.files)) or "nothing"
         return Stored("not taken", [f"there is no notebook, but {there}", *notes])
@@ -47,9 +68,14 @@ def store(course: Course, lesson: str, student: str, attempt: Attempt) -> Stored
     if not target.exists():
         _put(course, lesson, files, target)
         return Stored("taken", notes)
-    if _content(target) == files:
+    there = _content(target)
+    if there == files or (STAMP not in files and _work(there) == files):
         return Stored("unchanged")
     before = read_timestamp(target).at
+    if _work(there) == _work(files):
+        replace_file(target / STAMP, files[STAMP])
+        was = f"{before:{_FORM}}" if before else "not known"
+        return Stored("retimed", [*notes, f"the time of submission was {was}"])
     now = attempt.at or parse_timestamp(files.get(STAMP, b"").decode("utf-8", "replace")).at
     if before is None or now is None or now <= before:
         return Stored("not taken", [_why_not(target, course, before, now)])
@@ -77,10 +103,19 @@ def _wanted_files(attempt: Attempt, lesson: str, notes: list[str]) -> dict[str, 
     """
     files = {}
     for path, entry in attempt.files.items():
-        if entry.size > MAX_FILE or len(data := entry.read()) > MAX_FILE:
-            notes.append(f"{path} is larger than {MAX_FILE // 1024**2} MB and was left out")
+        try:
+            data = entry.read() if entry.size <= MAX_FILE else None
+        except _DAMAGES as error:
+            notes.append(f"{path} cannot be read ({error}) and was left out")
             continue
-        files[path] = data
+        if data is None or len(data) > MAX_FILE:
+            notes.append(f"{path} is larger than {MAX_FILE // 1024**2} MB and was left out")
+        elif any(len(part.encode()) > _LONGEST for part in PurePosixPath(path).parts):
+            notes.append(f"{path[:40]}… has too long a name and was left out")
+        elif any(other.startswith(f"{path}/") for other in attempt.files):
+            notes.append(f"{path} is also the name of a folder and was left out")
+        else:
+            files[path] = data
     notebooks = [path for path in files if ".ipynb" in PurePosixPath(path).name.lower()]
     if not notebooks and not any(_may_hold_one(path, data) for path, data in files.items()):
         return {}
@@ -92,7 +127,6 @@ def _wanted_files(attempt: Attempt, lesson: str, notes: list[str]) -> dict[str, 
     ):
         files[expected] = files.pop(notebooks[0])
         notes.append(f"{notebooks[0]} was stored as {expected}")
-    _check_stamp(files, notes)
     return files
 
 
@@ -104,10 +138,9 @@ def _may_hold_one(path: str, data: bytes) -> bool:
 
 def _check_stamp(files: dict[str, bytes], notes: list[str]) -> None:
     """Say what is wrong with a timestamp.txt that came along; it is kept as it is."""
-    if STAMP in files:
-        text = files[STAMP].decode("utf-8-sig", errors="replace")
-        if problem := parse_timestamp(text).problem:
-            notes.append(f"{problem}{which_date(text)}")
+    text = files[STAMP].decode("utf-8-sig", errors="replace")
+    if problem := parse_timestamp(text).problem:
+        notes.append(f"{problem}{which_date(text)}")
 
 
 def which_date(text: str) -> str:
@@ -123,6 +156,11 @@ def which_date(text: str) -> str:
         except ValueError:
             continue
     return f" (is it {' or '.join(dict.fromkeys(readings))}?)" if readings else ""
+
+
+def _work(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files without the time of submission."""
+    return {path: data for path, data in files.items() if path != STAMP}
 
 
 def _content(folder: Path) -> dict[str, bytes]:

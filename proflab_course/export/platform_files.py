@@ -14,10 +14,13 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from proflab_course.collect.roster import safe_id
+from proflab_course.course.csv_table import read_csv
 from proflab_course.course.layout import CourseError
 
 _IDENTITY = {
@@ -70,10 +73,12 @@ def fill(
     kept = [i for i, name in enumerate(header) if _is_kept(platform, name, i == target)]
     result, left = [[header[i] for i in kept]], dict(grades)
     filled, without, unmarked = 0, [], []
+    names = Counter(name for row in rows[1:] for name in _names(header, row))
     for row in rows[1:]:
         row = [*row, *[""] * (len(header) - len(row))]
         if _is_student(platform, header, row):
-            student = _student_of(platform, header, row, left)
+            own_names = [name for name in _names(header, row) if names[name] == 1]
+            student = _student_of(platform, header, row, left, own_names)
             name = row[header.index("Student" if platform == "canvas" else header[0])]
             points = left.pop(student) if student else None
             if points is None:
@@ -94,15 +99,7 @@ def fill(
 
 
 def _read(platform: str, path: Path) -> tuple[list[list[str]], str]:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise CourseError(f"{path} is not in UTF-8: export it again as CSV") from None
-    head = text.partition("\n")[0]
-    delimiter = max(",;\t", key=head.count)
-    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+    rows, delimiter = read_csv(path)
     wanted = _IDENTITY[platform][:2] or ("Identifier", "Grade")
     if not rows or not set(wanted) <= set(rows[0]):
         columns = " and ".join(wanted)
@@ -120,6 +117,8 @@ def _find_column(
     wanted = _squeezed(column or lesson)
     found = [name for name in there if column == name]
     found = found or [name for name in there if wanted in _squeezed(name)]
+    if len(found) > 1 and len(set(found)) == 1:
+        raise CourseError(f"{path} has {len(found)} columns called {found[0]!r}: rename one there")
     if len(found) != 1:
         many = "several columns" if found else "no column"
         choice = ", ".join(map(repr, found or there)) or "none"
@@ -147,16 +146,27 @@ def _is_student(platform: str, header: list[str], row: list[str]) -> bool:
 
 
 def _student_of(
-    platform: str, header: list[str], row: list[str], left: Mapping[str, Points]
+    platform: str, header: list[str], row: list[str], left: Mapping[str, Points], names: list[str]
 ) -> str | None:
-    """Return the student whose line it is, by any of the ids in it."""
-    cells = [row[header.index(name)] for name in _IDS[platform] if name in header]
-    ids = {cell.strip().lstrip("#").casefold() for cell in cells} - {""}
-    ids |= {number for cell in cells for number in re.findall(r"^Participant (\d+)$", cell.strip())}
-    for student, points in left.items():
-        if ids & {name.casefold() for name in (student, *points.also)}:
-            return student
-    return None
+    """Return the student whose line it is, by the first of its ids that is anybody's; else by name.
+
+    An id of the course goes before what else a student is known by: a platform's number may by
+    chance be another's id.
+    """
+    own = {student.casefold(): student for student in left}
+    other = {name.casefold(): student for student in left for name in left[student].also}
+    cells = [row[header.index(name)].strip() for name in _IDS[platform] if name in header]
+    ids = [re.sub(r"^(#|Participant )", "", cell).casefold() for cell in cells]
+    found = [own.get(each) for each in ids] + [other.get(each) for each in ids]
+    return next(filter(None, [*found, *map(own.get, names)]), None)
+
+
+def _names(header: list[str], row: list[str]) -> list[str]:
+    """Return a line's name as `proflab collect` makes an id of it where there is no class list."""
+    cells = dict(zip(header, row, strict=False))
+    first_last = f"{cells.get('First Name', '')} {cells.get('Last Name', '')}"
+    names = (cells.get("Full name", ""), first_last, cells.get("Identifier", ""))
+    return [found for found in map(safe_id, names) if found]
 
 
 def _check_maximum(

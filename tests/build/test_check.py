@@ -1,11 +1,14 @@
 """`proflab check`: the table of the last cell, in a terminal."""
 
 import importlib
+import re
 import shutil
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 from run_all import NAME, SOLUTIONS, filled, released, run_all
 
 from proflab_course.cli import main
@@ -55,6 +58,38 @@ def test_a_lesson_is_found_by_number_name_and_path(course, monkeypatch):
         monkeypatch.chdir(place)
         for word in words:
             assert [found.resolve() for found in find_notebooks(word)] == [path], word
+
+
+@pytest.mark.parametrize(("points", "status"), [("30", 0), ("30.5", 1), ("100", 1)])
+def test_the_exit_status_by_score(course, monkeypatch, capsys, points, status):
+    monkeypatch.chdir(course)
+    assert main(["check", "01", "--fail-under", points]) == status
+    said = f"30 points are fewer than {points}\n"
+    assert (said in capsys.readouterr().out) == bool(status)
+
+
+def workflow():
+    """The steps of the action in docs/instructors.md."""
+    page = (Path(__file__).parents[2] / "docs" / "instructors.md").read_text()
+    (text,) = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    return [step["run"] for step in job["steps"] if "run" in step]
+
+
+def test_the_command_of_the_documented_action(course, tmp_path, monkeypatch):
+    """It is red while a visible case fails and green when all pass."""
+    install, check = workflow()
+    assert install.startswith("pip install . ")
+    words = check.split()
+    assert words[:2] == ["proflab", "check"]
+    monkeypatch.chdir(course)
+    assert main(words[1:]) == 1
+    shutil.copytree(course, tmp_path / "course")
+    folder = tmp_path / "course" / "release" / NAME
+    notebook = filled(folder, **SOLUTIONS)
+    nbformat.write(notebook, folder / f"{NAME}.ipynb")
+    monkeypatch.chdir(tmp_path / "course")
+    assert main(words[1:]) == 0
 
 
 def test_what_cannot_be_run_is_a_sentence(course, tmp_path, monkeypatch, capsys):

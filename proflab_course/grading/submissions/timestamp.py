@@ -69,6 +69,12 @@ def parse_timestamp(text: str) -> Handed:
         return Handed(problem=f"{STAMP} says {said!r}, {why}; {_EXAMPLE}")
 
 
+def has_zone(text: str) -> bool:
+    """Return True if the time that `text` names says of which zone it is."""
+    match = _FORM.fullmatch(text.strip())
+    return match is not None and match["zone"] is not None
+
+
 def _in_utc(match: re.Match) -> datetime.datetime:
     """Return the time in UTC; KeyError for an unknown zone, ValueError for what is no time."""
     clock = match["time"] or "00:00"

@@ -1,0 +1,44 @@
+"""Read a CSV as platforms and spreadsheets write it: any delimiter, line end and byte order."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from pathlib import Path
+
+from proflab_course.course.layout import CourseError
+
+_DELIMITERS = ",;\t|"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def read_csv(path: Path) -> tuple[list[list[str]], str]:
+    """Return the rows that are not empty, and the delimiter between their cells.
+
+    Raises CourseError where the file cannot be read, is not in Unicode, or is no CSV.
+    """
+    text = _text(path)
+    if excel := re.match(r"sep=(.)\r?\n", text):
+        text = text[excel.end() :]
+    first = text.lstrip("\r\n").partition("\n")[0]
+    try:
+        cells = {each: next(csv.reader([first], delimiter=each), []) for each in _DELIMITERS}
+        delimiter = max(cells, key=lambda each: len(cells[each]))
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:
+        said = f"{path} is not a CSV that can be read ({error})"
+        raise CourseError(f"{said}: export it again") from None
+    return [row for row in rows if any(cell.strip() for cell in row)], delimiter
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CourseError(f"{path} is not in UTF-8: save or export it as CSV in UTF-8") from None
+    return text if "\n" in text else text.replace("\r", "\n")  # an old spreadsheet's line ends

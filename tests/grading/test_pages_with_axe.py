@@ -1,0 +1,87 @@
+"""Report, page about the term and feedback in a browser: axe-core finds no fault in them.
+
+axe-core comes with the package axe-core-python; nothing is fetched while the tests run.
+"""
+
+import pytest
+from axe_core_python.selenium import Axe
+from browsing import WAIT
+from grading_course import LESSON, command, copy_course, grade, hand_in, solved
+from selenium.webdriver.support.ui import WebDriverWait
+
+from proflab_course.grading.records.gradebook import Book
+
+FORGETS = """
+def linear_parameters(in_features, out_features, bias=True):
+    return in_features * out_features
+"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Every kind of page, of a class in which all that a page can say is said."""
+    course = copy_course(tmp_path_factory.mktemp("axe"), ["complete", "forgets_biases", "not_json"])
+    hand_in(course, "wide", solved(linear_parameters=FORGETS))
+    grade(course, full=True)
+    with Book(course.gradebook) as book, book.transaction() as gradebook:
+        gradebook.update_or_create_student("absent")
+        gradebook.find_grade("essay_parameters", LESSON, LESSON, "complete").manual_score = 7
+    for words in (
+        ["nbgrader", "generate_feedback", LESSON, "--student", "forgets_biases"],
+        ["proflab", "report", LESSON],
+        ["proflab", "report", LESSON, "--public"],
+        ["proflab", "report"],
+    ):
+        done = command(course, *words)
+        assert done.returncode == 0, done.stderr
+    reports = course.root / "reports"
+    return {
+        "report": reports / f"{LESSON}.html",
+        "public report": reports / f"{LESSON}.public.html",
+        "term": reports / "term.html",
+        "feedback": course.root / "feedback" / "forgets_biases" / LESSON / f"{LESSON}.html",
+    }
+
+
+def faults(browser, path, width=1200):
+    """What axe-core finds on a page, best practices included: rule, and the elements it is of."""
+    browser.set_window_size(width, 1400)
+    browser.get(path.as_uri())
+    WebDriverWait(browser, WAIT).until(
+        lambda b: b.execute_script(
+            "return location.href == arguments[0] && document.readyState == 'complete'",
+            path.as_uri(),
+        )
+    )
+    found = Axe().run(browser)
+    assert len(found["passes"]) > 10  # it has looked
+    return {
+        rule["id"]: [node["html"][:200] for node in rule["nodes"][:4]]
+        for rule in found["violations"]
+    }
+
+
+def test_axe_sees_a_fault(browser, tmp_path):
+    page = tmp_path / "bad.html"
+    page.write_text(
+        "<!doctype html><html><title>x</title><h1>x</h1><h2>y</h2><p>text</p><ul><li>a</ul>"
+        "<main><img src=x><p style='color: #ccc'>pale</p><a href=#>a link</a></main>"
+    )
+    assert {"html-has-lang", "image-alt", "color-contrast"} <= set(faults(browser, page))
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+@pytest.mark.parametrize("name", ["report", "public report", "term", "feedback"])
+def test_axe_finds_nothing(browser, pages, name, width):
+    assert faults(browser, pages[name], width) == {}
+
+
+@pytest.mark.parametrize("name", ["report", "term", "feedback"])
+def test_a_dark_desktop_changes_nothing(browser, pages, name):
+    """The pages are light everywhere: none takes over half of a dark scheme."""
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+    try:
+        assert faults(browser, pages[name]) == {}
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
