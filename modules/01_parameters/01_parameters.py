@@ -87,6 +87,7 @@ expect_raises("two negative sizes", lambda: linear_parameters(-3, -4), ValueErro
 expect(
     "there is one bias for each output, not for each input", linear_parameters(3072, 768), 2_360_064
 )
+# vary: 100 in 90..900, 7 in 3..80
 expect("without a bias only the weights count", linear_parameters(100, 7, False), 700)
 expect(
     "a large count is exact to the last digit",
@@ -164,6 +165,7 @@ expect("depthwise", conv2d_parameters(9, 9, 3, False, 9), 81, mistakes={"groups 
 expect("two groups", conv2d_parameters(6, 4, 3, groups=2), 112)
 expect("more than 2³² parameters", conv2d_parameters(40_000, 30_000, 2, False), 4_800_000_000)
 ### BEGIN HIDDEN TESTS
+# vary: 256 in 20..300, 512 in 301..600
 expect("a 1 × 1 kernel has one number per input channel", conv2d_parameters(256, 512, 1), 131_584)
 expect(
     "height and width may differ, in a list too",
@@ -297,6 +299,7 @@ expect_raises("no width", lambda: attention_parameters(0), ValueError)
 expect_raises("a width below 0", lambda: attention_parameters(-4), ValueError)
 expect_raises("no width, no bias", lambda: attention_parameters(0, bias=False), ValueError)
 ### BEGIN HIDDEN TESTS
+# vary: 1600 in 70..3_000
 expect("each of the four layers has a weight and a bias", attention_parameters(1600), 10_246_400)
 expect("without biases only the four weights count", attention_parameters(512, False), 1_048_576)
 expect_raises(

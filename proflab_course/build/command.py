@@ -35,6 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="FOLDER", help="the new folder for that tree"
     )
     parser.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="draw other inputs for the hidden cases that a lesson lets vary",
+    )
+    parser.add_argument(
         "--audit",
         choices=("full", "static"),
         default="full",
@@ -54,8 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{arguments.output}: {', '.join(lessons)}")
         return 0
     if arguments.check:
-        return _report_check(check(course, arguments.lessons, arguments.audit))
-    for lesson in build(course, arguments.lessons, arguments.audit):
+        differences = check(course, arguments.lessons, arguments.audit, arguments.seed)
+        return _report_check(differences)
+    for lesson in build(course, arguments.lessons, arguments.audit, arguments.seed):
         print(f"source/{lesson} and release/{lesson} are made from modules/{lesson}")
     for path in strangers(course):
         print(f"note: {path} does not come from modules/; delete it if it is no longer needed")
@@ -72,9 +79,17 @@ def _report_check(differences: list[str]) -> int:
     return 0
 
 
-def build(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") -> list[str]:
-    """Make source/ and release/ of the lessons (all, if none is named); returns their names."""
-    plan = Plan.read(course, lessons)
+def build(
+    course: Course,
+    lessons: Iterable[str] = (),
+    audit: Audit = "full",
+    seed: int | None = None,
+) -> list[str]:
+    """Make source/ and release/ of the lessons (all, if none is named); returns their names.
+
+    seed: draw other inputs for the hidden cases that may vary; None: as they are written.
+    """
+    plan = Plan.read(course, lessons, seed)
     with workplace(course.root) as work:
         failed = make(plan, work, audit)
         made = [name for name in plan.wanted if name not in failed]
@@ -85,10 +100,15 @@ def build(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") ->
     return made
 
 
-def check(course: Course, lessons: Iterable[str] = (), audit: Audit = "full") -> list[str]:
+def check(
+    course: Course,
+    lessons: Iterable[str] = (),
+    audit: Audit = "full",
+    seed: int | None = None,
+) -> list[str]:
     """Return a sentence for each file in source/ and release/ that a build would change."""
     named = list(lessons)
-    plan = Plan.read(course, named)
+    plan = Plan.read(course, named, seed)
     with workplace(course.root) as work:
         failed = make(plan, work, audit)
         differences = list(failed.values()) + [

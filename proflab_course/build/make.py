@@ -33,6 +33,7 @@ from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.release import generate_release
 from proflab_course.build.stamp import Address, stamp
 from proflab_course.build.trial import Trial, execute, keep_outputs
+from proflab_course.build.vary import vary_cases
 from proflab_course.course.files import what_is_wrong
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
@@ -66,10 +67,14 @@ class Plan:
     wanted: list[str]
     built: dict[str, Collection] = field(default_factory=dict)
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
+    seed: int | None = None
 
     @classmethod
-    def read(cls, course: Course, wanted: Iterable[str] = ()) -> Plan:
-        """Read every lesson: names are unique over the course, and later ones must not leak."""
+    def read(cls, course: Course, wanted: Iterable[str] = (), seed: int | None = None) -> Plan:
+        """Read every lesson: names are unique over the course, and later ones must not leak.
+
+        seed: hidden cases vary by it where a lesson allows that; None: they are as written.
+        """
         names = course.lessons()
         if not names:
             raise CourseError(f"{course.root / 'modules'} holds no lesson: nothing to build")
@@ -85,7 +90,7 @@ class Plan:
             apply_overlay(lessons[-1], overlay_path(course.root, name))
             beyond[name] = list(limit_mistakes(lessons[-1]))
             stamp(lessons[-1], address)
-        return cls(course, lessons, chosen, beyond_limits=beyond)
+        return cls(course, lessons, chosen, beyond_limits=beyond, seed=seed)
 
     def before(self, name: str) -> list[Lesson]:
         """Return the lessons before this one."""
@@ -152,6 +157,7 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     """Make and audit work/source and work/release of a lesson; returns the students' notebook."""
     source = work / "source" / lesson.name
     _copy_support_files(plan, lesson.name, source)
+    vary_cases(lesson, plan.seed, source)
     released = released_from(lesson.notebook)
     lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells)
     _write(source / outline.FILE, lesson_outline(lesson, released).text())
