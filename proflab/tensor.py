@@ -15,12 +15,6 @@ float16, float32, float64 = np.dtype("float16"), np.dtype("float32"), np.dtype("
 int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
 uint8, bool_ = np.dtype("uint8"), np.dtype("bool")
 
-# What nn.Module has: asked for one of these, a list of ops would not help.
-_OF_MODELS = frozenset(
-    "parameters named_parameters buffers named_buffers modules named_modules children "
-    "named_children state_dict load_state_dict forward train eval training zero_grad".split()
-)
-
 
 class Tensor:
     """A numpy array (float32 unless said otherwise) that remembers how it was computed.
@@ -135,7 +129,7 @@ class Tensor:
         return f"Tensor({text}{kind}{notes})"
 
     def __getattr__(self, name: str):
-        if name in _OF_MODELS:
+        if name in ("parameters", "named_parameters", "modules", "state_dict", "train", "eval"):
             raise AttributeError(f"a Tensor is not a model: it has no {name!r}")
         raise AttributeError(f"proflab's Tensor has no {name!r}; docs/torch.md lists what it has")
 

@@ -20,6 +20,7 @@ FOLDER = Path(__file__).parents[2] / "modules" / "01_parameters"
 def gpt2_sizes():
     """Draw GPT-2 in four sizes, as the lesson does."""
     sys.path.insert(0, str(FOLDER))  # demos.py lies beside the lesson
+    sys.modules.pop("demos", None)  # it may be that of another lesson
     cells = jupytext.read(FOLDER / "01_parameters.py").cells
     scope: dict = {}
     for cell in cells:

@@ -24,6 +24,7 @@ DARK, LIGHT, AMBER = plot.COLOURS[0], "#d6e6f2", plot.COLOURS[1]
 def bytes():
     """Where the bytes of a training step go, as the lesson draws it."""
     sys.path[:0] = [str(ROOT / "release" / "04_memory"), str(FOLDER)]  # for built.py, demos.py
+    sys.modules.pop("demos", None)  # it may be that of another lesson
     scope: dict = {"demos": importlib.import_module("demos")}
     for cell in jupytext.read(FOLDER / "04_memory.py").cells:
         nbgrader = cell.metadata.get("nbgrader", {})

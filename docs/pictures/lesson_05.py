@@ -31,6 +31,7 @@ def timeline():
     exec(render(collect(read_folder(MODULES, "4")), "built"), vars(built))
     sys.modules["built"] = built
     sys.path.insert(0, str(FOLDER))  # where `import demos` finds the lesson's own
+    sys.modules.pop("demos", None)  # it may be that of another lesson
     for cell in jupytext.read(FOLDER / "05_profiler.py").cells:
         nbgrader = cell.metadata.get("nbgrader", {})
         if nbgrader.get("grade_id") == "demo_timeline":

@@ -76,8 +76,8 @@ def test_class_lists_of_all_kinds(course, tmp_path, capsys, text):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no column that tells students apart"),
-        ("name,points\nAnn,3\n", "no column that tells students apart"),
+        ("", "no column that identifies students"),
+        ("name,points\nAnn,3\n", "no column that identifies students"),
         ("student_id,name,Student_ID\n1,Ann,2\n", "two columns called 'student_id'"),
         ("student_id,name\ns1,Ann\ns1,Bo\n", "the same id twice (s1)"),
         ("student_id,name\ns1,J\xf6rg\n".encode("latin-1"), "is not in UTF-8"),

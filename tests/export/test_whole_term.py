@@ -323,7 +323,7 @@ def test_grades_go_back(term, step, file, who, points, grades):
     assert term.status[step] == 0, term.said[step]
     assert column(term.course.root.parent / file, who, points) == grades
     unread = "s02" if grades is GRADES_1 else "s03"
-    assert f"  {unread}\n" in term.said[step].partition("waits for a mark")[2]
+    assert f"  {unread}\n" in term.said[step].partition("has no mark yet")[2]
 
 
 def test_the_quiz_of_another_teacher_is_not_touched(term):
@@ -350,4 +350,4 @@ def test_a_mark_that_is_given_later_reaches_the_platform(term, tmp_path):
              "-o", output)  # fmt: skip
     found = column(output, "SIS Login ID", "02 Second (5)")
     assert found == GRADES_2 | {"s03": "106"}
-    assert "waits for a mark" not in term.said["later"]
+    assert "has no mark yet" not in term.said["later"]

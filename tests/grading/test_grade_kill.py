@@ -85,7 +85,7 @@ def test_the_lock_ends_with_its_holder(tmp_path):
     while not lock.exists() or not lock.read_text():
         assert process.poll() is None
         time.sleep(0.05)
-    with pytest.raises(CourseError, match="another `proflab grade` is at work"):
+    with pytest.raises(CourseError, match="another `proflab grade` is running"):
         with only_grading(course, LESSON):
             pass
     process.send_signal(signal.SIGKILL)

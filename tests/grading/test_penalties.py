@@ -180,7 +180,7 @@ def test_iso_dates_and_nbgraders_own_are_read(tmp_path, text, hour):
         ("2026-13-01", "which is not a date of the calendar"),
         ("2026-12-03 25:00", "which is not a date of the calendar"),
         ("0001-01-01 00:00 +14:00", "which is not a date of the calendar"),
-        ("2026-12-03 14:30 XYZT", "the time zone XYZT is not known"),
+        ("2026-12-03 14:30 XYZT", "whose time zone XYZT is not known"),
         ("  \n", "timestamp.txt is empty"),
         ("\x1b[2J", "says '�[2J'"),
     ],
