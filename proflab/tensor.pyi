@@ -20,7 +20,6 @@ int32: np.dtype
 int64: np.dtype
 uint8: np.dtype
 bool_: np.dtype
-_OF_MODELS: np.dtype
 
 class Tensor:
     array: Array

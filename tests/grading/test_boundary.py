@@ -68,7 +68,9 @@ def folders(package: Path) -> list[Path]:
 
 
 @needs_sandbox
-@pytest.mark.parametrize("site", ["checkout", "site-packages"])
+@pytest.mark.parametrize(
+    "site", ["checkout", pytest.param("site-packages", marks=pytest.mark.soak)]
+)
 def test_a_new_file_of_the_instructors_package_is_not_in_the_sandbox(tmp_path, site):
     place = tmp_path / site
     for name in PACKAGES:

@@ -93,7 +93,8 @@ def needs_exercise(lesson: Lesson, exercises: set[str]) -> set[str]:
     }
 
 
-@each_lesson
+@pytest.mark.soak  # the build executes it and compares what it shows; the next test has it in a kernel
+@pytest.mark.parametrize("name", LESSONS)
 def test_the_instructors_notebook_runs_and_prints_what_it_shows(name, tmp_path):
     notebook = copy("source", name, tmp_path)
     shown = [c for c in nbformat.read(notebook, 4).cells if SHOWN_TAG in c.metadata.get("tags", [])]
