@@ -1,8 +1,8 @@
 """The notebooks run cell by cell in a kernel by nbval: the instructor's, the empty student's.
 
 `make test` runs every lesson already, without a kernel: `proflab build --check` executes the solved
-and the empty release, and compares what the source shows. So of the lessons only one is run by
-nbval, another each day, and the first with something changed; `make soak` runs the others.
+and the empty release, and compares what the source shows. So nbval runs the first lesson solved,
+with something changed, and one empty, another each day; `make soak` runs all.
 """
 
 import os
@@ -93,7 +93,7 @@ def needs_exercise(lesson: Lesson, exercises: set[str]) -> set[str]:
     }
 
 
-@pytest.mark.soak  # the build executes it and compares what it shows; the next test has it in a kernel
+@pytest.mark.soak  # the build compares what it shows; the next test has it in a kernel
 @pytest.mark.parametrize("name", LESSONS)
 def test_the_instructors_notebook_runs_and_prints_what_it_shows(name, tmp_path):
     notebook = copy("source", name, tmp_path)
