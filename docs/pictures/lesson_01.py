@@ -7,10 +7,9 @@ The picture at the top is the lesson's own: its cell `demo_gpt2` is run with the
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-import jupytext
+from solved_demo import run_demo
 
 from proflab.lesson import plot
 
@@ -19,25 +18,7 @@ FOLDER = Path(__file__).parents[2] / "modules" / "01_parameters"
 
 def gpt2_sizes():
     """Draw GPT-2 in four sizes, as the lesson does."""
-    sys.path.insert(0, str(FOLDER))  # demos.py lies beside the lesson
-    sys.modules.pop("demos", None)  # it may be that of another lesson
-    cells = jupytext.read(FOLDER / "01_parameters.py").cells
-    scope: dict = {}
-    for cell in cells:
-        nbgrader = cell.metadata.get("nbgrader", {})
-        name = nbgrader.get("grade_id")
-        code = cell.source
-        if name == "demo_gpt2":
-            exec(code[: code.rindex("demos.waffle")], scope)
-            return eval(code[code.rindex("demos.waffle") :], scope)
-        ours = (
-            nbgrader.get("solution")
-            or name == "imports"
-            or "guess" in cell.metadata.get("tags", [])
-        )
-        if cell.cell_type == "code" and ours:
-            exec(code, scope)
-    raise SystemExit("the lesson has no cell demo_gpt2")
+    return run_demo("01_parameters", "demo_gpt2")[0]
 
 
 def groups():

@@ -8,10 +8,9 @@ solutions.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-import jupytext
+from solved_demo import run_demo
 
 from proflab.lesson import plot
 
@@ -21,25 +20,7 @@ DARK, LIGHT = plot.COLOURS[0], "#d6e6f2"
 
 def where():
     """Where the FLOPs are, as the lesson draws it."""
-    scope = {}
-    sys.path.insert(0, str(FOLDER))  # the cell imports the lesson's demos.py
-    other = sys.modules.pop("demos", None)
-    try:
-        for cell in jupytext.read(FOLDER / "02_flops.py").cells:
-            nbgrader = cell.metadata.get("nbgrader", {})
-            if nbgrader.get("grade_id") == "demo_where":
-                code = cell.source
-                exec(code[: code.rindex("plot.shares")], scope)
-                return eval(code[code.rindex("plot.shares") :], scope)
-            graded, demo = nbgrader.get("grade"), "demo" in cell.metadata.get("tags", [])
-            if cell.cell_type == "code" and not graded and not demo:
-                exec(cell.source, scope)
-    finally:
-        sys.path.remove(str(FOLDER))
-        sys.modules.pop("demos", None)
-        if other is not None:
-            sys.modules["demos"] = other
-    raise SystemExit("the lesson has no cell demo_where")
+    return run_demo("02_flops", "demo_where")[0]
 
 
 def _grid(axes, left: float, top: float, rows: int, columns: int, dark=lambda row, column: False):

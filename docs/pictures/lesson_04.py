@@ -8,34 +8,19 @@ solutions.
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 
-import jupytext
+from solved_demo import run_demo
 
 from proflab.lesson import plot
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "modules" / "04_memory"
+FOLDER = Path(__file__).parents[2] / "modules" / "04_memory"
 DARK, LIGHT, AMBER = plot.COLOURS[0], "#d6e6f2", plot.COLOURS[1]
 
 
 def bytes():
     """Where the bytes of a training step go, as the lesson draws it."""
-    sys.path[:0] = [str(ROOT / "release" / "04_memory"), str(FOLDER)]  # for built.py, demos.py
-    sys.modules.pop("demos", None)  # it may be that of another lesson
-    scope: dict = {"demos": importlib.import_module("demos")}
-    for cell in jupytext.read(FOLDER / "04_memory.py").cells:
-        nbgrader = cell.metadata.get("nbgrader", {})
-        if nbgrader.get("grade_id") == "demo_training":
-            start = cell.source.rindex("demos.plot_training")
-            exec(cell.source[:start], scope)
-            return eval(cell.source[start:], scope)
-        graded, demo = nbgrader.get("grade"), "demo" in cell.metadata.get("tags", [])
-        if cell.cell_type == "code" and not graded and not demo:
-            exec(cell.source, scope)
-    raise SystemExit("the lesson has no cell demo_training")
+    return run_demo("04_memory", "demo_training")[0]
 
 
 def _box(axes, left: float, bottom: float, text: str, width=1.5, colour=LIGHT, ink=plot.INK):

@@ -9,43 +9,21 @@ solutions, and the fastest of several passes is drawn, which other programs dist
 from __future__ import annotations
 
 import os
-import sys
-import types
 from pathlib import Path
 
-import jupytext
+from solved_demo import run_demo
 
 from proflab.lesson import plot
-from proflab_course.assemble.collect import collect
-from proflab_course.assemble.command import read_folder, render
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-MODULES = Path(__file__).parents[2] / "modules"
-FOLDER = MODULES / "05_profiler"
+FOLDER = Path(__file__).parents[2] / "modules" / "05_profiler"
 PASSES = 12
 
 
 def timeline():
     """A forward and a backward pass, as the lesson draws it."""
-    built, scope = types.ModuleType("built"), {}
-    exec(render(collect(read_folder(MODULES, "4")), "built"), vars(built))
-    sys.modules["built"] = built
-    sys.path.insert(0, str(FOLDER))  # where `import demos` finds the lesson's own
-    sys.modules.pop("demos", None)  # it may be that of another lesson
-    for cell in jupytext.read(FOLDER / "05_profiler.py").cells:
-        nbgrader = cell.metadata.get("nbgrader", {})
-        if nbgrader.get("grade_id") == "demo_timeline":
-            code, passes = cell.source, []
-            exec(code[: code.index("with OpRecorder")], scope)
-            for _ in range(PASSES):
-                exec(code[code.index("with OpRecorder") : code.index("largest =")], scope)
-                passes.append(scope["recorder"].rows)
-            scope["recorder"].rows = min(passes, key=lambda rows: rows[-1]["start_ms"])
-            return eval(code[code.rindex("demos.") :], scope)
-        graded, demo = nbgrader.get("grade"), "demo" in cell.metadata.get("tags", [])
-        if cell.cell_type == "code" and not graded and not demo:
-            exec(cell.source, scope)
-    raise SystemExit("the lesson has no cell demo_timeline")
+    passes = [run_demo("05_profiler", "demo_timeline") for _ in range(PASSES)]
+    return min(passes, key=lambda each: each[1]["recorder"].rows[-1]["start_ms"])[0]
 
 
 def nest():

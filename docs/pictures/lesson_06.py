@@ -10,34 +10,22 @@ this one.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from datetime import date
 from pathlib import Path
-from types import ModuleType
+
+from solved_demo import demos_of, solved
 
 from proflab.lesson.hardware import Hardware, this_machine
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "modules" / "06_roofline"
+FOLDER = Path(__file__).parents[2] / "modules" / "06_roofline"
 RECORD = Path(__file__).with_suffix(".json")
-
-
-def load_demos() -> ModuleType:
-    """Import the lesson's demos.py, whatever else is called so."""
-    spec = importlib.util.spec_from_file_location("lesson_06_demos", FOLDER / "demos.py")
-    demos = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(demos)
-    return demos
 
 
 def measure() -> None:
     """Run the lesson's functions and keep what they measured."""
-    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
-    from cohort.run import solved
-
-    names, demos = solved("lesson_06").scope, load_demos()
+    names, demos = solved("lesson_06").scope, demos_of("06_roofline")
     rows = demos.recorded_rows("GPT-2", names["OpRecorder"])
     roofs = demos.measured_roofs(names["measure_peak_flops"], names["measure_bandwidth"])
     record = {
@@ -55,7 +43,7 @@ def roof():
     """Draw GPT-2 small's operations under one thread's roof, as they were measured."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     roofs = [Hardware(**one) for one in record["roofs"]]
-    return load_demos().operations(record["points"], roofs, record["title"])
+    return demos_of("06_roofline").operations(record["points"], roofs, record["title"])
 
 
 def main(arguments: list[str]) -> None:

@@ -9,17 +9,17 @@ what it measured is kept in the file beside this one, with the machine's descrip
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
+from solved_demo import demos_of, run_demo
+
 from proflab.lesson.hardware import this_machine
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "modules" / "07_scaling"
+FOLDER = Path(__file__).parents[2] / "modules" / "07_scaling"
 RECORD = Path(__file__).with_suffix(".json")
 
 # The walk of each matrix for each innermost loop: along a row, down a column, or none.
@@ -31,27 +31,9 @@ _WALKS = {
 _SIDE, _GAP = 5, 2.2
 
 
-def demos() -> Any:
-    """Return the lesson's demos as a module."""
-    spec = importlib.util.spec_from_file_location("demos", FOLDER / "demos.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["demos"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def measure() -> None:
     """Run the lesson's cell and keep what it measured."""
-    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
-    from cohort.run import solved
-    from lesson_cells import named, value_of
-
-    from proflab_course.course.notebook import read_module
-
-    demos()
-    scope = dict(solved("lesson_07").scope)
-    lesson = read_module(FOLDER / "07_scaling.py", "07_scaling")
-    value_of(named(lesson, "demo_predicted"), scope)
+    scope = run_demo("07_scaling", "demo_predicted")[1]
     record = {"machine": this_machine().sentences(), "points": scope["points"]}
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -59,7 +41,7 @@ def measure() -> None:
 def diagonal() -> Picture:
     """Return predicted against measured times, as they were measured."""
     points = json.loads(RECORD.read_text(encoding="utf-8"))["points"]
-    return demos().diagonal(points)
+    return demos_of("07_scaling").diagonal(points)
 
 
 def walks() -> Picture:

@@ -9,43 +9,22 @@ the rows are kept in the file beside this one, with the machine's description.
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import sys
 from pathlib import Path
-from typing import Any
+
+from solved_demo import demos_of, run_demo
 
 from proflab.lesson.hardware import this_machine
 from proflab.lesson.plot import Picture
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "modules" / "08_benchmarking"
+FOLDER = Path(__file__).parents[2] / "modules" / "08_benchmarking"
 RECORD = Path(__file__).with_suffix(".json")
-
-
-def demos() -> Any:
-    """Return the lesson's demos as a module."""
-    spec = importlib.util.spec_from_file_location("demos", FOLDER / "demos.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["demos"] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def measure() -> None:
     """Run the lesson's suite and keep its rows."""
-    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
-    from cohort.run import solved
-    from lesson_cells import named, show
-
-    from proflab_course.course.notebook import read_module
-
-    demos()
-    scope = dict(solved("lesson_08").scope)
-    lesson = read_module(FOLDER / "08_benchmarking.py", "08_benchmarking")
-    os.chdir(FOLDER)
-    show(named(lesson, "demo_suite"), scope)
+    scope = run_demo("08_benchmarking", "demo_suite")[1]
     record = {"machine": this_machine().sentences(), "suite": scope["suite"]}
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -53,7 +32,9 @@ def measure() -> None:
 def suite() -> Picture:
     """Return the versions' speed-ups with their intervals, as they were measured."""
     rows = json.loads(RECORD.read_text(encoding="utf-8"))["suite"]
-    return demos().intervals(rows, "Four versions of one classifier: speed-up over the baseline")
+    return demos_of("08_benchmarking").intervals(
+        rows, "Four versions of one classifier: speed-up over the baseline"
+    )
 
 
 if __name__ == "__main__":

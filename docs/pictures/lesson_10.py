@@ -8,31 +8,22 @@ solutions and the constructed document.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from unittest import mock
+
+from solved_demo import run_demo
 
 from proflab.lesson import plot
 from proflab.lesson.cuda import Record
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gpu"))
-from solved import CONSTRUCTED, FOLDER, cells, solved  # noqa: E402
+FOLDER = Path(__file__).parents[2] / "modules" / "10_cuda_roofline"
 
 LANES = ("host", "device")
 
 
 def roofs():
     """A Transformer's parts under the roofs, as the lesson draws it."""
-    code = next(cell.code for cell in cells() if cell.name == "demo_workloads")
-    last = code.rindex("demos.roofline")
-    spec = importlib.util.spec_from_file_location("lesson_10_demos", FOLDER / "demos.py")
-    demos = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(demos)
-    scope = solved() | {"record": Record(CONSTRUCTED), "print": lambda *parts: None}
-    with mock.patch.dict(sys.modules, {"demos": demos}):  # what the cell imports
-        exec(code[:last], scope)
-    return eval(code[last:], scope)
+    record = Record(FOLDER / "constructed_t4.json")
+    return run_demo("10_cuda_roofline", "demo_workloads", record=record)[0]
 
 
 def chains():

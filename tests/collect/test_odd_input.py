@@ -5,7 +5,7 @@ import time
 import zipfile
 
 import pytest
-from test_collect import LESSON, NAME, collect, solved, students, tree, zipped
+from archives import LESSON, NAME, collect, solved, students, tree, zipped
 
 from proflab_course.collect.roster import Roster
 from proflab_course.course.layout import CourseError

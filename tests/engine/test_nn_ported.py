@@ -1,31 +1,18 @@
 """Models written for torch run after nothing but their imports were changed."""
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from engine_cases import recorded
 from layer_cases import fill_parameters, model_input
+from ported_models import EXAMPLES, ported
 
 import proflab
 from proflab import Tensor
 
 DATA = Path(__file__).parents[1] / "data"
 TORCH = recorded(DATA / "torch_ported.npz")
-
-
-def ported() -> dict:
-    """The module data/torch_style_models.py with proflab in the place of torch."""
-    source = (DATA / "torch_style_models.py").read_text()
-    source = re.sub(r"^import torch$", "import proflab as torch", source, flags=re.M)
-    source = re.sub(r"^(import|from) torch\b", r"\1 proflab", source, flags=re.M)
-    names: dict = {"__name__": "ported"}
-    exec(compile(source, "torch_style_models.py", "exec"), names)
-    return names
-
-
-EXAMPLES = {cls.__name__: (cls, *rest) for cls, *rest in ported()["EXAMPLES"]}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -19,8 +19,8 @@ from grading_course import LESSON, release, source
 from hostile import MARKDOWN, TAGS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from inert_pages import assert_inert
 from nbformat import NotebookNode
-from test_pages import inert
 
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
@@ -254,7 +254,7 @@ def check_attachments(drawn: tuple[dict, str]) -> None:
     file_bytes(notebook).decode()
     for each in (notebook.cells[0].get("attachments", {}), pasted):
         for target in (name, f"<{name}>"):
-            inert(to_html(Piece("markdown", f"![a](attachment:{target})", each)), math=True)
+            assert_inert(to_html(Piece("markdown", f"![a](attachment:{target})", each)), math=True)
 
 
 def check_stamp(data: bytes) -> None:
@@ -269,7 +269,7 @@ def check_markup(drawn: tuple[str, str]) -> None:
     """Lay out text of any kind: what comes is inert and can be written."""
     kind, text = drawn
     shown = to_html(Piece(kind, text))
-    inert(shown, math=kind in ("markdown", "html"))
+    assert_inert(shown, math=kind in ("markdown", "html"))
     shown.encode()
 
 

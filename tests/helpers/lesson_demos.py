@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from functools import cache
 from types import ModuleType
 
@@ -15,5 +16,6 @@ def demos_of(lesson: str) -> ModuleType:
     path = ROOT / "modules" / lesson / "demos.py"
     spec = importlib.util.spec_from_file_location(f"demos_of_{lesson}", path)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look their module up
     spec.loader.exec_module(module)
     return module

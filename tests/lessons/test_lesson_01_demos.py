@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import pytest
-from cohort.run import ROOT
+from lesson_demos import demos_of
 
 
 @pytest.fixture(scope="module")
 def demos():
-    path = ROOT / "modules" / "01_parameters" / "demos.py"
-    spec = importlib.util.spec_from_file_location("lesson_01_demos", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return demos_of("01_parameters")
 
 
 MODELS = {"small": {"one": 1_400_000, "two": 2_700_000}, "large": {"one": 9_000_000, "two": 0}}

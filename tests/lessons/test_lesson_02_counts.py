@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from cohort.run import solved
 from counted_by_hand import HAND, fc
-from test_nn_ported import EXAMPLES
+from ported_models import EXAMPLES
 
 import proflab
 import proflab.nn.functional as F

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import pytest
-from cohort.run import ROOT
+from lesson_demos import demos_of
 
 from proflab.lesson import plot
 
 
 @pytest.fixture(scope="module")
 def demos():
-    """The lesson's demos.py; loaded by its path, for other lessons have one too."""
-    path = ROOT / "modules" / "02_flops" / "demos.py"
-    spec = importlib.util.spec_from_file_location("demos_02", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return demos_of("02_flops")
 
 
 def test_each_recorded_model_can_be_built(demos):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import gc
 import re
 import sys
 
 import pytest
 from cohort.run import ROOT, judge, solved, stub
 from lesson_cells import diagnoses, show
-from test_lesson_03_demos import load
+from lesson_demos import demos_of
 
 from proflab.lesson.doubles import HELD
 from proflab.lesson.plot import Picture
@@ -33,13 +32,7 @@ SYLLABUS = [
     "best_batch",
 ]
 
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_clocks():
-    """A scripted clock looks through all objects but frozen ones, and pytest has many."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("quick_clocks")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +44,7 @@ def lesson():
 def demos(lesson):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROFLAB_DEMO", "small")
-        patch.setitem(sys.modules, "demos", load())
+        patch.setitem(sys.modules, "demos", demos_of("03_latency"))
         scope = dict(solved("lesson_03").scope)
         return {cell.name: show(cell, scope) for cell in lesson.named("demo")}
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from cohort.run import ROOT, solved
 from lesson_cells import named, show
-from test_lesson_03 import quick_clocks  # noqa: F401
-from test_lesson_03_demos import demos
+from lesson_demos import demos_of
 
 from proflab.lesson import doubles
 from proflab.models import GPT2
@@ -22,11 +21,13 @@ from proflab_course.course.notebook import read_module
 TEXT = (ROOT / "modules/03_latency/03_latency.py").read_text(encoding="utf-8")
 SCOPE = solved("lesson_03").scope
 
+pytestmark = pytest.mark.usefixtures("quick_clocks")
+
 
 @pytest.fixture
 def lesson(monkeypatch):
     monkeypatch.setenv("PROFLAB_DEMO", "small")
-    monkeypatch.setitem(sys.modules, "demos", demos)
+    monkeypatch.setitem(sys.modules, "demos", demos_of("03_latency"))
     return read_module(ROOT / "modules" / "03_latency" / "03_latency.py", "03_latency")
 
 
@@ -105,7 +106,7 @@ def test_the_service_of_section_4(lesson):
     assert rows["fastest of ten"] == ["4.0", "to", "4.0", "ms"]
     assert rows["one call"] == ["4.0", "to", "95.0", "ms"]
     assert printed.count("-1,496.0") == 1
-    times = demos.SERVICE_MS
+    times = demos_of("03_latency").SERVICE_MS
     assert len(times) == 12 and times.count(38.0) == 1 and statistics.median(times) == 4.1
     assert sum(time > 4.0 for time in times) / 12 == 0.75  # three users in four
 

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import cProfile
-import importlib.util
 import statistics
 import time
 
 import pytest
-from cohort.run import ROOT
+from lesson_demos import demos_of
 
-PATH = ROOT / "modules" / "03_latency" / "demos.py"
-
-
-def load():
-    """Load the lesson's demos.py by its path, because other lessons have one too."""
-    spec = importlib.util.spec_from_file_location("demos_03", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-demos = load()
+demos = demos_of("03_latency")
 
 
 class Exact:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tracemalloc
 
 import numpy as np
 import pytest
-from cohort.run import ROOT
+from lesson_demos import demos_of
 
 from proflab import Tensor, dispatch, nn, optim
 
-
-def load():
-    """Return the lesson's demos.py; each lesson may have one, so it is not imported by its name."""
-    path = ROOT / "modules" / "04_memory" / "demos.py"
-    spec = importlib.util.spec_from_file_location("demos_of_lesson_04", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-demos = load()
+demos = demos_of("04_memory")
 MB = 1024**2
 ROW = {
     "parameter_mb": 10.0, "gradient_mb": 10.0, "optimizer_mb": 20.0, "activation_mb": 60.0,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import io
 import json
 import re
@@ -37,13 +36,7 @@ DRAWN = ["demo_timeline", "demo_top", "demo_overhead", "demo_attention", "demo_p
 HINTED = ["op_bytes", "op_facts", "add_row", "profile_backward_pass"]
 BETWEEN = ["op_recorder", "print_top_operations"]  # given, between an exercise and its test
 
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_clocks():
-    """A scripted clock looks through all objects but frozen ones, and pytest has many."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("quick_clocks")
 
 
 @pytest.fixture(scope="module")

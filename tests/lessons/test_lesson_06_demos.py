@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 
 import numpy as np
 import pytest
-from cohort.run import ROOT
+from lesson_demos import demos_of
 
 from proflab.lesson.hardware import Cache, Hardware
 
@@ -16,11 +15,7 @@ ONE, TWO = Hardware(100e9, 20e9, "1 thread"), Hardware(190e9, 30e9, "2 threads")
 
 @pytest.fixture(scope="module")
 def demos():
-    path = ROOT / "modules" / "06_roofline" / "demos.py"
-    spec = importlib.util.spec_from_file_location("lesson_06_demos", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return demos_of("06_roofline")
 
 
 class Recorder:

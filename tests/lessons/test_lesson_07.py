@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import sys
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from cohort.run import ROOT, solved
 from lesson_cells import diagnoses, named, show
+from lesson_demos import demos_of
 
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.plot import Picture
@@ -49,10 +49,7 @@ def scope():
 @pytest.fixture(scope="module")
 def demos():
     """The lesson's demos, as its cells import them."""
-    spec = importlib.util.spec_from_file_location("demos", FOLDER / "demos.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return demos_of("07_scaling")
 
 
 @pytest.fixture(scope="module")

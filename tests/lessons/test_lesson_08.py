@@ -8,12 +8,13 @@ import sys
 
 import pytest
 from cohort.run import ROOT, solved
-from lesson_08_demos import FOLDER, load_demos
 from lesson_cells import diagnoses, show
+from lesson_demos import demos_of
 
 from proflab.lesson.plot import Picture
 from proflab_course.course.notebook import read_module
 
+FOLDER = ROOT / "modules" / "08_benchmarking"
 SYLLABUS = {
     "run_order": 8,
     "rank_test": 14,
@@ -51,7 +52,7 @@ def shown(lesson):
     """Each demo cell's text and picture, in the solved lesson."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROFLAB_DEMO", "small")
-        patch.setitem(sys.modules, "demos", load_demos())
+        patch.setitem(sys.modules, "demos", demos_of("08_benchmarking"))
         patch.chdir(FOLDER)
         scope = dict(solved("lesson_08").scope)
         return {cell.name: show(cell, scope) for cell in lesson.named("demo")}

@@ -9,12 +9,14 @@ import time
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
-from lesson_08_demos import FOLDER, load_demos
+from lesson_demos import demos_of
+
+FOLDER = ROOT / "modules" / "08_benchmarking"
 
 
 @pytest.fixture(scope="module")
 def demos():
-    return load_demos()
+    return demos_of("08_benchmarking")
 
 
 @pytest.fixture(scope="module")

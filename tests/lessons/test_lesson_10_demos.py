@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import pytest
-from cohort.run import ROOT
+from lesson_demos import demos_of
 
 
 @pytest.fixture(scope="module")
 def demos():
-    path = ROOT / "modules" / "10_cuda_roofline" / "demos.py"
-    spec = importlib.util.spec_from_file_location("lesson_10_demos", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return demos_of("10_cuda_roofline")
 
 
 ROOFS = {"flops": {"float32": 8e12, "float16": 40e12}, "bandwidth": {"dram": 3e11, "l2": 1e12}}

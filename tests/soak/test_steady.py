@@ -8,8 +8,8 @@ import pytest
 from busy import busy_cores
 from cohort.lesson_01 import MUTANTS
 from grading_course import LESSON, ROOT, copy_course, solved
+from mutant_classes import grade_with, make_course
 from sandboxes import needs_sandbox
-from test_same_scores import grade_with, make_course
 
 from proflab_course.course.layout import Course
 from proflab_course.grading.command import grade_class
