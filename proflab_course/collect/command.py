@@ -13,11 +13,11 @@ from tqdm import tqdm
 from proflab_course.collect.entries import read_entries
 from proflab_course.collect.platforms import Attempt, Sorted, sort_entries
 from proflab_course.collect.roster import Roster, Student, student_without_roster
-from proflab_course.collect.store import Stored, entry_paths, last_attempts, store, which_date
+from proflab_course.collect.store import Stored, entry_paths, last_attempts, store
 from proflab_course.course.files import what_is_wrong
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.lock import only_grading
-from proflab_course.grading.submissions.timestamp import has_zone, parse_timestamp
+from proflab_course.grading.submissions.timestamp import has_zone, parse_timestamp, which_date
 
 _LOCAL_FORMS = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, %Y, %I:%M %p")
 

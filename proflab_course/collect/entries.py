@@ -27,11 +27,6 @@ class Entry:
     at: datetime.datetime
     read: Callable[[], bytes]
 
-    @property
-    def name(self) -> str:
-        """The file's name without folders."""
-        return PurePosixPath(self.path).name
-
 
 def read_entries(source: Path) -> list[Entry]:
     """Return the regular files of a zip archive or a folder, by path.

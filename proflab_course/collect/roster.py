@@ -57,7 +57,7 @@ class Roster:
     @classmethod
     def read(cls, path: Path) -> Roster:
         """Read a CSV; CourseError where it has no column that identifies students."""
-        rows, _ = read_csv(path)
+        rows = read_csv(path).rows
         names = [name.strip().lower() for name in rows[0]] if rows else []
         wanted = dict(_COLUMNS)
         if "student" in names:  # Canvas's own file: there ID is its number

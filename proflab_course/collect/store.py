@@ -15,15 +15,20 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from proflab_course.collect.entries import MAX_FILE, Entry
+from proflab_course.collect.entries import MAX_FILE
 from proflab_course.collect.platforms import Attempt
 from proflab_course.course.files import replace_file, sync_folder
 from proflab_course.course.layout import Course
-from proflab_course.grading.submissions.timestamp import STAMP, parse_timestamp, read_timestamp
+from proflab_course.grading.submissions.decode_text import ZIP
+from proflab_course.grading.submissions.find_notebook import is_notebook_name, may_hold_notebook
+from proflab_course.grading.submissions.timestamp import (
+    STAMP,
+    parse_timestamp,
+    read_timestamp,
+    which_date,
+)
 
 _FORM = "%Y-%m-%d %H:%M:%S UTC"
-_NOTEBOOK_LIKE = (".zip", ".json", "")
-_ZIP = b"PK\x03\x04"
 _LONGEST = 255  # bytes that a file's name may have
 # What reading a file of a damaged, encrypted or unusual archive raises.
 _DAMAGES = (
@@ -116,24 +121,14 @@ def _wanted_files(attempt: Attempt, lesson: str, notes: list[str]) -> dict[str, 
             notes.append(f"{path} is also the name of a folder and was left out")
         else:
             files[path] = data
-    notebooks = [path for path in files if ".ipynb" in PurePosixPath(path).name.lower()]
-    if not notebooks and not any(_may_hold_one(path, data) for path, data in files.items()):
+    if not any(may_hold_notebook(path, data) for path, data in files.items()):
         return {}
+    notebooks = [path for path in files if is_notebook_name(path)]
     expected = f"{lesson}.ipynb"
-    if (
-        len(notebooks) == 1
-        and notebooks[0] != expected
-        and not files[notebooks[0]].startswith(_ZIP)
-    ):
+    if len(notebooks) == 1 and notebooks[0] != expected and not files[notebooks[0]].startswith(ZIP):
         files[expected] = files.pop(notebooks[0])
         notes.append(f"{notebooks[0]} was stored as {expected}")
     return files
-
-
-def _may_hold_one(path: str, data: bytes) -> bool:
-    """Return True for archives, and for what looks like a notebook inside."""
-    fits = PurePosixPath(path).suffix.lower() in (*_NOTEBOOK_LIKE, ".txt")
-    return data.startswith(_ZIP) or (fits and b'"cells"' in data.replace(b"\0", b""))
 
 
 def _check_stamp(files: dict[str, bytes], notes: list[str]) -> None:
@@ -141,21 +136,6 @@ def _check_stamp(files: dict[str, bytes], notes: list[str]) -> None:
     text = files[STAMP].decode("utf-8-sig", errors="replace")
     if problem := parse_timestamp(text).problem:
         notes.append(f"{problem}{which_date(text)}")
-
-
-def which_date(text: str) -> str:
-    """Return the question that a date such as 03.12.2026 raises; empty for any other text."""
-    parts = text.strip().replace("/", ".").split(" ")[0].split(".")
-    if len(parts) != 3 or not all(part.isdecimal() for part in parts) or len(parts[2]) != 4:
-        return ""
-    first, second, year = map(int, parts)
-    readings = []
-    for day, month in ((first, second), (second, first)):
-        try:
-            readings.append(f"{datetime.date(year, month, day):%-d %B %Y}")
-        except ValueError:
-            continue
-    return f" (is it {' or '.join(dict.fromkeys(readings))}?)" if readings else ""
 
 
 def _work(files: dict[str, bytes]) -> dict[str, bytes]:
@@ -211,4 +191,4 @@ def last_attempts(attempts: list[Attempt]) -> tuple[Attempt, list[Attempt]]:
 
 def entry_paths(attempt: Attempt) -> list[str]:
     """Return where an attempt's files lie in the archive."""
-    return [entry.path for entry in attempt.files.values() if isinstance(entry, Entry)]
+    return [entry.path for entry in attempt.files.values()]

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from proflab_course.course.layout import CourseError
@@ -14,8 +15,17 @@ _DELIMITERS = ",;\t|"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read_csv(path: Path) -> tuple[list[list[str]], str]:
-    """Return the rows that are not empty, and the delimiter between their cells.
+@dataclass(frozen=True)
+class CsvTable:
+    """The rows of a CSV that are not empty, the line on which each ends, and the delimiter."""
+
+    rows: list[list[str]]
+    lines: list[int]
+    delimiter: str
+
+
+def read_csv(path: Path) -> CsvTable:
+    """Return the table that a CSV holds.
 
     Raises CourseError where the file cannot be read, is not in Unicode, or is no CSV.
     """
@@ -26,11 +36,13 @@ def read_csv(path: Path) -> tuple[list[list[str]], str]:
     try:
         cells = {each: next(csv.reader([first], delimiter=each), []) for each in _DELIMITERS}
         delimiter = max(cells, key=lambda each: len(cells[each]))
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        rows = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
         said = f"{path} is not a CSV that can be read ({error})"
         raise CourseError(f"{said}: export it again") from None
-    return [row for row in rows if any(cell.strip() for cell in row)], delimiter
+    kept = [(line, row) for line, row in rows if any(cell.strip() for cell in row)]
+    return CsvTable([row for _, row in kept], [line for line, _ in kept], delimiter)
 
 
 def _text(path: Path) -> str:

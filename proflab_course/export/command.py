@@ -72,7 +72,7 @@ def _export_code(course: Course, lesson: str, target: Path) -> int:
 
 def _grades(course: Course, lesson: str, without_essay: bool) -> dict[str, Points]:
     """Return every graded student's points, penalty taken off; None where a mark is awaited."""
-    from proflab_course.grading.records.gradebook import Book
+    from proflab_course.grading.records.gradebook import Book, total_points
 
     if not course.gradebook.exists():
         raise CourseError(f"there is no {course.gradebook.name}: run `proflab grade {lesson}`")
@@ -83,8 +83,7 @@ def _grades(course: Course, lesson: str, without_essay: bool) -> dict[str, Point
         raise CourseError(f"nothing of {lesson} is graded: run `proflab grade {lesson}`")
     grades = {}
     for student, score in scores.items():
-        total = score["auto"] + (0 if without_essay else score["manual"])
         unread = score["unread"] and not without_essay
-        grade = None if unread else max(0.0, total - score["penalty"])
+        grade = None if unread else total_points(score, essay=not without_essay)
         grades[student] = Points(grade, tuple(filter(None, people.get(student, ()))))
     return grades

@@ -99,12 +99,13 @@ def fill(
 
 
 def _read(platform: str, path: Path) -> tuple[list[list[str]], str]:
-    rows, delimiter = read_csv(path)
+    table = read_csv(path)
+    rows = table.rows
     wanted = _IDENTITY[platform][:2] or ("Identifier", "Grade")
     if not rows or not set(wanted) <= set(rows[0]):
         columns = " and ".join(wanted)
         raise CourseError(f"{path} is not a grade file of {platform.title()}: it lacks {columns}")
-    return rows, delimiter
+    return rows, table.delimiter
 
 
 def _find_column(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
 
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import read_key
@@ -92,7 +91,7 @@ class Term:
 
 def read_term(course: Course) -> Term:
     """Return the figures of all lessons that were graded; CourseError where none was."""
-    from proflab_course.grading.records.gradebook import Book
+    from proflab_course.grading.records.gradebook import Book, total_points
 
     if not course.gradebook.exists():
         raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")
@@ -106,7 +105,7 @@ def read_term(course: Course) -> Term:
                 continue
             key = read_key(course.source(name))
             summary = summarise(key, outcomes, scores, known, public=False)
-            points = {student: _total(scores[student]) for student in outcomes}
+            points = {student: total_points(scores[student]) for student in outcomes}
             most = key.max_score + key.points_by_hand
             median = statistics.median(points.values())
             term.lessons.append(TermLesson(name, most, median, len(points)))
@@ -129,10 +128,6 @@ def read_term(course: Course) -> Term:
         ]
         term.students.append(TermStudent(student, line, trend(shares)))
     return term
-
-
-def _total(score: dict[str, Any]) -> float:
-    return max(0.0, score["auto"] + score["manual"] - score["penalty"])
 
 
 def _exercise(lesson: str, exercise: Exercise) -> TermExercise:

@@ -332,6 +332,12 @@ def _submission_scores(submission: Any) -> dict[str, float]:
     }
 
 
+def total_points(scores: dict[str, float], essay: bool = True) -> float:
+    """Return a student's points with the penalty for lateness taken off, never below 0."""
+    points = scores["auto"] + (scores["manual"] if essay else 0.0)
+    return max(0.0, points - scores["penalty"])
+
+
 @contextmanager
 def _clear_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's complaints into one sentence that says what to do."""

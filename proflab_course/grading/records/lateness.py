@@ -11,15 +11,14 @@ know it; once the file is there, it alone decides.
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
 import math
 from pathlib import Path
 
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
 
+from proflab_course.course.csv_table import read_csv
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.submissions.timestamp import parse_timestamp
 
@@ -53,25 +52,18 @@ def read_extensions(root: Path, lesson: str, lessons: list[str]) -> dict[str, Ex
     for what cannot be understood.
     """
     path = root / FILE
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"{FILE} cannot be read ({error}): save it as CSV in UTF-8") from None
-    head = text.partition("\n")[0]
-    reader = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
-    names = [name.strip().lower() for name in reader.fieldnames or ()]
+    table = read_csv(path)
+    names = [name.strip().lower() for name in table.rows[0]] if table.rows else []
     if not {"student", "lesson"} <= set(names) or not {"due", "days"} & set(names):
         raise CourseError(f"{FILE} must begin with the line `{','.join(_COLUMNS)}`")
-    reader.fieldnames = names
     for_all: dict[str, Extension] = {}
     for_this: dict[str, Extension] = {}
-    for row in reader:
-        cells = {name: (row.get(name) or "").strip() for name in _COLUMNS}
-        if not any(cells.values()):
-            continue
-        where = f"{FILE}, line {reader.line_num}"
+    for line, row in zip(table.lines[1:], table.rows[1:], strict=True):
+        given = dict(zip(names, row, strict=False))
+        cells = {name: given.get(name, "").strip() for name in _COLUMNS}
+        where = f"{FILE}, line {line}"
         if cells["lesson"] not in (*lessons, "*"):
             known = ", ".join(lessons)
             raise CourseError(f"{where}: there is no lesson {cells['lesson']!r} ({known}, or *)")

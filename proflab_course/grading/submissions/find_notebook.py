@@ -210,7 +210,7 @@ def _candidates_below(
             yield from _in_archive(data, label, PurePosixPath(path).name)
             continue
         handin = parse_bytes(data, label)
-        if handin.notebook is not None or _is_notebook_name(path):
+        if handin.notebook is not None or is_notebook_name(path):
             yield Candidate(label, PurePosixPath(path).name, _with_folder(handin, root / path))
 
 
@@ -233,8 +233,15 @@ def _files_below(
             head = file.read(len(ZIP))
             if head == ZIP or _may_be_one(path):
                 data = head + file.read(MAX_BYTES)
-                if head == ZIP or _is_notebook_name(path) or _has_cells(data):
+                if may_hold_notebook(path, data):
                     yield path, data
+
+
+def may_hold_notebook(path: str, data: bytes) -> bool:
+    """Return True for archives, notebooks by name, and what looks like a notebook inside."""
+    if data.startswith(ZIP) or is_notebook_name(path):
+        return True
+    return _may_be_one(path) and _has_cells(data)
 
 
 def _has_cells(data: bytes) -> bool:
@@ -249,11 +256,11 @@ def _in_archive(data: bytes, label: str, name: str) -> Iterator[Candidate]:
     for path, content in unpacked.files.items():
         if _is_cache(path) or not _may_be_one(path):
             continue
-        if not _is_notebook_name(path) and not _has_cells(content):
+        if not is_notebook_name(path) and not _has_cells(content):
             continue
         inside = f"{path} in {label}"
         handin = parse_bytes(content, inside)
-        if handin.notebook is None and not _is_notebook_name(path):
+        if handin.notebook is None and not is_notebook_name(path):
             continue
         empty = False
         files = _files_beside(path, unpacked.files)
@@ -270,17 +277,17 @@ def _files_beside(notebook: str, files: dict[str, bytes]) -> dict[str, bytes]:
     folder = notebook.rpartition("/")[0]
     start = f"{folder}/" if folder else ""
     there = {p.removeprefix(start): data for p, data in files.items() if p.startswith(start)}
-    return {path: data for path, data in there.items() if not _is_notebook_name(path)}
+    return {path: data for path, data in there.items() if not is_notebook_name(path)}
 
 
-def _is_notebook_name(path: str) -> bool:
+def is_notebook_name(path: str) -> bool:
     """Return True if a file is called a notebook, whatever was hung onto its name."""
     return ".ipynb" in PurePosixPath(path).name.lower()
 
 
 def _may_be_one(path: str) -> bool:
     """Return True if a file's name does not speak against its being a notebook."""
-    return _is_notebook_name(path) or PurePosixPath(path).suffix.lower() in _SUFFIXES
+    return is_notebook_name(path) or PurePosixPath(path).suffix.lower() in _SUFFIXES
 
 
 def _is_cache(path: str) -> bool:

@@ -69,6 +69,21 @@ def parse_timestamp(text: str) -> Handed:
         return Handed(problem=f"{STAMP} says {said!r}, {why}; {_EXAMPLE}")
 
 
+def which_date(text: str) -> str:
+    """Return the question that a date such as 03.12.2026 raises; empty for any other text."""
+    parts = text.strip().replace("/", ".").split(" ")[0].split(".")
+    if len(parts) != 3 or not all(part.isdecimal() for part in parts) or len(parts[2]) != 4:
+        return ""
+    first, second, year = map(int, parts)
+    readings = []
+    for day, month in ((first, second), (second, first)):
+        try:
+            readings.append(f"{datetime.date(year, month, day):%-d %B %Y}")
+        except ValueError:
+            continue
+    return f" (is it {' or '.join(dict.fromkeys(readings))}?)" if readings else ""
+
+
 def has_zone(text: str) -> bool:
     """Return True if the time that `text` names says of which zone it is."""
     match = _FORM.fullmatch(text.strip())
