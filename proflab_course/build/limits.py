@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from proflab_course.build.outline import sections
-from proflab_course.course.notebook import MARK_SCHEME, SOLUTION, Cell, Lesson
+from proflab_course.course.notebook import MARK_SCHEME, SOLUTION, Cell, Lesson, replace_regions
 from proflab_course.course.test_cells import hidden_source_removed
 
 LINES, WORDS, IMPORTS = 600, 3_000, 8
@@ -52,11 +52,12 @@ def size(lesson: Lesson) -> tuple[int, int]:
     lines = words = 0
     for cell in lesson.cells:
         if cell.node.cell_type == "markdown":
-            text = _without(_without(cell.source, MARK_SCHEME, ()), SOLUTION, (_ANSWER,))
+            text = replace_regions(cell.source, MARK_SCHEME, ())
+            text = replace_regions(text, SOLUTION, (_ANSWER,))
             lines += len(_filled(text))
             words += len(_WORD.findall(_LINK.sub(r"\1", text)))
         else:
-            code = _filled(_without(hidden_source_removed(cell.source), SOLUTION, _STUB))
+            code = _filled(replace_regions(hidden_source_removed(cell.source), SOLUTION, _STUB))
             lines += sum(math.ceil(len(line) / _WIDTH) for line in code)
     return lines, words
 
@@ -67,10 +68,3 @@ def _imports(cell: Cell) -> bool:
 
 def _filled(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
-
-
-def _without(text: str, marks: tuple[str, str], instead: tuple[str, ...]) -> str:
-    """Return the text with each region between two marks replaced by these lines."""
-    begin, end = map(re.escape, marks)
-    region = rf"^[ \t]*{begin}.*?^[ \t]*{end}[^\n]*"
-    return re.sub(region, "\n".join(instead), text, flags=re.DOTALL | re.MULTILINE)

@@ -15,7 +15,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from proflab_course.course.layout import CourseError
-from proflab_course.course.notebook import HIDDEN, MARK_SCHEME, Cell, Lesson, regions
+from proflab_course.course.notebook import (
+    HIDDEN,
+    MARK_SCHEME,
+    Cell,
+    Lesson,
+    regions,
+    replace_regions,
+)
 
 _REGION = {"test": HIDDEN, "manual": MARK_SCHEME}
 
@@ -89,10 +96,5 @@ def _changed(public: Cell, own: list[str], extend: bool) -> str:
     except ValueError as error:
         raise CourseError(f"{public.where}: {error}") from None
     kept = [line for region in theirs for line in region] if extend else []
-    outside, inside = [], False
-    for line in public.source.splitlines():
-        inside = inside or line.strip() == begin
-        if not inside:
-            outside.append(line)
-        inside = inside and line.strip() != end
-    return "\n".join([*outside, begin, *kept, *own, end])
+    outside = replace_regions(public.source, delimiters, ()).rstrip("\n")
+    return "\n".join([outside, begin, *kept, *own, end])

@@ -209,3 +209,11 @@ def regions(source: str, delimiters: tuple[str, str]) -> list[list[str]]:
     if inside:
         raise ValueError(f"{begin} without {end}")
     return found
+
+
+def replace_regions(source: str, delimiters: tuple[str, str], instead: tuple[str, ...]) -> str:
+    """Return the source with each region between two delimiters replaced by these lines."""
+    begin, end = map(re.escape, delimiters)
+    region = rf"^[ \t]*{begin}.*?^[ \t]*{end}[^\n]*\n?"
+    lines = "".join(f"{line}\n" for line in instead)
+    return re.sub(region, lambda _: lines, source, flags=re.DOTALL | re.MULTILINE)
