@@ -1,4 +1,4 @@
-"""What the demo cells of lesson 02 show beside your counts: models, records, and one mark.
+"""Build, read and mark what the demo cells of lesson 02 show beside your counts.
 
 `counters.json` says with which versions of the seven tools its numbers were recorded.
 """

@@ -1,4 +1,4 @@
-"""What only lesson 10 draws and counts: roofs with measurements under them, lines, kernels."""
+"""Draw roofs with measurements under them and lines, and count kernels, for lesson 10."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures that only lesson 01 draws: models as squares, and sizes against limits."""
+"""Draw models as squares, and sizes against limits, for the demo cells of lesson 01."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the demo cells of lesson 03 measure and draw: models, scripted services, pictures.
+"""Measure and draw for the demo cells of lesson 03: models, scripted services, pictures.
 
-Your own functions come in as arguments: nothing here does what an exercise asks for.
+Your own functions come in as arguments; nothing here does what an exercise asks for.
 """
 
 from __future__ import annotations

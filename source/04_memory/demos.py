@@ -1,7 +1,7 @@
-"""What the demo cells of lesson 04 show: a training step that is watched, and the pictures.
+"""Watch a training step and draw the pictures for the demo cells of lesson 04.
 
-What may not enter: what an exercise is to work out. All sizes are MB of 1024² bytes where nothing
-else is said.
+Nothing here does what an exercise asks for. Sizes are in MB of 1024² bytes unless a name says
+otherwise.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What this lesson's demo cells draw and watch: timelines, shares, overheads, a sampler.
+"""Draw timelines, shares and overheads, and sample a thread, for the demo cells of lesson 05.
 
-What may not enter: a formula, and anything that an exercise or a test cell needs. All numbers that
-are drawn here come from the functions that you write in the lesson.
+No formula stands here, nor anything that an exercise or a test cell needs. All numbers that are
+drawn come from the functions that you write in the lesson.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What only lesson 06 shows: a machine's roofs, recorded models under them, and their pictures.
+"""Measure a machine's roofs, record models and draw both for the demo cells of lesson 06.
 
-Roofs and rows come from the student's own functions and recorder, and are kept: a second cell that
-asks for the same gets the same. Pictures are without a formula but for the roof, the lower of two
+Roofs and rows come from the student's own functions and recorder, and are cached, so that a second
+cell that asks for the same gets the same. The only formula here is the roof: the lower of two
 lines.
 """
 

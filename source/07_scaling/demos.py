@@ -1,6 +1,6 @@
-"""What the demo cells of lesson 07 draw and run.
+"""Run and draw what the demo cells of lesson 07 show.
 
-What may not enter: anything that an exercise asks for.
+Nothing here does what an exercise asks for.
 """
 
 from __future__ import annotations

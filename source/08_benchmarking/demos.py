@@ -1,6 +1,6 @@
-"""What the demo cells of lesson 08 run and draw: a classifier, its versions, a power sensor.
+"""Run and draw a classifier, its versions and a power sensor for the demo cells of lesson 08.
 
-What may not enter: anything that an exercise asks for.
+Nothing here does what an exercise asks for.
 """
 
 from __future__ import annotations
