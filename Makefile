@@ -18,7 +18,7 @@ export PIP_NO_INPUT := 1
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test lab build grade report lint format api bench soak pins clean FORCE
+.PHONY: help setup system demo test check lab build grade report lint format api bench soak pins clean FORCE
 
 help:  ## this list
 	@echo "make demo and make test work on a fresh clone; the rest is for daily use."
@@ -68,6 +68,9 @@ lab: $(READY)  ## JupyterLab, with nbgrader's formgrader under /formgrader/manag
 
 test: setup  ## lint, generated files in step, all tests: under ten minutes on two cores
 	@.ci/test $(JOBS)
+
+check: $(READY)  ## lint, and the build and tests of what changed: a minute for one file
+	@.ci/check $(JOBS)
 
 lint: $(READY)  ## ruff: mistakes and format
 	@ruff check . && ruff format --check .

@@ -1,0 +1,65 @@
+"""What `make check` looks at: the lessons and tests that a change concerns."""
+
+import runpy
+import subprocess
+import sys
+
+import pytest
+from imports import ROOT
+
+CHANGED = [sys.executable, str(ROOT / ".ci" / "changed")]
+
+
+def concerned(*files):
+    """Return kind → names, for a change of these files."""
+    done = subprocess.run([*CHANGED, *files], capture_output=True, text=True, check=True)
+    found = {"lesson": [], "cohort": [], "test": [], "later": []}
+    for line in done.stdout.splitlines():
+        kind, name = line.split()
+        found[kind].append(name)
+    return found
+
+
+def test_a_lesson_is_built_and_its_cohort_and_tests_are_run():
+    found = concerned("modules/08_benchmarking/08_benchmarking.py")
+    assert found["lesson"] == ["08_benchmarking"] and found["cohort"] == ["lesson_08"]
+    assert "tests/lessons/test_lesson_08.py" in found["test"]
+    assert all("lesson_08" in test for test in found["test"])
+
+
+def test_a_lessons_demos_have_no_cohort():
+    found = concerned("modules/08_benchmarking/demos.py")
+    assert found["lesson"] == ["08_benchmarking"] and not found["cohort"]
+
+
+def test_a_test_concerns_itself_and_a_helper_those_that_import_it():
+    assert concerned("tests/build/test_limits.py")["test"] == ["tests/build/test_limits.py"]
+    assert concerned("tests/soak/test_growth.py")["test"] == []
+    assert "tests/lessons/test_lesson_drafts.py" in concerned("tests/helpers/drafts.py")["test"]
+
+
+@pytest.mark.parametrize(
+    "file, first",
+    [
+        ("proflab_course/build/limits.py", "tests/build/test_limits.py"),
+        ("proflab/tensor.py", "tests/engine/test_tensor.py"),
+        ("proflab_course/grading/inside/worker.py", "tests/grading/test_worker.py"),
+        ("docs/students.md", "tests/build/test_contributing.py"),
+    ],
+)
+def test_the_closest_test_comes_first(file, first):
+    assert concerned(file)["test"][0] == first
+
+
+@pytest.mark.parametrize("package", ["proflab", "proflab_course"])
+def test_every_module_has_a_test_that_is_run(package):
+    """Else `make check` would be content with a change that nothing looked at."""
+    changed = runpy.run_path(str(ROOT / ".ci" / "changed"))
+    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / package).rglob("*.py")]
+    assert [f for f in files if not list(changed["tests_of"](f))] == []
+
+
+def test_what_is_slow_is_left_for_make_test_and_said():
+    found = concerned("proflab_course/grading/records/gradebook.py")
+    assert "tests/grading/test_nbgrader.py" in found["later"]
+    assert not set(found["test"]) & set(found["later"])
