@@ -45,7 +45,8 @@ class KeyCell:
 class Key:
     """A lesson's cells in order, its split test cells by grade_id, and its fingerprint.
 
-    partial_credit: a test cell gives its share of cases passed, in place of all points or none.
+    partial_credit: a test cell gives its share of cases passed, in place of all points or none;
+    derived: what other files have worked out from the lesson, which serves the whole class.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Key:
     fingerprint: str
     metadata: dict = field(default_factory=dict)
     partial_credit: bool = False
+    derived: dict = field(default_factory=dict, compare=False, repr=False)
 
     def with_partial_credit(self) -> Key:
         """Return the key by which cells give shares; what was graded by the other is stale."""
