@@ -40,6 +40,7 @@ from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
 from proflab_course.grading.records.lateness import Extension, as_timedelta
+from proflab_course.grading.records.new_gradebook import make_tables
 from proflab_course.grading.submissions.guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
@@ -307,6 +308,7 @@ def _create_gradebook(path: Path, course_id: str) -> None:
     part = path.with_name(path.name + ".part")
     for left in path.parent.glob(part.name + "*"):
         left.unlink()
+    make_tables(part)
     _open_gradebook(part, course_id).close()
     os.replace(part, path)
 
