@@ -100,14 +100,12 @@ def grade_notebook(
 
 def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
     """Return what is to be executed, and for each item the position of its cell."""
+    executed = [n for n, slot in enumerate(aligned.slots) if is_executed(slot, full)]
+    late = late_blocks(aligned, key, executed)
     plan: list[RunCell | RunBlock] = []
     places: list[int] = []
-    late = late_blocks(aligned, key)
-    for position, slot in enumerate(aligned.slots):
-        if slot.cell.cell_type != "code" or not slot.cell.source.strip():
-            continue
-        if slot.key is not None and slot.key.demo and not full:
-            continue
+    for position in executed:
+        slot = aligned.slots[position]
         if slot.key is not None and slot.key.kind == "test":
             blocks = key.tests[slot.key.grade_id].blocks
             items = [
@@ -119,6 +117,13 @@ def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
         plan += items
         places += [position] * len(items)
     return tuple(plan), places
+
+
+def is_executed(slot: Slot, full: bool) -> bool:
+    """Return True for a cell with code in it; full: demo cells, too."""
+    if slot.cell.cell_type != "code" or not slot.cell.source.strip():
+        return False
+    return full or slot.key is None or not slot.key.demo
 
 
 def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Graded:
