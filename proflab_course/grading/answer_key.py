@@ -9,12 +9,14 @@ import copy
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.lesson.outline import squeezed
 from proflab_course.course.layout import CourseError
 from proflab_course.course.test_cells import GrammarError, TestCell, split
 
@@ -34,6 +36,11 @@ class KeyCell:
     def points(self) -> float:
         """Points that the cell can earn; 0 for a cell that is not graded."""
         return float(self.master.metadata.get("nbgrader", {}).get("points", 0) or 0)
+
+    @cached_property
+    def texts(self) -> tuple[str, str]:
+        """The cell's text as released and as the grader keeps it, each squeezed."""
+        return squeezed(self.released.source), squeezed(self.master.source)
 
     @property
     def demo(self) -> bool:
