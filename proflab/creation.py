@@ -40,13 +40,13 @@ def _sizes(size: tuple) -> Shape:
     """Return sizes given one by one, or as one tuple, as a tuple."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
-    return tuple(int(n) for n in size)
+    return tuple(map(int, size))
 
 
 def _make(make, shape: Shape, dtype, device, requires_grad: bool) -> Tensor:
     """Return a tensor of make(shape, dtype), which is not called for a meta tensor."""
     dtype = float32 if dtype is None else np.dtype(dtype)
-    if any(n < 0 for n in shape):
+    if min(shape, default=0) < 0:
         raise ValueError(f"negative size in the shape {shape}")
     array = MetaArray(shape, dtype) if _is_meta(device) else make(shape, dtype)
     return wrap(array, False).requires_grad_(requires_grad)

@@ -14,20 +14,29 @@ from proflab.tensor_methods import check_writable, method
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
     """Fill with uniform random numbers in [a, b), and return the tensor."""
     if not tensor.is_meta:
-        values = generator().random(tensor.shape, np.float32)
+        values = _drawn(generator().random, tensor.array)
         values *= b - a
         values += a
-        tensor.array[...] = values
+        if values is not tensor.array:
+            tensor.array[...] = values
     return tensor
+
+
+def _drawn(draw, array: np.ndarray) -> np.ndarray:
+    """Return an array of random float32, which is `array` itself where it can hold them."""
+    if array.dtype == np.float32 and array.flags.c_contiguous:
+        return draw(dtype=np.float32, out=array)
+    return draw(array.shape, np.float32)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     """Fill with normal random numbers, and return the tensor."""
     if not tensor.is_meta:
-        values = generator().standard_normal(tensor.shape, np.float32)
+        values = _drawn(generator().standard_normal, tensor.array)
         values *= std
         values += mean
-        tensor.array[...] = values
+        if values is not tensor.array:
+            tensor.array[...] = values
     return tensor
 
 

@@ -98,14 +98,23 @@ class Module:
 
     def named_modules(self, memo=None, prefix: str = "", remove_duplicate: bool = True):
         """Return (name, module) of this one, named "", and of all inside it, each once."""
-        memo = set() if memo is None else memo
+        found: list[tuple[str, Module]] = []
+        self._collect(found, set() if memo is None else memo, prefix, remove_duplicate)
+        return iter(found)
+
+    def _collect(self, found: list, memo: set[int], path: str, remove_duplicate: bool) -> None:
+        """Add this module and all inside it to `found`: a list, since generators in each other
+        take long for a deep model.
+        """
         if id(self) in memo:
             return
         if remove_duplicate:
             memo.add(id(self))
-        yield prefix, self
-        for name, child in self._modules.items():
-            yield from child.named_modules(memo, _join(prefix, name), remove_duplicate)
+        found.append((path, self))
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                inside = f"{path}.{name}" if path else name
+                value._collect(found, memo, inside, remove_duplicate)
 
     def _name_modules(self, names: dict[int, str], path: str) -> None:
         """Write named_modules into {id: name}, without a generator, since each pass needs it."""

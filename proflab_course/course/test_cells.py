@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from proflab.checks.values import NotPlainData, to_plain_data
+from proflab.lesson.names import bound_names, used_names
 from proflab_course.course.asserts import assertion
 from proflab_course.course.explanations import MisplacedExplanation, explanations
 from proflab_course.course.hidden_doubles import (
@@ -71,13 +72,16 @@ class Answer:
 class Block:
     """Consecutive steps that are all hidden or all visible; set-up has no answer.
 
-    doubles: those that the grader holds, each with the position of the step that is its stub.
+    doubles: those that the grader holds, each with the position of the step that is its stub;
+    read, bound: the names that the block takes from what was there before it, and those it binds.
     """
 
     hidden: bool
     steps: tuple[Step, ...]
     answers: tuple[Answer | None, ...]
     doubles: tuple[tuple[int, DoubleSpec], ...] = ()
+    read: frozenset[str] = frozenset()
+    bound: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,11 @@ def _block(nodes: list[ast.stmt], hidden: bool, name: str) -> Block:
     answers: list[Answer | None] = []
     doubles: dict[str, DoubleSpec] = {}
     places: list[int] = []
+    read: set[str] = set()
+    bound: set[str] = set()
     for node in nodes:
+        read |= used_names([node]) - bound
+        bound |= bound_names([node])
         step, answer = _statement(node, name)
         if hidden:
             try:
@@ -140,7 +148,7 @@ def _block(nodes: list[ast.stmt], hidden: bool, name: str) -> Block:
         steps.append(step)
         answers.append(answer)
     held = tuple(zip(places, doubles.values(), strict=True))
-    return Block(hidden, tuple(steps), tuple(answers), held)
+    return Block(hidden, tuple(steps), tuple(answers), held, frozenset(read), frozenset(bound))
 
 
 def _held(node: ast.stmt, step: Step, doubles: dict[str, DoubleSpec], name: str) -> Step:

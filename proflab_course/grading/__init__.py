@@ -5,6 +5,8 @@
     answer_key.py       the lesson: its cells as released, its test cells, split
     match_cells.py      match: which cell is which, and what was changed
     plan.py             plan: the words that grader and runners share
+    late_blocks.py      plan: which hidden blocks may share a copy of the notebook
+    second_look.py      run: a hidden block once more, by itself, where sharing may be to blame
     run/                run: a plan goes in, replies come out
     inside/             what runs in the student's process
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook

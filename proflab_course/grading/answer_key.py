@@ -9,12 +9,14 @@ import copy
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.lesson.outline import squeezed
 from proflab_course.course.layout import CourseError
 from proflab_course.course.test_cells import GrammarError, TestCell, split
 
@@ -35,6 +37,11 @@ class KeyCell:
         """Points that the cell can earn; 0 for a cell that is not graded."""
         return float(self.master.metadata.get("nbgrader", {}).get("points", 0) or 0)
 
+    @cached_property
+    def texts(self) -> tuple[str, str]:
+        """The cell's text as released and as the grader keeps it, each squeezed."""
+        return squeezed(self.released.source), squeezed(self.master.source)
+
     @property
     def demo(self) -> bool:
         """True for a cell that only shows something."""
@@ -45,7 +52,8 @@ class KeyCell:
 class Key:
     """A lesson's cells in order, its split test cells by grade_id, and its fingerprint.
 
-    partial_credit: a test cell gives its share of cases passed, in place of all points or none.
+    partial_credit: a test cell gives its share of cases passed, in place of all points or none;
+    derived: what other files have worked out from the lesson, which serves the whole class.
     """
 
     name: str
@@ -54,6 +62,7 @@ class Key:
     fingerprint: str
     metadata: dict = field(default_factory=dict)
     partial_credit: bool = False
+    derived: dict = field(default_factory=dict, compare=False, repr=False)
 
     def with_partial_credit(self) -> Key:
         """Return the key by which cells give shares; what was graded by the other is stale."""

@@ -9,6 +9,7 @@ harness has changed.
 from __future__ import annotations
 
 import argparse
+import gc
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -121,6 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
         starting = beside.submit(_choose_runner, arguments, _count_handins(course, arguments))
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
+    gc.freeze()  # what is in memory now stays, and need not be looked through for each hand-in
     with closing(runner):
         rows = grade_class(
             course,

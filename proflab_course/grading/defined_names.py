@@ -35,14 +35,14 @@ _LAYOUT = (tokenize.COMMENT, tokenize.NL)
 def defined_names(source: str) -> set[str]:
     """Return the names that a cell binds at top level, inside `if`, `try` and the like, too."""
     if len(source) > _MAX_TEXT:
-        return _names_by_line(source)
+        return names_by_line(source)
     text = _MAGIC.sub(_without_magic, source)
     names: set[str] = set()
     try:
         for statement in _top_level_statements(text):
             names |= _bound_names(statement)
     except (tokenize.TokenError, SyntaxError, ValueError):
-        names |= _names_by_line(source)
+        names |= names_by_line(source)
     return names
 
 
@@ -57,7 +57,7 @@ def names_in_each(sources: list[str], wanted: set[str]) -> list[set[str]]:
             found.append(set())
             continue
         left -= len(source)
-        found.append(wanted & (defined_names(source) if left > 0 else _names_by_line(source)))
+        found.append(wanted & (defined_names(source) if left > 0 else names_by_line(source)))
     return found
 
 
@@ -77,7 +77,8 @@ def _without_magic(line: re.Match) -> str:
     return "" if line[0].lstrip().startswith("%%") else f"{indent}pass"
 
 
-def _names_by_line(source: str) -> set[str]:
+def names_by_line(source: str) -> set[str]:
+    """Return the names that a cell's lines seem to bind, in functions, too: fast, and too many."""
     return {name for match in _LINE.finditer(source) for name in match.groups() if name}
 
 

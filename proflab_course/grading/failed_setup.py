@@ -36,16 +36,21 @@ def sentence_of(reply: Reply, key: Key, test: TestCell, block: int, step: int) -
     """
     if not reply.raised:
         return "what prepares the case did not come to its end"
-    kind = exception_name(reply)
+    place = ("blamed", test.name, block, step)
+    if place not in key.derived:  # the same for every student of the class
+        key.derived[place] = _blamed(key, test, block, step)
+    return f"{key.derived[place]} raised {exception_name(reply)}"
+
+
+def _blamed(key: Key, test: TestCell, block: int, step: int) -> str:
+    """Return what is said to have raised where this statement does."""
     origins = _origins(key, test, block, step)
     statement = _parsed(test.blocks[block].steps[step].code)[0]
     called = _called(statement)
     if called in _exercises(key) and not _arguments_used(statement) & origins.keys():
-        return f"your `{called}` raised {kind}"
+        return f"your `{called}`"
     names = sorted({name for n in used_names([statement]) for name in origins.get(n, ())})
-    if not names:
-        return f"what prepares the case raised {kind}"
-    return f"a step that uses your {_listed(names)} raised {kind}"
+    return f"a step that uses your {_listed(names)}" if names else "what prepares the case"
 
 
 def _exercises(key: Key) -> set[str]:
@@ -54,11 +59,9 @@ def _exercises(key: Key) -> set[str]:
 
 def _origins(key: Key, test: TestCell, block: int, step: int) -> dict[str, set[str]]:
     """Return, for each name known before the statement, the exercises that it came about with."""
-    origins = {name: {name} for name in _exercises(key)}
-    for cell in key.cells:
-        if cell.kind == "locked" and cell.master.cell_type == "code":
-            _follow(_parsed(cell.master.source), origins)
-    origins |= {name: {name} for name in _exercises(key)}
+    if "origins" not in key.derived:
+        key.derived["origins"] = _lesson_origins(key)
+    origins = dict(key.derived["origins"])
     for number, other in enumerate(test.blocks[: block + 1]):
         if other.hidden and number < block:
             continue  # it ran in a copy of its own
@@ -67,6 +70,16 @@ def _origins(key: Key, test: TestCell, block: int, step: int) -> dict[str, set[s
             if answer is None:
                 _follow(_parsed(each.code), origins)
     return origins
+
+
+def _lesson_origins(key: Key) -> dict[str, set[str]]:
+    """Return the same for the names of the lesson's locked cells, and its exercises."""
+    exercises = {name: {name} for name in _exercises(key)}
+    origins = dict(exercises)
+    for cell in key.cells:
+        if cell.kind == "locked" and cell.master.cell_type == "code":
+            _follow(_parsed(cell.master.source), origins)
+    return origins | exercises
 
 
 def _follow(statements: Iterable[ast.stmt], origins: dict[str, set[str]]) -> None:

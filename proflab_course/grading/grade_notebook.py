@@ -15,6 +15,7 @@ from proflab.checks.compare import Verdict
 from proflab_course.course.test_cells import Answer, TestCell
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
+from proflab_course.grading.late_blocks import late_blocks
 from proflab_course.grading.match_cells import Aligned, Slot, align
 from proflab_course.grading.output_cells import OutputWriter, lost_output
 from proflab_course.grading.run.subprocess_runner import (
@@ -28,6 +29,7 @@ from proflab_course.grading.run.subprocess_runner import (
     SubprocessRunner,
 )
 from proflab_course.grading.run.time_allowance import NOT_TRIED
+from proflab_course.grading.second_look import in_doubt, look_again
 from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
 from proflab_course.grading.submissions.read_notebook import notebook_of
 from proflab_course.grading.verdict import judge
@@ -84,8 +86,12 @@ def grade_notebook(
     aligned = align(notebook, key)
     plan, places = make_plan(aligned, key, full)
     submission = submission or Submission("notebook", None, folder)
-    result = (runner or SubprocessRunner()).run(submission, plan)
+    runner = runner or SubprocessRunner()
+    result = runner.run(submission, plan)
     graded = conclude(aligned, key, result, places)
+    if doubtful := in_doubt(plan, result, costly_cells(graded, aligned, key)):
+        result = look_again(runner, submission, plan, result, doubtful)
+        graded = conclude(aligned, key, result, places)
     graded.cases = cut_cases(graded.cases)
     notes = filter(None, (graded.sentence, cut_notebook(graded.notebook)))
     graded.sentence = cut_text("; ".join(notes))
@@ -94,21 +100,30 @@ def grade_notebook(
 
 def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
     """Return what is to be executed, and for each item the position of its cell."""
+    executed = [n for n, slot in enumerate(aligned.slots) if is_executed(slot, full)]
+    late = late_blocks(aligned, key, executed)
     plan: list[RunCell | RunBlock] = []
     places: list[int] = []
-    for position, slot in enumerate(aligned.slots):
-        if slot.cell.cell_type != "code" or not slot.cell.source.strip():
-            continue
-        if slot.key is not None and slot.key.demo and not full:
-            continue
+    for position in executed:
+        slot = aligned.slots[position]
         if slot.key is not None and slot.key.kind == "test":
             blocks = key.tests[slot.key.grade_id].blocks
-            items = [RunBlock(b.hidden, b.steps, b.doubles, cell=position) for b in blocks]
+            items = [
+                RunBlock(b.hidden, b.steps, b.doubles, position, (position, number) in late)
+                for number, b in enumerate(blocks)
+            ]
         else:
             items = [RunCell(slot.cell.source)]
         plan += items
         places += [position] * len(items)
     return tuple(plan), places
+
+
+def is_executed(slot: Slot, full: bool) -> bool:
+    """Return True for a cell with code in it; full: demo cells, too."""
+    if slot.cell.cell_type != "code" or not slot.cell.source.strip():
+        return False
+    return full or slot.key is None or not slot.key.demo
 
 
 def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> Graded:
@@ -135,6 +150,19 @@ def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> G
     graded.unanswered = unanswered(aligned, key)
     name_outcome(graded, aligned, result)
     return graded
+
+
+def costly_cells(graded: Graded, aligned: Aligned, key: Key) -> set[int]:
+    """Return the positions of test cells that hidden blocks alone have cost points."""
+    failed = {case.cell for case in graded.cases if not case.passed and not case.hidden}
+    return {
+        position
+        for position, slot in enumerate(aligned.slots)
+        if slot.key is not None
+        and slot.key.kind == "test"
+        and graded.scores[slot.key.grade_id] < slot.key.points
+        and (key.partial_credit or slot.key.grade_id not in failed)
+    }
 
 
 def conclude_test(

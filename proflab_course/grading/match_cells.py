@@ -56,7 +56,9 @@ def align(notebook: NotebookNode, key: Key) -> Aligned:
     by_id = {c.grade_id: c for c in key.cells if c.grade_id}
     slots = [Slot(cell, by_id.get(meta(cell).get("grade_id", ""))) for cell in notebook.cells]
     aligned = Aligned(slots)
-    aligned.former = is_former_release(notebook, release_digest(c.released for c in key.cells))
+    if "digest" not in key.derived:
+        key.derived["digest"] = release_digest(c.released for c in key.cells)
+    aligned.former = is_former_release(notebook, key.derived["digest"])
     had_metadata = any(slot.key is not None for slot in slots)
     _drop_duplicates(aligned)
     _recover_metadata(aligned, key, had_metadata)
@@ -90,11 +92,10 @@ def _recover_metadata(aligned: Aligned, key: Key, had_metadata: bool) -> None:
 
     A function that was moved into a cell of the student's own has lost nothing.
     """
-    missing = {
-        c.grade_id: c
-        for c in key.cells
-        if c.grade_id and c.grade_id not in _slot_positions(aligned)
-    }
+    found = _slot_positions(aligned)
+    missing = {c.grade_id: c for c in key.cells if c.grade_id and c.grade_id not in found}
+    if not missing:
+        return
     names = names_in_each([s.cell.source for s in aligned.slots], set(missing))
     texts = {
         squeezed(c.released.source): c for c in missing.values() if c.kind in ("locked", "test")
@@ -139,8 +140,7 @@ def _has_lessons_text(slot: Slot) -> bool:
 
     The grader's own notebook (source/) holds the hidden cases: it is no edited copy.
     """
-    ours = (slot.key.released.source, slot.key.master.source)
-    return squeezed(slot.cell.source) in map(squeezed, ours)
+    return squeezed(slot.cell.source) in slot.key.texts
 
 
 def _note_changes(aligned: Aligned) -> None:
@@ -166,6 +166,9 @@ def _note_changes(aligned: Aligned) -> None:
 
 def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     """Put back cells that were deleted, but no exercise that the student's other cells define."""
+    found = _slot_positions(aligned)
+    if all(c.grade_id in found for c in key.cells if c.grade_id):
+        return
     exercises = {c.grade_id for c in key.cells if c.kind == "solution"}
     own = [slot for slot in aligned.slots if _is_students(slot)]
     defined = names_in_each([slot.cell.source for slot in own], exercises)

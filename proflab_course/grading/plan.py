@@ -28,13 +28,15 @@ class RunCell:
 class RunBlock:
     """Steps of a test cell, all hidden or all visible; doubles as in `split.Block`.
 
-    cell: which test cell, for blocks that share one: where it runs out of time, all of them end.
+    cell: which test cell, for blocks that share one: where it runs out of time, all of them end;
+    late: a hidden block that may as well see the notebook as it is at its end (`late_blocks.py`).
     """
 
     hidden: bool
     steps: tuple[Step, ...]
     doubles: tuple[tuple[int, DoubleSpec], ...] = ()
     cell: int | None = None
+    late: bool = False
 
 
 Plan = tuple[RunCell | RunBlock, ...]
@@ -103,7 +105,7 @@ class Result:
 
     status: "finished", "timed out", "out of memory", "process died" or "tampered". `hit_wall`: it
     ran out of real time, not of CPU time, so the machine may be to blame. `again`: its process had
-    to be killed in a cell that another turn is to leave out.
+    to be killed in a cell that another turn is to leave out, or ended before late blocks could run.
     """
 
     status: str = "finished"

@@ -15,6 +15,7 @@ from grading_course import (
 )
 from nbformat.v4 import new_code_cell
 
+from proflab_course.grading import failed_setup
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Limits, Reply, Result
@@ -245,6 +246,16 @@ def test_of_hidden_set_up_it_is_told_whose_it_is_and_which_of_pythons_errors(sta
     assert label == TOLD[statements].format("ValueError" if "secret" in raised else "KeyError")
     error = json.dumps([o for o in outputs if o.output_type == "error"])
     assert label in error and "secret" not in error and "s-1" not in error
+
+
+def test_whose_a_failed_set_up_is_is_worked_out_once_for_the_class(monkeypatch):
+    key = make_key("small", with_setup(True, "expect('three', area(3), 9)\nsurface = area(-1)"))
+    parsed, parse = [], failed_setup._parsed
+    monkeypatch.setattr(failed_setup, "_parsed", lambda code: parsed.append(code) or parse(code))
+    first = judged(wrong(with_setup(True), WRONG_AREA), key)
+    once = list(parsed)
+    assert once and judged(wrong(with_setup(True), WRONG_AREA), key).cases == first.cases
+    assert parsed == once
 
 
 def marked(name, source, points=0, solution=False):

@@ -24,7 +24,9 @@ PIECES = (
     "x = 1", "def f():", "    return 1", "f(2)", "%time f()", "%%bash", "!ls", "f?", "??f", "a % b",
     ">>> x", "... y", "    ...", "In [3]: x", "   ...: y", "  x", "\t", "", "   ", "/f 1", ", f 1",
     "; f 1", "  ;f", "'''", '"""', "# it", "\\", "@f", "x = !ls", "x = %pwd", "\x0c", "\r", "é = 1",
-    "async def g():", "await g()", "(", ")", "'", "$", "\u2028",
+    "async def g():", "await g()", "(", ")", "'", "$", "\u2028", "a != b", "f? # why?", "x =\\",
+    "print('yes!')", "x = f?;", "y =  !ls", "x, y = !ls", "x == !y", "z = a %b", "f ?  ",
+    "x: int = %pwd",
 )  # fmt: skip
 TRICKY = st.lists(st.sampled_from(PIECES), max_size=6).map("\n".join)
 
@@ -60,7 +62,7 @@ def test_lessons_cells_are_plain_and_stay_what_they_are(worker):
     quick, own = worker.make_transformer(), TransformerManager()
     cells = lesson_cells()
     assert [quick.transform_cell(c) for c in cells] == [own.transform_cell(c) for c in cells]
-    assert sum(map(worker.is_plain_python, cells)) > len(cells) / 2
+    assert sum(map(worker.is_plain_python, cells)) > 0.9 * len(cells)
 
 
 @pytest.mark.filterwarnings("ignore:.make_tokens_by_line")

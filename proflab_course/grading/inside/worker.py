@@ -32,7 +32,7 @@ from channel import Channel
 from outputs import OutputCapture, Stream, as_json, error_output, join_streams, safe_str
 
 # What a cell has that is not plain Python, or that a transformer might take for that.
-_SPECIAL = re.compile(r"[%!?]|>>>|\.\.\.|In \[|^[ \t]+$|^\s*[,;/]", re.MULTILINE)
+_SPECIAL = re.compile(r"^\s*[%!?,;/]|=\s*[%!](?!=)|\?\s*$|>>>|\.\.\.|In \[|^[ \t]+$", re.MULTILINE)
 _REHEARSAL = (
     "import math\ndef area(radius):\n    return math.pi * radius**2\narea(2)",
     "%pwd",

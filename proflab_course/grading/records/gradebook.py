@@ -24,6 +24,7 @@ import nbgrader.preprocessors
 from nbformat.v4 import new_notebook
 from nbgrader.api import (
     Assignment,
+    BaseCell,
     Grade,
     Gradebook,
     GradeCell,
@@ -40,6 +41,7 @@ from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
 from proflab_course.grading.records.lateness import Extension, as_timedelta
+from proflab_course.grading.records.new_gradebook import make_tables
 from proflab_course.grading.submissions.guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
@@ -95,6 +97,7 @@ class Book:
             self.gradebook = _open_gradebook(path, course_id)
         self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
         self.penalties.init_plugin()
+        self.names: dict[str, str] = {}
         self.extensions: dict[str, Extension] | None = None  # None: those in the gradebook stay
 
     def __enter__(self) -> Book:
@@ -196,16 +199,28 @@ class Book:
         scores = graded.scores if graded else {}
         kinds = {cell.grade_id: cell.kind for cell in key.cells}
         unanswered = set(graded.unanswered) if graded else set(kinds)
+        names = self._cell_names(notebook)
         for grade in notebook.grades:
-            if kinds.get(grade.name) == "manual" and grade.name not in unanswered:
+            name = names[grade.cell_id]
+            if kinds.get(name) == "manual" and name not in unanswered:
                 grade.auto_score = None
             else:
-                grade.auto_score = scores.get(grade.name, 0.0)
+                grade.auto_score = scores.get(name, 0.0)
             # As nbgrader does: a person's earlier mark is kept, and shown for another look.
             grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
         for comment in notebook.comments:
-            empty = kinds.get(comment.name) == "manual" and comment.name in unanswered
+            name = names[comment.cell_id]
+            empty = kinds.get(name) == "manual" and name in unanswered
             comment.auto_comment = "No response." if empty else None
+
+    def _cell_names(self, notebook: Any) -> dict[str, str]:
+        """Return the names of a lesson's cells by their ids: nbgrader would ask for each alone."""
+        rows = (*notebook.grades, *notebook.comments)
+        if not all(row.cell_id in self.names for row in rows):
+            here = BaseCell.notebook_id == notebook.notebook_id
+            found = self.gradebook.db.execute(select(BaseCell.id, BaseCell.name).where(here))
+            self.names |= dict(found.all())
+        return self.names
 
     def _write_penalty(self, book: Gradebook, submission: Any, notebook: Any) -> None:
         notebook.late_submission_penalty = None
@@ -307,6 +322,7 @@ def _create_gradebook(path: Path, course_id: str) -> None:
     part = path.with_name(path.name + ".part")
     for left in path.parent.glob(part.name + "*"):
         left.unlink()
+    make_tables(part)
     _open_gradebook(part, course_id).close()
     os.replace(part, path)
 

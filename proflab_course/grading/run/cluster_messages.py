@@ -70,7 +70,8 @@ def _pack_item(item: RunCell | RunBlock) -> Any:
         [place, double.name, double.kind, dumps(double.given).decode(), double.of]
         for place, double in item.doubles
     ]
-    return {"hidden": item.hidden, "steps": steps, "doubles": doubles, "cell": item.cell}
+    about = {"hidden": item.hidden, "cell": item.cell, "late": item.late}
+    return about | {"steps": steps, "doubles": doubles}
 
 
 def _unpack_item(item: Any) -> RunCell | RunBlock:
@@ -82,7 +83,7 @@ def _unpack_item(item: Any) -> RunCell | RunBlock:
         for place, name, kind, given, of in item["doubles"]
     )
     steps = tuple(Step(*step) for step in item["steps"])
-    return RunBlock(item["hidden"], steps, tuple(doubles), item["cell"])
+    return RunBlock(item["hidden"], steps, tuple(doubles), item["cell"], item["late"])
 
 
 def unpack_task(data: bytes) -> Task:

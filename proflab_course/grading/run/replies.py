@@ -19,6 +19,7 @@ _MAX_ITEMS = 1_200_000
 MAX_TEXT = 2_000
 _MAX_DEPTH = 32
 _JSON_MIME = re.compile(r"application/(.*\+)?json")
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 _CUT_NOTE = "\n… the rest of the output was cut: it was longer than {:,} bytes\n"
 
 
@@ -137,7 +138,7 @@ def _without_surrogates(value: Any) -> Any:
 
 def output_size(output: Any) -> int:
     """Return the bytes that an output, or a part of one, takes in a notebook's file, with keys."""
-    return len(json.dumps(output, ensure_ascii=False).encode("utf-8", "replace")) + 2
+    return len(_encode(output).encode("utf-8", "replace")) + 2
 
 
 def cut_outputs(outputs: list[dict], most: int) -> list[dict]:

@@ -1,16 +1,16 @@
 """One submission's turn: a plan carried out in conversation with the notebook's process.
 
-A hidden block runs in a copy of the notebook's process, forked where the block stands and executed
-after the notebook has ended: nothing that it learns can reach a later cell, and of what it does
-only the replies are kept. Before each, all other processes of the turn end or are stopped, and
-files become what the notebook left.
+A hidden block runs in a copy of the notebook's process, after the notebook has ended: nothing that
+it learns can reach a later cell, and of what it does only the replies are kept. The copy is forked
+where the block stands; late blocks share one, forked at the notebook's end. Before each copy goes
+on, all other processes of the turn end or are stopped, and files become what the notebook left.
 """
 
 from __future__ import annotations
 
 import signal
 import socket
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from proflab_course.course.hidden_doubles import DoubleRegistry
 from proflab_course.grading.plan import (
@@ -36,6 +36,16 @@ from proflab_course.grading.run.processes import Body
 from proflab_course.grading.run.replies import cut_outputs, output_size, read_reply
 from proflab_course.grading.run.time_allowance import NOT_REACHED, NOT_TRIED, Allowance
 
+_EARLY_SHARE = 0.25  # of its CPU seconds: after that, late blocks wait no longer for their copy
+
+
+@dataclass
+class Copy:
+    """A copy of the notebook's process, and the hidden blocks that it will execute."""
+
+    connection: Connection
+    blocks: list[tuple[int, RunBlock]]
+
 
 class Session:
     """Carries out one plan. `sock` is the grader's end of the channel to the notebook's process.
@@ -50,12 +60,14 @@ class Session:
         self.allowance = allowance or Allowance(limits)
         self.meter = LimitMonitor(body, limits, self.allowance)
         self.main = Connection(sock, self.meter)
+        self.allowance.begin()
         self.result = Result(*self.allowance.first)
+        self.copies: list[Copy] = []
+        self.late: list[tuple[int, RunBlock]] = []
         self.output_left, self.values_left = limits.notebook_output, limits.notebook_values
 
     def carry_out(self, plan: Plan) -> Result:
         """Execute the plan: cells and visible blocks in order, then the hidden blocks."""
-        snapshots: list[tuple[int, RunBlock, Connection]] = []
         try:
             ended = self._begin()
             for index, item in enumerate(plan):
@@ -68,9 +80,11 @@ class Session:
                 elif ended is None:
                     try:
                         if isinstance(item, RunBlock) and item.hidden:
-                            snapshots.append((index, item, self._snapshot()))
+                            self._put_off(index, item)
                             continue
                         self._carry_out_item(self.main, item, replies)
+                        if self._in_trouble():
+                            self._copy_late_blocks()
                     except ProcessEnded as error:
                         ended = error
                         self._note(error)
@@ -78,16 +92,15 @@ class Session:
                             return self.result
                 if ended is not None:
                     fill_lost(replies, item, str(ended))
+            if not self._copied(ended):
+                return self.result
             self.main.close()
             self.allowance.renew()
-            for place, (index, block, conversation) in enumerate(snapshots):
-                waiting = [c.process.pid for _, _, c in snapshots[place:] if c.process is not None]
-                trouble = self.meter.body.tidy(waiting)
-                self.result.replies[index] = self._hidden(block, conversation, trouble)
+            self._carry_out_copies()
         finally:
             self.meter.end()
-            for conversation in (self.main, *(c for _, _, c in snapshots)):
-                conversation.close()
+            for connection in (self.main, *(copy.connection for copy in self.copies)):
+                connection.close()
         return self.result
 
     def _begin(self) -> ProcessEnded | None:
@@ -104,6 +117,72 @@ class Session:
             self.result.status, self.result.sentence = error.status, str(error)
             self.result.hit_wall = error.hit_wall
             self.allowance.first = (error.status, str(error))
+
+    def _put_off(self, index: int, block: RunBlock) -> None:
+        """Leave a hidden block for the notebook's end, with a copy of its own if it needs one."""
+        if block.late and not self._in_trouble():
+            self.late.append((index, block))
+        else:
+            self.copies.append(Copy(self._snapshot(), [(index, block)]))
+
+    def _in_trouble(self) -> bool:
+        """Return True if the notebook's process may have to be killed, and could not be copied."""
+        return (
+            not self.allowance.calm()
+            or self.meter.used > self.limits.notebook_seconds * _EARLY_SHARE
+        )
+
+    def _copy_late_blocks(self) -> None:
+        if self.late:
+            self.copies.append(Copy(self._snapshot(), self.late))
+            self.late = []
+
+    def _copied(self, ended: ProcessEnded | None) -> bool:
+        """Copy the process for the late blocks; return False if another turn is to do without."""
+        if ended is None:
+            try:
+                self._copy_late_blocks()
+            except ProcessEnded as error:
+                ended = error
+        if not self.late:
+            return True
+        if ended.hit_wall:
+            self._note(ended)
+            for index, block in self.late:
+                fill_lost(self.result.replies[index], block, str(ended))
+            return True
+        self._one_by_one()
+        return False
+
+    def _one_by_one(self) -> None:
+        """Ask for another turn, in which each hidden block has a copy of its own."""
+        self.allowance.one_by_one()
+        self.result.again = True
+
+    def _carry_out_copies(self) -> None:
+        for place, copy in enumerate(self.copies):
+            left = [other.connection.process for other in self.copies[place:]]
+            waiting = [process.pid for process in left if process is not None]
+            trouble = self.meter.body.tidy(waiting)
+            for index, block in copy.blocks:
+                ended = self._hidden(index, block, copy.connection, trouble)
+                if ended is not None and self._disturbs(ended, index, copy, trouble):
+                    return
+            copy.connection.signal(signal.SIGKILL)
+            copy.connection.close()
+
+    def _disturbs(self, ended: ProcessEnded, index: int, copy: Copy, trouble: str) -> bool:
+        """Return True if others of the copy's blocks need another turn, since it has ended.
+
+        What has come back is kept; a block that broke down is tried again, by itself.
+        """
+        if len(copy.blocks) == 1 or trouble or self.allowance.left <= 0:
+            return False
+        for other, _ in copy.blocks:
+            if other < index or other == index and ended.stuck:
+                self.allowance.kept[other] = self.result.replies[other]
+        self._one_by_one()
+        return True
 
     def _snapshot(self) -> Connection:
         ours, theirs = new_channel()
@@ -129,25 +208,29 @@ class Session:
         self.result.again = self.allowance.charge(self.meter.spent())
         return self.result.again
 
-    def _hidden(self, block: RunBlock, conversation: Connection, trouble: str) -> list[Reply]:
+    def _hidden(
+        self, index: int, block: RunBlock, connection: Connection, trouble: str
+    ) -> ProcessEnded | None:
+        """Execute a hidden block in its copy; return the error with which the copy ended."""
         replies: list[Reply] = []
+        ended = None
         try:
             if trouble:
                 raise tampered(f"what it left could not be tidied up ({trouble})")
             if self.allowance.left <= 0:
                 raise self._used_up()
             if not self.allowance.stopped(block):
-                self._carry_out_item(conversation, block, replies)
+                self._carry_out_item(connection, block, replies)
             fill_lost(replies, block, NOT_TRIED)
         except ProcessEnded as error:
+            ended = error
             fill_lost(replies, block, str(error))
             self._note(error)
             if error.stuck:
                 self.allowance.stop(block)
                 self.allowance.charge(self.meter.spent())
-        conversation.signal(signal.SIGKILL)
-        conversation.close()
-        return [replace(reply, outputs=[]) for reply in replies]
+        self.result.replies[index] = [replace(reply, outputs=[]) for reply in replies]
+        return ended
 
     def _carry_out_item(
         self, conversation: Connection, item: RunCell | RunBlock, replies: list[Reply]

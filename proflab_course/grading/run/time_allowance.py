@@ -23,7 +23,8 @@ class Allowance:
 
     share: the part of its limits that the next statement has; spent: CPU seconds of earlier turns;
     kept: an item's place in the plan → its replies from an earlier turn; first: the turn's status
-    and sentence that count, those of what first went wrong.
+    and sentence that count, those of what first went wrong; patient: no block has had to be
+    executed by itself yet because of what another did.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -31,13 +32,28 @@ class Allowance:
         self.left, self.share, self.spent = limits.stuck_seconds, 1.0, 0.0
         self.kept: dict[int, list[Reply]] = {}
         self.first = ("finished", "")
+        self.patient = True
         self._stopped: set[int] = set()
+        self.begin()
 
     def charge(self, seconds: float) -> bool:
         """Note that something ran out of time after `seconds`; return True if more of it may."""
         self.left -= max(_LEAST_CHARGE, seconds)
         self.share = max(LEAST_SHARE, self.share / 2)
         return self.left > 0
+
+    def begin(self) -> None:
+        """Note that a turn begins."""
+        self._before = self.first, set(self._stopped)
+
+    def one_by_one(self) -> None:
+        """Let another turn do what this one did, with a copy of its own for each hidden block."""
+        self.first, self._stopped = self._before
+        self.patient = False
+
+    def calm(self) -> bool:
+        """Return True while nothing has gone wrong, so that hidden blocks may share a copy."""
+        return self.patient and self.share == 1.0 and not self.kept
 
     def renew(self) -> None:
         """Leave hidden blocks something, too, where the notebook has used it up."""

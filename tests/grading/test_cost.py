@@ -1,0 +1,51 @@
+"""What one more hand-in costs, counted: statements of SQL, digests, copies, forks. No clock."""
+
+import pytest
+from grading_course import copy_course, grade, hand_in, solved
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from proflab_course.grading import match_cells
+
+
+@pytest.fixture
+def statements():
+    """The statements that reach any database."""
+    seen = []
+
+    def note(connection, cursor, statement, *_):
+        seen.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    yield seen
+    event.remove(Engine, "before_cursor_execute", note)
+
+
+def hand_in_some(course, count):
+    for number in range(count):
+        hand_in(course, f"s{number}", solved())
+
+
+@pytest.mark.parametrize(
+    "again, most", [(False, 18), (True, 10)], ids=["the first time", "graded again"]
+)
+def test_a_hand_in_takes_few_statements_of_sql(tmp_path, statements, again, most):
+    counts = {}
+    for size in (1, 3):
+        (tmp_path / str(size)).mkdir()
+        course = copy_course(tmp_path / str(size), [])
+        hand_in_some(course, size)
+        for _ in range(1 + again):
+            statements.clear()
+            grade(course, regrade=again)
+        counts[size] = len(statements)
+    assert (counts[3] - counts[1]) / 2 <= most
+
+
+def test_the_lessons_release_is_digested_once_for_the_class(tmp_path, monkeypatch):
+    course = copy_course(tmp_path, [])
+    hand_in_some(course, 3)
+    digests, digest = [], match_cells.release_digest
+    monkeypatch.setattr(match_cells, "release_digest", lambda c: digests.append(1) or digest(c))
+    grade(course)
+    assert len(digests) == 1
