@@ -1,27 +1,24 @@
-"""Lesson 10's kernels: they compile for cards of two ages, do what they say, and are kept whole.
+"""Lesson 10's kernels: they compile for cards of three ages, do what they say, and are kept whole.
 
-Nothing here needs a card. nvcc compiles where it is installed, g++ runs each kernel thread by
-thread where it is.
+Nothing here needs a card. NVRTC compiles each kernel for three of them, and g++, where it is
+installed, runs each thread by thread.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 import pytest
-from cohort.run import solved
+from cohort.run import complete, entries, solved
 from cuda_on_cpu import GXX, RawKernel, fake_gpu, parameters
+from nvrtc import Code, CompileError, compile_kernel
 
 from proflab.lesson.cuda import document as documents
 from proflab.lesson.cuda import doubles, loops, workloads
 
-NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
-needs_nvcc = pytest.mark.skipif(not NVCC, reason="nvcc is not installed")
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90")  # T4, A100, H100 and H200
 needs_gxx = pytest.mark.skipif(not GXX, reason="g++ is not installed")
 SCOPE = solved("lesson_10").scope
 X, Y = 0.75, 0.5
@@ -30,77 +27,119 @@ X, Y = 0.75, 0.5
 def kernels() -> dict[str, str]:
     """Name of an entry → source, of every kernel that the lesson launches."""
     fma, stream = SCOPE["gpu_fma_source"], SCOPE["gpu_stream_source"]
-    found = {f"fma_chains, {n}": fma(n) for n in (1, 4, 8)}
+    found = {f"fma_chains, {n}": fma(n) for n in (1, 2, 4, 8)}
     found |= {f"stream, {name}": stream(name) for name in ("copy", "scale", "triad")}
-    found |= {f"fmas_each, {n}": loops.SWEEP.substitute(fmas=n) for n in (1, 64)}
+    found |= {f"fmas_each, {n}": loops.SWEEP.substitute(fmas=n) for n in (1, 64, 1024)}
     return found | {"chain": workloads.FUSED_CHAIN, "nothing": loops.NOTHING}
 
 
 KERNELS = kernels()
 
 
-def together() -> str:
-    """All kernels in one file, each by the name that it has in KERNELS."""
-    parts = []
-    for name, source in KERNELS.items():
-        entry = name.split(",")[0]
-        assert f" {entry}(" in source  # the name by which the lesson asks for it
-        parts.append(source.replace(f" {entry}(", f" {plain(name)}("))
-    return "\n".join(parts)
+@pytest.fixture(params=ARCHITECTURES)
+def compiled(request):
+    """A function from a kernel's name, or a source and its entry, to what a card gets of it."""
+
+    def compile_for(name: str, source: str = "") -> Code:
+        return compile_kernel(source or KERNELS[name], name.split(",")[0], request.param)
+
+    return compile_for
 
 
-def plain(name: str) -> str:
-    return name.replace(", ", "_")
+def chain_lengths(code: Code) -> list[int]:
+    """How many FMAs of the unrolled loop wait for one another, for each accumulator."""
+    first = code.ptx[code.ptx.index("fma.rn.f32") :]
+    first = first[: first.index("bra")]
+    depth: dict[str, int] = {}
+    for out, read in re.findall(r"fma\.rn\.f32\s+%f(\d+), %f(\d+)", first):
+        depth[out] = depth.pop(read, 0) + 1
+    return list(depth.values())
 
 
-@pytest.fixture(scope="module", params=["sm_75", "sm_90"])
-def ptx(request, tmp_path_factory):
-    """What nvcc makes of each kernel for a card: name → PTX. ptxas has made code of it, too."""
-    folder = tmp_path_factory.mktemp(request.param)
-    (folder / "all.cu").write_text(together())
-    command = [NVCC, f"-arch={request.param}", "--cubin", "--keep", "all.cu"]
-    run = {"cwd": folder, "capture_output": True, "text": True}
-    answer = subprocess.run(command, env=os.environ | {"TMPDIR": str(folder)}, **run)
-    assert answer.returncode == 0, answer.stderr
-    assert (folder / "all.cubin").stat().st_size > 0
-    parts = (folder / "all.ptx").read_text().split(".visible .entry ")[1:]
-    return {part[: part.index("(")]: part for part in parts}
+# ── what the compiler makes of them ──────────────────────────────────────────────────────────
 
 
-@needs_nvcc
-def test_every_kernel_compiles(ptx):
-    assert set(ptx) == {plain(name) for name in KERNELS}
+def test_what_is_no_cuda_is_not_compiled():
+    with pytest.raises(CompileError, match="expected a"):
+        compile_kernel(KERNELS["nothing"].replace("{}", "{ float a = ; }"), "nothing", "sm_75")
 
 
-@needs_nvcc
-def test_the_compiler_keeps_every_fma_and_the_store(ptx):
-    for accumulators in (1, 4, 8):
-        text = ptx[f"fma_chains_{accumulators}"]
-        # The loop is unrolled eight times, and once more for what is left over.
-        assert text.count("fma.rn.f32") >= 8 * accumulators
-        assert text.count("st.global") == 1
-    assert ptx["fmas_each_64"].count("fma.rn.f32") >= 4 * 16
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_compiles_within_its_registers(compiled, name):
+    code = compiled(name)
+    assert f".visible .entry {name.split(',')[0]}(" in code.ptx
+    assert code.spilled == 0
+    # So that 1,024 threads of 65,536 registers can be on a multiprocessor at once.
+    assert 0 < code.registers <= 64
 
 
-@needs_nvcc
-def test_chains_run_side_by_side(ptx):
-    for accumulators in (1, 4, 8):
-        text = ptx[f"fma_chains_{accumulators}"]
-        first = text[text.index("fma.rn.f32") :]
-        first = first[: first.index("bra")]  # the unrolled loop
-        depth: dict[str, int] = {}
-        for out, read in re.findall(r"fma\.rn\.f32\s+%f(\d+), %f(\d+)", first):
-            depth[out] = depth.get(read, 0) + 1
-        assert max(depth.values()) == 8 and len(depth) == 8 * accumulators
+@pytest.mark.parametrize("accumulators", [1, 2, 4, 8])
+def test_every_fma_of_the_chains_is_in_the_code(compiled, accumulators):
+    code = compiled(f"fma_chains, {accumulators}")
+    # The loop is unrolled eight times, and once more for the turns that are left over.
+    assert code.ptx.count("fma.rn.f32") == code.instructions["FFMA"] == 9 * accumulators
+    assert chain_lengths(code) == [8] * accumulators
+    assert code.instructions["STG"] == 1 and code.instructions["LDG"] == 0
 
 
-@needs_nvcc
-def test_streams_move_sixteen_bytes_at_once_past_l1(ptx):
-    for name, reads in {"copy": 1, "scale": 1, "triad": 2}.items():
-        text = ptx[f"stream_{name}"]
-        assert text.count("ld.global.cg.v4.f32") == reads
-        assert text.count("st.global.cg.v4.f32") == 1
-        assert len(re.findall(r"(ld|st)\.global", text)) == reads + 1
+@pytest.mark.parametrize("fmas", [1, 64, 1024])
+def test_the_sweep_does_as_many_fmas_with_each_float_as_its_row_says(compiled, fmas):
+    code = compiled(f"fmas_each, {fmas}")
+    unrolled = min(fmas, 16)
+    assert code.ptx.count("fma.rn.f32") == code.instructions["FFMA"] == 4 * unrolled
+    assert code.ptx.count("ld.global.cg.v4.f32") == code.ptx.count("st.global.cg.v4.f32") == 1
+    turns = re.findall(r"setp\.\w+\.[us]32\s+%p\d+, %r\d+, (\d+);", code.ptx)
+    steps = re.findall(r"add\.[us]32\s+%r\d+, %r\d+, (\d+);", code.ptx)
+    # A loop counts to what it is given in steps of 16; without one nothing is counted.
+    assert (turns[-1:], steps[-1:]) == (([str(fmas)], ["16"]) if fmas > 16 else ([], []))
+
+
+@pytest.mark.parametrize("name, reads, work", [
+    ("copy", 1, {}), ("scale", 1, {"FMUL": 4}), ("triad", 2, {"FFMA": 4})
+])  # fmt: skip
+def test_a_stream_moves_sixteen_bytes_at_once_past_l1(compiled, name, reads, work):
+    code = compiled(f"stream, {name}")
+    assert code.ptx.count("ld.global.cg.v4.f32") == code.instructions["LDG"] == reads
+    assert code.ptx.count("st.global.cg.v4.f32") == code.instructions["STG"] == 1
+    assert len(re.findall(r"(?:ld|st)\.(?:global|local)", code.ptx)) == reads + 1
+    for kind in ("FFMA", "FMUL", "FADD"):
+        assert code.instructions[kind] == work.get(kind, 0)
+
+
+def test_the_fused_chain_reads_and_writes_each_float_once(compiled):
+    found = compiled("chain").instructions
+    assert (found["LDG"], found["STG"]) == (1, 1)
+
+
+def test_a_kernel_that_does_nothing_has_no_memory_access_and_no_arithmetic(compiled):
+    assert set(compiled("nothing").instructions) == {"other"}
+
+
+def test_what_is_not_stored_is_not_computed(compiled):
+    source = KERNELS["fma_chains, 4"]
+    without = compiled("fma_chains", re.sub(r"out\[i\] = .*;", "", source))
+    assert without.instructions["FFMA"] == 0
+    without = compiled("fma_chains", source.replace("a0 + a1 + a2 + a3", "a0 + a2"))
+    assert without.instructions["FFMA"] == 9 * 2
+
+
+@pytest.mark.parametrize("exercise, source, entry, argument", [
+    ("fma_lines", "gpu_fma_source", "fma_chains", 4),
+    ("stream_line", "gpu_stream_source", "stream", "scale"),
+    ("stream_line", "gpu_stream_source", "stream", "triad"),
+])  # fmt: skip
+def test_other_right_lines_become_the_same_arithmetic(exercise, source, entry, argument):
+    solution = solved("lesson_10").solutions[exercise]
+    wanted = compile_kernel(SCOPE[source](argument), entry, "sm_75").instructions
+    for sentence, code in entries("lesson_10", "ALTERNATES")[exercise].items():
+        scope = dict(SCOPE)
+        exec(complete(exercise, code, solution), scope)
+        around = FunctionType(SCOPE[source].__code__, scope)  # finds the other lines
+        found = compile_kernel(around(argument), entry, "sm_75").instructions
+        assert (found["FFMA"], found["FMUL"]) == (wanted["FFMA"], wanted["FMUL"]), sentence
+
+
+# ── what they do, thread by thread ───────────────────────────────────────────────────────────
 
 
 @needs_gxx
