@@ -7,28 +7,30 @@ installed, runs each thread by thread.
 from __future__ import annotations
 
 import re
-from types import FunctionType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from cohort.run import complete, entries, solved
+from cohort.run import ROOT, complete, entries, solved
 from cuda_on_cpu import GXX, RawKernel, fake_gpu, parameters
 from nvrtc import Code, CompileError, compile_kernel
 
 from proflab.lesson.cuda import document as documents
-from proflab.lesson.cuda import doubles, loops, workloads
+from proflab.lesson.cuda import doubles, loops, multiprocessor, workloads
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")  # T4, A100, H100 and H200
 needs_gxx = pytest.mark.skipif(not GXX, reason="g++ is not installed")
 SCOPE = solved("lesson_10").scope
+FMA_SOURCE = SCOPE["demos"].chains(SCOPE["GPU_FMA"], SCOPE["fma_lines"])
+STREAM_SOURCE = SCOPE["demos"].streams(SCOPE["GPU_STREAM"], SCOPE["stream_line"])
+TEXT = (ROOT / "modules/10_cuda_roofline/10_cuda_roofline.py").read_text(encoding="utf-8")
 X, Y = 0.75, 0.5
 
 
 def kernels() -> dict[str, str]:
     """Name of an entry → source, of every kernel that the lesson launches."""
-    fma, stream = SCOPE["gpu_fma_source"], SCOPE["gpu_stream_source"]
-    found = {f"fma_chains, {n}": fma(n) for n in (1, 2, 4, 8)}
-    found |= {f"stream, {name}": stream(name) for name in ("copy", "scale", "triad")}
+    found = {f"fma_chains, {n}": FMA_SOURCE(n) for n in (1, 2, 4, 8)}
+    found |= {f"stream, {name}": STREAM_SOURCE(name) for name in ("copy", "scale", "triad")}
     found |= {f"fmas_each, {n}": loops.SWEEP.substitute(fmas=n) for n in (1, 64, 1024)}
     return found | {"chain": workloads.FUSED_CHAIN, "nothing": loops.NOTHING}
 
@@ -123,20 +125,40 @@ def test_what_is_not_stored_is_not_computed(compiled):
     assert without.instructions["FFMA"] == 9 * 2
 
 
-@pytest.mark.parametrize("exercise, source, entry, argument", [
-    ("fma_lines", "gpu_fma_source", "fma_chains", 4),
-    ("stream_line", "gpu_stream_source", "stream", "scale"),
-    ("stream_line", "gpu_stream_source", "stream", "triad"),
+@pytest.mark.parametrize("exercise, entry, argument", [
+    ("fma_lines", "fma_chains", 4), ("stream_line", "stream", "scale"),
+    ("stream_line", "stream", "triad"),
 ])  # fmt: skip
-def test_other_right_lines_become_the_same_arithmetic(exercise, source, entry, argument):
+def test_other_right_lines_become_the_same_arithmetic(exercise, entry, argument):
+    around = {
+        "fma_lines": lambda lines: SCOPE["demos"].chains(SCOPE["GPU_FMA"], lines),
+        "stream_line": lambda line: SCOPE["demos"].streams(SCOPE["GPU_STREAM"], line),
+    }[exercise]
     solution = solved("lesson_10").solutions[exercise]
-    wanted = compile_kernel(SCOPE[source](argument), entry, "sm_75").instructions
+    wanted = compile_kernel(around(SCOPE[exercise])(argument), entry, "sm_75").instructions
     for sentence, code in entries("lesson_10", "ALTERNATES")[exercise].items():
         scope = dict(SCOPE)
         exec(complete(exercise, code, solution), scope)
-        around = FunctionType(SCOPE[source].__code__, scope)  # finds the other lines
-        found = compile_kernel(around(argument), entry, "sm_75").instructions
+        found = compile_kernel(around(scope[exercise])(argument), entry, "sm_75").instructions
         assert (found["FFMA"], found["FMUL"]) == (wanted["FFMA"], wanted["FMUL"]), sentence
+
+
+# ── what the lesson says of the card's hardware ──────────────────────────────────────────────
+
+
+def test_the_chains_registers_are_those_of_the_text_and_leave_room_for_all_threads():
+    found = [
+        compile_kernel(KERNELS[f"fma_chains, {n}"], "fma_chains", "sm_75").registers for n in (1, 8)
+    ]
+    assert f"{found[0]} registers a thread with one accumulator and {found[1]} with eight" in TEXT
+    limits = multiprocessor({"name": "T4", "compute_capability": [7, 5]})
+    assert {SCOPE["occupancy"](128, each, 0, limits) for each in found} == {1.0}
+
+
+def test_a_stream_fetches_whole_sectors_and_an_fma_kernel_stores_them():
+    float4, floats = [16 * i for i in range(32)], [4 * i for i in range(32)]
+    assert SCOPE["warp_sectors"](float4, 16) * 32 == 16 * 32
+    assert SCOPE["warp_sectors"](floats, 4) * 32 == 4 * 32
 
 
 # ── what they do, thread by thread ───────────────────────────────────────────────────────────
@@ -209,14 +231,14 @@ def check(kind: str, rows: list[dict]) -> list[dict]:
 
 def test_the_fma_cells_rows_all_do_the_same_work_a_thread(gpu, monkeypatch):
     monkeypatch.setattr("cuda_on_cpu.compiled", lambda *kernel: lambda *launch: None)
-    rows = check("fma", list(loops.fma(gpu, SCOPE["gpu_fma_source"])))
+    rows = check("fma", list(loops.fma(gpu, FMA_SOURCE)))
     assert [row["accumulators"] for row in rows] == [1, 2, 4, 8] * 2
     assert {row["fmas"] * row["accumulators"] for row in rows} == {2**18}
     assert {row["threads"] for row in rows} == {2 * 128, 2 * 1024}
 
 
 def test_the_stream_cells_rows_go_from_cache_to_memory(gpu):
-    rows = check("stream", list(loops.stream(gpu, SCOPE["gpu_stream_source"])))
+    rows = check("stream", list(loops.stream(gpu, STREAM_SOURCE)))
     copies = [row for row in rows if row["kernel"] == "copy"]
     moved = [SCOPE["stream_bytes"](r["elements"], 1, 1, 4) for r in copies]
     top = 3 * 2**23
@@ -238,7 +260,7 @@ def test_the_largest_streams_are_far_larger_than_any_cards_cache(monkeypatch, l2
     card = SimpleNamespace(card={"l2_bytes": l2_mib * 2**20, "multiprocessors": 1})
     card.cupy = SimpleNamespace(ones=lambda *size, **kind: None, RawKernel=lambda *source: None)
     card.row = lambda what, launch, flush: what | {"events": [[0.0, 1.0], [1.0, 2.0]]}
-    rows = list(loops.stream(card, SCOPE["gpu_stream_source"]))
+    rows = list(loops.stream(card, STREAM_SOURCE))
     moved = [SCOPE["stream_bytes"](r["elements"], r["reads"], 1, 4) for r in rows]
     assert moved[-3:] == [largest_mib * 2**20] * 3 == [max(moved)] * 3
     assert max(moved) >= 48 * card.card["l2_bytes"]
@@ -292,9 +314,7 @@ def test_ways_to_the_card(gpu):
 
 def test_the_trials_rows(gpu, monkeypatch):
     monkeypatch.setattr("cuda_on_cpu.compiled", lambda *kernel: lambda *launch: None)
-    rows = check(
-        "trial", list(loops.trials(gpu, SCOPE["gpu_stream_source"], SCOPE["matmul_flops"]))
-    )
+    rows = check("trial", list(loops.trials(gpu, STREAM_SOURCE, SCOPE["matmul_flops"])))
     names = ["as it should be", "no synchronize", "cached result", "tiny product", "fresh kernel"]
     assert [row["name"] for row in rows] == [*names, "warm cache"]
     assert min(rows[0]["host_ms"]) > max(rows[1]["host_ms"])  # only the first waits
