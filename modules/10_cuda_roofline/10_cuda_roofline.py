@@ -362,7 +362,7 @@ expect_raises("a word's number is not below 0", lambda: bank_conflicts([-32]), V
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Occupancy.** A warp that waits costs nothing as long as another can go on. *Occupancy* is the share of the possible warps that are on a multiprocessor. A block comes as a whole, if its threads, registers and shared memory have room. 256 threads of 65 registers, which the hardware rounds up to 72, take 18,432. So 3 such blocks fit, 768 of a T4's 1,024 threads: 0.75.
+# **Occupancy.** A warp that waits costs nothing as long as another can go on. *Occupancy* is the share of the possible warps that are on a multiprocessor. A block comes as a whole, where there is room for its threads, registers and shared memory. 256 threads of 65 registers, which the hardware rounds up to 72, take 18,432. So 3 such blocks fit, 768 of a T4's 1,024 threads: 0.75.
 
 
 # %% nbgrader={"grade": false, "grade_id": "occupancy", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -422,7 +422,7 @@ for t in (1024, 256, 128):
 demos.lines(shares, x="registers a thread", y="occupancy", title=limits["name"])
 
 # %% [markdown]
-# For a T4, the compiler gives your chains 8 registers a thread with one accumulator and 23 with eight: all 1,024 threads have room. Full is not the aim: a thread with four chains waits as little as four threads with one ([Volkov 2010](https://www.nvidia.com/content/GTC-2010/pdfs/2238_GTC2010.pdf)).
+# For a T4, the compiler of CUDA 12.9 gives your chains 8 registers a thread with one accumulator and 23 with eight: all 1,024 threads have room. Full is not the aim: a thread with four chains waits as little as four threads with one ([Volkov 2010](https://www.nvidia.com/content/GTC-2010/pdfs/2238_GTC2010.pdf)).
 #
 # ## 4 · The device's own clock · 25 min
 #
