@@ -16,7 +16,6 @@ import numpy as np
 from solved import CONSTRUCTED, measures, solved
 
 from proflab.lesson.cuda import document as documents
-from proflab.lesson.cuda import workloads
 from proflab.lesson.cuda.sheets import DATA_SHEETS
 
 CARD = {
@@ -138,8 +137,8 @@ class ModelCard:
             "attention": ASSUMED["share of the roof reached by attention"],
             "attention, fused": ASSUMED["share of the roof reached by fused attention"],
         }
-        work = workloads.TABLE[name]
-        count = self.scope["gpu_counts"](*work, fused=name == "chain, fused")
+        rules = (self.scope[each] for each in ("op_flops", "ELEMENTWISE", "elementwise_flops"))
+        count = self.scope["demos"].counts(name, *rules)
         walls = self._computing(count["flops"], what["dtype"]), self._moving(count["bytes"])
         return max(walls) / shares.get(name, ASSUMED[others])
 

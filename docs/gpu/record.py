@@ -2,8 +2,9 @@
 
     python docs/gpu/record.py [-o recorded.json]
 
-Needs a CUDA device, CuPy and torch; nvidia-ml-py for clock, power and temperature. The document
-can be used in place of the constructed one: put it beside the notebook as recorded.json.
+Needs a CUDA device, CuPy and torch; nvidia-ml-py for clock, power and temperature. It takes a few
+minutes and ends with 1 if rows are missing. A notebook takes the document in place of the
+constructed one if it lies beside it as recorded.json; docs/instructors.md says how to ship it.
 """
 
 from __future__ import annotations
@@ -21,17 +22,29 @@ from proflab.lesson.cuda.document import load
 
 
 def record(path: Path, find: Callable = devices.find) -> int:
-    """Run every device cell, save, print the ratios and what is invalid; 1 without a device."""
+    """Run every device cell, save, print the ratios and what is invalid.
+
+    Returns 0, or 1 where there is no device, a library is missing, or a cell failed: the rows of
+    the others are saved all the same.
+    """
     try:
         gpu = find()
-    except devices.NoDevice as error:
+        _ = gpu.cupy, gpu.torch
+    except (devices.NoDevice, devices.MissingTool) as error:
         print(f"nothing is recorded: {error}", file=sys.stderr)
         return 1
-    scope, made = solved(), Record(path, find=lambda: gpu)
+    scope, made, failed = solved(), Record(path, find=lambda: gpu), {}
     for kind, measure in measures(scope).items():
-        made.measure(kind, measure)
+        try:
+            made.measure(kind, measure)
+        except Exception as error:  # out of memory, say
+            failed[kind] = f"{type(error).__name__}: {error}"
+            print(f"no {kind} rows: {failed[kind]}", file=sys.stderr)
     made.document["command"] = "python docs/gpu/record.py"
     made.save(path)
+    if failed:
+        print(f"{path} is not complete: {', '.join(failed)} rows are missing", file=sys.stderr)
+        return 1
     report(scope, load(path))
     return 0
 

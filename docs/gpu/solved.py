@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from proflab_course.assemble.collect import collect
@@ -31,18 +33,28 @@ def built() -> types.ModuleType:
 
 def solved() -> dict:
     """The names that the lesson's cells define, without its tests and demos."""
-    former, sys.modules["built"] = sys.modules.get("built"), built()
     scope: dict = {"__name__": "__main__"}
-    try:
+    with _beside_the_notebook():
         for cell in cells():
             if cell.role in ("exercise", "given", "free"):
                 exec(compile(cell.code, cell.name, "exec"), scope)
-    finally:
-        if former is None:
-            del sys.modules["built"]
-        else:
-            sys.modules["built"] = former
     return scope
+
+
+@contextmanager
+def _beside_the_notebook() -> Iterator[None]:
+    """Let `import built` and `import demos` find what lies beside the notebook."""
+    former = {name: sys.modules.pop(name, None) for name in ("built", "demos")}
+    sys.modules["built"] = built()
+    sys.path.insert(0, str(FOLDER))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(FOLDER))
+        for name, module in former.items():
+            sys.modules.pop(name, None)
+            if module is not None:
+                sys.modules[name] = module
 
 
 def measures(scope: dict) -> dict:

@@ -73,9 +73,8 @@ expect(
 )
 few = [arithmetic_intensity(0, 9), arithmetic_intensity(3, 0.5)]
 expect("no FLOPs; half a byte", few, [0.0, 6.0])
-expect_raises("nothing moved", lambda: arithmetic_intensity(5, 0), ValueError)
-expect_raises("negative FLOPs", lambda: arithmetic_intensity(-1, 8), ValueError)
-expect_raises("negative bytes", lambda: arithmetic_intensity(0, -1), ValueError)
+wrong = doubles.errors(arithmetic_intensity, [(5, 0), (-1, 8), (0, -1)])
+expect("nothing moved; FLOPs or bytes below 0", wrong, ["ValueError"] * 3)
 ### BEGIN HIDDEN TESTS
 expect("data that is only moved has intensity 0", arithmetic_intensity(0, 4096), 0.0)
 expect("the result is not rounded", arithmetic_intensity(10**12 + 1, 10**9), 1000.000000001)
@@ -112,9 +111,8 @@ expect("A100", ridge_point(312e12, 2e12), 156.0, mistakes={"upside down": 1 / 15
 expect(
     "a T4, and a small machine", [ridge_point(65e12, 0.32e12), ridge_point(3, 7)], [203.125, 3 / 7]
 )
-expect_raises("no bandwidth", lambda: ridge_point(1e12, 0), ValueError)
-expect_raises("no peak", lambda: ridge_point(0, 1e9), ValueError)
-expect_raises("both negative", lambda: ridge_point(-2e12, -1e12), ValueError)
+wrong = doubles.errors(ridge_point, [(1e12, 0), (0, 1e9), (-2e12, -1e12)])
+expect("no bandwidth, no peak, both below 0", wrong, ["ValueError"] * 3)
 ### BEGIN HIDDEN TESTS
 expect("the ridge is the peak over the bandwidth", ridge_point(989e12, 3.35e12), 989 / 3.35)
 expect("a ridge may be below 1", ridge_point(3, 8), 0.375)
@@ -158,10 +156,9 @@ expect("far right", attainable_flops(1000, 312e12, 2e12), 312e12, mistakes={"no 
 none = [attainable_flops(at, 6e9, 4.0004e9) for at in (math.inf, 0, 1.25)]
 expect("nothing moved; nothing computed; between", none, [6e9, 0.0, 5.0005e9])
 expect("just left of the ridge", attainable_flops(155, 312e12, 2e12), 310e12)
-expect_raises("a negative intensity", lambda: attainable_flops(-1, 312e12, 2e12), ValueError)
-expect_raises("no peak", lambda: attainable_flops(1, 0, 1e9), ValueError)
-expect_raises("no bandwidth", lambda: attainable_flops(1, 1e9, 0), ValueError)
-expect_raises("negative roofs", lambda: attainable_flops(1, -1e9, -1e9), ValueError)
+wrong = (-1, 312e12, 2e12), (1, 0, 1e9), (1, 1e9, 0), (1, -1e9, -1e9)
+wrong = doubles.errors(attainable_flops, wrong)
+expect("an intensity below 0, no peak, no bandwidth, both below 0", wrong, ["ValueError"] * 4)
 ### BEGIN HIDDEN TESTS
 expect(
     "just left of the ridge, the bandwidth is the limit",
@@ -233,9 +230,8 @@ expect("2 × 3 times 3 × 4, float32", matmul_bytes(2, 3, 4, 4), 104,
                  "the result is read, too": 136, "bytes touched, not unique ones": 224})  # fmt: skip
 expect("GPT-2, 32 × 512 tokens", matmul_bytes(16_384, 768, 3072, 4), 261_095_424)
 expect("float16, more than 2⁶³", matmul_bytes(10**10, 1, 10**10, 2), 2 * 10**20 + 4 * 10**10)
-expect_raises("an inner size of 0", lambda: matmul_bytes(2, 0, 4, 4), ValueError)
-expect_raises("two negative sizes", lambda: matmul_bytes(-2, 3, -4, 4), ValueError)
-expect_raises("no bytes a number", lambda: matmul_bytes(2, 3, 4, 0), ValueError)
+wrong = doubles.errors(matmul_bytes, [(2, 0, 4, 4), (-2, 3, -4, 4), (2, 3, 4, 0)])
+expect("an inner size of 0, two sizes below 0, no bytes a number", wrong, ["ValueError"] * 3)
 ### BEGIN HIDDEN TESTS
 expect("a single row still needs all weights", matmul_bytes(1, 768, 3072, 2), 4_726_272)
 expect(
@@ -287,10 +283,9 @@ expect("a sum of two", elementwise_bytes((8, 16), 2, 4), 1_536)
 expect("three inputs in float16", elementwise_bytes((2, 3, 10**9), 3, 2), 48 * 10**9)
 small = [elementwise_bytes((), 1, 8), elementwise_bytes((7,), 0, 1)]
 expect("a single number; nothing read", small, [16, 7])
-expect_raises("a size of 0", lambda: elementwise_bytes((3, 0), 1, 4), ValueError)
-expect_raises("two negative sizes", lambda: elementwise_bytes((-3, -2), 1, 4), ValueError)
-expect_raises("a negative number of inputs", lambda: elementwise_bytes((3,), -1, 4), ValueError)
-expect_raises("no bytes a number", lambda: elementwise_bytes((3,), 1, 0), ValueError)
+wrong = ((3, 0), 1, 4), ((-3, -2), 1, 4), ((3,), -1, 4), ((3,), 1, 0)
+wrong = doubles.errors(elementwise_bytes, wrong)
+expect("a size of 0, two below 0, inputs below 0, no bytes", wrong, ["ValueError"] * 4)
 ### BEGIN HIDDEN TESTS
 expect(
     "a billion numbers are read and written once each", elementwise_bytes((10**9,), 1, 4), 8 * 10**9
@@ -465,9 +460,9 @@ product = noting_kinds(doubles.Matmul(clock, per_second=[1e9]), seen)
 speed = clock.run(measure_peak_flops, product, sizes=[30], dtype=np.float16, repeats=1)
 expect("arrays in float16", seen, [[((30, 30), "float16")]] * 2)
 expect("the speed in float16", speed, 1e9, rel=1e-3)
-expect_raises("no sizes", lambda: measure_peak_flops(np.matmul, sizes=[]), ValueError)
-expect_raises("no repeats", lambda: measure_peak_flops(np.matmul, [8], repeats=0), ValueError)
-expect_raises("a negative size", lambda: measure_peak_flops(np.matmul, [8, -8]), ValueError)
+wrong = [([],), ([8], np.float32, 0), ([8, -8],)]
+wrong = doubles.errors(measure_peak_flops, [(np.matmul, *each) for each in wrong])
+expect("no sizes, no repeats, a size below 0", wrong, ["ValueError"] * 3)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 product = doubles.Matmul(watch, per_second=[2e9])
@@ -531,17 +526,9 @@ guess_cache = None  # your guess: how many times?
 
 
 # %% [markdown]
-# <details><summary>Hint 1: what has happened to both arrays before the clock starts?</summary>
+# <details><summary>Hint 1: what has happened to both arrays before the clock starts?</summary>Think of the page of zeros, and of what each array holds.</details>
 #
-# Think of the page of zeros, and of what each array holds.
-#
-# </details>
-#
-# <details><summary>Hint 2: the shape of the answer</summary>
-#
-# Two float64 arrays of working_set / 16 numbers, filled with something other than 0; one copy without the clock; then each copy timed alone. The bytes of both arrays, over the shortest time.
-#
-# </details>
+# <details><summary>Hint 2: the shape of the answer</summary>Two float64 arrays of working_set / 16 numbers, filled with something other than 0; one copy that is not timed; then each copy timed alone. Both arrays' bytes, over the shortest time.</details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "measure_bandwidth", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -611,9 +598,9 @@ copy = noting_copies(doubles.Copy(clock, per_second=[1e9]), seen)
 clock.run(measure_bandwidth, 5 * 2**24, copy, repeats=1)  # 80 MB: new memory, all 0
 expect("half the bytes each, alike, apart", [s[:3] for s in seen], [[5 * 2**23, True, True]] * 2)
 expect("source and destination were written", [s[3:] for s in seen], [[True, True]] * 2)
-expect_raises("no repeats", lambda: measure_bandwidth(2**14, np.copyto, 0), ValueError)
-expect_raises("negative repeats", lambda: measure_bandwidth(2**14, np.copyto, -1), ValueError)
-expect_raises("nothing to copy", lambda: measure_bandwidth(0), ValueError)
+wrong = [(2**14, np.copyto, 0), (2**14, np.copyto, -1), (0,)]
+wrong = doubles.errors(measure_bandwidth, wrong)
+expect("no repeats, fewer, nothing to copy", wrong, ["ValueError"] * 3)
 ### BEGIN HIDDEN TESTS
 watch = doubles.Clock()
 memory = doubles.Copy(watch, per_second=[4e9])
@@ -666,6 +653,51 @@ demos.ranges(rates, unit="B/s", title="Main memory: best of each round")
 # %% [markdown]
 # This is what *these* programs reach on *this* many threads, here and now. Write threads, working set, best or median, and the date beside every roof.
 #
+# **Optional: which stores does a copy use?** Programs that store plainly tell: x · 1 moves 3 n where we count 2 n, x + y 4 n where we count 3 n.
+
+
+# %% nbgrader={"grade": false, "grade_id": "write_allocate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def write_allocate(copy, one_in, two_in):
+    """Return which stores a copy used, "plain" or "non-temporal"; optional, no points.
+
+    copy, one_in, two_in: rates above 0, all in one unit, of the copy and of two programs that read
+        one and two arrays and store plainly. They count the arrays' bytes, not what a store reads.
+    On one bus one_in and two_in reach 2/3 and 3/4 of the rate of a copy by non-temporal stores,
+    1 and 9/8 of that of a plain one. The answer is the pair that is nearer, by the sum of the two
+    differences. Raises ValueError for a rate that is not above 0.
+    """
+    ### BEGIN SOLUTION
+    if min(copy, one_in, two_in) <= 0:
+        raise ValueError(f"rates must be above 0, not {copy}, {one_in} and {two_in}")
+    one, two = one_in / copy, two_in / copy
+    past = abs(one - 2 / 3) + abs(two - 3 / 4)
+    return "non-temporal" if past < abs(one - 1) + abs(two - 9 / 8) else "plain"
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_write_allocate", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+both = [write_allocate(25.7, 16.5, 19.2), write_allocate(7.2, 7.2, 7.9)]
+expect("past the caches; plainly", both, ["non-temporal", "plain"])
+both = [write_allocate(100, *rates) for rates in ((84, 85), (74, 105), (82, 102), (67, 109))]
+expect("one ratio is near, the other far", both, ["non-temporal", "plain", "plain", "non-temporal"])
+wrong = doubles.errors(write_allocate, [(0, 1, 1), (1, 0, 1), (1, 1, -1), (-1, -1, -1)])
+expect("rates that are not above 0", wrong, ["ValueError"] * 4)
+### BEGIN HIDDEN TESTS
+found = [write_allocate(3e10, 2e10, 2.25e10), write_allocate(2e10, 2e10, 2.25e10)]
+expect("the unit does not matter", found, ["non-temporal", "plain"])
+found = [write_allocate(8, each, 9 * each / 8) for each in (5, 6.5, 7, 12)]
+expect("the pair that is nearer decides", found, ["non-temporal", "non-temporal", "plain", "plain"])
+found = [write_allocate(10, 9.5, 7), write_allocate(10, 7, 10.9), write_allocate(10, 6.8, 11.6)]
+expect("both ratios count alike", found, ["non-temporal", "plain", "plain"])
+expect_raises("no rate is 0", lambda: write_allocate(4, 4, 0), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_stores", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+rates = demos.stream_rates()
+print("copy {:.1f}, x · 1 {:.1f}, x + y {:.1f} GB/s".format(*(rate / 1e9 for rate in rates)))
+print(f"by these rates, the copy's stores are {write_allocate(*rates)}")
+
+# %% [markdown]
 # ## 5 · Your operations under your roof · 30 min
 #
 # Each operation becomes a point: its intensity across, the FLOP/s that it reached up. The distance to the roof is what could be gained without changing what is computed. The rows of lesson 05's recorder hold everything that you need. Here *all* FLOPs of an operation count, those of matrix products and elementwise ones.
@@ -901,11 +933,9 @@ expect(
 
 # %% nbgrader={"grade": true, "grade_id": "test_classify_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("computed only", classify(10**9, 0, 0.006, 200e9, 20e9), "compute")
-expect_raises("no time", lambda: classify(1, 1, 0.0, 1.0, 1.0), ValueError)
-expect_raises("negative FLOPs", lambda: classify(-1, 1, 1.0, 1.0, 1.0), ValueError)
-expect_raises("negative bytes", lambda: classify(1, -1, 1.0, 1.0, 1.0), ValueError)
-expect_raises("negative time", lambda: classify(1, 1, -1.0, 1.0, 1.0), ValueError)
-expect_raises("roofs below 0", lambda: classify(1, 1, 1.0, -1.0, -1.0), ValueError)
+wrong = [(1, 1, 0.0, 1, 1), (-1, 1, 1, 1, 1), (1, -1, 1, 1, 1), (1, 1, -1, 1, 1), (1, 1, 1, -1, -1)]
+wrong = doubles.errors(classify, wrong)
+expect("no time; FLOPs, bytes, time or both roofs below 0", wrong, ["ValueError"] * 5)
 roofs = doubles.errors(classify, [(1, 1, 1.0, 0.0, 1.0), (1, 1, 1.0, 1.0, 0.0)])
 expect("a peak of 0, a bandwidth of 0", roofs, ["ValueError"] * 2)
 ### BEGIN HIDDEN TESTS
@@ -925,14 +955,8 @@ expect_raises(
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tiny", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 roof, took, least = demos.measured_roofs(measure_peak_flops, measure_bandwidth)[0], [], []
-for count in (
-    16,
-    250,
-    1000,
-    4000,
-    16_000,
-    *demo.demo_size((250_000, 10**6, 4 * 10**6, 32 * 10**6), ()),
-):
+large = demo.demo_size((250_000, 10**6, 4 * 10**6, 32 * 10**6), ())
+for count in (16, 250, 1000, 4000, 16_000, *large):
     x, y = (Tensor(np.ones(count, np.float32)) for _ in range(2))
     with no_grad():
         seconds = measuring.best_time(lambda x=x, y=y: x + y, max(5, min(500, 2**26 // count)))
@@ -1103,10 +1127,8 @@ expect("half of it", mfu(156e12, 1.0, 312e12), 0.5,
        mistakes={"in percent": 50.0, "upside down": 2.0})  # fmt: skip
 expect("in two seconds", mfu(156e12, 2.0, 312e12), 0.25, mistakes={"the time as a factor": 1.0})
 expect("nothing done, and too much", [mfu(0, 3.0, 1e12), mfu(10, 3, 3)], [0.0, 10 / 9])
-expect_raises("no time", lambda: mfu(1e12, 0, 312e12), ValueError)
-expect_raises("negative FLOPs", lambda: mfu(-1, 1, 1), ValueError)
-expect_raises("no peak", lambda: mfu(1, 1, 0), ValueError)
-expect_raises("negative time and peak", lambda: mfu(1, -1, -1), ValueError)
+wrong = doubles.errors(mfu, [(1e12, 0, 312e12), (-1, 1, 1), (1, 1, 0), (1, -1, -1)])
+expect("no time, FLOPs below 0, no peak, two below 0", wrong, ["ValueError"] * 4)
 ### BEGIN HIDDEN TESTS
 expect("the share is FLOPs over time over peak", mfu(10**9, 8e9 / 900e9, 100e12), 0.001125)
 expect("without FLOPs the share is 0", mfu(0, 7.0, 2e12), 0.0)
@@ -1160,9 +1182,8 @@ expect("70 % at twice the speed", amdahl(0.7, 2), 1 / 0.65,
 expect("and in no time", amdahl(0.7, math.inf), 1 / 0.3)
 expect("none of it, half of it slower", [amdahl(0, 9), amdahl(0.5, 0.5)], [1.0, 1 / 1.5])
 expect("all of it", [amdahl(1, 8), amdahl(1, math.inf)], [8.0, math.inf])
-expect_raises("70 is no fraction", lambda: amdahl(70, 2), ValueError)
-expect_raises("a negative fraction", lambda: amdahl(-0.1, 2), ValueError)
-expect("no speed, and less", doubles.errors(amdahl, [(0.5, 0), (0.5, -1)]), ["ValueError"] * 2)
+wrong = doubles.errors(amdahl, [(70, 2), (-0.1, 2), (0.5, 0), (0.5, -1)])
+expect("70 is no fraction, −0.1 none; no speed, and less", wrong, ["ValueError"] * 4)
 ### BEGIN HIDDEN TESTS
 expect("a small part gains little, however fast", amdahl(0.05, 100), 1 / 0.9505)
 expect("a part of 0 changes nothing", amdahl(0, math.inf), 1.0)

@@ -38,6 +38,29 @@ def times_one(destination: np.ndarray, source: np.ndarray) -> None:
     np.multiply(source, 1, out=destination)
 
 
+def stream_rates() -> tuple[float, float, float]:
+    """Return the best bytes/s in main memory of a copy, x · 1 and x + y, which take turns.
+
+    Counted are the arrays' bytes, not what a store reads.
+    """
+    size = measuring.beyond_caches(this_machine().caches, demo_size(2**29, 2**26))
+    x, y, out = (np.full(size // 16, value) for value in (1.0, 2.0, 3.0))
+    programs = {
+        lambda: np.copyto(out, x): 2,
+        lambda: np.multiply(x, 1, out=out): 2,
+        lambda: np.add(x, y, out=out): 3,
+    }
+    best = dict.fromkeys(programs, 0.0)
+    for _ in range(demo_size(12, 3)):
+        for program, arrays in programs.items():
+            start = time.perf_counter()
+            program()
+            rate = arrays * x.nbytes / (time.perf_counter() - start)
+            best[program] = max(best[program], rate)
+    copied, one_in, two_in = best.values()
+    return copied, one_in, two_in
+
+
 @cache
 def measured_roofs(
     measure_peak_flops: Callable[..., float], measure_bandwidth: Callable[..., float]

@@ -1,10 +1,15 @@
-"""Draw roofs with measurements under them and lines, and count kernels, for lesson 10."""
+"""Draw roofs and lines, and count kernels, FLOPs and bytes, for lesson 10."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Container, Sequence
+from string import Template
 
-from proflab import Tensor, dispatch, meta, models, no_grad
+import numpy as np
+
+from proflab import Tensor, dispatch, meta, models, nn, no_grad
+from proflab.lesson.cuda.workloads import TABLE
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
 
 TERA, GIGA = 1e12, 1e9
@@ -54,7 +59,7 @@ def lines(
     log: str = "",
     marks: dict[str, float | None] | None = None,
 ) -> Picture:
-    """Draw lines through (x, y) points with a legend; `log` may be "x", "y" or "xy".
+    """Draw lines through (x, y) points, marked if they are few; `log` may be "x", "y" or "xy".
 
     marks: name → a place on the x axis, drawn as a line across; None, a guess not made, is not.
     """
@@ -64,7 +69,8 @@ def lines(
     )
     with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
         for index, (name, points) in enumerate(series.items()):
-            style = {"color": COLOURS[index % len(COLOURS)], "marker": _MARKS[index % len(_MARKS)]}
+            mark = _MARKS[index % len(_MARKS)] if len(points) <= 40 else None
+            style = {"color": COLOURS[index % len(COLOURS)], "marker": mark}
             axes.plot(*zip(*points, strict=True), ms=5, lw=1.3, label=name, **style)
         for index, (name, place) in enumerate((marks or {}).items()):
             if place is None:
@@ -153,3 +159,68 @@ def kernels_of_gpt2_small() -> int:
     with no_grad(), dispatch.hook(seen):
         model(Tensor.meta((1, 128), "int64"))
     return len(kernels)
+
+
+# ── kernels around a student's lines ─────────────────────────────────────────────────────────
+
+
+def chains(kernel: Template, lines: Callable[[int], str]) -> Callable[[int], str]:
+    """Return a function from a number of accumulators to the kernel with that many in its loop.
+
+    lines: the student's fma_lines. Each accumulator starts from a value of its own.
+    """
+
+    def source(accumulators: int) -> str:
+        body = lines(accumulators)
+        names = sorted(set(re.findall(r"\ba\d+\b", body)))
+        seeds = ", ".join(f"{name} = x + i + {number}" for number, name in enumerate(names))
+        return kernel.substitute(seeds=seeds, lines=body, total=" + ".join(names))
+
+    return source
+
+
+def streams(kernel: Template, line_of: Callable[[str], str]) -> Callable[[str], str]:
+    """Return a function from a stream kernel's name to the kernel that does its line.
+
+    line_of: the student's stream_line. The line is done to each of a float4's four floats.
+    """
+
+    def source(name: str) -> str:
+        line = line_of(name)
+        third = bool(re.search(r"\bc\b", line))
+        lane = "{ float a, b = B.$p" + (", c = C.$p" if third else "") + "; $line A.$p = a; }"
+        lanes = " ".join(Template(lane).substitute(p=p, line=line) for p in "xyzw")
+        return kernel.substitute(second=", C = __ldcg(in2 + i)" if third else "", lanes=lanes)
+
+    return source
+
+
+# ── what is computed and moved ───────────────────────────────────────────────────────────────
+
+
+def counts(
+    name: str, op_flops: Callable, elementwise: Container[str], elementwise_flops: Callable
+) -> dict[str, int]:
+    """Return the FLOPs and bytes of a workload of cuda.workloads.TABLE, from meta tensors.
+
+    op_flops, elementwise, elementwise_flops: the rules of lesson 02, and which ops the last knows.
+    """
+    function, shapes, dtype = TABLE[name]
+    products, others, moved = [], [], []
+
+    def size(*tensors: Tensor) -> int:
+        return sum(t.numel() * np.dtype(t.dtype).itemsize for t in tensors)
+
+    def add(call):
+        result = call()
+        products.append(op_flops(call.op, [t.shape for t in call.inputs], call.attributes))
+        if call.op in elementwise:
+            others.append(elementwise_flops(call.op, result.shape))
+        moved.append(0 if dispatch.OPS[call.op].view else size(*call.inputs, result))
+        return result
+
+    inputs = [Tensor.meta(shape, dtype) for shape in shapes]
+    with no_grad(), dispatch.hook(add):
+        result = function(nn.functional, *inputs)
+    nbytes = size(*inputs, result) if name == "chain, fused" else sum(moved)
+    return {"flops": sum(products) or sum(others), "bytes": nbytes}

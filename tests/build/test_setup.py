@@ -78,8 +78,11 @@ def refused(answer: subprocess.CompletedProcess) -> str:
 
 
 def pins() -> list[tuple[str, str]]:
+    """Name and version of each pin that is meant for this machine."""
     lines = (ROOT / "requirements.txt").read_text().splitlines()
-    return [tuple(line.split("==")) for line in lines if not line.startswith("#")]
+    found = [Requirement(line) for line in lines if not line.startswith("#")]
+    here = [each for each in found if not each.marker or each.marker.evaluate()]
+    return [(each.name, str(each.specifier).removeprefix("==")) for each in here]
 
 
 def installed(name: str, version: str) -> metadata.PackageMetadata:
@@ -97,6 +100,16 @@ def test_every_pin_installs_on_the_first_release_of_every_promised_python():
         if f"3.{minor}.0" not in SpecifierSet(needed)
     }
     assert refusing == set()
+
+
+def test_what_exists_for_some_systems_only_is_pinned_for_those_alone():
+    lists = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    asked = [Requirement(line) for lines in lists for line in lines]
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    pinned = [Requirement(line) for line in lines if not line.startswith("#")]
+    marked = {normal(each.name): str(each.marker) for each in asked if each.marker}
+    assert marked == {normal(each.name): str(each.marker) for each in pinned if each.marker}
+    assert len(marked) == 1
 
 
 def test_what_a_pin_needs_on_any_promised_python_is_pinned():

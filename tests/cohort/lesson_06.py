@@ -1,10 +1,11 @@
 """Lesson 06: what students get wrong about roofs and bytes.
 
-What goes wrong in measuring, under the roof, at the walls and of the whole stands in files beside,
-as do slips of every exercise and the right ones."""
+What goes wrong in measuring, under the roof, at the walls, of the whole and of stores stands in
+files beside, as do slips of every exercise and the right ones."""
 
 from cohort import lesson_06_slips as slips
-from cohort.lesson_06_alternates import ALTERNATES  # noqa: F401
+from cohort import lesson_06_stores as stores
+from cohort.lesson_06_alternates import ALTERNATES as OTHERS
 from cohort.lesson_06_measured import HELPERS as MEASURED_HELPERS
 from cohort.lesson_06_measured import MUTANTS as MEASURED
 from cohort.lesson_06_points import HELPERS as POINTS_HELPERS
@@ -331,6 +332,7 @@ MUTANTS = {
         """,
     },
 }
-MUTANTS |= MEASURED | POINTS | WALLS | WHOLE
+MUTANTS |= MEASURED | POINTS | WALLS | WHOLE | stores.MUTANTS
+ALTERNATES = OTHERS | stores.ALTERNATES
 for exercise, codes in slips.MUTANTS.items():
     MUTANTS[exercise] |= codes

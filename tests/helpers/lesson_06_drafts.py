@@ -108,6 +108,11 @@ FIRST = {
         reached = step["matmul_flops"] / (step["matmul_ms"] / 1000)
         return "slow matmuls" if reached < 0.5 * step["peak_flops"] else "near peak"
     """,
+    "write_allocate": """
+        if min(copy, one_in, two_in) < 0:
+            raise ValueError("out of range")
+        return "plain" if one_in > 0.9 * copy else "non-temporal"
+    """,
     "mfu": """
         if seconds <= 0 or peak_flops <= 0:
             raise ValueError("out of range")

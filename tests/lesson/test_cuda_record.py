@@ -10,7 +10,7 @@ import pytest
 from cohort.run import ROOT
 from cuda_on_cpu import fake_gpu
 
-from proflab.lesson.cuda import MissingTool, NoDevice, Record, doubles
+from proflab.lesson.cuda import Gpu, MissingTool, NoDevice, Record, doubles
 from proflab.lesson.cuda import document as documents
 
 TODAY = datetime.date(2026, 3, 4)
@@ -186,6 +186,33 @@ def test_recording_runs_every_device_cell_and_compares_with_the_data_sheet(
     assert set(document["rows"]) == set(documents.KINDS) and not document["constructed"]
     out = capsys.readouterr().out
     assert "data sheet   ratio" in out and "dram" in out and "TB/s" in out
+
+
+def test_recording_does_not_begin_without_what_launches_the_kernels(script, tmp_path, capsys):
+    class Bare(Gpu):
+        @property
+        def cupy(self):
+            raise MissingTool("CuPy is not installed: pip install cupy-cuda12x")
+
+    find = lambda: Bare(fake_gpu().backend)  # noqa: E731
+    assert script("record")["record"](tmp_path / "r.json", find) == 1
+    said = "nothing is recorded: CuPy is not installed: pip install cupy-cuda12x\n"
+    assert capsys.readouterr().err == said
+    assert not (tmp_path / "r.json").exists()
+
+
+def test_what_one_cell_fails_to_record_does_not_lose_the_others_rows(script, tmp_path, capsys):
+    def fails(gpu):
+        yield from one_row(gpu)
+        raise MemoryError("80 GB are too many")
+
+    record = script("record")["record"]
+    record.__globals__["measures"] = lambda scope: {"gemm": one_row, "workload": fails}
+    assert record(tmp_path / "r.json", fake_gpu) == 1
+    assert [row["n"] for row in documents.load(tmp_path / "r.json")["rows"]["gemm"]] == [2]
+    first, last = capsys.readouterr().err.splitlines()
+    assert first == "no workload rows: MemoryError: 80 GB are too many"
+    assert last.endswith("r.json is not complete: workload rows are missing")
 
 
 def test_the_constructed_documents_ratios_are_called_what_they_are(script, capsys):

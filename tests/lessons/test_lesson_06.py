@@ -28,6 +28,7 @@ SYLLABUS = [
     "attention_bytes",
     "measure_peak_flops",
     "measure_bandwidth",
+    "write_allocate",
     "roofline_points",
     "classify",
     "inspect_step",
@@ -35,7 +36,7 @@ SYLLABUS = [
     "amdahl",
 ]
 REFLECT = ["reflect_relu"]
-OPTIONAL = ["attention_bytes", "inspect_step"]
+OPTIONAL = ["attention_bytes", "write_allocate", "inspect_step"]
 
 
 @pytest.fixture(scope="module")

@@ -47,6 +47,13 @@ def point(name, intensity, speed, share=0.1):
 # ── what is recorded and measured ────────────────────────────────────────────────────────────
 
 
+def test_rates_count_two_arrays_of_a_copy_and_three_of_a_sum(demos, monkeypatch):
+    monkeypatch.setenv("PROFLAB_DEMO", "small")
+    monkeypatch.setattr(demos.time, "perf_counter", iter(range(1000)).__next__)
+    copied, one_in, two_in = demos.stream_rates()  # each program takes a second
+    assert copied == one_in == 2 * two_in / 3 == 2**26
+
+
 @pytest.mark.parametrize("name", ["GPT-2", "ResNet-18"])
 def test_each_pass_is_recorded_alone_and_only_once(demos, name, monkeypatch):
     monkeypatch.setenv("PROFLAB_DEMO", "small")

@@ -26,6 +26,9 @@ TEXT = (FOLDER / f"{NAME}.py").read_text(encoding="utf-8")
 SYLLABUS = [
     "fma_flops",
     "stream_bytes",
+    "warp_sectors",
+    "bank_conflicts",
+    "occupancy",
     "events_to_ms",
     "ceilings",
     "place",
@@ -52,8 +55,6 @@ def demos(lesson):
     unguessed = {name: None for name in re.findall(r"^guess_\w+", TEXT, flags=re.M)}
     scope, shown = dict(solved("lesson_10").scope) | {"record": record} | unguessed, {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)  # where `import demos` finds the lesson's own
-        patch.delitem(sys.modules, "demos", raising=False)
         printed: list[str] = []
         patch.setattr("builtins.print", lambda *parts: printed.append(" ".join(map(str, parts))))
         for cell in lesson.named("demo"):
@@ -85,7 +86,7 @@ def test_each_exercise_has_a_test_below_and_each_section_a_prediction(lesson):
         if cell.role == "exercise":
             assert cells[number + 1].name == f"test_{cell.name}"
     sections = re.split(r"^# ## \d", TEXT, flags=re.M)[1:]
-    assert len(sections) == 7
+    assert len(sections) == 8
     assert all("**Predict.**" in section.split("# ## Reflect")[0] for section in sections)
 
 
@@ -144,7 +145,8 @@ def test_every_demo_ends_on_a_picture_or_prints(lesson, demos):
 
 
 def test_every_plot_of_the_constructed_document_is_called_constructed(demos):
-    pictures = [value for value, _ in demos.values() if isinstance(value, Picture)]
+    pictures = [value for name, (value, _) in demos.items() if isinstance(value, Picture)]
+    pictures.remove(demos["demo_hardware"][0])  # of NVIDIA's tables, not of the document
     assert len(pictures) == 9
     for picture in pictures:
         assert picture.figure.axes[0].get_title(loc="left").endswith("Tesla T4, constructed")
@@ -185,12 +187,14 @@ def test_test_cells_name_no_record():
 # ── claims of the text ───────────────────────────────────────────────────────────────────────
 
 
+def counted(scope, name):
+    rules = (scope[each] for each in ("op_flops", "ELEMENTWISE", "elementwise_flops"))
+    return scope["demos"].counts(name, *rules)
+
+
 def test_what_the_text_says_of_shapes_is_what_is_counted():
     scope = solved("lesson_10").scope
-    counts = {
-        name: scope["gpu_counts"](*work, fused=name == "chain, fused")
-        for name, work in cuda.workloads.TABLE.items()
-    }
+    counts = {name: counted(scope, name) for name in cuda.workloads.TABLE}
     naive, fused = counts["attention"], counts["attention, fused"]
     assert naive["flops"] == fused["flops"]
     scores = 8 * 12 * 1024**2 * 2
@@ -205,14 +209,13 @@ def test_what_the_text_says_of_shapes_is_what_is_counted():
 
 def test_the_block_is_gpt2s_block():
     scope = solved("lesson_10").scope
-    work = cuda.workloads.TABLE["Transformer block"]
-    block = scope["gpu_counts"](*work)["flops"]
+    block = counted(scope, "Transformer block")["flops"]
     with meta():
         model = models.gpt2("small").eval()
-    counted, total = scope["op_flops"], []
+    flops_of, total = scope["op_flops"], []
 
     def add(call):
-        total.append(counted(call.op, [t.shape for t in call.inputs], call.attributes))
+        total.append(flops_of(call.op, [t.shape for t in call.inputs], call.attributes))
         return call()
 
     with no_grad(), dispatch.hook(add):
@@ -229,9 +232,31 @@ def test_what_tiles_of_queries_read_is_as_the_text_says():
     assert "1,179,648 numbers instead of 262,144" in TEXT
 
 
+def test_the_worked_numbers_of_the_hardware(demos):
+    scope = solved("lesson_10").scope
+    t4 = cuda.multiprocessor({"name": "Tesla T4", "compute_capability": [7, 5]})
+    assert (t4["registers"], t4["shared"]) == (65_536, 64 * 1024)
+    assert "65,536 registers and 64 KB of *shared memory*" in TEXT
+    assert 256 * 72 == 18_432 and 65_536 // 18_432 == 3 and 3 * 256 == 768
+    assert scope["occupancy"](256, 65, 0, t4) == 768 / 1024 == 0.75
+    columns = {rows: [rows * i for i in range(32)] for rows in (32, 33)}
+    assert [scope["bank_conflicts"](words) for words in columns.values()] == [32, 1]
+    printed = demos["demo_hardware"][1]
+    assert "a column: 12.5 % of the bytes that are fetched are used" in printed
+    assert "a row: 100.0 %" in printed and "every other number: 50.0 %" in printed
+    assert "compute capability 7.5" in demos["demo_hardware"][0].alt
+
+
+def test_the_opening_says_first_what_a_reader_without_a_card_gets():
+    opening = TEXT.split("# %% [markdown]")[1]
+    title, picture, first, *rest = [line for line in opening.splitlines() if line.strip("# ")]
+    assert first.startswith("# **Without a graphics card** you get all exercises")
+    assert "No card was measured for it" in first
+
+
 def test_predictions_can_be_worked_out():
     assert 40 * 64 * 2 * 1.59e9 == pytest.approx(8.1e12, rel=0.01)
-    assert 8e12 / 320e9 * 8 / 2 == 100  # FMAs for a float at the ridge
+    assert 8e12 / 320e9 * 8 / 2 == 100 and "the knee is at 100 FMAs a float" in TEXT
     assert 128 / 4 / 64 == 0.5  # threads, cycles, lanes
 
 
@@ -294,8 +319,8 @@ def test_the_lessons_make_one_file():
     product, copied = fake.gemm([2.0, 1.0], 10, 10, 10), fake.stream([2.0, 1.0], 10**6)
     roofs = names["ceilings"](fake.document(10**5, gemm=[product], stream=[copied]))
     assert roofs == {"flops": {"float32": 2e6}, "bandwidth": {"dram": 8e9}}
-    counts = names["gpu_counts"](cuda.workloads.chain, [(1000,)], "float16")
-    assert counts == {"flops": 4000, "bytes": 18_000}
+    t4 = cuda.multiprocessor({"name": "Tesla T4", "compute_capability": [7, 5]})
+    assert names["occupancy"](256, 65, 0, t4) == 0.75
 
 
 @pytest.mark.parametrize(
@@ -303,6 +328,8 @@ def test_the_lessons_make_one_file():
     [
         ("fma_flops", "an FMA is one", "an FMA is one operation"),
         ("stream_bytes", "the writes are left out", "the write is left out"),
+        ("warp_sectors", "bytes over 32", "the bytes are counted, not where they lie"),
+        ("bank_conflicts", "a word counts each time", "one word conflicts with itself"),
         ("events_to_ms", "warm-up is counted", "warm-up is in it"),
         ("events_to_ms", "seconds", "seconds, where milliseconds are asked for?"),
         ("crossover", "a straight line through the sizes", "straight in the sizes"),

@@ -1,106 +1,167 @@
-"""Lesson 10's kernels: they compile for cards of two ages, do what they say, and are kept whole.
+"""Lesson 10's kernels: they compile for cards of three ages, do what they say, and are kept whole.
 
-Nothing here needs a card. nvcc compiles where it is installed, g++ runs each kernel thread by
-thread where it is.
+Nothing here needs a card. NVRTC compiles each kernel for three of them, and g++, where it is
+installed, runs each thread by thread.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from cohort.run import solved
+from cohort.run import ROOT, complete, entries, solved
 from cuda_on_cpu import GXX, RawKernel, fake_gpu, parameters
+from nvrtc import Code, CompileError, compile_kernel
 
 from proflab.lesson.cuda import document as documents
-from proflab.lesson.cuda import doubles, loops, workloads
+from proflab.lesson.cuda import doubles, loops, multiprocessor, workloads
 
-NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
-needs_nvcc = pytest.mark.skipif(not NVCC, reason="nvcc is not installed")
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90")  # T4, A100, H100 and H200
 needs_gxx = pytest.mark.skipif(not GXX, reason="g++ is not installed")
 SCOPE = solved("lesson_10").scope
+FMA_SOURCE = SCOPE["demos"].chains(SCOPE["GPU_FMA"], SCOPE["fma_lines"])
+STREAM_SOURCE = SCOPE["demos"].streams(SCOPE["GPU_STREAM"], SCOPE["stream_line"])
+TEXT = (ROOT / "modules/10_cuda_roofline/10_cuda_roofline.py").read_text(encoding="utf-8")
 X, Y = 0.75, 0.5
 
 
 def kernels() -> dict[str, str]:
     """Name of an entry → source, of every kernel that the lesson launches."""
-    fma, stream = SCOPE["gpu_fma_source"], SCOPE["gpu_stream_source"]
-    found = {f"fma_chains, {n}": fma(n) for n in (1, 4, 8)}
-    found |= {f"stream, {name}": stream(name) for name in ("copy", "scale", "triad")}
-    found |= {f"fmas_each, {n}": loops.SWEEP.substitute(fmas=n) for n in (1, 64)}
+    found = {f"fma_chains, {n}": FMA_SOURCE(n) for n in (1, 2, 4, 8)}
+    found |= {f"stream, {name}": STREAM_SOURCE(name) for name in ("copy", "scale", "triad")}
+    found |= {f"fmas_each, {n}": loops.SWEEP.substitute(fmas=n) for n in (1, 64, 1024)}
     return found | {"chain": workloads.FUSED_CHAIN, "nothing": loops.NOTHING}
 
 
 KERNELS = kernels()
 
 
-def together() -> str:
-    """All kernels in one file, each by the name that it has in KERNELS."""
-    parts = []
-    for name, source in KERNELS.items():
-        entry = name.split(",")[0]
-        assert f" {entry}(" in source  # the name by which the lesson asks for it
-        parts.append(source.replace(f" {entry}(", f" {plain(name)}("))
-    return "\n".join(parts)
+@pytest.fixture(params=ARCHITECTURES)
+def compiled(request):
+    """A function from a kernel's name, or a source and its entry, to what a card gets of it."""
+
+    def compile_for(name: str, source: str = "") -> Code:
+        return compile_kernel(source or KERNELS[name], name.split(",")[0], request.param)
+
+    return compile_for
 
 
-def plain(name: str) -> str:
-    return name.replace(", ", "_")
+def chain_lengths(code: Code) -> list[int]:
+    """How many FMAs of the unrolled loop wait for one another, for each accumulator."""
+    first = code.ptx[code.ptx.index("fma.rn.f32") :]
+    first = first[: first.index("bra")]
+    depth: dict[str, int] = {}
+    for out, read in re.findall(r"fma\.rn\.f32\s+%f(\d+), %f(\d+)", first):
+        depth[out] = depth.pop(read, 0) + 1
+    return list(depth.values())
 
 
-@pytest.fixture(scope="module", params=["sm_75", "sm_90"])
-def ptx(request, tmp_path_factory):
-    """What nvcc makes of each kernel for a card: name → PTX. ptxas has made code of it, too."""
-    folder = tmp_path_factory.mktemp(request.param)
-    (folder / "all.cu").write_text(together())
-    command = [NVCC, f"-arch={request.param}", "--cubin", "--keep", "all.cu"]
-    run = {"cwd": folder, "capture_output": True, "text": True}
-    answer = subprocess.run(command, env=os.environ | {"TMPDIR": str(folder)}, **run)
-    assert answer.returncode == 0, answer.stderr
-    assert (folder / "all.cubin").stat().st_size > 0
-    parts = (folder / "all.ptx").read_text().split(".visible .entry ")[1:]
-    return {part[: part.index("(")]: part for part in parts}
+# ── what the compiler makes of them ──────────────────────────────────────────────────────────
 
 
-@needs_nvcc
-def test_every_kernel_compiles(ptx):
-    assert set(ptx) == {plain(name) for name in KERNELS}
+def test_what_is_no_cuda_is_not_compiled():
+    with pytest.raises(CompileError, match="expected a"):
+        compile_kernel(KERNELS["nothing"].replace("{}", "{ float a = ; }"), "nothing", "sm_75")
 
 
-@needs_nvcc
-def test_the_compiler_keeps_every_fma_and_the_store(ptx):
-    for accumulators in (1, 4, 8):
-        text = ptx[f"fma_chains_{accumulators}"]
-        # The loop is unrolled eight times, and once more for what is left over.
-        assert text.count("fma.rn.f32") >= 8 * accumulators
-        assert text.count("st.global") == 1
-    assert ptx["fmas_each_64"].count("fma.rn.f32") >= 4 * 16
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_compiles_within_its_registers(compiled, name):
+    code = compiled(name)
+    assert f".visible .entry {name.split(',')[0]}(" in code.ptx
+    assert code.spilled == 0
+    # So that 1,024 threads of 65,536 registers can be on a multiprocessor at once.
+    assert 0 < code.registers <= 64
 
 
-@needs_nvcc
-def test_chains_run_side_by_side(ptx):
-    for accumulators in (1, 4, 8):
-        text = ptx[f"fma_chains_{accumulators}"]
-        first = text[text.index("fma.rn.f32") :]
-        first = first[: first.index("bra")]  # the unrolled loop
-        depth: dict[str, int] = {}
-        for out, read in re.findall(r"fma\.rn\.f32\s+%f(\d+), %f(\d+)", first):
-            depth[out] = depth.get(read, 0) + 1
-        assert max(depth.values()) == 8 and len(depth) == 8 * accumulators
+@pytest.mark.parametrize("accumulators", [1, 2, 4, 8])
+def test_every_fma_of_the_chains_is_in_the_code(compiled, accumulators):
+    code = compiled(f"fma_chains, {accumulators}")
+    # The loop is unrolled eight times, and once more for the turns that are left over.
+    assert code.ptx.count("fma.rn.f32") == code.instructions["FFMA"] == 9 * accumulators
+    assert chain_lengths(code) == [8] * accumulators
+    assert code.instructions["STG"] == 1 and code.instructions["LDG"] == 0
 
 
-@needs_nvcc
-def test_streams_move_sixteen_bytes_at_once_past_l1(ptx):
-    for name, reads in {"copy": 1, "scale": 1, "triad": 2}.items():
-        text = ptx[f"stream_{name}"]
-        assert text.count("ld.global.cg.v4.f32") == reads
-        assert text.count("st.global.cg.v4.f32") == 1
-        assert len(re.findall(r"(ld|st)\.global", text)) == reads + 1
+@pytest.mark.parametrize("fmas", [1, 64, 1024])
+def test_the_sweep_does_as_many_fmas_with_each_float_as_its_row_says(compiled, fmas):
+    code = compiled(f"fmas_each, {fmas}")
+    unrolled = min(fmas, 16)
+    assert code.ptx.count("fma.rn.f32") == code.instructions["FFMA"] == 4 * unrolled
+    assert code.ptx.count("ld.global.cg.v4.f32") == code.ptx.count("st.global.cg.v4.f32") == 1
+    turns = re.findall(r"setp\.\w+\.[us]32\s+%p\d+, %r\d+, (\d+);", code.ptx)
+    steps = re.findall(r"add\.[us]32\s+%r\d+, %r\d+, (\d+);", code.ptx)
+    # A loop counts to what it is given in steps of 16; without one nothing is counted.
+    assert (turns[-1:], steps[-1:]) == (([str(fmas)], ["16"]) if fmas > 16 else ([], []))
+
+
+@pytest.mark.parametrize("name, reads, work", [
+    ("copy", 1, {}), ("scale", 1, {"FMUL": 4}), ("triad", 2, {"FFMA": 4})
+])  # fmt: skip
+def test_a_stream_moves_sixteen_bytes_at_once_past_l1(compiled, name, reads, work):
+    code = compiled(f"stream, {name}")
+    assert code.ptx.count("ld.global.cg.v4.f32") == code.instructions["LDG"] == reads
+    assert code.ptx.count("st.global.cg.v4.f32") == code.instructions["STG"] == 1
+    assert len(re.findall(r"(?:ld|st)\.(?:global|local)", code.ptx)) == reads + 1
+    for kind in ("FFMA", "FMUL", "FADD"):
+        assert code.instructions[kind] == work.get(kind, 0)
+
+
+def test_the_fused_chain_reads_and_writes_each_float_once(compiled):
+    found = compiled("chain").instructions
+    assert (found["LDG"], found["STG"]) == (1, 1)
+
+
+def test_a_kernel_that_does_nothing_has_no_memory_access_and_no_arithmetic(compiled):
+    assert set(compiled("nothing").instructions) == {"other"}
+
+
+def test_what_is_not_stored_is_not_computed(compiled):
+    source = KERNELS["fma_chains, 4"]
+    without = compiled("fma_chains", re.sub(r"out\[i\] = .*;", "", source))
+    assert without.instructions["FFMA"] == 0
+    without = compiled("fma_chains", source.replace("a0 + a1 + a2 + a3", "a0 + a2"))
+    assert without.instructions["FFMA"] == 9 * 2
+
+
+@pytest.mark.parametrize("exercise, entry, argument", [
+    ("fma_lines", "fma_chains", 4), ("stream_line", "stream", "scale"),
+    ("stream_line", "stream", "triad"),
+])  # fmt: skip
+def test_other_right_lines_become_the_same_arithmetic(exercise, entry, argument):
+    around = {
+        "fma_lines": lambda lines: SCOPE["demos"].chains(SCOPE["GPU_FMA"], lines),
+        "stream_line": lambda line: SCOPE["demos"].streams(SCOPE["GPU_STREAM"], line),
+    }[exercise]
+    solution = solved("lesson_10").solutions[exercise]
+    wanted = compile_kernel(around(SCOPE[exercise])(argument), entry, "sm_75").instructions
+    for sentence, code in entries("lesson_10", "ALTERNATES")[exercise].items():
+        scope = dict(SCOPE)
+        exec(complete(exercise, code, solution), scope)
+        found = compile_kernel(around(scope[exercise])(argument), entry, "sm_75").instructions
+        assert (found["FFMA"], found["FMUL"]) == (wanted["FFMA"], wanted["FMUL"]), sentence
+
+
+# ── what the lesson says of the card's hardware ──────────────────────────────────────────────
+
+
+def test_the_chains_registers_are_those_of_the_text_and_leave_room_for_all_threads():
+    found = [
+        compile_kernel(KERNELS[f"fma_chains, {n}"], "fma_chains", "sm_75").registers for n in (1, 8)
+    ]
+    assert f"{found[0]} registers a thread with one accumulator and {found[1]} with eight" in TEXT
+    limits = multiprocessor({"name": "T4", "compute_capability": [7, 5]})
+    assert {SCOPE["occupancy"](128, each, 0, limits) for each in found} == {1.0}
+
+
+def test_a_stream_fetches_whole_sectors_and_an_fma_kernel_stores_them():
+    float4, floats = [16 * i for i in range(32)], [4 * i for i in range(32)]
+    assert SCOPE["warp_sectors"](float4, 16) * 32 == 16 * 32
+    assert SCOPE["warp_sectors"](floats, 4) * 32 == 4 * 32
+
+
+# ── what they do, thread by thread ───────────────────────────────────────────────────────────
 
 
 @needs_gxx
@@ -170,14 +231,14 @@ def check(kind: str, rows: list[dict]) -> list[dict]:
 
 def test_the_fma_cells_rows_all_do_the_same_work_a_thread(gpu, monkeypatch):
     monkeypatch.setattr("cuda_on_cpu.compiled", lambda *kernel: lambda *launch: None)
-    rows = check("fma", list(loops.fma(gpu, SCOPE["gpu_fma_source"])))
+    rows = check("fma", list(loops.fma(gpu, FMA_SOURCE)))
     assert [row["accumulators"] for row in rows] == [1, 2, 4, 8] * 2
     assert {row["fmas"] * row["accumulators"] for row in rows} == {2**18}
     assert {row["threads"] for row in rows} == {2 * 128, 2 * 1024}
 
 
 def test_the_stream_cells_rows_go_from_cache_to_memory(gpu):
-    rows = check("stream", list(loops.stream(gpu, SCOPE["gpu_stream_source"])))
+    rows = check("stream", list(loops.stream(gpu, STREAM_SOURCE)))
     copies = [row for row in rows if row["kernel"] == "copy"]
     moved = [SCOPE["stream_bytes"](r["elements"], 1, 1, 4) for r in copies]
     top = 3 * 2**23
@@ -199,7 +260,7 @@ def test_the_largest_streams_are_far_larger_than_any_cards_cache(monkeypatch, l2
     card = SimpleNamespace(card={"l2_bytes": l2_mib * 2**20, "multiprocessors": 1})
     card.cupy = SimpleNamespace(ones=lambda *size, **kind: None, RawKernel=lambda *source: None)
     card.row = lambda what, launch, flush: what | {"events": [[0.0, 1.0], [1.0, 2.0]]}
-    rows = list(loops.stream(card, SCOPE["gpu_stream_source"]))
+    rows = list(loops.stream(card, STREAM_SOURCE))
     moved = [SCOPE["stream_bytes"](r["elements"], r["reads"], 1, 4) for r in rows]
     assert moved[-3:] == [largest_mib * 2**20] * 3 == [max(moved)] * 3
     assert max(moved) >= 48 * card.card["l2_bytes"]
@@ -253,9 +314,7 @@ def test_ways_to_the_card(gpu):
 
 def test_the_trials_rows(gpu, monkeypatch):
     monkeypatch.setattr("cuda_on_cpu.compiled", lambda *kernel: lambda *launch: None)
-    rows = check(
-        "trial", list(loops.trials(gpu, SCOPE["gpu_stream_source"], SCOPE["matmul_flops"]))
-    )
+    rows = check("trial", list(loops.trials(gpu, STREAM_SOURCE, SCOPE["matmul_flops"])))
     names = ["as it should be", "no synchronize", "cached result", "tiny product", "fresh kernel"]
     assert [row["name"] for row in rows] == [*names, "warm cache"]
     assert min(rows[0]["host_ms"]) > max(rows[1]["host_ms"])  # only the first waits

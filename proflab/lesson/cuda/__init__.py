@@ -16,7 +16,7 @@ has computed or moved; the formulas are the students' work.
 from proflab.lesson.cuda import doubles, loops, workloads
 from proflab.lesson.cuda.device import Gpu, MissingTool, NoDevice
 from proflab.lesson.cuda.record import Record
-from proflab.lesson.cuda.sheets import print_ratios
+from proflab.lesson.cuda.sheets import multiprocessor, print_ratios
 
 __all__ = [
     "Gpu",
@@ -25,6 +25,7 @@ __all__ = [
     "Record",
     "doubles",
     "loops",
+    "multiprocessor",
     "print_ratios",
     "workloads",
 ]

@@ -1,4 +1,4 @@
-"""Data-sheet figures of a few cards, to compare measurements with.
+"""Data-sheet figures of a few cards, to compare measurements with, and what multiprocessors hold.
 
 Figures are dense (without sparsity), at boost clock, from NVIDIA's data sheets of the named
 variants, in FLOP/s and bytes/s. A measured roof is always below: 70 to 95 % is usual. One above
@@ -49,6 +49,37 @@ DATA_SHEETS: dict[str, dict[str, float]] = {
         "dram": 4800 * GIGA,
     },
 }
+
+# Compute capability → threads, blocks and bytes of shared memory for which a multiprocessor has
+# room, from the CUDA programming guide ("Technical Specifications per Compute Capability").
+MULTIPROCESSORS: dict[tuple[int, int], tuple[int, int, int]] = {
+    (6, 0): (2048, 32, 64 * 1024),
+    (7, 0): (2048, 32, 96 * 1024),
+    (7, 5): (1024, 16, 64 * 1024),
+    (8, 0): (2048, 32, 164 * 1024),
+    (8, 6): (1536, 16, 100 * 1024),
+    (8, 9): (1536, 24, 100 * 1024),
+    (9, 0): (2048, 32, 228 * 1024),
+    (10, 0): (2048, 32, 228 * 1024),
+    (12, 0): (1536, 24, 100 * 1024),
+}
+_REGISTERS = 65_536  # of 32 bits; in all of them
+
+
+def multiprocessor(card: dict) -> dict:
+    """Return a card's `name`, and the threads, registers, shared (bytes), blocks it has room for.
+
+    card: a document's. A card that is not in the table has the limits of the last one before it.
+    Raises ValueError for one that is older than all of them.
+    """
+    capability = tuple(card["compute_capability"])
+    known = [each for each in MULTIPROCESSORS if each <= capability]
+    if not known:
+        raise ValueError(f"nothing is known of multiprocessors of compute capability {capability}")
+    threads, blocks, shared = MULTIPROCESSORS[max(known)]
+    name = f"{card['name']}, compute capability {'.'.join(map(str, capability))}"
+    limits = {"threads": threads, "registers": _REGISTERS, "shared": shared, "blocks": blocks}
+    return {"name": name, **limits}
 
 
 def data_sheet(name: str) -> dict[str, float]:
