@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from make_torch_md import public, stands_in  # noqa: E402
 
 import proflab  # noqa: E402
-from proflab import Tensor, autograd, dispatch, graph, models, nn, optim  # noqa: E402
+from proflab import autograd, dispatch, graph, models, nn, optim  # noqa: E402
 from proflab import lesson as lesson_tools  # noqa: E402
 from proflab.nn import functional, init, utils  # noqa: E402
 

@@ -2,6 +2,7 @@
 
     python docs/site/build.py                   # the whole site
     python docs/site/build.py -o FOLDER         # elsewhere
+    python docs/site/build.py --demos 01 10     # run the demo cells of these lessons only
 
 The steps: put the pages together (this file, lessons.py, api.py, figures.py), have Sphinx make HTML
 of them (conf.py, links.py), and search the result for solutions and hidden cases. A warning of
@@ -32,6 +33,7 @@ from proflab_course.course.notebook import Lesson, read_module
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+RUNS = ROOT / "build" / "site" / "runs"
 PICTURES = (".png", ".svg", ".jpg", ".gif")
 
 
@@ -39,12 +41,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Build and audit the site; returns the exit status."""
     parser = argparse.ArgumentParser(description="Build the site of the course.")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "build" / "site")
+    help_demos = "run the demo cells of these lessons only (default: of all)"
+    parser.add_argument("--demos", nargs="+", metavar="LESSON", help=help_demos)
     parser.add_argument("--jobs", default="auto", help="how many processes Sphinx uses")
     options = parser.parse_args(arguments)
     began = time.monotonic()
     course = Course(ROOT)
     try:
-        lessons = stage(course, options.output)
+        lessons = stage(course, options.output, options.demos)
         status = run_sphinx(options.output, options.jobs)
         found = audit(course, options.output / "html")
     except CourseError as error:
@@ -64,8 +68,11 @@ def main(arguments: list[str] | None = None) -> int:
 # ── the pages ────────────────────────────────────────────────────────────────────────────────
 
 
-def stage(course: Course, output: Path) -> list[str]:
-    """Put the pages of the site into output/pages; returns the names of the lessons."""
+def stage(course: Course, output: Path, demos: list[str] | None = None) -> list[str]:
+    """Put the pages of the site into output/pages; returns the names of the lessons.
+
+    demos: the lessons whose demo cells are run; None: all
+    """
     pages, extra = output / "pages", output / "extra"
     for folder in (pages, extra, output / "html"):
         shutil.rmtree(folder, ignore_errors=True)
@@ -76,9 +83,10 @@ def stage(course: Course, output: Path) -> list[str]:
     for picture in support_files(course.root / "docs" / "pictures"):
         if picture.suffix in PICTURES:
             copy(picture, pages / picture.relative_to(course.root))
-    shown = demo_outputs(course, lessons, output / "runs")
+    run = lessons if demos is None else [course.lesson(name, "release") for name in demos]
+    shown = demo_outputs(course, run, RUNS)
     for lesson in lessons:
-        stage_lesson(course, lesson, shown[lesson], pages, extra)
+        stage_lesson(course, lesson, shown.get(lesson, []), pages, extra)
     names = write_api(pages / "docs" / "api")
     (pages / "docs" / "api" / "index.md").write_text(_API.format("\n".join(names)), "utf-8")
     (pages / "docs" / "figures.md").write_text(figures_page(course.root / "docs" / "figures"))

@@ -25,12 +25,13 @@ from proflab_course.course.notebook import Cell, read_notebook
 
 _DRAWN = re.compile(r'src="data:image/png;base64,([^"]+)"')
 _COLOURS = 128  # of a picture: a plot has few, and its file is a third as large
+_DIGEST = 16  # letters of it in a file's name
 
 
 def lesson_page(course: Course, lesson: str, shown: list[list[dict]], files: Path) -> NotebookNode:
     """Return the notebook of a lesson's page; pictures that demo cells draw go to `files`.
 
-    shown: the outputs of each demo cell, in their order.
+    shown: the outputs of each demo cell, in their order; empty where they were not run
     """
     notebook = read_notebook(course.release(lesson), lesson).notebook
     cells = [Cell(node, "") for node in notebook.cells]
@@ -39,7 +40,7 @@ def lesson_page(course: Course, lesson: str, shown: list[list[dict]], files: Pat
     for cell in kept:
         cell.node.metadata["tags"] = _tags(cell)
         if cell.node.cell_type == "code":
-            of_demo = next(outputs) if cell.role == "demo" else []
+            of_demo = next(outputs, []) if cell.role == "demo" else []
             cell.node.outputs = [
                 nbformat.from_dict(_to_page(output, f"{cell.node.id}-{number}", files))
                 for number, output in enumerate(of_demo, start=1)
@@ -52,7 +53,8 @@ def demo_outputs(course: Course, lessons: list[str], cache: Path) -> dict[str, l
     """Return lesson → outputs of its demo cells in order, from the solved notebook's run."""
     found, trials = {}, {}
     for lesson in lessons:
-        kept = cache / f"{lesson}.{_digest(course, lesson)}.json"
+        size = os.environ.get("PROFLAB_DEMO", "full")
+        kept = cache / f"{lesson}.{size}.{_digest(course, lesson)}.json"
         if kept.exists():
             found[lesson] = json.loads(kept.read_text(encoding="utf-8"))
         else:
@@ -64,7 +66,7 @@ def demo_outputs(course: Course, lessons: list[str], cache: Path) -> dict[str, l
     for _, (lesson, (kept, trial)) in zip(done, trials.items(), strict=True):
         found[lesson] = _demo_cells(lesson, trial)
         cache.mkdir(parents=True, exist_ok=True)
-        for former in cache.glob(f"{lesson}.*.json"):
+        for former in cache.glob(f"{kept.name[: -len('.json') - _DIGEST]}*.json"):
             former.unlink()
         kept.write_text(json.dumps(found[lesson]), encoding="utf-8")
     return found
@@ -116,7 +118,7 @@ def _digest(course: Course, lesson: str) -> str:
     """Return a digest of all that a run of the lesson depends on, but the machine."""
     paths = [course.source(lesson), *course.release(lesson).parent.iterdir()]
     paths += (course.root / "proflab").rglob("*.py")
-    digest = hashlib.sha256(os.environ.get("PROFLAB_DEMO", "").encode())
+    digest = hashlib.sha256()
     for path in sorted(path for path in paths if path.is_file()):
         digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:_DIGEST]
