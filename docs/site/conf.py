@@ -4,6 +4,7 @@ The pages are those that build.py has put together in build/site/pages.
 """
 
 import sys
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -20,9 +21,12 @@ release = version = __version__
 language = "en"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
-extensions += ["links", "docstrings"]  # beside this file
+extensions += ["links", "docstrings", "theme"]  # beside this file
 repository = Address.read(ROOT).repository
 repository_root = str(ROOT)
+html_baseurl = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"].get(
+    "Documentation", ""
+)
 
 # Pages are MyST; the notebooks have their outputs already.
 myst_enable_extensions = ["attrs_inline", "colon_fence"]
@@ -36,7 +40,6 @@ suppress_warnings = ["mystnb.unknown_mime_type"]
 # In docstrings `name` is code, and a link where the name is known.
 default_role = "py:obj"
 add_module_names = False
-python_maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autosummary_generate = False

@@ -10,8 +10,10 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 
 class RemotePictures(SphinxTransform):
@@ -28,27 +30,29 @@ class RemotePictures(SphinxTransform):
                 picture.replace_self(nodes.inline("", picture.get("alt", "")))
 
 
-def resolve_in_repository(app: Sphinx, env, node, content) -> nodes.reference | None:
-    """Return a link to the repository for a relative link to one of its files or folders."""
-    if node.get("reftype") != "myst":
-        return None
-    target, _, fragment = node["reftarget"].partition("#")
-    path = normpath(PurePosixPath(node["refdoc"]).parent / target)
-    there = Path(app.config.repository_root, path)
-    if not target or path.startswith("..") or not there.exists():
-        return None
-    kind = "tree" if there.is_dir() else "blob"
-    address = f"{app.config.repository}/{kind}/main/{path}" + (f"#{fragment}" if fragment else "")
-    reference = nodes.reference("", "", internal=False, refuri=address)
-    reference += content
-    return reference
+class LinksToRepository(SphinxPostTransform):
+    """Lead links to files and folders that are no pages of the site to the repository."""
 
+    default_priority = 8  # before MyST-Parser would say that it does not know them
 
-def name_the_fold(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
-    """Let what a folded output says be its name, not myst-nb's "Toggle hidden content"."""
-    if "body" in context:
-        label = '<summary aria-label="Toggle hidden content">'
-        context["body"] = context["body"].replace(label, "<summary>")
+    def run(self, **_) -> None:
+        """Replace them on one page."""
+        for node in list(self.document.findall(addnodes.pending_xref)):
+            if node["reftype"] == "myst" and node["refdomain"] != "doc":
+                if address := self.address(node["reftarget"]):
+                    reference = nodes.reference("", "", internal=False, refuri=address)
+                    node.replace_self(reference)
+                    reference += node.children
+
+    def address(self, target: str) -> str:
+        """Return the address of a file or folder of the repository; empty for what is none."""
+        name, hash_, fragment = target.partition("#")
+        path = normpath(PurePosixPath(self.env.docname).parent / name)
+        there = Path(self.config.repository_root, path)
+        if not name or path.startswith("..") or not there.exists():
+            return ""
+        kind = "tree" if there.is_dir() else "blob"
+        return f"{self.config.repository}/{kind}/main/{path}{hash_}{fragment}"
 
 
 def setup(app: Sphinx) -> dict:
@@ -56,6 +60,5 @@ def setup(app: Sphinx) -> dict:
     app.add_config_value("repository", "", "env", str)
     app.add_config_value("repository_root", "", "env", str)
     app.add_transform(RemotePictures)
-    app.connect("missing-reference", resolve_in_repository)
-    app.connect("html-page-context", name_the_fold)
+    app.add_post_transform(LinksToRepository)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
