@@ -108,10 +108,12 @@ def _text(path: Path) -> str:
 
 
 def _page_text(page: str) -> str:
-    """Return what a page shows; colours split the code on it into many elements."""
+    """Return what a page shows or says: colours split the code on it into many elements."""
     from bs4 import BeautifulSoup
 
-    return BeautifulSoup(page, "html.parser").get_text()
+    parsed = BeautifulSoup(page, "html.parser")
+    said = [value for tag in parsed.find_all(True) for value in tag.attrs.values()]
+    return "\n".join([parsed.get_text(), *(value for value in said if isinstance(value, str))])
 
 
 def _strings(value: object) -> Iterator[str]:
