@@ -26,10 +26,9 @@ from figures import figures_page
 from lessons import demo_outputs, lesson_page
 
 from proflab_course.build.leaks import leaks
-from proflab_course.build.make import support_files
+from proflab_course.build.make import Plan, support_files
 from proflab_course.build.stamp import Address
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.notebook import Lesson, read_module
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -180,10 +179,7 @@ def run_sphinx(output: Path, jobs: str) -> int:
 
 def audit(course: Course, html: Path) -> list[str]:
     """Return a sentence for each solution and hidden case that the site shows."""
-    lessons: list[Lesson] = [
-        read_module(course.module(name), name, f"modules/{name}/{name}.py")
-        for name in course.lessons()
-    ]
+    lessons = Plan.read(course).lessons  # an instructor's private cases included
     # On the site every solution is secret, as it is for those who are at the first lesson.
     return leaks(html, lessons[0], lessons, "build/site/html")
 

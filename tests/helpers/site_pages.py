@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup
@@ -38,18 +39,16 @@ def parse(site: Path) -> dict[str, BeautifulSoup]:
 def broken_links(site: Path, pages: dict[str, BeautifulSoup]) -> list[str]:
     """Return a line for each link, picture, script or style of a page that leads nowhere."""
     named = {name: {each["id"] for each in page.select("[id]")} for name, page in pages.items()}
+    files = {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
     found = []
     for name, page in pages.items():
         for element in page.select("[href], [src]"):
             target = urlsplit(element.get("href", element.get("src")))
             if target.scheme or target.netloc:
                 continue
-            path = (site / name).parent / unquote(target.path) if target.path else site / name
-            place = path.resolve()
-            page_name = str(place.relative_to(site.resolve())) if place.is_file() else None
-            ids = named.get(page_name or "", set())
-            lost = target.fragment and page_name in pages and unquote(target.fragment) not in ids
-            if page_name is None or lost:
+            place = normpath(join(dirname(name), unquote(target.path))) if target.path else name
+            anchor = unquote(target.fragment)
+            if place not in files or anchor and place in named and anchor not in named[place]:
                 found.append(f"{name}: {element.name} {target.geturl()}")
     return found
 

@@ -24,7 +24,7 @@ KINDS = {
     "start page": "index.html",
     "lesson": f"release/{FIRST}/{FIRST}.html",
     "document": "docs/instructors.html",
-    "wide tables": "docs/torch.html",
+    "tables": "docs/architecture.html",
     "API": "docs/api/dispatch.html",
     "figures": "docs/figures.html",
     "search": "search.html?q=roofline",
