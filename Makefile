@@ -18,7 +18,7 @@ export PIP_NO_INPUT := 1
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test check lab build grade report lint format api bench soak pins clean FORCE
+.PHONY: help setup system demo test check lab build grade report site lint format api bench soak pins clean FORCE
 
 help:  ## this list
 	@echo "make demo and make test work on a fresh clone; the rest is for daily use."
@@ -60,6 +60,9 @@ grade: setup  ## grade what lies in submitted/ (LESSON=01_parameters)
 
 report: $(READY)  ## write the page of results
 	@proflab report $(LESSON)
+
+site: $(READY)  ## the course as a site, in build/site/html: lessons, documents, API, figures
+	@python docs/site/build.py
 
 lab: $(READY)  ## JupyterLab, with nbgrader's formgrader under /formgrader/manage_assignments
 	@jupyter lab

@@ -23,6 +23,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, str(THREADS))
 
 import numpy as np  # noqa: E402
+from record import recording  # noqa: E402
 
 import proflab  # noqa: E402
 from proflab import Tensor, models  # noqa: E402
@@ -210,4 +211,5 @@ def main(wanted: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with recording(__file__, "Engine: beside torch"):
+        main(sys.argv[1:])

@@ -22,6 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from record import recording
+
 import proflab
 from proflab import models
 
@@ -189,4 +191,5 @@ def main(wanted: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with recording(__file__, "Counting: FLOPs"):
+        main(sys.argv[1:])

@@ -30,6 +30,7 @@ from pathlib import Path
 from statistics import median
 
 import psutil
+from record import recording
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
@@ -243,4 +244,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with recording(__file__, "Grading: a class"):
+        main()

@@ -13,6 +13,8 @@ import platform
 import subprocess
 import sys
 
+from record import recording
+
 ROWS = {
     "imports alone": "None",
     "GPT-2 small": "models.gpt2('small')",
@@ -51,4 +53,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with recording(__file__, "Counting: models without data"):
+        main()

@@ -17,12 +17,13 @@ import os
 import platform
 import random
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+
+from record import recording
 
 from proflab_course.grading.plan import Limits, RunCell, Submission
 from proflab_course.grading.run import bubblewrap
@@ -163,4 +164,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with recording(__file__, "Isolation: what the page cache would tell"):
+        main()

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from statistics import median
 
+from record import recording
 from solutions import assembled
 
 import proflab
@@ -98,4 +99,5 @@ def main(wanted: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with recording(__file__, "Recorder: its cost"):
+        main(sys.argv[1:])

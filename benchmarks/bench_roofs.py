@@ -25,6 +25,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from record import recording
 from solutions import assembled
 
 from proflab.lesson.blas import blas_threads, with_blas_threads
@@ -174,4 +175,5 @@ def main(wanted: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with recording(__file__, "Roofs: of this machine"):
+        main(sys.argv[1:])

@@ -19,6 +19,7 @@ LONGEST_FIRST = (
     "test_nbval.py",
     "test_grader_errors.py",
     "test_grade_kill.py",
+    "test_site.py",
     "test_endless.py",
     "test_feedback.py",
     "test_cluster.py",

@@ -15,7 +15,9 @@ from pathlib import Path
 from proflab_course.course.notebook import HIDDEN, MARK_SCHEME, SOLUTION, Cell, Lesson, regions
 
 _LEAST_LENGTH = 16
-_COMMONPLACE = re.compile(r"(import|from|raise|return \w+$|for|if|elif|else|with|try|except|def)\b")
+_COMMONPLACE = re.compile(
+    r"(import|from|raise|return \w+$|for|if|elif|else|with|try|except|def)\b|[\w.]+,?$"
+)
 
 
 @dataclass(frozen=True)
@@ -98,9 +100,20 @@ def _normal(text: str) -> str:
 
 def _text(path: Path) -> str:
     raw = path.read_bytes().decode("utf-8", errors="ignore")
+    if path.suffix == ".html":
+        return _page_text(raw)
     if path.suffix != ".ipynb":
         return raw
     return "\n".join(_strings(json.loads(raw)))
+
+
+def _page_text(page: str) -> str:
+    """Return what a page shows or says: colours split the code on it into many elements."""
+    from bs4 import BeautifulSoup
+
+    parsed = BeautifulSoup(page, "html.parser")
+    said = [value for tag in parsed.find_all(True) for value in tag.attrs.values()]
+    return "\n".join([parsed.get_text(), *(value for value in said if isinstance(value, str))])
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """What the build finds in a release, and when it runs a lesson as a class would."""
 
+import html
 import re
 
 import nbformat
@@ -67,7 +68,7 @@ LEAKS = {
 
 
 @pytest.mark.parametrize("secret", LEAKS)
-@pytest.mark.parametrize("name", ["01_first.ipynb", "notes.txt"])
+@pytest.mark.parametrize("name", ["01_first.ipynb", "notes.txt", "page.html", "picture.html"])
 def test_a_secret_in_a_released_file_is_found(tmp_path, secret, name):
     lessons = [read(tmp_path, FIRST), read(tmp_path, SECOND, "02_second")]
     folder = tmp_path / "release/01_first"
@@ -76,7 +77,14 @@ def test_a_secret_in_a_released_file_is_found(tmp_path, secret, name):
     line = next(s for s in (FIRST + SECOND).splitlines() if line in s).removeprefix("# ")
     cell = nbformat.v4.new_markdown_cell(f"A hint:\n{line}\nand so on.")
     notebook = nbformat.v4.new_notebook(cells=[cell])
-    (folder / name).write_text(nbformat.writes(notebook) if name.endswith("b") else cell.source)
+    pieces = "".join(f"<span>{html.escape(c)}</span>" for c in cell.source)
+    texts = {
+        "01_first.ipynb": nbformat.writes(notebook),
+        "notes.txt": cell.source,
+        "page.html": f"<pre>{pieces}</pre>",
+        "picture.html": f'<img alt="{html.escape(cell.source)}">',
+    }
+    (folder / name).write_text(texts[name])
     found = leaks(folder, lessons[0], lessons, "release/01_first")
     assert len(found) == 1
     assert found[0].startswith(f"release/01_first/{name} shows students {of}")
@@ -102,6 +110,17 @@ def test_what_earlier_lessons_disclose_or_show_is_no_secret(tmp_path):
     folder.mkdir(parents=True)
     (folder / "built.py").write_text("    surface = width * height\n    return surface\n")
     assert leaks(folder, lessons[1], lessons, "release/02_second") == []
+
+
+def test_a_line_of_a_name_alone_tells_nothing(tmp_path):
+    solution = "    surface = width * height"
+    named = FIRST.replace(solution, f"    NotImplementedError,\n{solution}")
+    assert named != FIRST
+    lessons = [read(tmp_path, named), read(tmp_path, SECOND, "02_second")]
+    folder = tmp_path / "release/01_first"
+    folder.mkdir(parents=True)
+    (folder / "notes.txt").write_text("An exercise raises NotImplementedError, as it should.")
+    assert leaks(folder, lessons[0], lessons, "release/01_first") == []
 
 
 def test_an_answer_that_a_lesson_gives_away_stops_the_build(tmp_path):

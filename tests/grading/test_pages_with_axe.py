@@ -4,10 +4,8 @@ axe-core comes with the package axe-core-python; nothing is fetched while the te
 """
 
 import pytest
-from axe_core_python.selenium import Axe
-from browsing import WAIT
+from browsing import faults
 from grading_course import LESSON, command, copy_course, grade, hand_in, solved
-from selenium.webdriver.support.ui import WebDriverWait
 
 from proflab_course.grading.records.gradebook import Book
 
@@ -43,37 +41,19 @@ def pages(tmp_path_factory):
     }
 
 
-def faults(browser, path, width=1200):
-    """What axe-core finds on a page, best practices included: rule, and the elements it is of."""
-    browser.set_window_size(width, 1400)
-    browser.get(path.as_uri())
-    WebDriverWait(browser, WAIT).until(
-        lambda b: b.execute_script(
-            "return location.href == arguments[0] && document.readyState == 'complete'",
-            path.as_uri(),
-        )
-    )
-    found = Axe().run(browser)
-    assert len(found["passes"]) > 10  # it has looked
-    return {
-        rule["id"]: [node["html"][:200] for node in rule["nodes"][:4]]
-        for rule in found["violations"]
-    }
-
-
 def test_axe_sees_a_fault(browser, tmp_path):
     page = tmp_path / "bad.html"
     page.write_text(
         "<!doctype html><html><title>x</title><h1>x</h1><h2>y</h2><p>text</p><ul><li>a</ul>"
         "<main><img src=x><p style='color: #ccc'>pale</p><a href=#>a link</a></main>"
     )
-    assert {"html-has-lang", "image-alt", "color-contrast"} <= set(faults(browser, page))
+    assert {"html-has-lang", "image-alt", "color-contrast"} <= set(faults(browser, page.as_uri()))
 
 
 @pytest.mark.parametrize("width", [1200, 400])
 @pytest.mark.parametrize("name", ["report", "public report", "term", "feedback"])
 def test_axe_finds_nothing(browser, pages, name, width):
-    assert faults(browser, pages[name], width) == {}
+    assert faults(browser, pages[name].as_uri(), width) == {}
 
 
 @pytest.mark.parametrize("name", ["report", "term", "feedback"])
@@ -82,6 +62,6 @@ def test_a_dark_desktop_changes_nothing(browser, pages, name):
     dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
     try:
-        assert faults(browser, pages[name]) == {}
+        assert faults(browser, pages[name].as_uri()) == {}
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

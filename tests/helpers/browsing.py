@@ -19,8 +19,10 @@ import pytest
 if not (shutil.which("chromium") and shutil.which("chromedriver")):
     pytest.skip("needs Chromium and its driver: make system", allow_module_level=True)
 
+from axe_core_python.selenium import Axe
 from hostile import Witness
 from selenium import webdriver
+from selenium.webdriver.support.ui import WebDriverWait
 
 WAIT = 120  # seconds until a busy machine is believed to hang
 
@@ -55,6 +57,7 @@ def start_browser(profile: Path, witness: Witness | None = None) -> webdriver.Ch
     service = webdriver.ChromeService(shutil.which("chromedriver"))
     driver = webdriver.Chrome(options=options, service=service)
     driver.set_window_size(1200, 1400)
+    driver.set_script_timeout(WAIT)
     return driver
 
 
@@ -88,6 +91,28 @@ def _wait_for(address: str) -> str:
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.25)
     raise AssertionError("JupyterLab did not start")
+
+
+def open_page(browser: webdriver.Chrome, address: str, width: int = 1200) -> None:
+    """Open a page in a window of this width, and wait until it is loaded."""
+    browser.set_window_size(width, 1400)
+    browser.get(address)
+    WebDriverWait(browser, WAIT).until(
+        lambda b: b.execute_script(
+            "return location.href == arguments[0] && document.readyState == 'complete'", address
+        )
+    )
+
+
+def faults(browser: webdriver.Chrome, address: str, width: int = 1200) -> dict[str, list[str]]:
+    """Return what axe-core finds on a page, best practices included: rule → its elements."""
+    open_page(browser, address, width)
+    found = Axe().run(browser, options={"resultTypes": ["violations"]})  # the others in short
+    assert len(found["passes"]) > 10  # it has looked
+    return {
+        rule["id"]: [node["html"][:200] for node in rule["nodes"][:4]]
+        for rule in found["violations"]
+    }
 
 
 def click_everything(browser: webdriver.Chrome, selector: str) -> int:

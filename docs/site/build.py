@@ -1,0 +1,189 @@
+"""Build the site of the course in build/site/html: `make site` runs this.
+
+    python docs/site/build.py                   # the whole site
+    python docs/site/build.py -o FOLDER         # elsewhere
+    python docs/site/build.py --demos 01 10     # run the demo cells of these lessons only
+
+The steps: put the pages together (this file, lessons.py, api.py, figures.py), have Sphinx make HTML
+of them (conf.py, links.py), and search the result for solutions and hidden cases. A warning of
+Sphinx fails the build, so no link between pages is broken. Nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+import time
+from pathlib import Path
+from string import Template
+
+import nbformat
+from api import write_api
+from figures import figures_page
+from lessons import demo_outputs, lesson_page
+
+from proflab_course.build.leaks import leaks
+from proflab_course.build.make import Plan, support_files
+from proflab_course.build.stamp import Address
+from proflab_course.course.layout import Course, CourseError
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+RUNS = ROOT / "build" / "site" / "runs"
+PICTURES = (".png", ".svg", ".jpg", ".gif")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Build and audit the site; returns the exit status."""
+    parser = argparse.ArgumentParser(description="Build the site of the course.")
+    parser.add_argument("-o", "--output", type=Path, default=ROOT / "build" / "site")
+    help_demos = "run the demo cells of these lessons only (default: of all)"
+    parser.add_argument("--demos", nargs="+", metavar="LESSON", help=help_demos)
+    parser.add_argument("--jobs", default="auto", help="how many processes Sphinx uses")
+    options = parser.parse_args(arguments)
+    began = time.monotonic()
+    course = Course(ROOT)
+    try:
+        lessons = stage(course, options.output, options.demos)
+        status = run_sphinx(options.output, options.jobs)
+        found = audit(course, options.output / "html")
+    except CourseError as error:
+        print(f"make site: {error}", file=sys.stderr)
+        return 2
+    if status or found:
+        print("\n".join(found), file=sys.stderr)
+        return status or 1
+    html = options.output / "html"
+    size = sum(path.stat().st_size for path in html.rglob("*") if path.is_file())
+    pages = len(list(html.rglob("*.html")))
+    print(f"{html}: {pages} pages with {len(lessons)} lessons, {size / 1e6:.1f} MB, made in "
+          f"{time.monotonic() - began:.0f} s; it shows no solution and no hidden case")  # fmt: skip
+    return 0
+
+
+# ── the pages ────────────────────────────────────────────────────────────────────────────────
+
+
+def stage(course: Course, output: Path, demos: list[str] | None = None) -> list[str]:
+    """Put the pages of the site into output/pages; returns the names of the lessons.
+
+    demos: the lessons whose demo cells are run; None: all
+    """
+    pages, extra = output / "pages", output / "extra"
+    for folder in (pages, extra, output / "html"):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    lessons = course.lessons("release")
+    for path in documents(course.root):
+        copy(path, pages / path.relative_to(course.root))
+    for picture in support_files(course.root / "docs" / "pictures"):
+        if picture.suffix in PICTURES:
+            copy(picture, pages / picture.relative_to(course.root))
+    run = lessons if demos is None else [course.lesson(name, "release") for name in demos]
+    shown = demo_outputs(course, run, RUNS)
+    for lesson in lessons:
+        stage_lesson(course, lesson, shown.get(lesson, []), pages, extra)
+    names = write_api(pages / "docs" / "api")
+    (pages / "docs" / "api" / "index.md").write_text(_API.format("\n".join(names)), "utf-8")
+    (pages / "docs" / "figures.md").write_text(figures_page(course.root / "docs" / "figures"))
+    (pages / "index.md").write_text(start_page(course, lessons), encoding="utf-8")
+    return lessons
+
+
+def documents(root: Path) -> list[Path]:
+    """Return the pages that are in the repository as they are in the site."""
+    return [root / "CONTRIBUTING.md", root / "CHANGELOG.md", *sorted((root / "docs").glob("*.md"))]
+
+
+def stage_lesson(course: Course, lesson: str, shown: list, pages: Path, extra: Path) -> None:
+    """Put the page of a lesson, and the pictures on it, where Sphinx finds them."""
+    folder = course.release(lesson).parent
+    target = pages / folder.relative_to(course.root)
+    notebook = lesson_page(course, lesson, shown, extra / folder.relative_to(course.root))
+    for path in support_files(folder):
+        if path.suffix in PICTURES:
+            copy(path, target / path.relative_to(folder))
+    target.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, target / f"{lesson}.ipynb")
+
+
+def copy(path: Path, target: Path) -> None:
+    """Copy a file, and make its folder."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, target)
+
+
+# ── the start page ───────────────────────────────────────────────────────────────────────────
+
+_API = """\
+# The API
+
+What stands here is public: the names are torch's where torch has them ([what differs from
+torch](../torch.md#what-differs)), and they stay. The descriptions are those of the code, and tests
+run the examples.
+
+```{{toctree}}
+{}
+```
+"""
+_CONTENTS = """
+```{{toctree}}
+:hidden:
+:caption: {}
+{}
+```
+"""
+
+
+def start_page(course: Course, lessons: list[str]) -> str:
+    """Return index.md with what it takes from the README and from the lessons."""
+    readme = (course.root / "README.md").read_text(encoding="utf-8")
+    address = Address.read(course.root)
+    page = Template((HERE / "index.md").read_text(encoding="utf-8")).substitute(
+        buttons=address.badges(lessons[0]),
+        picture=re.search(r"^!\[[^]]*\]\(docs/\S+\)$", readme, re.MULTILINE)[0],
+        archive=address.archive,
+        lessons=re.search(r"^\| lesson \|.*\n(\|.*\n)+", readme, re.MULTILINE)[0],
+    )
+    named = [f"release/{lesson}/{lesson}" for lesson in lessons]
+    return page + "".join(
+        _CONTENTS.format(caption, "\n".join(names))
+        for caption, names in (
+            ("Lessons", named),
+            ("Learn and teach", _TEACH),
+            ("How it works", _WORKS),
+            ("Reference", _REFERENCE),
+        )
+    )
+
+
+_TEACH = ("docs/students", "docs/glossary", "docs/instructors", "docs/write-a-lesson")
+_WORKS = ("docs/engine", "docs/architecture", "docs/security", "docs/figures")
+_REFERENCE = ("docs/api/index", "docs/torch", "CONTRIBUTING", "CHANGELOG")
+
+
+# ── Sphinx, and the audit ────────────────────────────────────────────────────────────────────
+
+
+def run_sphinx(output: Path, jobs: str) -> int:
+    """Have Sphinx make output/html of output/pages; returns its exit status."""
+    from sphinx.cmd.build import main as sphinx_build
+
+    words = ["-b", "html", "-c", str(HERE), "-d", str(output / "doctrees"), "-j", jobs]
+    words += ["-q", "--fail-on-warning", "-D", f"html_extra_path={output / 'extra'}"]
+    return sphinx_build([*words, str(output / "pages"), str(output / "html")])
+
+
+def audit(course: Course, html: Path) -> list[str]:
+    """Return a sentence for each solution and hidden case that the site shows."""
+    lessons = Plan.read(course).lessons  # an instructor's private cases included
+    # On the site every solution is secret, as it is for those who are at the first lesson.
+    return leaks(html, lessons[0], lessons, "build/site/html")
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    sys.exit(main())

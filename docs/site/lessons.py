@@ -1,0 +1,124 @@
+"""The pages of the lessons: the students' notebooks, below each demo cell what it will show.
+
+What a demo cell shows comes from a run of the solved notebook. Nothing else of that notebook gets
+here, and a run is kept until the lesson or the engine changes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import os
+import re
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from PIL import Image
+
+from proflab_course.build.stamp import LAST_CELL
+from proflab_course.build.trial import Trial, execute
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import Cell, read_notebook
+
+_DRAWN = re.compile(r'src="data:image/png;base64,([^"]+)"')
+_COLOURS = 128  # of a picture: a plot has few, and its file is a third as large
+_DIGEST = 16  # letters of it in a file's name
+
+
+def lesson_page(course: Course, lesson: str, shown: list[list[dict]], files: Path) -> NotebookNode:
+    """Return the notebook of a lesson's page; pictures that demo cells draw go to `files`.
+
+    shown: the outputs of each demo cell, in their order; empty where they were not run
+    """
+    notebook = read_notebook(course.release(lesson), lesson).notebook
+    cells = [Cell(node, "") for node in notebook.cells]
+    kept = [cell for cell in cells if cell.role != "setup" and cell.name != LAST_CELL]
+    outputs = iter(shown)
+    for cell in kept:
+        cell.node.metadata["tags"] = _tags(cell)
+        if cell.node.cell_type == "code":
+            of_demo = next(outputs, []) if cell.role == "demo" else []
+            cell.node.outputs = [
+                nbformat.from_dict(_to_page(output, f"{cell.node.id}-{number}", files))
+                for number, output in enumerate(of_demo, start=1)
+            ]
+    notebook.cells = [cell.node for cell in kept]
+    return notebook
+
+
+def demo_outputs(course: Course, lessons: list[str], cache: Path) -> dict[str, list[list[dict]]]:
+    """Return lesson → outputs of its demo cells in order, from the solved notebook's run."""
+    found, trials = {}, {}
+    for lesson in lessons:
+        size = os.environ.get("PROFLAB_DEMO", "full")
+        kept = cache / f"{lesson}.{size}.{_digest(course, lesson)}.json"
+        if kept.exists():
+            found[lesson] = json.loads(kept.read_text(encoding="utf-8"))
+        else:
+            source = read_notebook(course.source(lesson), lesson)
+            release = read_notebook(course.release(lesson), lesson)
+            trials[lesson] = kept, Trial(source, release.notebook, course.release(lesson).parent)
+    # One after the other: what they measure should not disturb what another measures.
+    done = execute([trial.released for _, trial in trials.values()], jobs=1)
+    for _, (lesson, (kept, trial)) in zip(done, trials.items(), strict=True):
+        found[lesson] = _demo_cells(lesson, trial)
+        cache.mkdir(parents=True, exist_ok=True)
+        for former in cache.glob(f"{kept.name[: -len('.json') - _DIGEST]}*.json"):
+            former.unlink()
+        kept.write_text(json.dumps(found[lesson]), encoding="utf-8")
+    return found
+
+
+def _demo_cells(lesson: str, trial: Trial) -> list[list[dict]]:
+    graded = trial.released.conclude()
+    if graded.errors:
+        _, kind, message = graded.errors[0]
+        raise CourseError(f"{lesson}: the solved notebook raises {kind}: {message}")
+    cells = [Cell(node, "") for node in trial.executed().cells]
+    return [
+        [shown for output in cell.node.outputs if (shown := _shown(output))]
+        for cell in cells
+        if cell.role == "demo" and cell.name != LAST_CELL
+    ]
+
+
+def _shown(output: NotebookNode) -> dict | None:
+    """Return what a reader sees of an output: text that was printed, else HTML, else text."""
+    if output.output_type == "stream":
+        kept = {"output_type": "stream", "name": "stdout", "text": output.text}
+        return kept if output.name == "stdout" else None
+    kind = next((kind for kind in ("text/html", "text/plain") if kind in output.data), None)
+    shown = {"output_type": "display_data", "metadata": {}}
+    return {**shown, "data": {kind: "".join(output.data[kind])}} if kind else None
+
+
+def _to_page(output: dict, name: str, files: Path) -> dict:
+    """Return an output whose pictures are files beside the page."""
+    if "text/html" not in output.get("data", {}):
+        return output
+
+    def store(found: re.Match) -> str:
+        files.mkdir(parents=True, exist_ok=True)
+        picture = Image.open(io.BytesIO(base64.b64decode(found[1]))).convert("RGB")
+        picture.quantize(_COLOURS).save(files / f"{name}.png", optimize=True)
+        return f'loading="lazy" src="{name}.png"'
+
+    return {**output, "data": {"text/html": _DRAWN.sub(store, output["data"]["text/html"])}}
+
+
+def _tags(cell: Cell) -> list[str]:
+    """Return the tags by which myst-nb folds a cell's outputs and site.css knows its kind."""
+    return [cell.role, *(tag for tag in cell.tags if tag == "guess"), "hide-output"]
+
+
+def _digest(course: Course, lesson: str) -> str:
+    """Return a digest of all that a run of the lesson depends on, but the machine."""
+    paths = [course.source(lesson), *course.release(lesson).parent.iterdir()]
+    paths += (course.root / "proflab").rglob("*.py")
+    digest = hashlib.sha256()
+    for path in sorted(path for path in paths if path.is_file()):
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:_DIGEST]

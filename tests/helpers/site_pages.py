@@ -1,0 +1,79 @@
+"""The course's site, built for tests, and a server for it; what its pages are made of."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote, urlsplit
+
+from bs4 import BeautifulSoup
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "docs" / "site"
+
+
+def build_site(output: Path, *options: str) -> Path:
+    """Build the site in a folder, as `make site` does; returns the folder of its pages."""
+    command = [sys.executable, SITE / "build.py", "-o", output, *options]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "shows no solution and no hidden case" in answer.stdout
+    return output / "html"
+
+
+def parse(site: Path) -> dict[str, BeautifulSoup]:
+    """Return every page by its path below the site's folder."""
+    return {
+        str(path.relative_to(site)): BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for path in sorted(site.rglob("*.html"))
+    }
+
+
+def broken_links(site: Path, pages: dict[str, BeautifulSoup]) -> list[str]:
+    """Return a line for each link, picture, script or style of a page that leads nowhere."""
+    named = {name: {each["id"] for each in page.select("[id]")} for name, page in pages.items()}
+    files = {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
+    found = []
+    for name, page in pages.items():
+        for element in page.select("[href], [src]"):
+            target = urlsplit(element.get("href", element.get("src")))
+            if target.scheme or target.netloc:
+                continue
+            place = normpath(join(dirname(name), unquote(target.path))) if target.path else name
+            anchor = unquote(target.fragment)
+            if place not in files or anchor and place in named and anchor not in named[place]:
+                found.append(f"{name}: {element.name} {target.geturl()}")
+    return found
+
+
+def outside_requests(pages: dict[str, BeautifulSoup]) -> list[str]:
+    """Return what loading the pages would ask other servers for."""
+    loads = "img[src], script[src], iframe[src], source[src], video[src], audio[src], embed[src]"
+    loads += ", link[rel=stylesheet], link[rel=preload], link[rel=preconnect], link[rel=icon]"
+    return [
+        f"{name}: {address}"
+        for name, page in pages.items()
+        for element in page.select(loads)
+        if urlsplit(address := element.get("src") or element.get("href")).netloc
+    ]
+
+
+@contextmanager
+def served(site: Path) -> Iterator[str]:
+    """Serve the site; yields its address."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Keep quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()

@@ -1,0 +1,282 @@
+"""The course's site: all pages are read as HTML, one page of each kind is opened in Chromium.
+
+It is built once, with the demo cells of two lessons; the soak test runs those of all.
+"""
+
+import doctest
+import re
+import shutil
+
+import pytest
+from site_pages import ROOT, SITE, broken_links, build_site, outside_requests, parse, served
+
+from proflab_course.build.leaks import leaks
+from proflab_course.build.stamp import Address
+from proflab_course.course.layout import Course
+from proflab_course.course.notebook import HIDDEN, read_module, regions
+
+COURSE = Course(ROOT)
+LESSONS = COURSE.lessons("release")
+FIRST = LESSONS[0]
+SHOWN = [FIRST, next(name for name in LESSONS if name.startswith("10"))]
+WIDTHS = {"desktop": 1200, "phone": 500}  # a window of Chromium's is not narrower
+KINDS = {
+    "start page": "index.html",
+    "lesson": f"release/{FIRST}/{FIRST}.html",
+    "document": "docs/instructors.html",
+    "tables": "docs/architecture.html",
+    "API": "docs/api/dispatch.html",
+    "figures": "docs/figures.html",
+    "search": "search.html?q=roofline",
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, as `make site` makes it but for the demo cells of most lessons."""
+    return build_site(tmp_path_factory.mktemp("site"), "--demos", *SHOWN)
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    """Every page of it, parsed."""
+    return parse(site)
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """Where a server shows it."""
+    with served(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Headless Chromium, which reaches this machine and nothing else."""
+    from browsing import start_browser
+
+    driver = start_browser(tmp_path_factory.mktemp("browser"))
+    yield driver
+    driver.quit()
+
+
+def lesson_page(lesson):
+    return f"release/{lesson}/{lesson}.html"
+
+
+# ── what is there ────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_document_lesson_and_list_has_a_page(pages):
+    documents = [*ROOT.glob("docs/*.md"), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+    wanted = {str(path.relative_to(ROOT).with_suffix(".html")) for path in documents}
+    wanted |= {lesson_page(lesson) for lesson in LESSONS}
+    wanted |= {"index.html", "docs/figures.html", "docs/api/index.html", "search.html"}
+    assert wanted <= pages.keys()
+    contents = {a["href"] for a in pages["index.html"].select(".sidebar-tree a[href]")}
+    assert wanted - {"index.html", "search.html"} <= contents
+
+
+def test_the_start_page_opens_with_a_picture_two_buttons_and_an_example(pages):
+    article = pages["index.html"].article
+    buttons = [a["href"] for a in article.select("a.button")]
+    badges = re.findall(r"\]\((https://[^)]+)\)", Address.read(ROOT).badges(FIRST))
+    assert buttons == [each for each in badges if "badge" not in each]
+    assert len(article.select("p > img, figure img")) >= 1
+    links = {a["href"] for a in article.select("table a[href]")}
+    assert {lesson_page(lesson) for lesson in LESSONS} <= links
+
+
+def test_the_first_example_has_six_lines_and_true_numbers(pages):
+    code = pages["index.html"].article.select_one(".highlight-python pre, .highlight-pycon pre")
+    test = doctest.DocTestParser().get_doctest(code.get_text(), {}, "start page", None, 0)
+    assert sum(len(example.source.splitlines()) for example in test.examples) == 6
+    lines: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=lines.append)
+    assert not result.failed and test.examples[-1].want, "".join(lines)
+
+
+@pytest.mark.parametrize("lesson", SHOWN)
+def test_what_a_demo_cell_shows_is_folded_below_it(pages, site, lesson):
+    page = pages[lesson_page(lesson)]
+    cells = page.select("div.cell.tag_demo")
+    folded = [cell.select_one("details") for cell in cells]
+    assert len(cells) >= 5 and sum(map(bool, folded)) >= 0.8 * len(cells)
+    for fold in filter(None, folded):
+        assert fold.summary.get_text(" ", strip=True).startswith("What you will see")
+        assert not fold.has_attr("open") and fold.select_one(".cell_output")
+    pictures = page.select("div.cell.tag_demo details img")
+    assert len(pictures) >= 5
+    assert all((site / lesson_page(lesson)).with_name(i["src"]).is_file() for i in pictures)
+    assert "you made no guess" in page.get_text()
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_is_shown_as_students_get_it(pages, lesson):
+    text = pages[lesson_page(lesson)].article.get_text()
+    assert "YOUR CODE HERE" in text and "NotImplementedError" in text
+    assert "BEGIN SOLUTION" not in text and "HIDDEN TESTS" not in text
+    assert not pages[lesson_page(lesson)].select("div.cell:not(.tag_demo) .cell_output")
+    # Colab's cell and the last one do nothing on a page.
+    assert "google.colab" not in text and "progress.show()" not in text
+
+
+def test_the_api_has_every_public_name_and_its_examples(pages, monkeypatch):
+    monkeypatch.syspath_prepend(str(SITE))
+    import api
+
+    listed = 0
+    for page in api.pages():
+        html = pages[f"docs/api/{page.name}.html"]
+        ids = {dt.get("id") for dt in html.select("dl.py > dt[id]")}
+        assert {f"{page.module}.{name}" for name in page.names} <= ids
+        listed += len(page.names)
+    assert listed > 300
+    assert "Tensor([2., 4.])" in pages["docs/api/tensor.html"].get_text()
+    assert "('ops', 'op')" not in pages["docs/api/dispatch.html"].get_text()
+
+
+def test_docstrings_become_lists(monkeypatch):
+    monkeypatch.syspath_prepend(str(SITE))
+    import docstrings
+
+    result = doctest.testmod(docstrings)
+    assert result.attempted and not result.failed
+
+
+# ── links, pictures, structure ───────────────────────────────────────────────────────────────
+
+
+def test_no_link_is_broken(site, pages):
+    assert len(pages) > 25
+    assert broken_links(site, pages) == []
+
+
+def test_a_broken_link_is_seen(tmp_path):
+    (tmp_path / "a.html").write_text('<a href="b.html#x">b</a><img src="c.png"><a href="#y">y</a>')
+    (tmp_path / "b.html").write_text("<p id=z>b</p>")
+    found = broken_links(tmp_path, parse(tmp_path))
+    assert found == ["a.html: a b.html#x", "a.html: img c.png", "a.html: a #y"]
+
+
+def test_links_out_of_the_site_lead_to_files_of_the_repository(pages):
+    start = f"{Address.read(ROOT).repository}/"
+    named = {
+        a["href"] for page in pages.values() for a in page.select(f"article a[href^='{start}']")
+    }
+    there = [
+        re.fullmatch(r"(?:blob|tree)/main/([^#]+)(#.*)?", n.removeprefix(start)) for n in named
+    ]
+    assert sum(map(bool, there)) >= 1
+    assert all((ROOT / found[1]).exists() for found in there if found)
+
+
+def test_every_picture_has_a_text(pages):
+    pictures = [(name, img) for name, page in pages.items() for img in page.select("img")]
+    assert len(pictures) > 20
+    assert [(name, img["src"]) for name, img in pictures if len(img.get("alt", "")) < 15] == []
+
+
+def test_reading_a_page_asks_no_other_server(site, pages):
+    assert outside_requests(pages) == []
+    for path in [*site.rglob("*.css"), *site.rglob("*.js")]:
+        text = path.read_text(encoding="utf-8")
+        loads = re.findall(
+            r"(?:url\(|@import\s+|import\(|fetch\()\s*['\"]?(?:https?:)?//[^)'\"]+", text
+        )
+        assert not loads, f"{path}: {loads}"
+
+
+def test_a_page_has_one_title_and_no_id_twice(pages):
+    for name, page in pages.items():
+        assert page.html["lang"] == "en" and page.title.get_text(strip=True), name
+        assert len(page.select("h1")) == 1, name
+        ids = [each["id"] for each in page.select("[id]")]
+        assert len(ids) == len(set(ids)), (name, {i for i in ids if ids.count(i) > 1})
+
+
+# ── the audit ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("secret", ["solution", "hidden case"])
+def test_the_audit_sees_a_secret_on_a_page(site, tmp_path, secret):
+    lessons = [read_module(COURSE.module(name), name) for name in COURSE.lessons()]
+    page = tmp_path / "html" / lesson_page(FIRST)
+    page.parent.mkdir(parents=True)
+    shutil.copy(site / lesson_page(FIRST), page)
+    assert leaks(tmp_path / "html", lessons[0], lessons, "site") == []
+    role = "exercise" if secret == "solution" else "test"
+    pair = ("### BEGIN SOLUTION", "### END SOLUTION") if secret == "solution" else HIDDEN
+    cells = [cell for cell in lessons[-1].named(role) if regions(cell.source, pair)]
+    lines = [line for cell in cells for region in regions(cell.source, pair) for line in region]
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+
+    coloured = highlight("\n".join(lines), PythonLexer(), HtmlFormatter())
+    page.write_text(page.read_text("utf-8").replace("</article>", f"{coloured}</article>"), "utf-8")
+    found = leaks(tmp_path / "html", lessons[0], lessons, "site")
+    assert len(found) >= 3 and all(lessons[-1].name in sentence for sentence in found)
+
+
+# ── in a browser ─────────────────────────────────────────────────────────────────────────────
+
+
+def prefer(browser, scheme):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+@pytest.mark.parametrize("scheme, device", [("light", "desktop"), ("dark", "phone")])
+@pytest.mark.parametrize("kind", KINDS)
+def test_axe_finds_nothing_and_the_page_fits(browser, address, kind, scheme, device):
+    from browsing import faults
+
+    prefer(browser, scheme)
+    assert faults(browser, f"{address}/{KINDS[kind]}", WIDTHS[device]) == {}
+    wide = "return [document.documentElement.scrollWidth, window.innerWidth]"
+    page, window = browser.execute_script(wide)
+    assert page <= window
+    asked = browser.execute_script(
+        "return performance.getEntriesByType('resource').map(entry => entry.name)"
+    )
+    assert len(asked) > 5
+    assert [each for each in asked if not each.startswith((address, "data:"))] == []
+
+
+def test_the_scheme_is_the_readers(browser, address):
+    from browsing import open_page
+
+    grounds = {}
+    for scheme in ("light", "dark"):
+        prefer(browser, scheme)
+        open_page(browser, f"{address}/{KINDS['lesson']}")
+        script = "return getComputedStyle(document.body).backgroundColor"
+        grounds[scheme] = sum(map(int, re.findall(r"\d+", browser.execute_script(script))[:3]))
+    assert grounds["dark"] < 150 < 600 < grounds["light"]
+
+
+def test_the_search_works_without_a_server(browser, site):
+    from browsing import WAIT, open_page
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    open_page(browser, f"{(site / 'search.html').as_uri()}?q=roofline")
+    links = "return [...document.querySelectorAll('#search-results li a')].map(a => a.href)"
+    WebDriverWait(browser, WAIT).until(lambda b: len(b.execute_script(links)) >= 3)
+    assert any("06_roofline" in link for link in browser.execute_script(links))
+
+
+def test_a_reader_with_a_keyboard_unfolds_and_scrolls(browser, address):
+    from browsing import open_page
+
+    prefer(browser, "light")
+    open_page(browser, f"{address}/{KINDS['lesson']}", WIDTHS["phone"])
+    assert browser.execute_script("""
+        const boxes = [...document.querySelectorAll('pre, .table-wrapper')];
+        const wide = boxes.filter(box => box.scrollWidth > box.clientWidth + 1);
+        return wide.length > 0 && wide.every(box => box.tabIndex == 0);""")
+    fold = browser.find_element("css selector", "div.cell.tag_demo summary")
+    browser.execute_script("arguments[0].focus()", fold)
+    fold.send_keys("\n")
+    opened = "return document.querySelector('div.cell.tag_demo details').open"
+    assert browser.execute_script(opened)
