@@ -1,0 +1,802 @@
+# ---
+# jupyter:
+#   accelerator: GPU
+#   colab:
+#     gpuType: T4
+#     provenance: []
+#   jupytext:
+#     cell_metadata_filter: nbgrader,tags
+#     notebook_metadata_filter: kernelspec,accelerator,colab,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 11 · A training run, two to three times faster
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+from itertools import pairwise
+
+import numpy as np
+from built import count_flops, speedup_interval, training_flops
+
+from proflab import meta, models
+from proflab.lesson import cuda, expect, expect_raises, guesses
+from proflab.lesson.cuda import trace_doubles as fake
+
+# %% [markdown]
+# ## 1 · Is the card at work? · 30 min
+
+
+# %% nbgrader={"grade": false, "grade_id": "gpu_busy", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def gpu_busy(events, window=None):
+    """Return for how long at least one kernel ran, and the gaps in which none did, in µs.
+
+    events: a trace's events, in any order. One of cat "kernel" runs from ts for dur, on whichever
+        stream; nothing else is a kernel. Events without dur have no length and count for nothing.
+    window: (start, end); None for the whole trace, from the start of the first event with a dur
+        to the end of the one that ends last, of whichever cat.
+    Returns a dict: busy; idle, the rest of the window; gaps, (start, end) pairs in order. Only
+    what lies in the window counts.
+    Raises ValueError for a window that does not end after its start, and for no window where no
+    event has a dur.
+    """
+    ### BEGIN SOLUTION
+    timed = [(e["ts"], e["ts"] + e["dur"], e.get("cat")) for e in events if "dur" in e]
+    if window is None and timed:
+        window = min(left for left, *_ in timed), max(right for _, right, _ in timed)
+    if window is None or window[1] <= window[0]:
+        raise ValueError(f"{window} is no window: it must end after its start")
+    start, end = window
+    at, gaps = start, []
+    for left, right in [*sorted(e[:2] for e in timed if e[2] == "kernel"), (end, end)]:
+        if min(left, end) > at:
+            gaps.append((at, min(left, end)))
+        at = max(at, min(right, end))
+    idle = sum(right - left for left, right in gaps)
+    return {"busy": end - start - idle, "idle": idle, "gaps": gaps}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_gpu_busy", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+work = [fake.kernel("a", 0, 10), fake.kernel("b", 5, 7, stream=13), fake.kernel("c", 20, 5)]
+expect("three kernels on two streams", gpu_busy(work, (0, 40)),
+    {"busy": 17, "idle": 23, "gaps": [(12, 20), (25, 40)]},
+    mistakes={"the durations are summed": {"busy": 22, "idle": 18, "gaps": [(12, 20), (25, 40)]}})  # fmt: skip
+short = [fake.kernel("b", 3, 2), fake.kernel("d", 14, 1, stream=20), fake.kernel("a", 1, 9)]
+expect("unsorted, one inside another", gpu_busy(short, (0, 15)),
+    {"busy": 10, "idle": 5, "gaps": [(0, 1), (10, 14)]})  # fmt: skip
+expect("the window cuts kernels, and leaves some out", gpu_busy(work, (8, 11)),
+    {"busy": 3, "idle": 0, "gaps": []})  # fmt: skip
+expect("it begins before, and ends between them", gpu_busy(work, (-5, 15)),
+    {"busy": 12, "idle": 8, "gaps": [(-5, 0), (12, 15)]})  # fmt: skip
+expect("it lies in a gap", gpu_busy(work, (13, 16))["gaps"], [(13, 16)])
+touching = [fake.kernel("a", 0, 4), fake.kernel("b", 4, 6), fake.kernel("c", 11, 2)]
+expect("no gap between two that touch", gpu_busy(touching, (0, 13))["gaps"], [(10, 11)])
+others = [fake.op("conv2d", 2, 30), fake.launch(4, 1, 5), fake.memcpy("HtoD", 6, 4, 5),
+    fake.gpu_annotation("step", 7, 20), fake.kernel("a", 10, 8)]  # fmt: skip
+found = gpu_busy(fake.trace(*others)["traceEvents"])
+expect("the whole trace; only kernels are work", found,
+    {"busy": 8, "idle": 22, "gaps": [(2, 10), (18, 32)]})  # fmt: skip
+expect("no kernel at all", gpu_busy(others[:2], (0, 9)), {"busy": 0, "idle": 9, "gaps": [(0, 9)]})
+expect_raises("a window without length", lambda: gpu_busy(work, (4, 4)), ValueError)
+expect_raises("a window that runs backwards", lambda: gpu_busy(work, (9, 4)), ValueError)
+expect_raises("nothing to take a window from", lambda: gpu_busy([]), ValueError)
+### BEGIN HIDDEN TESTS
+many = [fake.kernel("k", at, us, stream=at % 3) for at, us in ((50, 5), (7, 9), (0, 12), (30, 8),
+    (36, 2), (33, 3))]  # fmt: skip
+expect("kernels of all streams, in any order, are one union", gpu_busy(many, (0, 60)),
+    {"busy": 29, "idle": 31, "gaps": [(16, 30), (38, 50), (55, 60)]})  # fmt: skip
+expect("a kernel counts as far as it lies in the window", gpu_busy(many, (34, 52)),
+    {"busy": 6, "idle": 12, "gaps": [(38, 50)]})  # fmt: skip
+late = [fake.kernel("a", 12.5, 2.25), fake.op("relu", 9.5, 1.0), fake.memcpy("HtoD", 13.0, 7.0)]
+expect("without a window the trace is as long as all of its events", gpu_busy(late),
+    {"busy": 2.25, "idle": 8.25, "gaps": [(9.5, 12.5), (14.75, 20.0)]})  # fmt: skip
+expect_raises("a window must have a length", lambda: gpu_busy(many, (60, 0)), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 2 · What did the host do meanwhile? · 35 min
+
+
+# %% nbgrader={"grade": false, "grade_id": "gap_causes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def gap_causes(gap, host):
+    """Return the µs of a gap by what the host did meanwhile, as a dict.
+
+    gap: (start, end). host: (cause, start, end) tuples in any order; the causes are "data", "copy",
+        "sync" and "launch". They may overlap, each other and their own kind, and leave the gap.
+    The dict has these four keys, in µs, and "other". Where several causes meet, the time goes to
+    the first of them in this order; where there is none, to "other". So the five sum to the gap.
+    Raises ValueError for a gap that does not end after its start, and for another cause.
+    """
+    ### BEGIN SOLUTION
+    (start, end), causes = gap, ("data", "copy", "sync", "launch")
+    if end <= start or {cause for cause, *_ in host} - set(causes):
+        raise ValueError(f"{gap} must end after its start, and each cause be one of {causes}")
+    near = [each for each in host if each[1] < end and each[2] > start]
+    inside = {time for _, *times in near for time in times if start < time < end}
+    found = dict.fromkeys((*causes, "other"), 0)
+    for left, right in pairwise(sorted({start, end} | inside)):
+        there = {cause for cause, begun, done in near if begun <= left and right <= done}
+        found[next((cause for cause in causes if cause in there), "other")] += right - left
+    return found
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_gap_causes", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+host = [("data", 10, 18), ("launch", 17, 20), ("sync", 25, 31), ("data", 30, 38)]
+none = {"data": 0, "copy": 0, "sync": 0, "launch": 0, "other": 0}
+expect("data, then a launch", gap_causes((12, 20), host),
+    {"data": 6, "copy": 0, "sync": 0, "launch": 2, "other": 0})  # fmt: skip
+expect("a wait, data, then nothing", gap_causes((25, 40), host),
+    {"data": 8, "copy": 0, "sync": 5, "launch": 0, "other": 2})  # fmt: skip
+expect("nothing of all that", gap_causes((40, 47), host)["other"], 7)
+at_once = [("launch", 0, 10), ("sync", 2, 10), ("copy", 4, 10), ("data", 6, 10)]
+expect("all four at once, by their order", gap_causes((0, 12), at_once),
+    {"data": 4, "copy": 2, "sync": 2, "launch": 2, "other": 2})  # fmt: skip
+twice = [("data", 3, 6), ("data", 1, 5), ("copy", 4, 8), ("copy", 0, 2), ("data", 9, 90)]
+expect("two loaders at once, unsorted", gap_causes((0, 10), twice),
+    {"data": 6, "copy": 3, "sync": 0, "launch": 0, "other": 1})  # fmt: skip
+around = [("launch", -50, 50), ("sync", 3, 4)]
+expect("one goes on around another", gap_causes((0, 10), around),
+    {"data": 0, "copy": 0, "sync": 1, "launch": 9, "other": 0})  # fmt: skip
+expect("the host's list stays as it is", host[1:3], [("launch", 17, 20), ("sync", 25, 31)])
+expect_raises("a gap without length", lambda: gap_causes((5, 5), host), ValueError)
+expect_raises("another cause", lambda: gap_causes((0, 5), [("sleep", 0, 1)]), ValueError)
+### BEGIN HIDDEN TESTS
+busy = [("sync", 12.5, 30.0), ("copy", 5.0, 14.0), ("launch", 0.0, 6.0), ("copy", 28.0, 29.0)]
+expect("each instant goes to one cause", gap_causes((2.0, 40.0), busy),
+    {"data": 0, "copy": 10.0, "sync": 15.0, "launch": 3.0, "other": 10.0})  # fmt: skip
+expect("what ends before the gap, or begins after it, is no cause", gap_causes((31, 33), busy),
+    {"data": 0, "copy": 0, "sync": 0, "launch": 0, "other": 2})  # fmt: skip
+expect("a host that did nothing leaves it all to other", gap_causes((0, 8), [])["other"], 8)
+apart = [("data", 0, 1), ("data", 2, 3), ("data", 4, 5), ("launch", 0, 5)]
+expect("a cause may come and go", gap_causes((0, 6), apart),
+    {"data": 3, "copy": 0, "sync": 0, "launch": 2, "other": 1})  # fmt: skip
+expect_raises("a gap ends after its start", lambda: gap_causes((9, 5), busy), ValueError)
+expect_raises("other is no cause of the host's", lambda: gap_causes((0, 5), [("other", 0, 1)]), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 3 · Which op is it? · 45 min
+
+
+# %% nbgrader={"grade": false, "grade_id": "ops_table", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def ops_table(trace):
+    """Return torch.profiler's table, made from the trace that it exports: a list of dicts.
+
+    trace: a dict; its "traceEvents" are dicts, in any order. Only those with a dur count, by cat:
+        "cpu_op", "user_annotation": an op on the host, on the thread (pid, tid). What starts while
+            another op of its thread runs is inside that op (by the start: ends are rounded).
+        "cuda_runtime", "cuda_driver": a call of CUDA on that thread, no op; args.correlation.
+        "kernel", "gpu_memcpy", "gpu_memset": work on the device; args.correlation is the call's.
+    Returns a row for each name, sorted by name: name; cpu_us, the ops' durations; self_cpu_us,
+    without the ops directly inside; self_gpu_us, the device's work. Work belongs to the innermost
+    op in which its call started. If there was no op, or no such call, it belongs to a row of the
+    work's own name, whose CPU times are 0 unless an op has that name.
+    """
+    ### BEGIN SOLUTION
+    events = [event for event in trace["traceEvents"] if "dur" in event]
+    rows, stacks, callers = {}, {}, {}
+
+    def row(name):
+        return rows.setdefault(name, {"name": name, "cpu_us": 0, "self_cpu_us": 0, "self_gpu_us": 0})
+
+    for event in sorted(events, key=lambda event: (event["ts"], -event["dur"])):
+        stack = stacks.setdefault((event["pid"], event["tid"]), [])
+        while stack and stack[-1]["ts"] + stack[-1]["dur"] <= event["ts"]:
+            stack.pop()
+        if event["cat"] in ("cuda_runtime", "cuda_driver") and stack:
+            callers[event["args"]["correlation"]] = stack[-1]["name"]
+        elif event["cat"] in ("cpu_op", "user_annotation"):
+            row(event["name"])["cpu_us"] += event["dur"]
+            row(event["name"])["self_cpu_us"] += event["dur"]
+            if stack:
+                row(stack[-1]["name"])["self_cpu_us"] -= event["dur"]
+            stack.append(event)
+    for event in events:
+        if event["cat"] in ("kernel", "gpu_memcpy", "gpu_memset"):
+            name = callers.get(event["args"]["correlation"], event["name"])
+            row(name)["self_gpu_us"] += event["dur"]
+    return [rows[name] for name in sorted(rows)]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_ops_table", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+host = [fake.op("conv2d", 0, 40), fake.op("cudnn_convolution", 5, 30), fake.launch(20, 5, 1),
+    fake.op("relu", 45, 12), fake.launch(50, 4, 2)]  # fmt: skip
+read = fake.launch(65, 100, 3, name="cudaMemcpyAsync")  # waits 75 µs for the kernels, copies
+device = [fake.kernel("implicit_gemm", 25, 90, 1), fake.kernel("clamp", 115, 25, 2),
+    fake.memcpy("Memcpy DtoH", 140, 20, 3)]  # fmt: skip
+
+
+def table(*events):
+    return [list(row.values()) for row in ops_table(fake.trace(*events))]
+
+
+first = ops_table(fake.trace(*host, read, *device))[0]
+keys = {"name": "Memcpy DtoH", "cpu_us": 0, "self_cpu_us": 0, "self_gpu_us": 20}
+expect("a copy that no op called", first, keys)
+expect("a convolution, a ReLU, a copy", table(*host, read, *device), [
+    ["Memcpy DtoH", 0, 0, 20], ["conv2d", 40, 10, 0], ["cudnn_convolution", 30, 30, 90],
+    ["relu", 12, 12, 25]])  # fmt: skip
+again = [fake.op("relu", 210, 4), fake.kernel("clamp", 250, 50, 4), fake.launch(212, 1, 4)]
+found = table(*reversed(device), *again, *host)
+expect("unsorted; one op twice", found[-1], ["relu", 16, 16, 75])
+expect("a copy whose call was not recorded", found[0], ["Memcpy DtoH", 0, 0, 20])
+expect("on a CPU", table(*host), [
+    ["conv2d", 40, 10, 0], ["cudnn_convolution", 30, 30, 0], ["relu", 12, 12, 0]])  # fmt: skip
+expect("no events", ops_table(fake.trace()), [])
+### BEGIN HIDDEN TESTS
+deep = [fake.op("linear", 100, 50), fake.op("addmm", 104, 40), fake.op("copy_", 106, 8),
+    fake.op("copy_", 120, 4), fake.launch(121, 2, 12), fake.launch(130, 9, 11)]  # fmt: skip
+ran = [fake.kernel("gemm", 200, 300, 11), fake.kernel("elementwise", 180, 7, 12)]
+expect("a kernel belongs to the innermost op, and each op only loses what is directly inside",
+    table(*ran, *deep),
+    [["addmm", 40, 28, 300], ["copy_", 12, 12, 7], ["linear", 50, 10, 0]])  # fmt: skip
+queue = [fake.op("a", 0, 10), fake.launch(1, 1, 1), fake.op("b", 10, 10), fake.launch(11, 1, 2),
+    fake.kernel("k", 12, 40, 1), fake.kernel("k", 52, 4, 2)]  # fmt: skip
+expect("a queued kernel belongs to who launched it, not to who runs when it runs", table(*queue),
+    [["a", 10, 10, 40], ["b", 10, 10, 4]])  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_ops_table_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+def table(*events):
+    return [list(row.values()) for row in ops_table(fake.trace(*events))]
+
+
+both = [fake.op("forward", 0, 50), fake.op("backward", 10, 30, tid=2), fake.launch(20, 1, 8),
+    fake.launch(22, 1, 9, tid=2), fake.kernel("k", 60, 5, 9), fake.kernel("k", 65, 3, 8)]  # fmt: skip
+expect("two threads at once", table(*both), [["backward", 30, 30, 5], ["forward", 50, 50, 3]])
+marked = [fake.annotation("step", 0, 90), fake.op("add_", 10, 5), fake.launch(12, 1, 1),
+    fake.launch(40, 1, 2, name="cuLaunchKernel"), fake.kernel("add", 50, 6, 1),
+    fake.kernel("triton", 60, 8, 2), fake.gpu_annotation("step", 50, 18)]  # fmt: skip
+expect("your own marks are ops; their shadow on the device is no work", table(*marked),
+    [["add_", 5, 5, 6], ["step", 90, 85, 8]])  # fmt: skip
+digits = [fake.op("relu", 4473694477302.693, 8.25), fake.op("clamp_min", 4473694477304.193, 6.751)]
+found = table(*digits)
+expect("an end is rounded beyond its parent's", [row[0] for row in found], ["clamp_min", "relu"])
+expect("a child that ends 0.001 µs late", [row[1:3] for row in found],
+    [[6.751, 6.751], [8.25, 1.499]], rel=1e-6)  # fmt: skip
+side = [fake.op("a", 0, 10), fake.op("b", 10, 10), fake.memcpy("set", 30, 2, 5), fake.launch(10, 2, 5)]
+expect("one begins when another ends", table(*side), [["a", 10, 10, 0], ["b", 10, 10, 2]])
+### BEGIN HIDDEN TESTS
+own = [fake.op("item", 0, 9), fake.op("item", 2, 5), fake.op("item", 3, 5, tid=4),
+    fake.launch(4, 1, 6, tid=4, name="cudaMemcpyAsync"), fake.memcpy("DtoH", 5, 2, 6)]  # fmt: skip
+expect("an op inside its own name counts each time", table(*own), [["item", 19, 14, 2]])
+threads = [fake.op("x", 0, 100), fake.op("y", 1, 100, tid=3), fake.op("z", 2, 50, tid=3),
+    fake.launch(60, 2, 31, tid=3), fake.launch(3, 2, 30), fake.kernel("k", 70, 9, 31),
+    fake.kernel("k", 79, 4, 30), fake.kernel("lost", 90, 1, 77)]  # fmt: skip
+expect("each thread has a stack of its own", table(*threads),
+    [["lost", 0, 0, 1], ["x", 100, 100, 4], ["y", 100, 50, 9], ["z", 50, 50, 0]])  # fmt: skip
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 4 · Where is the memory? · 30 min
+
+
+# %% nbgrader={"grade": false, "grade_id": "memory_peak", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def memory_peak(history):
+    """Return from a history of allocations the largest amount allocated, and whose it was.
+
+    history: dicts in the order of time. {"action": "alloc", "addr", "size", "frame"} asks for a
+        block of size bytes, 1 or more, at the address addr; the allocator hands out multiples of
+        512 bytes, so 513 bytes take 1,024. {"action": "free", "addr"} gives the block back, after
+        which its address may be used again. A free of an address that holds no block belongs to
+        one from before the recording: it changes nothing.
+    Returns a dict, in bytes: peak; by_frame, what each frame had allocated when the peak was first
+    reached (frames that had nothing then are left out); left, what is allocated at the end.
+    Raises ValueError if nothing is allocated in it, or a size is below 1.
+    """
+    ### BEGIN SOLUTION
+    live, peak, at_peak = {}, 0, {}
+    for event in history:
+        if event["action"] == "free":
+            live.pop(event["addr"], None)
+            continue
+        if event["size"] < 1:
+            raise ValueError(f"a block has at least 1 byte, not {event['size']}")
+        live[event["addr"]] = event["frame"], math.ceil(event["size"] / 512) * 512
+        now = sum(size for _, size in live.values())
+        if now > peak:
+            peak, at_peak = now, dict(live)
+    if not peak:
+        raise ValueError("the history allocates nothing")
+    by_frame = {}
+    for frame, size in at_peak.values():
+        by_frame[frame] = by_frame.get(frame, 0) + size
+    return {"peak": peak, "by_frame": by_frame, "left": sum(size for _, size in live.values())}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_memory_peak", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+KB = 1024
+step = [fake.alloc(1, 100 * KB, "conv1"), fake.alloc(2, 50 * KB, "relu"),
+    fake.alloc(3, 200 * KB, "conv2"), fake.free(2), fake.alloc(4, 120 * KB, "adam"), fake.free(3),
+    fake.alloc(5, 40 * KB, "relu")]  # fmt: skip
+by_frame = {"conv1": 102_400, "conv2": 204_800, "adam": 122_880}
+expect("one step", memory_peak(step), {"peak": 430_080, "by_frame": by_frame, "left": 266_240},
+    mistakes={"all that was ever allocated": {"peak": 522_240, "by_frame": by_frame, "left": 266_240}})  # fmt: skip
+odd = [fake.alloc(9, 1, "bias"), fake.alloc(8, 513, "bias"), fake.alloc(7, 512, "loss")]
+expect("multiples of 512", memory_peak(odd),
+    {"peak": 2048, "by_frame": {"bias": 1536, "loss": 512}, "left": 2048})  # fmt: skip
+reused = [fake.alloc(1, 1024, "a"), fake.free(1), fake.alloc(1, 512, "b"), fake.alloc(2, 512, "c")]
+expect("one address twice; the peak twice, the first counts", memory_peak(reused),
+    {"peak": 1024, "by_frame": {"a": 1024}, "left": 1024})  # fmt: skip
+older = [fake.free(77), fake.alloc(1, 2048, "a"), fake.free(77), fake.free(1)]
+expect("older blocks are freed", memory_peak(older),
+    {"peak": 2048, "by_frame": {"a": 2048}, "left": 0})  # fmt: skip
+expect_raises("nothing is allocated", lambda: memory_peak([fake.free(3)]), ValueError)
+expect_raises("a block without bytes", lambda: memory_peak([fake.alloc(1, 0, "a")]), ValueError)
+### BEGIN HIDDEN TESTS
+turns = [fake.alloc(1, 5000, "x"), fake.alloc(2, 700, "y"), fake.free(1), fake.alloc(1, 300, "z"),
+    fake.alloc(3, 5000, "x"), fake.free(2), fake.free(3), fake.alloc(2, 1, "x")]  # fmt: skip
+expect("blocks count as the allocator rounds them, by the frame that holds them at the peak",
+    memory_peak(turns), {"peak": 6656, "by_frame": {"x": 5120, "y": 1024, "z": 512}, "left": 1024})  # fmt: skip
+same = [fake.alloc(n, 512 * n, "layer") for n in (1, 2, 3)] + [fake.free(2), fake.free(2)]
+expect("a block can be given back once", memory_peak(same),
+    {"peak": 3072, "by_frame": {"layer": 3072}, "left": 2048})  # fmt: skip
+expect_raises("a negative size", lambda: memory_peak([fake.alloc(1, -5, "a")]), ValueError)
+expect_raises("an empty history has no peak", lambda: memory_peak([]), ValueError)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "largest_hole", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def largest_hole(segments):
+    """Return how much of the reserved memory is free, and in how large a piece. (Optional.)
+
+    segments: dicts, what the allocator reserved: total_size, and blocks, dicts of size and state.
+        Blocks whose state is "inactive" are free.
+    Returns a dict, in bytes: reserved, free, largest (the largest free block; 0 if there is none).
+    Raises ValueError for no segments.
+    """
+    ### BEGIN SOLUTION
+    if not segments:
+        raise ValueError("there must be segments")
+    blocks = [block for segment in segments for block in segment["blocks"]]
+    free = [block["size"] for block in blocks if block["state"] == "inactive"]
+    reserved = sum(segment["total_size"] for segment in segments)
+    return {"reserved": reserved, "free": sum(free), "largest": max(free, default=0)}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_largest_hole", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+holes = [fake.segment((8, "inactive"), (4, "active_allocated"), (8, "inactive")),
+    fake.segment((6, "active_allocated"), (8, "inactive"), (6, "active_pending_free"))]  # fmt: skip
+expect("24 free, in pieces of 8", largest_hole(holes), {"reserved": 40, "free": 24, "largest": 8})
+full = [fake.segment((30, "active_allocated"))]
+expect("nothing free", largest_hole(full), {"reserved": 30, "free": 0, "largest": 0})
+expect_raises("no segments", lambda: largest_hole([]), ValueError)
+### BEGIN HIDDEN TESTS
+expect("the largest free block is in one segment", largest_hole([*full, fake.segment(
+    (10, "inactive"), (40, "active_allocated"), (20, "inactive"))]),
+    {"reserved": 100, "free": 30, "largest": 20})  # fmt: skip
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 5 · The lab · 60 min
+
+
+# %% nbgrader={"grade": false, "grade_id": "step_report", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def step_report(rows):
+    """Return the report of a series of improvements, a list of dicts, one for each row.
+
+    rows: dicts in the order in which the improvements were made, at least two: name; batch, the
+        images of a training step; ms, the time of a step.
+    The dicts' keys: name; images_per_s; step, how many times as many images a second as the row
+    before; total, as the first row; share, ln(step) / ln(the last total), the step's part of the
+    way. In the first row step and total are 1 and share is 0.
+    Raises ValueError for fewer than two rows, for a batch or a time that is not above 0, and where
+    the last row is as fast as the first, so that there is no way to share.
+    """
+    ### BEGIN SOLUTION
+    if len(rows) < 2 or min(min(row["batch"], row["ms"]) for row in rows) <= 0:
+        raise ValueError("there must be two rows, with batches and times above 0")
+    rates = [row["batch"] / row["ms"] * 1e3 for row in rows]
+    if rates[0] == rates[-1]:
+        raise ValueError("the last row is as fast as the first")
+    report, way = [], math.log(rates[-1] / rates[0])
+    for row, rate, before in zip(rows, rates, [rates[0], *rates], strict=False):
+        gains = {"step": rate / before, "total": rate / rates[0]}
+        share = math.log(rate / before) / way
+        report.append({"name": row["name"], "images_per_s": rate, **gains, "share": share})
+    return report
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_step_report", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+names = ["as written", "loader", "AMP", "channels-last", "compile"]
+lab = [{"name": name, "batch": 64, "ms": ms} for name, ms in zip(names, [400, 290, 170, 150, 136],
+    strict=True)]  # fmt: skip
+found = step_report(lab)
+expect("the first row", found[0],
+    {"name": "as written", "images_per_s": 160.0, "step": 1.0, "total": 1.0, "share": 0.0})  # fmt: skip
+expect("names", [row["name"] for row in found], ["as written", "loader", "AMP", "channels-last", "compile"])  # fmt: skip
+expect("images a second", [row["images_per_s"] for row in found],
+    [160.0, 64e3 / 290, 64e3 / 170, 64e3 / 150, 64e3 / 136])  # fmt: skip
+expect("steps", [row["step"] for row in found], [1.0, 400 / 290, 290 / 170, 170 / 150, 150 / 136])
+expect("over the first", [row["total"] for row in found], [1.0, 400 / 290, 400 / 170, 400 / 150, 400 / 136])  # fmt: skip
+expect("shares of the way", [row["share"] for row in found],
+    [0.0, 0.298091, 0.495066, 0.116020, 0.090822], rel=1e-5,
+    mistakes={"of the ms that were saved": [0.0, 110 / 264, 120 / 264, 20 / 264, 14 / 264]})  # fmt: skip
+larger = [{"name": "32", "batch": 32, "ms": 40.0}, {"name": "128", "batch": 128, "ms": 130.0}]
+expect("a larger batch", step_report(larger)[1]["step"], 16 / 13, mistakes={"by the ms": 4 / 13})
+lab[3]["ms"] = 180.0
+slower = [row["share"] for row in step_report(lab)]
+expect("one that made it slower", slower, [0.0, 0.298091, 0.495066, -0.052983, 0.259825], rel=1e-5)
+expect_raises("one row", lambda: step_report(larger[:1]), ValueError)
+expect_raises("no way", lambda: step_report([larger[0], lab[1], larger[0]]), ValueError)
+expect_raises("no time", lambda: step_report([larger[0], {**larger[1], "ms": 0}]), ValueError)
+expect_raises("no images", lambda: step_report([larger[0], {**larger[1], "batch": 0}]), ValueError)
+### BEGIN HIDDEN TESTS
+mixed = [{"name": "a", "batch": 16, "ms": 80}, {"name": "b", "batch": 48, "ms": 160},
+    {"name": "c", "batch": 48, "ms": 30}]  # fmt: skip
+found = step_report(mixed)
+expect("a step is in images a second, whatever the batch", [row["step"] for row in found],
+    [1.0, 1.5, 16 / 3])  # fmt: skip
+expect("shares of the way sum to 1", [row["share"] for row in found],
+    [0.0, math.log(1.5) / math.log(8), math.log(16 / 3) / math.log(8)])  # fmt: skip
+down = step_report(mixed[::-1])
+expect("a series may end slower than it began", [down[2]["total"], down[1]["share"]],
+    [0.125, math.log(16 / 3) / math.log(8)])  # fmt: skip
+expect_raises("a time is above 0", lambda: step_report([mixed[0], {**mixed[1], "ms": -3}]), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "interaction", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def interaction(base, a, b, both):
+    """Return how many times as large two changes' speed-up is as the product of their own.
+
+    base: ms of a step without either. a, b: with one of them. both: with both. All above 0, at one
+    batch. 1 means that they do not depend on each other.
+    Raises ValueError for a time that is not above 0.
+    """
+    ### BEGIN SOLUTION
+    if min(base, a, b, both) <= 0:
+        raise ValueError("times must be above 0")
+    return (base / both) / ((base / a) * (base / b))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_interaction", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+expect("better together", interaction(200, 120, 150, 70), 9 / 7,
+    mistakes={"upside down": 7 / 9, "milliseconds are added": 1.0})  # fmt: skip
+expect("independent", interaction(80, 40, 20, 10), 1.0)
+expect("one in the other's way", interaction(100.0, 50.0, 40.0, 40.0), 0.5)
+expect("in whichever order", interaction(200, 150, 120, 70), 9 / 7)
+expect("one makes it slower", interaction(60, 75, 40, 50), 1.0)
+expect_raises("no time", lambda: interaction(200, 0, 150, 70), ValueError)
+expect_raises("a negative time", lambda: interaction(200, 120, 150, -70), ValueError)
+### BEGIN HIDDEN TESTS
+expect("speed-ups multiply if changes are independent", interaction(90, 60, 45, 30), 1.0)
+expect("together they may lose what each one gains", interaction(100, 80, 50, 100), 0.4)
+expect_raises("two negative times are no times", lambda: interaction(-9, -3, 3, 1), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 6 · How near to the peak? · 20 min
+
+
+# %% nbgrader={"grade": false, "grade_id": "training_mfu", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def training_mfu(model, shape, step_ms, peak_flops, recompute=False):
+    """Return which share of a card's peak a training step uses, as a dict of two floats.
+
+    model: any model that training_flops takes; shape: of a whole batch. step_ms: the time of one
+    step. peak_flops: FLOP/s of the card. recompute: whether the step runs the whole forward pass a
+    second time, as checkpointing all layers does.
+    The dict's keys: mfu, by the FLOPs that training needs, and hfu, by those that the step computes.
+    Raises ValueError for a time or a peak that is not above 0.
+    """
+    ### BEGIN SOLUTION
+    if min(step_ms, peak_flops) <= 0:
+        raise ValueError("the time of a step and the peak must be above 0")
+    needed = training_flops(model, shape, per_sample=False)
+    computed = needed + (count_flops(model, shape, per_sample=False) if recompute else 0)
+    most = peak_flops * step_ms / 1e3
+    return {"mfu": needed / most, "hfu": computed / most}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_training_mfu", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+with meta():
+    resnet, gpt2 = models.resnet18(), models.gpt2("small")
+images = (256, 3, 224, 224)
+found = training_mfu(resnet, images, 400, 65e12)
+share = 2_725_993_512_960 / (0.4 * 65e12)
+expect("ResNet-18, 256 images in 400 ms", found["mfu"], 2_725_993_512_960 / 26e12,
+    mistakes={"one image": 2_725_993_512_960 / 26e12 / 256,
+    "3 × forward": 2_786_416_656_384 / 26e12, "seconds": 2_725_993_512_960 / 26e15})  # fmt: skip
+expect("nothing is computed twice", found["hfu"], 2_725_993_512_960 / 26e12)
+expect("the forward pass runs again", training_mfu(resnet, images, 400, 65e12, recompute=True),
+    {"mfu": 2_725_993_512_960 / 26e12, "hfu": 3_654_799_065_088 / 26e12})  # fmt: skip
+expect("LeNet-5, 8 images", training_mfu(models.LeNet5(), (8, 1, 32, 32), 0.5, 1e12),
+    {"mfu": 0.0362227, "hfu": 0.0362227}, rel=1e-5)  # fmt: skip
+expect_raises("no time", lambda: training_mfu(resnet, images, 0, 65e12), ValueError)
+expect_raises("no peak", lambda: training_mfu(resnet, images, 400, 0.0), ValueError)
+### BEGIN HIDDEN TESTS
+found = training_mfu(gpt2, (2, 96), 20.0, 9.89e14, True)
+expect("a Transformer's tokens and batch count as they are", found,
+    {"mfu": 0.00729764, "hfu": 0.00973019}, rel=1e-5)  # fmt: skip
+expect_raises("a time is above 0", lambda: training_mfu(resnet, images, -1, -65e12), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 7 · The ring · 45 min
+
+
+# %% nbgrader={"grade": false, "grade_id": "ring_allreduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def ring_allreduce(arrays):
+    """Return the sum of all ranks' arrays on every rank, by the ring algorithm, as a dict.
+
+    arrays: one-dimensional numpy arrays, one for each rank, all of one length and dtype; they stay
+        as they are.
+    Each is cut into as many parts as there are ranks, in order; the first length % ranks parts are
+    one longer. In each step every rank sends one part to the next rank, the last one to rank 0.
+    Reduce-scatter: in its first step rank r sends its part r, and from then on the part that it
+    has just received, with its own numbers added. After n - 1 steps each rank has one whole sum.
+    All-gather: it sends that sum, and from then on the sum that it has just received.
+    Returns a dict: results, an array for each rank; sent, the bytes that each rank sent (ints);
+    steps, how many there were.
+    Raises ValueError for no arrays, and where lengths or dtypes differ.
+    """
+    ### BEGIN SOLUTION
+    if not arrays or len({(array.shape, array.dtype) for array in arrays}) > 1:
+        raise ValueError("there must be arrays, all of one length and dtype")
+    n = len(arrays)
+    held = [np.array_split(array.copy(), n) for array in arrays]
+    sent = [0] * n
+    for step in range(2 * (n - 1)):
+        moved = []
+        for rank in range(n):
+            part = (rank - step) % n if step < n - 1 else (rank + 1 - (step - n + 1)) % n
+            moved.append((part, held[rank][part].copy()))
+            sent[rank] += moved[-1][1].nbytes
+        for rank, (part, data) in enumerate(moved):
+            there = held[(rank + 1) % n]
+            there[part] = there[part] + data if step < n - 1 else data
+    return {"results": [np.concatenate(each) for each in held], "sent": sent, "steps": 2 * (n - 1)}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_ring_allreduce", "locked": true, "points": 14, "schema_version": 3, "solution": false, "task": false}
+ranks = [np.arange(10, dtype=np.float32) * 10**rank for rank in range(4)]
+found = ring_allreduce(ranks)
+expect("each rank has the sum", found["results"], [np.arange(10) * 1111.0] * 4)
+expect("4 ranks of 10 floats", [found["sent"], found["steps"]], [[60, 64, 60, 56], 6],
+    mistakes={"whole arrays are sent": [[240, 240, 240, 240], 6]})  # fmt: skip
+expect("the arrays stay as they are", ranks[2], np.arange(10) * 100.0)
+eight = ring_allreduce([np.full(840, 2.0**rank, np.float32) for rank in range(8)])
+expect("8 ranks of 840 floats", [eight["sent"], eight["steps"]], [[5880] * 8, 14])
+expect("their sum, on the first and the last", [eight["results"][at][[0, 419, 839]] for at in (0, 7)],
+    [[255.0, 255.0, 255.0]] * 2)  # fmt: skip
+large = ring_allreduce([np.full(4, x, np.float32) for x in (1e8, 1, -1e8, 1)])
+expect("float32 forgets a 1 beside 10⁸: the order of the sums", large["results"], [[1.0, 0.0, 1.0, 0.0]] * 4)
+two = ring_allreduce([np.array([1, 2, 3]), np.array([10, 20, 30])])
+expect("2 ranks of 3 ints", [two["results"], two["sent"]], [[[11, 22, 33]] * 2, [24, 24]])
+one = ring_allreduce([np.array([5.0, 7.0])])
+expect("1 rank", one, {"results": [[5.0, 7.0]], "sent": [0], "steps": 0})
+few = ring_allreduce([np.array([rank], np.int8) for rank in range(3)])
+expect("more ranks than numbers", few, {"results": [[3], [3], [3]], "sent": [2, 1, 1], "steps": 4})
+kinds = [str(result.dtype) for result in [*found["results"], *few["results"]]]
+expect("the dtype stays", kinds, ["float32"] * 4 + ["int8"] * 3)
+expect_raises("no ranks", lambda: ring_allreduce([]), ValueError)
+expect_raises("other lengths", lambda: ring_allreduce([np.ones(3), np.ones(1)]), ValueError)
+expect_raises("other types", lambda: ring_allreduce([np.ones(3), np.ones(3, int)]), ValueError)
+### BEGIN HIDDEN TESTS
+five = [np.arange(13, dtype=np.float64) * (rank + 1) - rank for rank in range(5)]
+found = ring_allreduce(five)
+expect("all numbers of all ranks are summed once", found["results"], [np.arange(13) * 15.0 - 10.0] * 5)
+expect("parts may differ by one number", [found["sent"], found["steps"]],
+    [[160, 168, 176, 168, 160], 8])  # fmt: skip
+order = ring_allreduce([np.full(3, x, np.float32) for x in (1e8, -1e8, 1)])["results"]
+expect("a part is summed in the order of the ring, from the rank of its number on", order,
+    [[1.0, 0.0, 0.0]] * 3)  # fmt: skip
+expect("what a rank got stays its own", five[4][:3], [-4.0, 1.0, 6.0])
+expect_raises("dtypes must not differ", lambda: ring_allreduce([np.ones(2),
+    np.ones(2, np.float32)]), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "allreduce_ms", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def allreduce_ms(size, ranks, latency_us, gb_per_s, algorithm):
+    """Return how long an all-reduce takes by the model of latency and bandwidth, in ms.
+
+    size: bytes on each rank, at least 0. ranks: at least 1; of one rank it takes 0 ms.
+    latency_us: what each step takes beside its bytes, at least 0. gb_per_s: 10**9 bytes a second
+    that each rank sends while it receives as many, above 0.
+    algorithm: "ring", 2(n - 1) steps in each of which a rank sends 1/n of the bytes; or "tree", in
+    ⌈log2 n⌉ steps to one rank and as many back, each with all of the bytes.
+    Raises ValueError for another algorithm and for a number out of range.
+    """
+    ### BEGIN SOLUTION
+    if size < 0 or ranks < 1 or latency_us < 0 or gb_per_s <= 0:
+        raise ValueError("bytes, ranks, latency and bandwidth must not be below their least")
+    steps = {"ring": 2 * (ranks - 1), "tree": 2 * math.ceil(math.log2(ranks))}
+    if algorithm not in steps:
+        raise ValueError(f"the algorithms are ring and tree, not {algorithm!r}")
+    part = size / ranks if algorithm == "ring" else size
+    return steps[algorithm] * (latency_us / 1e3 + part / (gb_per_s * 1e6))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_allreduce_ms", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+resnet18, link = 46_758_048, (10, 25)  # bytes of its gradients; µs, GB/s
+expect("8 ranks, ring", allreduce_ms(resnet18, 8, *link, "ring"), 3.41306336,
+    mistakes={"bits for bytes": 26.32450688, "only half of the way": 1.70653168})  # fmt: skip
+expect("8 ranks, tree", allreduce_ms(resnet18, 8, *link, "tree"), 11.28193152)
+small = [allreduce_ms(1000, 64, *link, how) for how in ("ring", "tree")]
+expect("1 KB on 64 ranks", small, [1.26007875, 0.12048])
+expect("no bytes, 6 ranks", [allreduce_ms(0, 6, 10, 9, how) for how in ("ring", "tree")], [0.1, 0.06])
+expect("no latency, 3 ranks", [allreduce_ms(6e6, 3, 0, 2, how) for how in ("ring", "tree")], [4.0, 12.0])
+expect("1 rank", [allreduce_ms(resnet18, 1, *link, how) for how in ("ring", "tree")], [0.0, 0.0])
+expect_raises("another algorithm", lambda: allreduce_ms(9, 8, *link, "star"), ValueError)
+expect_raises("no ranks", lambda: allreduce_ms(9, 0, *link, "ring"), ValueError)
+expect_raises("no bandwidth", lambda: allreduce_ms(9, 8, 10, 0, "ring"), ValueError)
+expect_raises("negative bytes", lambda: allreduce_ms(-9, 8, *link, "tree"), ValueError)
+expect_raises("negative latency", lambda: allreduce_ms(9, 8, -1, 25, "tree"), ValueError)
+### BEGIN HIDDEN TESTS
+expect("a ring of 5 has 8 steps of a fifth each", allreduce_ms(10**7, 5, 20, 10, "ring"), 1.76)
+expect("a tree of 5 has 3 steps each way", allreduce_ms(10**7, 5, 20, 10, "tree"), 6.12)
+expect("a tree of 17 has 5 steps each way", allreduce_ms(0, 17, 100, 1, "tree"), 1.0)
+expect_raises("capitals are no algorithm", lambda: allreduce_ms(9, 8, *link, "Ring"), ValueError)
+expect_raises("one rank needs an algorithm as well", lambda: allreduce_ms(9, 1, *link, ""), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 8 · Behind the backward pass · 45 min
+
+
+# %% nbgrader={"grade": false, "grade_id": "overlapped", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def overlapped(layers, bucket, reduce_ms):
+    """Return which part of the all-reduces the backward pass hides, as a dict.
+
+    layers: (backward_ms, size) tuples in the order of the forward pass, at least one; size is the
+        bytes of the layer's gradients, 0 if it has none. The backward pass takes the last layer first.
+    bucket: bytes, above 0. A layer's gradients go into the bucket when its backward has ended. A
+        bucket that holds at least this much is full; the next gradients go into a new one. When
+        the pass has ended, what is left is sent, if it is not empty.
+    reduce_ms: a function; reduce_ms(size) gives the ms of an all-reduce of size bytes. One runs at
+        a time: that of a full bucket starts at once, or when the one before has ended. The
+        backward pass does not wait for it.
+    Returns a dict: step_ms, from the start of the backward pass until it and the last all-reduce
+    have ended; exposed_ms, the part of that after the pass; buckets, dicts in order: bytes,
+    start_ms and end_ms of the all-reduce.
+    Raises ValueError for no layers, for a bucket that is not above 0, for a negative time or size.
+    """
+    ### BEGIN SOLUTION
+    if not layers or bucket <= 0 or min(min(layer) for layer in layers) < 0:
+        raise ValueError("there must be layers and a bucket, with times and bytes of at least 0")
+    now = free = waiting = 0
+    buckets = []
+    for left, (ms, size) in zip(range(len(layers) - 1, -1, -1), reversed(layers), strict=True):
+        now, waiting = now + ms, waiting + size
+        if waiting >= bucket or waiting and not left:
+            start = max(now, free)
+            free = start + reduce_ms(waiting)
+            buckets.append({"bytes": waiting, "start_ms": start, "end_ms": free})
+            waiting = 0
+    step = max(now, free)
+    return {"step_ms": step, "exposed_ms": step - now, "buckets": buckets}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_overlapped", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+def cost(size):
+    return 0.14 + size * 7e-8  # 0.14 ms, and 0.07 ms for each 10⁶ bytes
+
+
+ten = [(2.0, 10**7)] * 10
+found = overlapped(ten, 10**9, cost)
+expect("one bucket for all", found, {"step_ms": 27.14, "exposed_ms": 7.14,
+    "buckets": [{"bytes": 10**8, "start_ms": 20.0, "end_ms": 27.14}]})  # fmt: skip
+found = [overlapped(ten, size * 10**6, cost)["exposed_ms"] for size in (100, 50, 25, 20, 10)]
+expect("buckets of 100, 50, 25, 20, 10 MB", found, [7.14, 3.64, 1.08, 1.54, 0.84],
+    mistakes={"a bucket is never more than full": [7.14, 3.64, 1.54, 1.54, 0.84],
+    "all after the backward pass": [7.14, 7.28, 7.56, 7.7, 8.4]})  # fmt: skip
+sizes = [each["bytes"] for each in overlapped(ten, 25 * 10**6, cost)["buckets"]]
+expect("what 25 MB buckets hold", sizes, [30_000_000, 30_000_000, 30_000_000, 10_000_000])
+slow = overlapped(ten, 10**7, lambda size: 3)
+expect("one at a time", [slow["step_ms"], slow["buckets"][1]], [32.0, {"bytes": 10**7, "start_ms": 5.0, "end_ms": 8.0}])  # fmt: skip
+expect_raises("no layers", lambda: overlapped([], 10, cost), ValueError)
+expect_raises("no bucket", lambda: overlapped(ten, 0, cost), ValueError)
+expect_raises("a negative time", lambda: overlapped([(-1, 5), (2, 5)], 10, cost), ValueError)
+expect_raises("a negative size", lambda: overlapped([(1, 5), (2, -5)], 10, cost), ValueError)
+### BEGIN HIDDEN TESTS
+thin = [(0.1, 10**5)] * 200
+found = [overlapped(thin, size, lambda size: 0.7 + size * 7e-8)["step_ms"] for size in (10**5, 10**6, 5 * 10**6)]  # fmt: skip
+expect("many small all-reduces pay their latency", found, [141.5, 20.77, 21.05])
+found = overlapped(ten[:7], 3 * 10**7, lambda size: size / 10**7)
+expect("what is left is sent when the pass has ended", found["buckets"], [
+    {"bytes": 3 * 10**7, "start_ms": 6.0, "end_ms": 9.0},
+    {"bytes": 3 * 10**7, "start_ms": 12.0, "end_ms": 15.0},
+    {"bytes": 10**7, "start_ms": 15.0, "end_ms": 16.0}])  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_overlapped_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+uneven = [(4, 1), (1, 6), (5, 0), (3, 2), (2, 7)]  # the backward pass begins with (2, 7)
+found = overlapped(uneven, 8, lambda size: size)
+expect("from the last layer on", found, {"step_ms": 22, "exposed_ms": 7, "buckets": [
+    {"bytes": 9, "start_ms": 5, "end_ms": 14}, {"bytes": 7, "start_ms": 15, "end_ms": 22}]})  # fmt: skip
+first = overlapped([(9, 0), (1, 5)], 5, lambda size: size)
+expect("all of it hidden", first, {"step_ms": 10, "exposed_ms": 0,
+    "buckets": [{"bytes": 5, "start_ms": 1, "end_ms": 6}]})  # fmt: skip
+left = overlapped([(9, 0), (1, 5)], 6, lambda size: size)
+expect("too little for a bucket", left, {"step_ms": 15, "exposed_ms": 5,
+    "buckets": [{"bytes": 5, "start_ms": 10, "end_ms": 15}]})  # fmt: skip
+expect("no gradients", overlapped([(3, 0)], 6, lambda size: 9 + size),
+    {"step_ms": 3, "exposed_ms": 0, "buckets": []})  # fmt: skip
+expect("the layers stay as they are", uneven[0], (4, 1))
+### BEGIN HIDDEN TESTS
+found = overlapped([(5, 3), (0, 4), (1, 9), (2, 2)], 4, lambda size: 2 * size)
+expect("a layer that alone fills a bucket is not divided", found, {"step_ms": 39, "exposed_ms": 31,
+    "buckets": [{"bytes": 11, "start_ms": 3, "end_ms": 25}, {"bytes": 4, "start_ms": 25,
+    "end_ms": 33}, {"bytes": 3, "start_ms": 33, "end_ms": 39}]})  # fmt: skip
+quick = overlapped([(2.5, 4), (1.5, 4), (1.0, 4)], 4, lambda size: 0.25)
+expect("an all-reduce that finds the link free starts at once", [each["start_ms"] for each in
+    quick["buckets"]], [1.0, 2.5, 5.0])  # fmt: skip
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "serial_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def serial_share(speedup, workers):
+    """Return the serial share that would explain a speed-up, by Karp and Flatt. (Optional.)
+
+    speedup: measured on `workers` workers, above 0; workers: at least 2. In Amdahl's law 1/speedup
+    is share + (1 - share) / workers; solve it for the share.
+    Raises ValueError for fewer than 2 workers and for a speed-up that is not above 0.
+    """
+    ### BEGIN SOLUTION
+    if workers < 2 or speedup <= 0:
+        raise ValueError("there must be 2 workers, and a speed-up above 0")
+    return (1 / speedup - 1 / workers) / (1 - 1 / workers)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_serial_share", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+found = [serial_share(*each) for each in ((1.9, 2), (3.4, 4), (5.4, 8))]
+expect("it grows: overhead", found, [0.0526316, 0.0588235, 0.0687831], rel=1e-5)
+found = [serial_share(*each) for each in ((3.5, 4), (6.0, 8))]
+expect("it stays: a serial part", found, [1 / 21, 1 / 21])
+expect_raises("one worker", lambda: serial_share(1.0, 1), ValueError)
+expect_raises("no speed-up", lambda: serial_share(0, 4), ValueError)
+### BEGIN HIDDEN TESTS
+expect("as many times as fast as there are workers leaves nothing", serial_share(16, 16), 0.0)
+expect("no gain means that all is serial", serial_share(1.0, 5), 1.0)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "sharded_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def sharded_bytes(parameters, ranks, stage):
+    """Return the bytes of training state on each rank, for Adam in mixed precision. (Optional.)
+
+    For each parameter: a weight and a gradient of 2 bytes, and 12 bytes of optimizer state (the
+    weight in float32 and two moments). Stage 0: every rank holds all of it; 1: the optimizer's
+    state is divided among the ranks; 2: the gradients too; 3: the weights too.
+    parameters, ranks: at least 1. Returns a float.
+    Raises ValueError for a number below 1 and for another stage.
+    """
+    ### BEGIN SOLUTION
+    if min(parameters, ranks) < 1 or stage not in (0, 1, 2, 3):
+        raise ValueError("parameters and ranks must be at least 1, the stage 0, 1, 2 or 3")
+    divided = (0, 12, 14, 16)[stage]
+    return float(parameters * (16 - divided + divided / ranks))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_sharded_bytes", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+found = [sharded_bytes(7.5e9, 64, stage) / 1e9 for stage in range(4)]
+expect("7.5 · 10⁹ parameters on 64 ranks, in GB", found, [120.0, 31.40625, 16.640625, 1.875])
+expect("one rank", [sharded_bytes(1000, 1, stage) for stage in range(4)], [16_000.0] * 4)
+expect_raises("no ranks", lambda: sharded_bytes(1000, 0, 1), ValueError)
+expect_raises("another stage", lambda: sharded_bytes(1000, 4, 4), ValueError)
+### BEGIN HIDDEN TESTS
+expect("each stage divides one thing more", [sharded_bytes(8, 4, stage) for stage in (1, 2, 3)], [56.0, 44.0, 32.0])  # fmt: skip
+expect_raises("parameters are at least 1", lambda: sharded_bytes(0, 4, 1), ValueError)
+### END HIDDEN TESTS
