@@ -58,4 +58,6 @@ def test_a_double_has_the_form_that_a_document_must_have():
     train_document.KINDS["trace"]({"name": "x", "steps": 1, "trace": TRACE}, "here")
     train_document.KINDS["memory"](memory, "here")
     phases = {event["ph"] for event in TRACE["traceEvents"]}
+    calls = [fake.launch(0, 1, 2, name)["cat"] for name in ("cudaLaunchKernel", "cuLaunchKernel")]
+    assert calls == ["cuda_runtime", "cuda_driver"]
     assert phases == {"M", "i", "s", "X"}  # as in a real trace, not all have a duration

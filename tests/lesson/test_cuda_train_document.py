@@ -26,6 +26,7 @@ def whole() -> dict:
     }
     return doubles.document(
         step=[first, second],
+        pairwise=[{"name": "neither", "ms": 4.0}, {"name": "both", "ms": 1.5}],
         trace=[{"name": "good", "steps": 1, "trace": fake.trace(fake.op("mm", 0, 9), kernel)}],
         memory=[memory],
         loss=[{"name": "float16", "losses": [2.5, None]}],
@@ -71,6 +72,7 @@ SENTENCES = [
     (changed("rows", "step", 1, "against", drop=True), "against is missing"),
     (changed("rows", "step", 1, "against", value=7), "against must be a text or null"),
     (changed("rows", "step", 1, "against", value="AMP"), "must name a step above it"),
+    (changed("rows", "pairwise", 0, "ms", value=None), "ms must be a positive number"),
     (changed("rows", "trace", 0, "trace", value={}), "traceEvents must be a list"),
     (changed(*EVENTS, 2, value=7), r"traceEvents\[2\] has no ph"),
     (changed(*EVENTS, 2, "dur", value=-1.0), "dur must not be negative"),

@@ -39,9 +39,12 @@ def annotation(name: str, at: float, us: float, tid: int = 1) -> dict:
 def launch(
     at: float, us: float, correlation: int, name: str = "cudaLaunchKernel", tid: int = 1
 ) -> dict:
-    """Return a call of CUDA's runtime; what it started has the same correlation."""
-    given = {"correlation": correlation}
-    return _event("cuda_runtime", name, at, us, _HOST, tid, given)
+    """Return a call of CUDA; what it started has the same correlation.
+
+    A name such as cuLaunchKernel is the driver's, of which what torch.compile made is launched.
+    """
+    cat = "cuda_runtime" if name.startswith("cuda") else "cuda_driver"
+    return _event(cat, name, at, us, _HOST, tid, {"correlation": correlation})
 
 
 def kernel(name: str, at: float, us: float, correlation: int = 0, stream: int = 7) -> dict:

@@ -1,6 +1,7 @@
 """The document of measured training steps: the form of `document`, with rows of other kinds.
 
     step       a part of the lab: a change to the training loop, its step time, pairs, losses
+    pairwise   the step without two changes, with either, and with both
     trace      torch.profiler's events of some steps, as torch writes them
     memory     what torch's allocator did in a step, and the segments that it holds
     loss       the losses of a run in one precision; null where one was no number
@@ -31,6 +32,7 @@ _FIELDS: dict[str, dict[str, str]] = {
         "peak_bytes": "count",
         "switches": "object",
     },
+    "pairwise": {"name": "name", "ms": "positive"},
     "trace": {"name": "name", "steps": "size", "trace": "object"},
     "memory": {"name": "name", "batch": "size"},
     "loss": {"name": "name"},
@@ -165,6 +167,7 @@ def _plain(kind: str) -> documents.CheckRow:
 
 KINDS: dict[str, documents.CheckRow] = {
     "step": _check_step,
+    "pairwise": _plain("pairwise"),
     "trace": _check_trace,
     "memory": _check_memory,
     "loss": _check_loss,
