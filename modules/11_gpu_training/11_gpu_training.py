@@ -19,20 +19,66 @@
 
 # %% [markdown]
 # # 11 · A training run, two to three times faster
+#
+# ![Three timelines of a training step, each with a row for the host and a row for the card. Starved: the card's row is nearly empty while the host waits for data. Synchronous: gaps after each wait. Good: the card's row is full.](timelines.png)
+#
+# **You need no graphics card, and no torch.** All that is graded works on a *document*, a file of measurements: traces, allocations, times of training steps. Without a card you read the one beside this notebook. It is *constructed*: a script made its numbers from assumptions, some of which the second cell prints. No card was measured for it, nor for the picture above. With torch and a card, the same cells measure yours. Colab lends a T4: *Runtime → Change runtime type*.
+#
+# Lists of quick wins promise: mixed precision 1.5–2×, loader workers 1.2–1.5×, `torch.compile` 1.1–1.5× in one line, pinned memory 1.1× in one argument. Multiplied, that is 2.2 to 5 times. On your own run the same four changes may give 1.05, because all the time the card was waiting for something else. A trace shows for what. Here you write the functions that read it, and use them in a lab of six parts. It ends in a report: two to three times faster, each step with its cause.
+#
+# **You will be able to**
+#
+# - say for how long a card idles in a training step, and what the host did meanwhile;
+# - find the op that time belongs to, and the layer that memory belongs to;
+# - report a series of improvements so that each one gets its due;
+# - predict what more cards bring, and what their communication costs.
+#
+# **You need** lesson 02 for `training_flops`, lesson 08 for pairs and intervals, and from lesson 10 that a launch only queues a kernel.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
 from itertools import pairwise
 
 import numpy as np
-from built import count_flops, speedup_interval, training_flops
+from built import count_flops, fit_cost, speedup_interval, training_flops
 
 from proflab import meta, models
 from proflab.lesson import cuda, expect, expect_raises, guesses
 from proflab.lesson.cuda import trace_doubles as fake
 
+# %% nbgrader={"grade": false, "grade_id": "record", "locked": true, "schema_version": 3, "solution": false, "task": false}
+record = cuda.Record("constructed_train.json", form=cuda.train_document)
+
+# %% nbgrader={"grade": false, "grade_id": "demo_document", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+document = record.document
+print(f"{record.title('The document')}. {document.get('note', document['command'])}")
+for name, value in document.get("model", {}).items():
+    if isinstance(value, float):
+        print(f"  assumed: {name} = {value:g}")
+
+# %% [markdown]
+# `train.py`, beside this notebook, trains ResNet-18. Its `train` has seven switches: `workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`. And it has three faults, planted as they occur in real scripts: it reads the loss in each step with `.item()`, it sends the weights of the loss to the card in each step, and its batches change their shape. On a card the next cell runs it under torch's profiler, first badly, then well. Without one it prints a line for each kind, and the document stays as it is.
+
+# %% nbgrader={"grade": false, "grade_id": "device_traces", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
+from train import MEASURES  # torch is imported when it is needed
+
+for kind in ("trace", "memory"):
+    record.measure(kind, MEASURES[kind])
+
 # %% [markdown]
 # ## 1 · Is the card at work? · 30 min
+#
+# `nvidia-smi` says 98 % when hardly a moment passes without *some* kernel. A trace says when, and which. [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) writes it as a list of events with a start `ts` and a duration `dur`, in µs:
+#
+#     {"ph": "X", "cat": "kernel", "name": "clamp", "ts": 115, "dur": 25, "pid": 0, "tid": 7,
+#      "args": {"stream": 7, "correlation": 2}}
+#
+# A *stream* is a queue on the card. Kernels of one stream run one after another; kernels of two streams can overlap. So durations must not be summed: with a kernel from 0 to 10 on one stream and another from 5 to 12 on a second one, the card is busy for 12 µs and not for 17. A time in which no kernel runs is a *gap*. A copy is no kernel: the bus is at work, the card's arithmetic is not.
+#
+# **Predict.** In the trace "starved" the program loads its images itself, between two steps. For what share of the time does no kernel run?
+
+# %% tags=["guess"]
+guess_gpu_idle = None  # your guess, in percent of the time
 
 
 # %% nbgrader={"grade": false, "grade_id": "gpu_busy", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -102,8 +148,44 @@ expect("without a window the trace is as long as all of its events", gpu_busy(la
 expect_raises("a window must have a length", lambda: gpu_busy(many, (60, 0)), ValueError)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_idle", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+idle = {}
+for row in record.rows("trace"):
+    found = gpu_busy(row["trace"]["traceEvents"])
+    whole, gaps = found["busy"] + found["idle"], found["gaps"]
+    idle[row["name"]] = 100 * found["idle"] / whole
+    longest = max((right - left for left, right in gaps), default=0)
+    print(
+        f"{row['name']:<12} {found['busy'] / 1e3:5.1f} of {whole / 1e3:5.1f} ms busy, "
+        f"{len(gaps)} gaps, the longest {longest / 1e3:.1f} ms"
+    )
+guesses.compare("time without a kernel, starved", guess_gpu_idle, idle["starved"], unit="%")
+
 # %% [markdown]
 # ## 2 · What did the host do meanwhile? · 35 min
+#
+# A gap has its cause on the other side of the trace, with the *host*, the Python program that should have queued the next kernel. Four things keep it from that:
+#
+# | cause | in torch's trace | the host |
+# |---|---|---|
+# | data | `enumerate(DataLoader)…__next__` | waits for a batch |
+# | copy | `cudaMemcpyAsync` | sends a batch to the card |
+# | sync | `cudaStreamSynchronize`, the copy of an `.item()` | waits until the queue is empty |
+# | launch | `cudaLaunchKernel`, torch's ops | queues kernels more slowly than the card runs them |
+#
+# Where two of them meet, we blame the upper one. A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2.
+#
+# <details><summary>Hint 1: when can the cause change?</summary>
+#
+# Draw the gap and the host's intervals as lines above each other. Between which neighbouring points does nothing begin or end?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# Sort the gap's ends and all points inside it. Each piece between neighbours has a set of causes that cover it; the first of the four that is in the set gets the piece.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "gap_causes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -164,8 +246,47 @@ expect_raises("a gap ends after its start", lambda: gap_causes((9, 5), busy), Va
 expect_raises("other is no cause of the host's", lambda: gap_causes((0, 5), [("other", 0, 1)]), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_causes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos  # beside this notebook: what only this lesson draws
+
+for row in record.rows("trace"):
+    host, causes = cuda.timeline.host_spans(row["trace"]), {}
+    for gap in gpu_busy(row["trace"]["traceEvents"])["gaps"]:
+        for cause, us in gap_causes(gap, host).items():
+            causes[cause] = causes.get(cause, 0) + us / 1e3
+    print(f"{row['name']:<12}", ", ".join(f"{cause} {ms:.2f} ms" for cause, ms in causes.items()))
+demos.streams(record.rows("trace"), title=record.title("Three runs"))
+
+# %% [markdown]
+# Three signatures. A starved card: long gaps, all of them data. Launch-bound code: very many short gaps, all of them launches. An `.item()` is the sly one: *while* the host waits, the card works, and there is no gap. But at the end of the wait the queue is empty, so whatever the host does next, the card stands still: here it writes the loss down ("other"), then it copies the next batch. In the good run the host is several kernels ahead, and its Python costs nothing.
+
 # %% [markdown]
 # ## 3 · Which op is it? · 45 min
+#
+#     host    |----------- conv2d, 40 -----------|   |-- relu, 12 --|
+#                 |-- cudnn_convolution, 30 --|            |
+#                            | launch 1                    | launch 2
+#     card                       |-------------- gemm, 90 --------------||-- clamp, 25 --|
+#
+# Ops contain ops. What an op does itself is its *self* time: 10 of the 40 µs of `conv2d`. The kernel `gemm` belongs to the innermost op that launched it, `cudnn_convolution`. The time cannot tell: while `clamp` runs, no op runs any more. But a launch and its kernel carry the same number, the *correlation*.
+#
+# **Predict.** Lesson 02 counts: 99.9 % of the FLOPs of ResNet-18 are in convolutions. What share of the card's time do they take in the good trace, forward and backward?
+
+# %% tags=["guess"]
+guess_gpu_conv_share = None  # your guess, in percent of the card's time
+
+# %% [markdown]
+# <details><summary>Hint 1: which op runs right now?</summary>
+#
+# Go through the host's events in the order of their start. When does an op that has begun stop being the innermost one? How is that different on two threads?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# A stack for each thread. At each event first take off what has ended. An op then takes its duration off the self time of the top, and goes on the stack; a call notes the top's name under its correlation. Events on the card come last. If two events start together, the longer one is the outer one.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "ops_table", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -278,8 +399,44 @@ expect("each thread has a stack of its own", table(*threads),
     [["lost", 0, 0, 1], ["x", 100, 100, 4], ["y", 100, 50, 9], ["z", 50, 50, 0]])  # fmt: skip
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_table", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+row = record.rows("trace")[-1]
+table = sorted(ops_table(row["trace"]), key=lambda op: -op["self_gpu_us"])
+whole = sum(op["self_gpu_us"] for op in table)
+print(f"{record.title(row['name'])}, in µs\n{'':<34}{'CPU':>10}{'self CPU':>10}{'self GPU':>10}")
+for op in table[:9]:
+    times = "".join(f"{op[key]:>10,.0f}" for key in ("cpu_us", "self_cpu_us", "self_gpu_us"))
+    print(f"{op['name']:<34}{times}{op['self_gpu_us'] / whole:>6.0%}")
+share = 100 * sum(op["self_gpu_us"] for op in table if "conv" in op["name"]) / whole
+guesses.compare("convolutions' share of the card's time", guess_gpu_conv_share, share, unit="%")
+
+# %% [markdown]
+# Batch normalisation and ReLU have next to no FLOPs and a lot of bytes: lesson 10's memory wall. Mixed precision makes convolutions faster, so their share shrinks further, and `torch.compile` then has something to fuse.
+#
+# ### In torch
+#
+# ```python
+# import json, torch
+# from torch.profiler import profile
+# model, images = torch.nn.Conv2d(3, 8, 3), torch.randn(16, 3, 32, 32)
+# with profile() as recorded:
+#     model(images).relu().sum().backward()
+# recorded.export_chrome_trace("trace.json")
+# print(recorded.key_averages().table(sort_by="self_cpu_time_total", row_limit=5))
+# rows = ops_table(json.load(open("trace.json")))  # your own table of the same trace
+# ```
+#
+# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) records every op and kernel of all threads; on a card its table has the calls of CUDA as rows, too. What it hides is its own cost, which many short ops can double, and all that is not torch. For a long run, record few steps: `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`, and `p.step()` after each. `on_trace_ready=torch.profiler.tensorboard_trace_handler("log")` writes traces for TensorBoard's plugin, which is no longer developed; [Perfetto](https://ui.perfetto.dev) opens the same file.
+
 # %% [markdown]
 # ## 4 · Where is the memory? · 30 min
+#
+# "CUDA out of memory" names the allocation that failed, which is rarely the one to blame. After `torch.cuda.memory._record_memory_history()` torch notes each allocation with its stack; [`_dump_snapshot`](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html) saves them for a page that draws them. Our document keeps of each the address, the bytes, and the layer that asked (`frame`). torch's allocator is a wholesaler: it *reserves* segments from the driver, hands out blocks in multiples of 512 bytes, and keeps what is given back.
+#
+# **Predict.** *Checkpointing* (lesson 04) drops most activations in the forward pass, and computes them again when the backward pass needs them. By how many percent is the peak of ResNet-18 lower, if each of its eight blocks is a checkpoint?
+
+# %% tags=["guess"]
+guess_gpu_checkpoint = None  # your guess: by how many percent is the peak lower?
 
 
 # %% nbgrader={"grade": false, "grade_id": "memory_peak", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -347,6 +504,25 @@ expect_raises("a negative size", lambda: memory_peak([fake.alloc(1, -5, "a")]), 
 expect_raises("an empty history has no peak", lambda: memory_peak([]), ValueError)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+peaks = {}
+for row in record.rows("memory"):
+    found = memory_peak(row["history"])
+    peaks[row["name"]] = found["peak"]
+    most = sorted(found["by_frame"].items(), key=lambda pair: -pair[1])[:4]
+    owners = ", ".join(f"{frame} {size / 2**20:.0f}" for frame, size in most)
+    print(f"{row['name']:<12}{found['peak'] / 2**20:>7,.0f} MB at the peak; in it {owners}")
+lower = 100 * (1 - peaks["checkpoint"] / peaks["plain"])
+guesses.compare("how much lower checkpoints make the peak", guess_gpu_checkpoint, lower, unit="%")
+demos.allocations(record.rows("memory"), title=record.title("What is allocated"))
+
+# %% [markdown]
+# The peak is where the forward pass ends, and activations make it, not the model. So a smaller type or a smaller batch helps, and a smaller optimizer hardly does.
+#
+# **Optional.** An allocation can fail although enough is free: in pieces that are each too small. `torch.cuda.memory._snapshot()["segments"]` shows them.
+
 
 # %% nbgrader={"grade": false, "grade_id": "largest_hole", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def largest_hole(segments):
@@ -381,7 +557,40 @@ expect("the largest free block is in one segment", largest_hole([*full, fake.seg
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# **Take a break here.** What follows needs only lessons 02 and 08, and the four causes of section 2.
+#
 # ## 5 · The lab · 60 min
+#
+# 1. **As written**, three faults included. Profile it: sections 1 to 4.
+# 2. **Data loading.** `DataLoader(num_workers=4)` decodes images in other processes while the card computes. `pin_memory=True` puts batches where the card can fetch them by itself; then `.to(device, non_blocking=True)` returns at once.
+# 3. **Mixed precision** (AMP). `torch.autocast` runs products and convolutions in float16 on the tensor cores; weights stay float32. Small gradients would become 0 in float16, so `torch.amp.GradScaler` multiplies the loss first and divides the gradients afterwards. *channels-last* stores images as N × H × W × C, the order that tensor cores read.
+# 4. **Checkpointing**, for a batch twice as large.
+# 5. **torch.compile** fuses ops into fewer kernels. Mode `reduce-overhead` replays a CUDA graph, so that nothing is launched one by one; `max-autotune` tries several kernels for each op. A new shape is compiled again, a *recompilation* (`TORCH_LOGS=recompiles` says why), and after eight torch gives up. So the fault of the shapes goes here.
+# 6. **All that helped**, without `.item()` and the transfer, and with a fused optimizer.
+#
+# Each part is compared with an earlier one in pairs. It stays only if the interval lies above 1 and the loss falls as before.
+
+# %% nbgrader={"grade": false, "grade_id": "device_lab", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
+for kind in ("step", "pairwise", "loss", "compile", "loader", "power"):
+    record.measure(kind, MEASURES[kind])
+
+# %% nbgrader={"grade": false, "grade_id": "demo_parts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+print(record.title("The six parts"))
+for row in record.rows("step"):
+    rate, peak = 1e3 * row["batch"] / row["ms"], row["peak_bytes"] / 2**20
+    print(f"{row['name']:<16}{rate:6.0f} images/s{peak:7,.0f} MB, last loss {row['losses'][-1]:.3f}")
+    if row["pairs"]:
+        gain = speedup_interval(*zip(*row["pairs"], strict=True))
+        span = f"{gain['speedup']:.3f} times ({gain['low']:.3f} to {gain['high']:.3f})"
+        print(f"{'':<16}{span} as fast as {row['against']!r}")
+
+# %% [markdown]
+# Twice the batch with checkpoints is slower: a forward pass more for each image, and a batch of 128 filled the card already. Out it goes. The rest makes a series. If its steps are 2×, 2× and 1.1×, their product is 4.4. What did each give? Not by the milliseconds saved, as these favour whoever came first. Factors multiply, so their *logarithms* add: 0.69 + 0.69 + 0.10 = 1.48, and both steps of 2× get 47 %.
+#
+# **Predict.** Of the way from "as written" to "all that helped", which share is mixed precision's?
+
+# %% tags=["guess"]
+guess_gpu_amp_share = None  # your guess, in percent of the way
 
 
 # %% nbgrader={"grade": false, "grade_id": "step_report", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -449,6 +658,32 @@ expect("a series may end slower than it began", [down[2]["total"], down[1]["shar
 expect_raises("a time is above 0", lambda: step_report([mixed[0], {**mixed[1], "ms": -3}]), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_report", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+rows, name, way = {row["name"]: row for row in record.rows("step")}, "all that helped", []
+while name:
+    way.insert(0, rows[name])
+    name = rows[name]["against"]
+report = step_report(way)
+for row in report:
+    print(
+        f"{row['name']:<18}{row['images_per_s']:6.0f} images/s, step {row['step']:.3f}, "
+        f"total {row['total']:.3f}, {row['share']:.0%} of the way"
+    )
+shares = {row["name"]: 100 * row["share"] for row in report}
+guesses.compare("share of mixed precision", guess_gpu_amp_share, shares["mixed precision"], "%")
+demos.waterfall(report, title=record.title("The lab"))
+
+# %% nbgrader={"grade": false, "grade_id": "demo_losses", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+demos.losses(record.rows("loss"), title=record.title("200 steps"))
+
+# %% [markdown]
+# Without scaling, float16 loses its gradients, and one overflow makes every weight NaN. With it the curve is float32's, up to rounding: that is what "the same loss" means.
+#
+# A table of steps hides one thing. If the loader was the bottleneck, mixed precision gives nothing *before* it is fixed and 1.7× afterwards: the order decides who gets the praise. Measure two changes in all four combinations: 200 ms with neither, 120 and 150 with one, 70 with both. Alone they give 1.67 and 1.33, so 2.22 together, if they were independent. It is 2.86.
 
 # %% nbgrader={"grade": false, "grade_id": "interaction", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def interaction(base, a, b, both):
@@ -480,8 +715,43 @@ expect("together they may lose what each one gains", interaction(100, 80, 50, 10
 expect_raises("two negative times are no times", lambda: interaction(-9, -3, 3, 1), ValueError)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_pairwise", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+ms = {row["name"]: row["ms"] for row in record.rows("pairwise")}
+for name in ("mixed precision", "channels-last", "both"):
+    print(f"{name:<18}{ms['neither'] / ms[name]:.2f} times as fast as neither")
+four = interaction(ms["neither"], ms["mixed precision"], ms["channels-last"], ms["both"])
+print(f"interaction {four:.2f}: together more than the product, if above 1")
+
+# %% nbgrader={"grade": false, "grade_id": "demo_compile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+eager = record.rows("compile")[0]["ms"]
+for row in record.rows("compile")[1:]:
+    saved = eager - row["ms"]
+    paid = f"paid after {row['compile_s'] * 1e3 / saved:,.0f} steps" if saved > 0 else "never paid"
+    print(
+        f"{row['name']:<24}{row['compile_s']:5.0f} s to compile, {row['ms']:.0f} ms a step "
+        f"instead of {eager:.0f}, {row['recompiles']} recompilations: {paid}"
+    )
+demos.break_even(record.rows("compile"), title=record.title("Since the start of the run"))
+
+# %% nbgrader={"grade": false, "grade_id": "demo_loader", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+demos.loader(record.rows("loader"), title=record.title("The loader alone"))
+
+# %% [markdown]
+# If the loader alone delivers fewer images than the card computes, nothing else will help. And more workers help only as far as processors and disk do.
+
 # %% [markdown]
 # ## 6 · How near to the peak? · 20 min
+#
+# Is three times faster fast? *Model FLOPs utilization* ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)) says what share of the card's peak the training uses. It counts the FLOPs that training *needs*, so computing something twice does not make it larger. *Hardware FLOPs utilization* counts what is computed. One step of ResNet-18 with 256 images needs 2.73 · 10¹² FLOPs; in 400 ms on a card of 65 TFLOP/s, that is 2.73 / 26 = 10.5 %. With checkpoints everywhere it computes 3.65 · 10¹², and its HFU is 14.1 %.
+#
+# **Predict.** What is the MFU of "all that helped", against the float16 peak?
+
+# %% tags=["guess"]
+guess_gpu_mfu = None  # your guess, in percent of the peak
 
 
 # %% nbgrader={"grade": false, "grade_id": "training_mfu", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -527,8 +797,42 @@ expect("a Transformer's tokens and batch count as they are", found,
 expect_raises("a time is above 0", lambda: training_mfu(resnet, images, -1, -65e12), ValueError)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_mfu", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+with meta():
+    resnet = models.resnet18()
+peak = cuda.sheets.data_sheet(record.document["card"]["name"])["float16"]
+for row in record.rows("step"):
+    shape, again = (row["batch"], 3, 224, 224), row["switches"]["checkpoint"]
+    share = training_mfu(resnet, shape, row["ms"], peak, recompute=again)
+    print(f"{row['name']:<18}MFU {share['mfu']:6.1%}, HFU {share['hfu']:6.1%}")
+guesses.compare("MFU of all that helped", guess_gpu_mfu, 100 * share["mfu"], unit="%")
+for row in record.rows("power"):
+    rate = 2 * row["n"] ** 3 / row["ms"] / 1e9
+    print(f"product of {row['name']:<8}{rate:5.1f} TFLOP/s, {row['watts']} W, {row['sm_mhz']} MHz")
+
+# %% [markdown]
+# The last lines: one product, three kinds of numbers. Zeros switch few transistors, so the card stays below its power limit and keeps its clock. [Measured on an A100](https://www.thonking.ai/p/strangely-matrix-multiplications): 295 TFLOP/s on zeros, 257 on random numbers. So never benchmark on zeros.
+
 # %% [markdown]
 # ## 7 · The ring · 45 min
+#
+# A second card computes other images with the same weights. Then all must sum their gradients: an *all-reduce*. If one *rank* (process, with a card) gathers everything, it receives all the others' gradients, and its link is the bottleneck. In a *ring* nobody is special ([Patarasuk and Yuan 2009](https://doi.org/10.1016/j.jpdc.2008.09.002)). Each rank cuts its array into n parts and sends one part at a time to its neighbour:
+#
+# ![Four ranks in a circle in three steps of reduce-scatter. In each step every rank passes one part on, and the part grows by the neighbour's numbers, until each rank holds one part that is summed over all four.](ring.png)
+#
+# *Reduce-scatter*: the neighbour adds its own numbers and passes the part on; after n − 1 steps each rank has one whole sum. *All-gather*: the sums go round once more. Each rank sends 2(n − 1) parts, each 1/n of the array: nearly twice the array, however many ranks there are.
+#
+# <details><summary>Hint 1: which part leaves rank r in step t?</summary>
+#
+# Write down for four ranks what rank 1 sends: 1 in the first step, then what it has just received from rank 0. Which one had rank 0 sent?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# A list of parts for each rank. In each step first note what everyone sends, and only then deliver, or a part travels two steps at once. The number of the part is a difference modulo n. In the second half, parts replace instead of being added.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "ring_allreduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -603,6 +907,14 @@ expect_raises("dtypes must not differ", lambda: ring_allreduce([np.ones(2),
     np.ones(2, np.float32)]), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
+# %% [markdown]
+# Time has two terms. Each step has a *latency* α, whatever it carries; each byte takes 1/β, where β is the bandwidth. A *tree* takes few steps with whole arrays; a ring takes many with small parts.
+#
+# **Predict.** The gradients of ResNet-18, 46.8 MB, take 3.4 ms on a ring of 8 ranks (10 µs a step, 25 GB/s). How long do they take on 64 ranks?
+
+# %% tags=["guess"]
+guess_gpu_ring_64 = None  # your guess, in ms
+
 
 # %% nbgrader={"grade": false, "grade_id": "allreduce_ms", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def allreduce_ms(size, ranks, latency_us, gb_per_s, algorithm):
@@ -649,8 +961,55 @@ expect_raises("capitals are no algorithm", lambda: allreduce_ms(9, 8, *link, "Ri
 expect_raises("one rank needs an algorithm as well", lambda: allreduce_ms(9, 1, *link, ""), ValueError)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_ranks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+for ranks in (2, 8, 64, 512):
+    times = [allreduce_ms(46_758_048, ranks, 10, 25, how) for how in ("ring", "tree")]
+    small = [1e3 * allreduce_ms(1000, ranks, 10, 25, how) for how in ("ring", "tree")]
+    print(
+        f"{ranks:>4} ranks: ring {times[0]:6.2f} ms, tree {times[1]:6.2f} ms; "
+        f"1 KB: ring {small[0]:6.0f} µs, tree {small[1]:4.0f} µs"
+    )
+guess = allreduce_ms(46_758_048, 64, 10, 25, "ring")
+guesses.compare("all-reduce on 64 ranks", guess_gpu_ring_64, guess, unit="ms")
+
+# %% nbgrader={"grade": false, "grade_id": "demo_two_processes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+rows = demos.two_processes([2**power for power in range(10, 24, 2)])  # two real processes, here
+times = [float(np.median(row["ms"])) for row in rows]
+fixed, each = fit_cost([row["bytes"] for row in rows], times, (0, 1))  # lesson 07
+print(f"{rows[0]['backend']}: {fixed * 500:.0f} µs of latency a step, {1e-6 / each:.2f} GB/s")
+demos.bus_bandwidth(rows, title="An all-reduce between two processes here")
+
+# %% [markdown]
+# The plot shows *bus bandwidth*, as [nccl-tests](https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md) do: 2(n − 1)/n · bytes / time, what each link carried. Small messages pay latency, large ones bandwidth. Which link it is decides more than the algorithm does. By the standards (not measured here), each way:
+#
+# | link | GB/s | 46.8 MB on a ring of 8, without latency |
+# |---|---|---|
+# | 10 Gbit Ethernet | 1.25 | 65 ms |
+# | PCIe 3.0 × 16 | 15.75 | 5.2 ms |
+# | PCIe 4.0 × 16 | 31.5 | 2.6 ms |
+# | InfiniBand NDR, 400 Gbit | 50 | 1.6 ms |
+# | NVLink 4 (H100) | 450 | 0.18 ms |
+#
+# A server with two processors has two halves, *NUMA* nodes, each with its own memory and PCIe slots. `nvidia-smi topo -m` shows between which cards data crosses from one half to the other (`SYS`), stays in one half (`NODE`, `PHB`), passes only PCIe switches (`PIX`, `PXB`) or uses NVLink (`NV4`). A loader that runs in the wrong half sends each batch across: `numactl --cpunodebind=0 --membind=0 python train.py` keeps it at home.
+
 # %% [markdown]
 # ## 8 · Behind the backward pass · 45 min
+#
+# The last layer's gradients are ready first. Their all-reduce can run while the backward pass goes on, and only what lasts longer is *exposed*. Ten layers of 2 ms and 10 MB, 8 ranks: all at once after the pass takes 20 + 7.14 ms. But one all-reduce for each tensor pays latency each time. So gradients are gathered in *buckets*. [`DistributedDataParallel`](https://docs.pytorch.org/docs/stable/notes/ddp.html) closes one at 25 MB (`bucket_cap_mb`).
+#
+# <details><summary>Hint 1: what are the two clocks?</summary>
+#
+# The backward pass has one: when is the next gradient there? The link has one: when is it free again? Which of them decides when a bucket leaves?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# A loop over the layers in reverse moves the first clock and fills the bucket. When the bucket is full, or the pass has ended with something in it, the all-reduce starts at the later of both clocks and moves the second one.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "overlapped", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -743,6 +1102,31 @@ expect("an all-reduce that finds the link free starts at once", [each["start_ms"
     quick["buckets"]], [1.0, 2.5, 5.0])  # fmt: skip
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_overlap", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+with meta():
+    sizes = [4 * math.prod(tensor.shape) for tensor in models.resnet18().parameters()]
+layers = [(90 / len(sizes), size) for size in sizes]  # a backward pass of 90 ms
+
+
+def link(size):
+    return allreduce_ms(size, 8, 500, 1.25, "ring")  # 10 Gbit Ethernet
+
+
+for megabytes in (0.001, 1, 5, 25, 100):
+    found = overlapped(layers, megabytes * 1e6, link)
+    print(
+        f"{megabytes:>7g} MB: {len(found['buckets']):>3} buckets, "
+        f"{found['exposed_ms']:5.1f} of {found['step_ms']:5.1f} ms exposed"
+    )
+demos.overlap(overlapped(layers, 5e6, link), layers, title="62 tensors in buckets of 5 MB")
+
+# %% [markdown]
+# If gradients are accumulated over several small batches, only the last one needs the sum: `with model.no_sync():` around the others saves their all-reduces.
+#
+# **Optional.** Speed-ups of 1.9, 3.4 and 5.4 on 2, 4 and 8 cards: is there a serial part (Amdahl, lesson 06), or does overhead grow with the cards?
+
 
 # %% nbgrader={"grade": false, "grade_id": "serial_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def serial_share(speedup, workers):
@@ -770,6 +1154,9 @@ expect_raises("no speed-up", lambda: serial_share(0, 4), ValueError)
 expect("as many times as fast as there are workers leaves nothing", serial_share(16, 16), 0.0)
 expect("no gain means that all is serial", serial_share(1.0, 5), 1.0)
 ### END HIDDEN TESTS
+
+# %% [markdown]
+# **Optional.** Every rank holds the same weights, gradients and optimizer state. [ZeRO](https://arxiv.org/abs/1910.02054), in torch FSDP, divides them in three stages.
 
 
 # %% nbgrader={"grade": false, "grade_id": "sharded_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -800,3 +1187,57 @@ expect_raises("another stage", lambda: sharded_bytes(1000, 4, 4), ValueError)
 expect("each stage divides one thing more", [sharded_bytes(8, 4, stage) for stage in (1, 2, 3)], [56.0, 44.0, 32.0])  # fmt: skip
 expect_raises("parameters are at least 1", lambda: sharded_bytes(0, 4, 1), ValueError)
 ### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "device_save", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
+record.save()
+
+# %% [markdown]
+# ## 9 · Which tool for what? · 10 min
+#
+# | tool | shows, for example | does not see |
+# |---|---|---|
+# | `nvidia-smi` | `58C  69W / 70W  4310MiB / 15360MiB  98%` | which kernels, and how much of the card they use |
+# | torch.profiler | `aten::convolution_backward`, self CUDA 10.8 ms of 31 | what is not torch; what a kernel waits for |
+# | TensorBoard | curves of loss and images/s of many runs, one above the other | what nobody logged |
+# | Nsight Systems, `nsys profile python train.py` | one timeline of all processes, CUDA, NCCL, and the NVTX ranges that you mark | inside a kernel; lines of Python only if sampled |
+# | Nsight Compute, `ncu -k regex:gemm python train.py` | of one kernel: compute 41 %, memory 88 % of its peak | the timeline: it runs each kernel many times, alone |
+# | memory snapshot | at the peak, `conv1` holds 392 MB, with its stack | what CUDA itself and NCCL hold: `nvidia-smi` minus `memory_reserved()` |
+# | py-spy, `py-spy dump --pid 4242` | `_try_get_data (torch/utils/data/dataloader.py)`: waiting for the loader | the card; a wait in CUDA looks like `.item()` working |
+# | perf, `perf stat -p 4242` | of a worker: 0.8 instructions a cycle, 12 % cache misses | Python's lines, and the card |
+#
+# The outputs are described, not recorded. Go from coarse to fine: images/s, then gaps, then ops, then one kernel.
+#
+# ## Reflect · 45 min
+#
+# **Essay** (10 points, read by a person; 200 to 300 words in the next cell; add cells to calculate). Write the lab's report, from the document that your notebook drew. Say which one that was: constructed, or card and date.
+#
+# 1. From where to where: images/s, total, batch, loss. Each step with its interval and its share of the way.
+# 2. For each step its cause in a trace or a table: which gap, which op, which bytes became smaller, in numbers.
+# 3. What did not help, and why? Which two changes depend on each other?
+# 4. How near to the peak is the run now, and which wall is next? Would a second card, on a link of your choice, help more?
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "essay_gpu_training", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **Mark scheme.** *3 points:* the document is named (constructed, or card, driver and date); images/s before and after, at their batches; each step as a ratio with its interval from pairs, and its share in logarithms; the loss is the same. *3 points:* each step has a cause that was measured: idle time by cause before and after (starved: data), self GPU time by op (batch normalisation and ReLU for compile), peak bytes by frame. A step without a cause is called so. *2 points:* checkpointing did not help here, with its reason (a forward pass more, the card was full at 128) and when it would; recompilations never pay; an interaction calculated, e.g. mixed precision with channels-last, or that the order decides who gets the praise. *2 points:* MFU with its peak named, HFU not taken for it; the next wall (memory traffic of normalisation, launches, loader); a second card by allreduce_ms and overlapped with a link named, exposed ms against the step. Up to 2 points off for figures without a unit, or for calling the constructed document a measurement.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Summary
+#
+# - A gap on the card has its cause on the host: data, copy, sync, or launches.
+# - Kernels belong to ops by correlation, not by time. FLOPs do not tell where the time is.
+# - Steps multiply: report ratios with intervals, and shares in logarithms. Order and pairs matter.
+# - MFU counts what training needs; recomputing raises only HFU.
+# - A ring sends nearly twice the array from each rank, however many there are. Buckets weigh latency against overlap.
+#
+# | what you see | the wall | what to do |
+# |---|---|---|
+# | long gaps, data | loader | workers, smaller or decoded files, pinned memory |
+# | gaps after each `.item()`, copies | synchronisation | log every 100 steps, `non_blocking=True`, leave tensors on the card |
+# | many short gaps, launches | overhead | larger batch, `torch.compile`, CUDA graphs |
+# | no gaps, elementwise ops on top | memory | mixed precision, fusion, channels-last |
+# | no gaps, products on top | compute | tensor cores, fewer FLOPs, another card |
+# | recompilations | compiler | one shape, padding, `mark_dynamic` |
+# | exposed all-reduce | link | buckets, `no_sync`, a faster link, larger batch |
+#
+# **Next.** This was the last lesson. `proflab assemble` puts what you wrote into one file: your own profiler. Take it to a run that matters to you.
