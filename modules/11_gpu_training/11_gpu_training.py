@@ -30,8 +30,7 @@
 #
 # - say for how long a card idles, and what the host did meanwhile;
 # - find the op that time belongs to, and the layer that memory belongs to;
-# - report a series of improvements so that each gets its due;
-# - predict what the communication of several cards costs.
+# - report improvements so that each gets its due, and predict what a second card brings.
 #
 # **You need** lesson 02 for `training_flops`, lesson 08 for pairs and intervals, and from lesson 10 that a launch only queues a kernel.
 
@@ -49,8 +48,7 @@ from proflab.lesson.cuda import trace_doubles as fake
 record = cuda.Record("constructed_train.json", form=cuda.train_document)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_document", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-document = record.document
-print(f"{record.title('The document')}. {document.get('note', document['command'])}")
+print(f"{record.title('The document')}. {record.document.get('note', record.document['command'])}")
 
 # %% [markdown]
 # `train.py`, beside this notebook, trains ResNet-18, with switches (`workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`) and three planted faults: each step reads the loss with `.item()`, each step sends the loss's weights to the card, and batches change their shape. On a card the next cell runs it under torch's profiler. Without one it prints a line for each kind, and the document stays as it is.
@@ -66,8 +64,7 @@ for kind in ("trace", "memory"):
 #
 # `nvidia-smi` says 98 % when hardly a moment passes without *some* kernel. A trace says when, and which. [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) writes it as a list of events with a start `ts` and a duration `dur`, in µs:
 #
-#     {"ph": "X", "cat": "kernel", "name": "clamp", "ts": 115, "dur": 25, "pid": 0, "tid": 7,
-#      "args": {"stream": 7, "correlation": 2}}
+#     {"cat": "kernel", "name": "clamp", "ts": 115, "dur": 25, "args": {"stream": 7, "correlation": 2}}
 #
 # A *stream* is a queue on the card. Kernels of one stream run one after another; kernels of two streams can overlap. So durations must not be summed: with kernels from 0 to 10 and, on another stream, from 5 to 12, the card is busy for 12 µs and not for 17. A time in which no kernel runs is a *gap*. A copy is no kernel: the bus is at work, the card's arithmetic is not.
 #
@@ -107,9 +104,9 @@ def gpu_busy(events, window=None):
 
 # %% nbgrader={"grade": true, "grade_id": "test_gpu_busy", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 work = [fake.kernel("a", 0, 10), fake.kernel("b", 5, 7, stream=13), fake.kernel("c", 20, 5)]
-expect("three kernels on two streams", gpu_busy(work, (0, 40)),
-    {"busy": 17, "idle": 23, "gaps": [(12, 20), (25, 40)]},
-    mistakes={"the durations are summed": {"busy": 22, "idle": 18, "gaps": [(12, 20), (25, 40)]}})  # fmt: skip
+found = gpu_busy(work, (0, 40))
+expect("two streams", found, {"busy": 17, "idle": 23, "gaps": [(12, 20), (25, 40)]})
+expect("busy once, not twice", found["busy"], 17, mistakes={"the durations are summed": 22})
 short = [fake.kernel("b", 3, 2), fake.kernel("d", 14, 1, stream=20), fake.kernel("a", 1, 9)]
 expect("unsorted, one inside another", gpu_busy(short, (0, 15))["gaps"], [(0, 1), (10, 14)])
 cut = [gpu_busy(work, window) for window in ((8, 11), (-5, 15), (13, 16))]
@@ -125,7 +122,6 @@ expect("the whole trace; only kernels are work", found,
     {"busy": 8, "idle": 22, "gaps": [(2, 10), (18, 32)]})  # fmt: skip
 expect("no kernel at all", gpu_busy(others[:2])["gaps"], [(2, 32)])
 expect_raises("a window without length", lambda: gpu_busy(work, (4, 4)), ValueError)
-expect_raises("a window that runs backwards", lambda: gpu_busy(work, (9, 4)), ValueError)
 expect_raises("nothing to take a window from", lambda: gpu_busy([]), ValueError)
 ### BEGIN HIDDEN TESTS
 many = [fake.kernel("k", at, us, stream=at % 3) for at, us in ((50, 5), (7, 9), (0, 12), (30, 8),
@@ -161,19 +157,7 @@ guesses.compare("time without a kernel, starved", guess_gpu_idle, idle["starved"
 # | sync | `cudaStreamSynchronize`, the copy of an `.item()` | waits until the queue is empty |
 # | launch | `cudaLaunchKernel`, torch's ops | queues kernels more slowly than the card runs them |
 #
-# Where two of them meet, we blame the upper one. A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2.
-#
-# <details><summary>Hint 1: when can the cause change?</summary>
-#
-# Draw the gap and the host's intervals as lines. Between which neighbouring points does nothing begin or end?
-#
-# </details>
-#
-# <details><summary>Hint 2: the shape of the answer</summary>
-#
-# Sort the gap's ends and all points inside it. Each piece between neighbours has a set of causes that cover it; the first of the four that is in the set gets the piece.
-#
-# </details>
+# Where two of them meet, we blame the upper one. A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2. What is left over, Python between two ops, say, is "other".
 
 
 # %% nbgrader={"grade": false, "grade_id": "gap_causes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -360,7 +344,7 @@ def table(*events):
     return [[row[key] for key in keys] for row in ops_table(fake.trace(*events))]
 
 
-both = [fake.op("forward", 0, 50), fake.op("backward", 10, 30, tid=2), fake.launch(20, 1, 8),
+both = [fake.op("forward", 0, 50), fake.op("backward", 9, 30, tid=2), fake.launch(20, 1, 8),
     fake.launch(22, 1, 9, tid=2), fake.kernel("k", 60, 5, 9), fake.kernel("k", 65, 3, 8)]  # fmt: skip
 expect("two threads at once", table(*both), [["backward", 30, 30, 5], ["forward", 50, 50, 3]])
 marked = [fake.annotation("step", 0, 90), fake.op("add_", 10, 5), fake.launch(12, 1, 1),
@@ -468,11 +452,9 @@ odd = [fake.alloc(9, 1, "bias"), fake.alloc(8, 513, "bias"), fake.alloc(7, 512, 
 expect("multiples of 512", memory_peak(odd),
     {"peak": 2048, "by_frame": {"bias": 1536, "loss": 512}, "left": 2048})  # fmt: skip
 reused = [fake.alloc(1, 1024, "a"), fake.free(1), fake.alloc(1, 512, "b"), fake.alloc(2, 512, "c")]
-expect("one address twice; the peak twice, the first counts", memory_peak(reused),
-    {"peak": 1024, "by_frame": {"a": 1024}, "left": 1024})  # fmt: skip
+expect("one address twice; the peak twice", memory_peak(reused)["by_frame"], {"a": 1024})
 older = [fake.free(77), fake.alloc(1, 2048, "a"), fake.free(77), fake.free(1)]
-expect("older blocks are freed", memory_peak(older),
-    {"peak": 2048, "by_frame": {"a": 2048}, "left": 0})  # fmt: skip
+expect("older blocks are freed", memory_peak(older)["left"], 0)
 expect_raises("nothing is allocated", lambda: memory_peak([fake.free(3)]), ValueError)
 expect_raises("a block without bytes", lambda: memory_peak([fake.alloc(1, 0, "a")]), ValueError)
 ### BEGIN HIDDEN TESTS
@@ -606,15 +588,15 @@ def step_report(rows):
 times = {"as written": 400, "loader": 290, "AMP": 170, "channels-last": 150, "compile": 136}
 lab = [{"name": name, "batch": 64, "ms": ms} for name, ms in times.items()]
 found = step_report(lab)
-expect("the first row", found[0],
-    {"name": "as written", "images_per_s": 160.0, "step": 1.0, "total": 1.0, "share": 0.0})  # fmt: skip
+expect("the first row", found[0], {"name": "as written", "images_per_s": 160.0, "step": 1.0,
+    "total": 1.0, "share": 0.0})  # fmt: skip
 expect("the third", [found[2]["name"], found[2]["images_per_s"]], ["AMP", 64e3 / 170])
 expect("steps", [row["step"] for row in found], [1.0, 400 / 290, 290 / 170, 170 / 150, 150 / 136])
 expect("over the first", [row["total"] for row in found],
     [1.0, 400 / 290, 400 / 170, 400 / 150, 400 / 136])  # fmt: skip
 expect("shares of the way", [row["share"] for row in found],
     [0.0, 0.298091, 0.495066, 0.116020, 0.090822], rel=1e-5,
-    mistakes={"of the ms that were saved": [0.0, 110 / 264, 120 / 264, 20 / 264, 14 / 264]})  # fmt: skip
+    mistakes={"of the ms saved": [0.0, 110 / 264, 120 / 264, 20 / 264, 14 / 264]})  # fmt: skip
 larger = [{"name": "32", "batch": 32, "ms": 40.0}, {"name": "128", "batch": 128, "ms": 130.0}]
 expect("a larger batch", step_report(larger)[1]["step"], 16 / 13, mistakes={"by the ms": 4 / 13})
 lab[3]["ms"] = 180.0
@@ -681,7 +663,6 @@ expect("better together", interaction(200, 120, 150, 70), 9 / 7,
     mistakes={"upside down": 7 / 9, "milliseconds are added": 1.0})  # fmt: skip
 expect("independent", interaction(80, 40, 20, 10), 1.0)
 expect("one in the other's way", interaction(100.0, 50.0, 40.0, 40.0), 0.5)
-expect("in whichever order", interaction(200, 150, 120, 70), 9 / 7)
 expect("one makes it slower", interaction(60, 75, 40, 50), 1.0)
 expect_raises("no time", lambda: interaction(200, 0, 150, 70), ValueError)
 expect_raises("a negative time", lambda: interaction(200, 120, 150, -70), ValueError)
@@ -693,20 +674,15 @@ expect_raises("two negative times are no times", lambda: interaction(-9, -3, 3, 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_pairwise", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 ms = {row["name"]: row["ms"] for row in record.rows("pairwise")}
-for name in ("mixed precision", "channels-last", "both"):
-    print(f"{name:<18}{ms['neither'] / ms[name]:.2f} times as fast as neither")
+print(", ".join(f"{name} {ms['neither'] / time:.2f} times as fast" for name, time in ms.items()))
 four = interaction(ms["neither"], ms["mixed precision"], ms["channels-last"], ms["both"])
 print(f"interaction {four:.2f}: together more than the product, if above 1")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_compile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import demos
 
-eager = record.rows("compile")[0]["ms"]
-for row in record.rows("compile")[1:]:
-    saved = eager - row["ms"]
-    paid = f"paid after {row['compile_s'] * 1e3 / saved:,.0f} steps" if saved > 0 else "never paid"
-    steps = f"{row['ms']:.0f} ms a step instead of {eager:.0f}"
-    print(f"{row['name']:<24}{row['compile_s']:5.0f} s to compile, {steps}: {paid}")
+for row in record.rows("compile"):
+    print(f"{row['name']:<24}{row['compile_s']:5.0f} s to compile, {row['ms']:.0f} ms a step")
 demos.break_even(record.rows("compile"), title=record.title("Since the start of the run"))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_loader", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -734,7 +710,7 @@ def training_mfu(model, shape, step_ms, peak_flops, recompute=False):
 
     model: any that training_flops takes; shape: of a whole batch. step_ms: a step's time.
     peak_flops: the card's, in FLOP/s. recompute: whether the step runs the forward pass twice.
-    The dict's keys: mfu, by the FLOPs that training needs, and hfu, by those that the step computes.
+    The dict's keys: mfu, by the FLOPs that training needs; hfu, by those that the step computes.
     Raises ValueError for a time or a peak that is not above 0.
     """
     ### BEGIN SOLUTION
@@ -753,7 +729,7 @@ with meta():
 images = (256, 3, 224, 224)
 found = training_mfu(resnet, images, 400, 65e12)
 expect("ResNet-18, 256 images in 400 ms", found["mfu"], 2_725_993_512_960 / 26e12,
-    mistakes={"one image": 10_648_412_160 / 26e12, "3 × forward": 2_786_416_656_384 / 26e12})  # fmt: skip
+    mistakes={"one image": 10_648_412_160 / 26e12, "3 × forward": 0.1071698714})  # fmt: skip
 expect("nothing is computed twice", found["hfu"], 2_725_993_512_960 / 26e12)
 expect("the forward pass runs again", training_mfu(resnet, images, 400, 65e12, recompute=True),
     {"mfu": 2_725_993_512_960 / 26e12, "hfu": 3_654_799_065_088 / 26e12})  # fmt: skip
@@ -773,8 +749,8 @@ with meta():
     resnet = models.resnet18()
 peak = cuda.sheets.data_sheet(record.document["card"]["name"])["float16"]
 for row in record.rows("step"):
-    shape, again = (row["batch"], 3, 224, 224), row["switches"]["checkpoint"]
-    share = training_mfu(resnet, shape, row["ms"], peak, recompute=again)
+    shape = row["batch"], 3, 224, 224
+    share = training_mfu(resnet, shape, row["ms"], peak, row["switches"]["checkpoint"])
     print(f"{row['name']:<18}MFU {share['mfu']:6.1%}, HFU {share['hfu']:6.1%}")
 guesses.compare("MFU of all that helped", guess_gpu_mfu, 100 * share["mfu"], unit="%")
 for row in record.rows("power"):
@@ -850,8 +826,6 @@ eight = ring_allreduce([np.full(840, 2.0**rank, np.float32) for rank in range(8)
 expect("8 ranks of 840 floats", [eight["sent"], eight["steps"]], [[5880] * 8, 14])
 large = ring_allreduce([np.full(4, x, np.float32) for x in (1e8, 1, -1e8, 1)])["results"]
 expect("float32 forgets a 1 beside 10⁸: the order of the sums", large, [[1.0, 0.0, 1.0, 0.0]] * 4)
-two = ring_allreduce([np.array([1, 2, 3]), np.array([10, 20, 30])])
-expect("2 ranks of 3 ints", [two["results"], two["sent"]], [[[11, 22, 33]] * 2, [24, 24]])
 one = ring_allreduce([np.array([5.0, 7.0])])
 expect("1 rank", one, {"results": [[5.0, 7.0]], "sent": [0], "steps": 0})
 few = ring_allreduce([np.array([rank], np.int8) for rank in range(3)])
@@ -891,8 +865,8 @@ def allreduce_ms(size, ranks, latency_us, gb_per_s, algorithm):
 
     size: bytes on each rank, at least 0. ranks: n, at least 1; one rank takes 0 ms. latency_us: of
     each step, at least 0. gb_per_s: 10**9 bytes a second that a rank sends, above 0.
-    algorithm: "ring", 2(n - 1) steps, each with 1/n of the bytes; or "tree", ⌈log2 n⌉ steps to one
-    rank and as many back, each with all of the bytes.
+    algorithm: "ring", 2(n - 1) steps, each with 1/n of the bytes; or "tree", ⌈log2 n⌉ steps to
+    one rank and as many back, each with all of the bytes.
     Raises ValueError for another algorithm and for a number out of range.
     """
     ### BEGIN SOLUTION
@@ -911,11 +885,10 @@ resnet18, link = 46_758_048, (10, 25)  # bytes of its gradients; µs, GB/s
 expect("8 ranks, ring", allreduce_ms(resnet18, 8, *link, "ring"), 3.41306336,
     mistakes={"bits for bytes": 26.32450688, "only half of the way": 1.70653168})  # fmt: skip
 expect("8 ranks, tree", allreduce_ms(resnet18, 8, *link, "tree"), 11.28193152)
-small = [allreduce_ms(1000, 64, *link, how) for how in ("ring", "tree")]
-expect("1 KB on 64 ranks", small, [1.26007875, 0.12048])
-both = [allreduce_ms(*each, how) for each in ((0, 6, 10, 9), (6e6, 3, 0, 2), (9, 1, 10, 25))
-    for how in ("ring", "tree")]  # fmt: skip
-expect("no bytes; no latency; 1 rank", both, [0.1, 0.06, 4.0, 12.0, 0.0, 0.0])
+some = (1000, 64, 10, 25), (0, 6, 10, 9), (6e6, 3, 0, 2), (9, 1, 10, 25)
+found = [[allreduce_ms(*each, how) for how in ("ring", "tree")] for each in some]
+expect("1 KB on 64 ranks; no bytes; no latency; 1 rank", found,
+    [[1.26007875, 0.12048], [0.1, 0.06], [4.0, 12.0], [0.0, 0.0]])  # fmt: skip
 expect_raises("another algorithm", lambda: allreduce_ms(9, 8, *link, "star"), ValueError)
 expect_raises("no ranks", lambda: allreduce_ms(9, 0, *link, "ring"), ValueError)
 expect_raises("no bandwidth", lambda: allreduce_ms(9, 8, 10, 0, "ring"), ValueError)
@@ -930,11 +903,11 @@ expect_raises("1 rank needs an algorithm, too", lambda: allreduce_ms(9, 1, *link
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_ranks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+print(f"{'ms':>14}{'ring, 46.8 MB':>16}{'tree':>8}{'ring, 1 KB':>16}{'tree':>8}")
 for ranks in (2, 8, 64, 512):
-    times = [allreduce_ms(46_758_048, ranks, 10, 25, how) for how in ("ring", "tree")]
-    small = [1e3 * allreduce_ms(1000, ranks, 10, 25, how) for how in ("ring", "tree")]
-    large = f"ring {times[0]:6.2f} ms, tree {times[1]:6.2f} ms"
-    print(f"{ranks:>4} ranks: {large}; 1 KB: ring {small[0]:6.0f} µs, tree {small[1]:4.0f} µs")
+    large, small = ((size, ranks, 10, 25) for size in (46_758_048, 1000))
+    times = [allreduce_ms(*each, how) for each in (large, small) for how in ("ring", "tree")]
+    print(f"{ranks:>8} ranks{times[0]:>16.2f}{times[1]:>8.2f}{times[2]:>16.2f}{times[3]:>8.2f}")
 answer = allreduce_ms(46_758_048, 64, 10, 25, "ring")
 guesses.compare("all-reduce on 64 ranks", guess_gpu_ring_64, answer, unit="ms")
 
@@ -954,7 +927,6 @@ demos.bus_bandwidth(rows, title="An all-reduce between two processes here")
 # |---|---|---|
 # | 10 Gbit Ethernet | 1.25 | 65 ms |
 # | PCIe 3.0 × 16 | 15.75 | 5.2 ms |
-# | InfiniBand NDR, 400 Gbit | 50 | 1.6 ms |
 # | NVLink 4 (H100) | 450 | 0.18 ms |
 #
 # A server with two processors has two *NUMA* nodes, each with its own memory and PCIe slots. `nvidia-smi topo -m` says for each pair of cards whether data crosses between nodes (`SYS`), stays in one (`NODE`, `PHB`), passes only PCIe switches (`PIX`, `PXB`) or NVLink (`NV4`). A loader in the wrong node sends each batch across; `numactl --cpunodebind=0 --membind=0 python train.py` keeps it at home.
@@ -1032,7 +1004,8 @@ expect_raises("a negative time", lambda: overlapped([(-1, 5), (2, 5)], 10, cost)
 expect_raises("a negative size", lambda: overlapped([(1, 5), (2, -5)], 10, cost), ValueError)
 ### BEGIN HIDDEN TESTS
 thin = [(0.1, 10**5)] * 200
-found = [overlapped(thin, size, lambda size: 0.7 + size * 7e-8)["step_ms"] for size in (10**5, 10**6, 5 * 10**6)]  # fmt: skip
+sizes = 10**5, 10**6, 5 * 10**6
+found = [overlapped(thin, size, lambda size: 0.7 + size * 7e-8)["step_ms"] for size in sizes]
 expect("many small all-reduces pay their latency", found, [141.5, 20.77, 21.05])
 found = overlapped(ten[:7], 3 * 10**7, lambda size: size / 10**7)
 expect("what is left is sent when the pass has ended", found["buckets"], [
@@ -1045,7 +1018,8 @@ expect("what is left is sent when the pass has ended", found["buckets"], [
 uneven = [(4, 1), (1, 6), (5, 0), (3, 2), (2, 7)]  # the backward pass begins with (2, 7)
 found = overlapped(uneven, 8, lambda size: size)
 expect("from the last layer on", found, {"step_ms": 22, "exposed_ms": 7, "buckets": [
-    {"bytes": 9, "start_ms": 5, "end_ms": 14}, {"bytes": 7, "start_ms": 15, "end_ms": 22}]})  # fmt: skip
+    {"bytes": 9, "start_ms": 5, "end_ms": 14}, {"bytes": 7, "start_ms": 15, "end_ms": 22}
+]})  # fmt: skip
 first = overlapped([(9, 0), (1, 5)], 5, lambda size: size)
 expect("all of it hidden", first, {"step_ms": 10, "exposed_ms": 0,
     "buckets": [{"bytes": 5, "start_ms": 1, "end_ms": 6}]})  # fmt: skip
@@ -1078,8 +1052,9 @@ def link(size):
 
 for megabytes in (0.001, 1, 5, 25, 100):
     found = overlapped(layers, megabytes * 1e6, link)
-    exposed = f"{found['exposed_ms']:5.1f} of {found['step_ms']:5.1f} ms exposed"
-    print(f"{megabytes:>7g} MB: {len(found['buckets']):>3} buckets, {exposed}")
+    print(
+        f"{len(found['buckets'])} buckets of {megabytes} MB: {found['exposed_ms']:.1f} ms exposed"
+    )
 demos.overlap(overlapped(layers, 5e6, link), layers, title="62 tensors in buckets of 5 MB")
 
 # %% [markdown]
@@ -1092,7 +1067,7 @@ demos.overlap(overlapped(layers, 5e6, link), layers, title="62 tensors in bucket
 def serial_share(speedup, workers):
     """Return the serial share that would explain a speed-up, by Karp and Flatt. (Optional.)
 
-    By Amdahl's law 1/speedup is share + (1 - share) / workers. speedup: above 0; workers: 2 or more.
+    By Amdahl, 1/speedup is share + (1 - share) / workers. speedup: above 0; workers: at least 2.
     Raises ValueError for a number out of range.
     """
     ### BEGIN SOLUTION
@@ -1103,10 +1078,8 @@ def serial_share(speedup, workers):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_serial_share", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-found = [serial_share(*each) for each in ((1.9, 2), (3.4, 4), (5.4, 8))]
-expect("it grows: overhead", found, [0.0526316, 0.0588235, 0.0687831], rel=1e-5)
-found = [serial_share(*each) for each in ((3.5, 4), (6.0, 8))]
-expect("it stays: a serial part", found, [1 / 21, 1 / 21])
+found = [serial_share(*each) for each in ((1.9, 2), (3.4, 4), (5.4, 8), (3.5, 4), (6.0, 8))]
+expect("overhead, which grows; a serial part", found, [1 / 19, 1 / 17, 13 / 189, 1 / 21, 1 / 21])
 expect_raises("one worker", lambda: serial_share(1.0, 1), ValueError)
 expect_raises("no speed-up", lambda: serial_share(0, 4), ValueError)
 ### BEGIN HIDDEN TESTS
@@ -1138,7 +1111,6 @@ def sharded_bytes(parameters, ranks, stage):
 # %% nbgrader={"grade": true, "grade_id": "test_sharded_bytes", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
 found = [sharded_bytes(7.5e9, 64, stage) / 1e9 for stage in range(4)]
 expect("7.5 · 10⁹ parameters on 64 ranks, in GB", found, [120.0, 31.40625, 16.640625, 1.875])
-expect("one rank", [sharded_bytes(1000, 1, stage) for stage in range(4)], [16_000.0] * 4)
 expect_raises("no ranks", lambda: sharded_bytes(1000, 0, 1), ValueError)
 expect_raises("another stage", lambda: sharded_bytes(1000, 4, 4), ValueError)
 ### BEGIN HIDDEN TESTS
@@ -1183,7 +1155,6 @@ record.save()
 # ## Summary
 #
 # - A gap on the card has its cause on the host: data, copy, sync, or launches.
-# - Kernels belong to ops by correlation, not by time.
 # - Steps multiply: report ratios with intervals, and shares in logarithms. Order and pairs matter.
 # - MFU counts what training needs; recomputing raises only HFU.
 # - In a ring each rank sends nearly twice the array, however many there are. Buckets weigh latency against overlap.
@@ -1195,7 +1166,7 @@ record.save()
 # | many short gaps, launches | overhead | larger batch, `torch.compile`, CUDA graphs |
 # | no gaps, elementwise ops on top | memory | mixed precision, fusion, channels-last |
 # | no gaps, products on top | compute | tensor cores, fewer FLOPs, another card |
-# | recompilations | compiler | one shape, padding, `mark_dynamic` |
+# | recompilations | compiler | padding to one shape, `mark_dynamic` |
 # | exposed all-reduce | link | buckets, `no_sync`, a faster link, larger batch |
 #
 # **Next.** This was the last lesson. `proflab assemble` makes one file of all that you wrote: your own profiler. Take it to a run that matters to you.
