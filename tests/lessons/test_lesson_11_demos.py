@@ -6,13 +6,14 @@ import sys
 
 import pytest
 from cohort.run import ROOT
-from lesson_demos import demos_of
+from lesson_demos import beside, demos_of
 
 from proflab.lesson.cuda import trace_doubles as fake
 from proflab.lesson.cuda import train_document
 
 LESSON = "11_gpu_training"
 demos = demos_of(LESSON)
+two_processes = beside(LESSON, "two_processes")
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,12 @@ def test_the_smallest_groups_of_a_history_become_one(rows):
     assert len(layers) == 8 and layers["others"][-1] == 512 * sum(range(1, 6))
     drawn = demos.allocations(rows["memory"])
     assert "plain at most 4.35 GB; checkpoint at most 2.44 GB" in drawn.alt
+
+
+def test_what_was_kept_leads_from_the_first_row_to_the_last(rows):
+    names = [row["name"] for row in demos.kept(rows["step"])]
+    assert names[0] == "as written" and names[-1] == "all that helped"
+    assert "checkpointing" not in names and len(names) == 5
 
 
 def test_a_waterfall_shows_gains_and_losses():
@@ -128,8 +135,8 @@ def test_bandwidth_is_that_of_the_fastest_time():
 
 
 def test_two_processes_add_their_arrays_by_pipes(monkeypatch):
-    monkeypatch.setattr(demos.importlib.util, "find_spec", lambda name: None)
-    rows = demos.two_processes([64, 2**20], repeats=3)
+    monkeypatch.setattr(two_processes.importlib.util, "find_spec", lambda name: None)
+    rows = two_processes.measure([64, 2**20], repeats=3)
     assert [(row["backend"], row["ranks"], row["bytes"]) for row in rows] == [
         ("pipes", 2, 64),
         ("pipes", 2, 2**20),
@@ -148,7 +155,7 @@ def test_a_process_that_adds_wrongly_is_told(monkeypatch):
             return bytes(count)
 
     with pytest.raises(RuntimeError, match="did not add"):
-        demos._ring_of_two(0, Echo(), io.BytesIO(), [64], 1)
+        two_processes._ring_of_two(0, Echo(), io.BytesIO(), [64], 1)
 
 
 def test_drawing_needs_no_torch(rows):
