@@ -915,8 +915,9 @@ guesses.compare("all-reduce on 64 ranks", guess_gpu_ring_64, answer, unit="ms")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_two_processes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import demos
+import two_processes
 
-rows = demos.two_processes([2**power for power in range(10, 24, 2)])  # two real processes, here
+rows = two_processes.measure([2**power for power in range(10, 24, 2)])  # on this machine
 times = [float(np.median(row["ms"])) for row in rows]
 fixed, each = fit_cost([row["bytes"] for row in rows], times, (0, 1))  # lesson 07
 print(f"{rows[0]['backend']}: {fixed * 500:.0f} µs of latency a step, {1e-6 / each:.2f} GB/s")
