@@ -6,8 +6,10 @@ All of this needs torch, which `make test` does without: `make test-torch` runs 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -36,9 +38,10 @@ def as_written():
     return train.train(**SMALL)["losses"]
 
 
-def profiled(**switches):
+def profiled(schedule=None, **switches):
     """Return torch's profile of a small run on the processor."""
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities, schedule=schedule) as profile:
         train.train(**SMALL, **switches, on_step=profile.step)
     return profile
 
@@ -184,8 +187,9 @@ def test_the_command_line_trains():
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """Return torch's profile of a run with a data loader's process, and its trace as a file."""
-    profile = profiled(workers=1, faults=["item", "transfer"])
+    """Return torch's profile of a run with a data loader's process, and the trace that it wrote."""
+    schedule = torch.profiler.schedule(wait=1, warmup=1, active=3)
+    profile = profiled(schedule, workers=1, faults=["item", "transfer"])
     path = tmp_path_factory.mktemp("trace") / "trace.json"
     profile.export_chrome_trace(str(path))
     return profile, json.loads(path.read_text())
@@ -196,14 +200,19 @@ def test_the_totals_of_ops_table_are_torchs_own(recorded):
     found = {row["name"]: row for row in solved("lesson_11").scope["ops_table"](trace)}
     own = {row.key: row for row in profile.key_averages()}
     steps = [name for name in found if name.startswith("ProfilerStep#")]
-    assert len(steps) == 5 and len(own) > 60
+    assert len(steps) == 3 and len(own) > 60
     assert set(found) - set(steps) == set(own) - {"ProfilerStep*"}
+    times = Counter(event["name"] for event in trace["traceEvents"] if "dur" in event)
+    compared = 0
     for name, row in own.items():
         mine = [found[n] for n in steps] if name == "ProfilerStep*" else [found[name]]
         got = sum(r["self_cpu_us"] for r in mine)
         assert got == pytest.approx(row.self_cpu_time_total, abs=0.05), name
-        total = sum(r["cpu_us"] for r in mine)
-        assert total == pytest.approx(row.cpu_time_total, abs=0.05), name
+        if row.count == times[name]:  # torch counts an op in an op of its own name as one
+            total = sum(r["cpu_us"] for r in mine)
+            assert total == pytest.approx(row.cpu_time_total, abs=0.05), name
+            compared += 1
+    assert compared > 0.9 * len(own)
     assert all(row["self_gpu_us"] == 0 for row in found.values())
 
 
@@ -223,3 +232,62 @@ def test_the_causes_of_that_gap_add_up(recorded):
     causes = scope["gap_causes"](gap, timeline.host_spans(trace))
     assert sum(causes.values()) == pytest.approx(gap[1] - gap[0])
     assert causes["data"] > 0 and causes["launch"] > 0 and causes["sync"] == causes["copy"] == 0
+
+
+# ── the ring against torch.distributed ───────────────────────────────────────────────────────
+
+RANK = """
+import sys
+
+import numpy as np
+import torch
+import torch.distributed as group
+
+folder, rank, ranks = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+group.init_process_group("gloo", f"file://{folder}/meet", rank=rank, world_size=ranks)
+array = torch.from_numpy(np.load(f"{folder}/{rank}.npy"))
+group.all_reduce(array)
+np.save(f"{folder}/sum{rank}.npy", array.numpy())
+group.barrier()
+group.destroy_process_group()
+"""
+
+
+def all_reduced(folder, arrays):
+    """Return what torch's gloo leaves on each rank, each rank a process of its own."""
+    for rank, array in enumerate(arrays):
+        np.save(folder / f"{rank}.npy", array)
+    command = [sys.executable, "-c", RANK, str(folder)]
+    local = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
+    ranks = range(len(arrays))
+    started = [subprocess.Popen([*command, str(r), str(len(arrays))], env=local) for r in ranks]
+    assert [process.wait(timeout=120) for process in started] == [0] * len(arrays)
+    return [np.load(folder / f"sum{rank}.npy") for rank in ranks]
+
+
+@pytest.mark.parametrize("ranks, length", [(2, 1001), (3, 10)])
+def test_the_ring_leaves_what_torchs_all_reduce_leaves(ranks, length, tmp_path):
+    random = np.random.default_rng(11)
+    arrays = [random.normal(size=length).astype(np.float32) for _ in range(ranks)]
+    ring = solved("lesson_11").scope["ring_allreduce"](arrays)["results"]
+    for mine, theirs in zip(ring, all_reduced(tmp_path, arrays), strict=True):
+        assert mine.dtype == theirs.dtype == np.float32
+        if ranks == 2:
+            assert np.array_equal(mine, theirs)  # a sum of two has one order
+        assert np.allclose(mine, theirs, rtol=1e-6)
+
+
+def test_the_cost_model_is_fitted_to_two_real_processes(capsys):
+    """Nothing is asserted of the times themselves: the machine may be busy."""
+    scope = solved("lesson_11").scope
+    rows = beside(LESSON, "two_processes").measure([2**n for n in range(10, 23, 3)])
+    assert {row["backend"] for row in rows} == {"gloo"}
+    best = [min(row["ms"]) for row in rows]
+    fixed, each = scope["fit_cost"]([row["bytes"] for row in rows], best, (0, 1))
+    latency, rate = max(fixed, 0.0) / 2 * 1e3, 1e-6 / each if each > 0 else 1.0  # ms = 2α + G/β
+    predicted = [scope["allreduce_ms"](row["bytes"], 2, latency, rate, "ring") for row in rows]
+    with capsys.disabled():
+        print(f"\ngloo, two processes: {latency:.0f} µs a step and {rate:.2f} GB/s")
+        for row, ms, model in zip(rows, best, predicted, strict=True):
+            print(f"{row['bytes']:>9} bytes: {ms:8.3f} ms, model {model:8.3f} ms")
+    assert min(best) > 0 and predicted == sorted(predicted)
