@@ -386,17 +386,16 @@ guesses.compare("convolutions' share of the card's time", guess_gpu_conv_share, 
 # ### In torch
 #
 # ```python
-# import json, torch
+# import torch
 # from torch.profiler import profile
 # model, images = torch.nn.Conv2d(3, 8, 3), torch.randn(16, 3, 32, 32)
 # with profile() as recorded:
 #     model(images).relu().sum().backward()
 # recorded.export_chrome_trace("trace.json")
 # print(recorded.key_averages().table(sort_by="self_cpu_time_total", row_limit=5))
-# rows = ops_table(json.load(open("trace.json")))  # your own table of the same trace
 # ```
 #
-# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows every op and kernel; on a card its table has the calls of CUDA as rows, too. It hides what it costs itself, much for short ops, and all that is not torch. In a long run record few steps, by `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`. `on_trace_ready=torch.profiler.tensorboard_trace_handler("log")` writes traces for TensorBoard's plugin, which is deprecated; [Perfetto](https://ui.perfetto.dev) opens the same files.
+# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows every op and kernel; `ops_table(json.load(open("trace.json")))` is your own table of the same trace. On a card torch's has the calls of CUDA as rows, too. It hides what it costs itself, much for short ops, and all that is not torch. In a long run record few steps, by `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`. `on_trace_ready=torch.profiler.tensorboard_trace_handler("log")` writes traces for TensorBoard's plugin, which is deprecated; [Perfetto](https://ui.perfetto.dev) opens the same files.
 
 # %% [markdown]
 # ## 4 · Where is the memory? · 30 min
