@@ -51,7 +51,7 @@ record = cuda.Record("constructed_train.json", form=cuda.train_document)
 print(f"{record.title('The document')}. {record.document.get('note', record.document['command'])}")
 
 # %% [markdown]
-# `train.py`, beside this notebook, trains ResNet-18, with switches (`workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`) and three planted faults: each step reads the loss with `.item()`, each step sends the loss's weights to the card, and each step crops its images to another size. On a card the next cell runs it under torch's profiler. Without one it prints a line for each kind, and the document stays as it is.
+# `train.py`, beside this notebook, trains ResNet-18, with switches (`workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`) and three planted faults: each step reads the loss with `.item()`, each step sends the loss's weights to the card, and each step crops its images to another size. On a card the next cell runs it under torch's profiler. Without one it prints a line for each kind, and the document stays as it is. A constructed document shows what such runs look like. It does not show what a T4 does.
 
 # %% nbgrader={"grade": false, "grade_id": "device_traces", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 from measures import MEASURES  # beside this notebook, as train.py; imports torch when needed
@@ -395,7 +395,7 @@ guesses.compare("convolutions' share of the card's time", guess_gpu_conv_share, 
 # print(recorded.key_averages().table(sort_by="self_cpu_time_total", row_limit=5))
 # ```
 #
-# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows every op and kernel; `ops_table(json.load(open("trace.json")))` is your own table of the same trace. On a card torch's has the calls of CUDA as rows, too. It hides what it costs itself, much for short ops, and all that is not torch. In a long run record few steps, by `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`. `on_trace_ready=torch.profiler.tensorboard_trace_handler("log")` writes traces for TensorBoard's plugin, which is deprecated; [Perfetto](https://ui.perfetto.dev) opens the same files.
+# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows every op and kernel; `ops_table(json.load(open("trace.json")))` is your own table of the same trace. On a card torch's has the calls of CUDA as rows, too. What it hides is its own cost, which is large for short ops, and all that is not torch. In a long run record few steps, by `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`. `on_trace_ready=torch.profiler.tensorboard_trace_handler("log")` writes traces for TensorBoard's plugin, which is deprecated; [Perfetto](https://ui.perfetto.dev) opens the same files.
 
 # %% [markdown]
 # ## 4 · Where is the memory? · 30 min
@@ -527,7 +527,7 @@ expect("the largest free block is in one segment", largest_hole([*full, fake.seg
 # 3. **Mixed precision** (AMP). `torch.autocast` runs products and convolutions in float16 on the tensor cores; weights stay float32. Small gradients would become 0, so `torch.amp.GradScaler` multiplies the loss and divides the gradients. *channels-last* stores images as N × H × W × C, as tensor cores read them.
 # 4. **Checkpointing**, for a batch twice as large.
 # 5. **torch.compile** fuses ops into fewer kernels. Mode `reduce-overhead` replays a CUDA graph instead of launching one by one; `max-autotune` tries several kernels for each op. A new shape is a *recompilation* (`TORCH_LOGS=recompiles` says why); after eight torch gives up. So the fault of the shapes goes here.
-# 6. **All that helped**, without `.item()` and the transfer, and with a fused optimizer.
+# 6. **All that helped**, without `.item()` and the transfer, and with a fused optimizer (one kernel for many weights).
 #
 # Each part is compared with an earlier one in pairs, and stays if its interval lies above 1 and the loss falls as before.
 
@@ -689,7 +689,7 @@ import demos
 demos.loader(record.rows("loader"), title=record.title("The loader alone"))
 
 # %% [markdown]
-# If the loader alone delivers fewer images than the card computes, nothing else helps. And workers help only as far as processors and disk do.
+# If the loader alone delivers fewer images than the card computes, nothing else helps. And workers help only as far as processors and disk do. In the plot before, compiling has paid where a line crosses 0: after some 2,000 steps, and with a new shape in each step never.
 
 # %% [markdown]
 # ## 6 · How near to the peak? · 20 min
@@ -767,7 +767,7 @@ for row in record.rows("power"):
 #
 # ![Four ranks in a circle in three steps of reduce-scatter. In each step every rank passes one part on, and the part grows by the neighbour's numbers, until each rank holds one part that is summed over all four.](ring.png)
 #
-# *Reduce-scatter*: the neighbour adds its own numbers and passes the part on; after n − 1 steps each rank has one whole sum. *All-gather*: the sums go round once. Each rank sends 2(n − 1) parts, each 1/n of the array.
+# *Reduce-scatter*: the neighbour adds its own numbers and passes the part on; after n − 1 steps each rank has one whole sum. *All-gather*: the sums go round once. Each rank sends 2(n − 1) parts, each 1/n of the array: of 3,360 bytes on 8 ranks, 5,880. One that gathers everything receives 23,520.
 #
 # <details><summary>Hint 1: which part leaves rank r in step t?</summary>
 #
@@ -935,7 +935,7 @@ demos.bus_bandwidth(rows, title="An all-reduce between two processes here")
 # %% [markdown]
 # ## 8 · Behind the backward pass · 45 min
 #
-# The last layer's gradients are ready first. Their all-reduce can run while the backward pass goes on; only what lasts longer is *exposed*. Ten layers of 2 ms and 10 MB on 8 ranks, all at once after the pass: 20 + 7.14 ms. But one all-reduce for each tensor pays latency each time. So gradients are gathered in *buckets*, of 25 MB in [`DistributedDataParallel`](https://docs.pytorch.org/docs/stable/notes/ddp.html) (`bucket_cap_mb`).
+# The last layer's gradients are ready first. Their all-reduce can run while the backward pass goes on; only what lasts longer is *exposed*. Ten layers of 2 ms and 10 MB on 8 ranks, all at once after the pass: 20 + 7.14 ms. In five buckets of 20 MB, each sent when it is full, only the last one's 1.54 ms are exposed. But one all-reduce for each tensor pays latency each time. So gradients are gathered in *buckets*, of 25 MB in [`DistributedDataParallel`](https://docs.pytorch.org/docs/stable/notes/ddp.html) (`bucket_cap_mb`).
 #
 # <details><summary>Hint 1: what are the two clocks?</summary>
 #
@@ -1128,14 +1128,14 @@ record.save()
 # |---|---|---|
 # | `nvidia-smi` | `58C 69W / 70W 4310MiB / 15360MiB 98%` | which kernels, how much of the card they use |
 # | torch.profiler | `aten::convolution_backward`, self CUDA 10.8 ms of 31 | what is not torch; what a kernel waits for |
-# | TensorBoard | losses and images/s of many runs as curves | what nobody logged |
+# | TensorBoard, `SummaryWriter` | losses and images/s of many runs as curves | what nobody logged |
 # | Nsight Systems, `nsys profile` | one timeline of all processes, CUDA, NCCL, and your NVTX ranges | inside a kernel |
 # | Nsight Compute, `ncu -k regex:gemm` | of one kernel: compute 41 %, memory 88 % of peak | overlap: it runs a kernel many times, alone |
 # | memory snapshot | at the peak, `conv1` holds 392 MB | what CUDA and NCCL hold themselves |
-# | `py-spy dump --pid 4242` | `_try_get_data (dataloader.py)`: waits for the loader | the card: `.item()` seems to work |
+# | `py-spy dump --pid 4242` | `_try_get_data (dataloader.py)`: waits for the loader | the card: `.item()` looks busy |
 # | `perf stat -p 4242` | of a worker: 0.8 instructions a cycle, 12 % cache misses | Python's lines, the card |
 #
-# (Outputs described, not recorded.) Go from coarse to fine: images/s, gaps, ops, one kernel.
+# (The outputs are described, not recorded.) Go from coarse to fine: images/s, then gaps, then ops, then one kernel.
 #
 # ## Reflect · 45 min
 #
