@@ -194,7 +194,8 @@ expect("a wait, data, then nothing", gap_causes((25, 40), host),
 at_once = [("launch", 0, 10), ("sync", 2, 10), ("copy", 4, 10), ("data", 6, 10)]
 expect("all four at once, by their order", gap_causes((0, 12), at_once),
     {"data": 4, "copy": 2, "sync": 2, "launch": 2, "other": 2})  # fmt: skip
-twice = [("data", 3, 6), ("data", 1, 5), ("copy", 4, 8), ("copy", 0, 2), ("data", 9, 90)]
+twice = [("data", 9, 90), ("sync", 30, 40), ("data", 3, 6), ("data", 1, 5), ("copy", 4, 8),
+    ("copy", 0, 2)]  # fmt: skip
 expect("two loaders at once, unsorted", gap_causes((0, 10), twice),
     {"data": 6, "copy": 3, "sync": 0, "launch": 0, "other": 1})  # fmt: skip
 around = gap_causes((0, 10), [("launch", -50, 50), ("sync", 3, 4)])
@@ -319,9 +320,10 @@ expect("a convolution, a ReLU, a copy", table(*host, read, *device), [
     ["Memcpy DtoH", 0, 0, 20], ["conv2d", 40, 10, 0], ["cudnn_convolution", 30, 30, 90],
     ["relu", 12, 12, 25]])  # fmt: skip
 again = [fake.op("relu", 210, 4), fake.kernel("clamp", 250, 50, 4), fake.launch(212, 1, 4)]
-found = table(*reversed(device), *again, *host)
-expect("unsorted; one op twice; a copy whose call was not recorded", [found[-1], found[0]],
-    [["relu", 16, 16, 75], ["Memcpy DtoH", 0, 0, 20]])  # fmt: skip
+found = table(*reversed(device), *again, *reversed(host))
+expect("unsorted; one op twice; a copy whose call was not recorded", found, [
+    ["Memcpy DtoH", 0, 0, 20], ["conv2d", 40, 10, 0], ["cudnn_convolution", 30, 30, 90],
+    ["relu", 16, 16, 75]])  # fmt: skip
 expect("on a CPU; no events", [table(*host)[:2], table()],
     [[["conv2d", 40, 10, 0], ["cudnn_convolution", 30, 30, 0]], []])  # fmt: skip
 ### BEGIN HIDDEN TESTS
@@ -347,11 +349,11 @@ def table(*events):
 both = [fake.op("forward", 0, 50), fake.op("backward", 9, 30, tid=2), fake.launch(20, 1, 8),
     fake.launch(22, 1, 9, tid=2), fake.kernel("k", 60, 5, 9), fake.kernel("k", 65, 3, 8)]  # fmt: skip
 expect("two threads at once", table(*both), [["backward", 30, 30, 5], ["forward", 50, 50, 3]])
-marked = [fake.annotation("step", 0, 90), fake.op("add_", 10, 5), fake.launch(12, 1, 1),
-    fake.launch(40, 1, 2, name="cuLaunchKernel"), fake.kernel("add", 50, 6, 1),
+marked = [fake.annotation("step", 0, 90), fake.op("add_", 10, 5), fake.op("copy_", 11, 2),
+    fake.launch(14, 1, 1), fake.launch(40, 1, 2, name="cuLaunchKernel"), fake.kernel("add", 50, 6, 1),
     fake.kernel("triton", 60, 8, 2), fake.gpu_annotation("step", 50, 18)]  # fmt: skip
 expect("your own marks are ops; their shadow on the device is no work", table(*marked),
-    [["add_", 5, 5, 6], ["step", 90, 85, 8]])  # fmt: skip
+    [["add_", 5, 3, 6], ["copy_", 2, 2, 0], ["step", 90, 85, 8]])  # fmt: skip
 digits = [fake.op("relu", 4473694477302.693, 8.25), fake.op("clamp_min", 4473694477304.193, 6.751)]
 expect("rounded: one ends 0.001 µs after its parent", [row[1:3] for row in table(*digits)],
     [[6.751, 6.751], [8.25, 1.499]], rel=1e-6)  # fmt: skip
@@ -452,10 +454,11 @@ expect("multiples of 512", memory_peak(odd),
     {"peak": 2048, "by_frame": {"bias": 1536, "loss": 512}, "left": 2048})  # fmt: skip
 reused = [fake.alloc(1, 1024, "a"), fake.free(1), fake.alloc(1, 512, "b"), fake.alloc(2, 512, "c")]
 expect("one address twice; the peak twice", memory_peak(reused)["by_frame"], {"a": 1024})
-older = [fake.free(77), fake.alloc(1, 2048, "a"), fake.free(77), fake.free(1)]
-expect("older blocks are freed", memory_peak(older)["left"], 0)
+older = [fake.free(77), fake.alloc(1, 900, "a"), fake.alloc(2, 9, "a"), fake.free(77), fake.free(2)]
+expect("older blocks are freed", memory_peak(older)["left"], 1024)
 expect_raises("nothing is allocated", lambda: memory_peak([fake.free(3)]), ValueError)
-expect_raises("a block without bytes", lambda: memory_peak([fake.alloc(1, 0, "a")]), ValueError)
+older[1] = fake.alloc(1, 0, "a")
+expect_raises("a block without bytes", lambda: memory_peak(older), ValueError)
 ### BEGIN HIDDEN TESTS
 turns = [fake.alloc(1, 5000, "x"), fake.alloc(2, 700, "y"), fake.free(1), fake.alloc(1, 300, "z"),
     fake.alloc(3, 5000, "x"), fake.free(2), fake.free(3), fake.alloc(2, 1, "x")]  # fmt: skip
@@ -464,7 +467,8 @@ expect("blocks count as the allocator rounds them, by the frame that holds them 
 same = [fake.alloc(n, 512 * n, "layer") for n in (1, 2, 3)] + [fake.free(2), fake.free(2)]
 expect("a block can be given back once", memory_peak(same),
     {"peak": 3072, "by_frame": {"layer": 3072}, "left": 2048})  # fmt: skip
-expect_raises("a negative size", lambda: memory_peak([fake.alloc(1, -5, "a")]), ValueError)
+less = [fake.alloc(1, -5, "a"), fake.alloc(2, 5, "a")]
+expect_raises("no block has a negative size", lambda: memory_peak(less), ValueError)
 expect_raises("an empty history has no peak", lambda: memory_peak([]), ValueError)
 ### END HIDDEN TESTS
 
@@ -512,6 +516,9 @@ full = [fake.segment((30, "active_allocated"))]
 expect("nothing free", largest_hole(full), {"reserved": 30, "free": 0, "largest": 0})
 expect_raises("no segments", lambda: largest_hole([]), ValueError)
 ### BEGIN HIDDEN TESTS
+pending = [fake.segment((4, "active_pending_free"), (2, "inactive"))]
+expect("a block whose free is pending is not free yet", largest_hole(pending),
+    {"reserved": 6, "free": 2, "largest": 2})  # fmt: skip
 expect("the largest free block is in one segment", largest_hole([*full, fake.segment(
     (10, "inactive"), (40, "active_allocated"), (20, "inactive"))]),
     {"reserved": 100, "free": 30, "largest": 20})  # fmt: skip
@@ -903,11 +910,10 @@ expect_raises("1 rank needs an algorithm, too", lambda: allreduce_ms(9, 1, *link
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_ranks", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-print(f"{'ms':>14}{'ring, 46.8 MB':>16}{'tree':>8}{'ring, 1 KB':>16}{'tree':>8}")
 for ranks in (2, 8, 64, 512):
-    large, small = ((size, ranks, 10, 25) for size in (46_758_048, 1000))
-    times = [allreduce_ms(*each, how) for each in (large, small) for how in ("ring", "tree")]
-    print(f"{ranks:>8} ranks{times[0]:>16.2f}{times[1]:>8.2f}{times[2]:>16.2f}{times[3]:>8.2f}")
+    for size in (46_758_048, 1000):
+        ring, tree = (allreduce_ms(size, ranks, 10, 25, how) for how in ("ring", "tree"))
+        print(f"{ranks:>4} ranks, {size:>10,} bytes: ring {ring:5.2f} ms, tree {tree:5.2f} ms")
 answer = allreduce_ms(46_758_048, 64, 10, 25, "ring")
 guesses.compare("all-reduce on 64 ranks", guess_gpu_ring_64, answer, unit="ms")
 
@@ -1051,10 +1057,9 @@ def link(size):
     return allreduce_ms(size, 8, 500, 1.25, "ring")  # 10 Gbit Ethernet, 0.5 ms a step
 
 
-for megabytes in (0.001, 1, 5, 25, 100):
-    found = overlapped(layers, megabytes * 1e6, link)
-    sent, exposed = len(found["buckets"]), found["exposed_ms"]
-    print(f"sent from {megabytes} MB on: {sent} buckets, {exposed:.1f} ms exposed")
+for mb in (0.001, 1, 5, 25, 100):
+    found = overlapped(layers, mb * 1e6, link)
+    print(f"{len(found['buckets'])} buckets, full at {mb} MB: {found['exposed_ms']:.1f} ms exposed")
 demos.overlap(overlapped(layers, 5e6, link), layers, title="62 tensors in buckets of 5 MB")
 
 # %% [markdown]
