@@ -10,6 +10,7 @@ from proflab.lesson.cuda import trace_doubles as events
 
 MAIN, BACKWARD, LOADER = 1, 2, 3  # threads of the host
 COMPUTE, COPIES = 7, 20  # streams of the device
+_BETWEEN = 0.2  # µs from the end of an op to the next: none begins before another ends
 LAYERS = ("conv1", "layer1", "layer2", "layer3", "layer4")
 # Kernels of a layer: op, the op inside it, the kernel, share of the layer's time.
 FORWARD = (
@@ -41,6 +42,7 @@ class Machine:
             inside()
         self.now += half
         self.noted.append(note(name, _us(start), _us(self.now - start), self.thread))
+        self.now += _BETWEEN
 
     def launch(self, kernel: str, us: float, stream: int = COMPUTE) -> None:
         """Queue a kernel: it starts when the device is free, and not before it has arrived."""

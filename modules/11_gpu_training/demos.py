@@ -12,6 +12,7 @@ from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas, sho
 _HOST = {"launch": COLOURS[4], "sync": COLOURS[5], "copy": COLOURS[2], "data": COLOURS[1]}
 _LEGEND = {"frameon": True, "framealpha": 1, "edgecolor": "none", "fontsize": 9}
 _CLEAR = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # no grid through a label
+_MB = 1024**2
 _GAP = 0.9  # between the lanes of two traces
 
 
@@ -120,24 +121,25 @@ def allocations(rows: Sequence[dict], title: str = "") -> Picture:
     drawn = {row["name"]: _stacked(row["history"]) for row in rows}
     groups = list(dict.fromkeys(g for _, layers in drawn.values() for g in layers))
     most = {name: max(map(sum, zip(*layers.values()))) for name, (_, layers) in drawn.items()}  # noqa: B905
-    said = "; ".join(f"{name} at most {peak / 1e9:.2f} GB" for name, peak in most.items())
+    said = "; ".join(f"{name} at most {peak / _MB:,.0f} MB" for name, peak in most.items())
     with canvas(8.6, 3.6, f"{title or 'Allocated memory'} by event. {said}") as (picture, axes):
         at = 0.0
         for name, (count, layers) in drawn.items():
             x = np.arange(count) / count + at
-            values = [np.array(layers.get(group, [0] * count)) / 1e9 for group in groups]
+            values = [np.array(layers.get(group, [0] * count)) / _MB for group in groups]
             colours = [(*COLOURS, FAINT, QUIET)[n % 10] for n in range(len(groups))]
             areas = axes.stackplot(x, values, colors=colours, lw=0)
             for area, group in zip(areas, groups, strict=True):
                 area.set_label(group if at == 0 else f"_{group}")
             spot = {"ha": "center", "va": "bottom", "bbox": _CLEAR}
             axes.text(
-                at + 0.5, 1.02 * most[name] / 1e9, f"{name}: {most[name] / 1e9:.2f} GB", **spot
+                at + 0.5, 1.02 * most[name] / _MB, f"{name}: {most[name] / _MB:,.0f} MB", **spot
             )
             at += 1.12
         axes.set_xticks([])
-        axes.set(xlabel="allocations and frees, in their order", ylabel="GB")
-        axes.set(xlim=(0, at - 0.12), ylim=(0, 1.15 * max(most.values()) / 1e9))
+        axes.yaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
+        axes.set(xlabel="allocations and frees, in their order", ylabel="MB")
+        axes.set(xlim=(0, at - 0.12), ylim=(0, 1.15 * max(most.values()) / _MB))
         order = axes.get_legend_handles_labels()
         beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
         axes.legend(*(part[::-1] for part in order), **beside, **_LEGEND)

@@ -56,7 +56,7 @@ def test_a_history_is_drawn_as_what_is_held_after_each_event():
     assert count == 5 and layers["stem"] == [100, 100, 0, 0, 0]
     assert layers["layer1"] == [0, 50, 50, 50, 50] and layers["gradients"] == [0, 0, 0, 30, 30]
     drawn = demos.allocations([{"name": "a", "history": history}], title="Mine")
-    assert drawn.alt == "Mine by event. a at most 0.00 GB"
+    assert drawn.alt == "Mine by event. a at most 0 MB"
 
 
 def test_the_smallest_groups_of_a_history_become_one(rows):
@@ -64,7 +64,7 @@ def test_the_smallest_groups_of_a_history_become_one(rows):
     _, layers = demos._stacked(history)
     assert len(layers) == 8 and layers["others"][-1] == 512 * sum(range(1, 6))
     drawn = demos.allocations(rows["memory"])
-    assert "plain at most 4.35 GB; checkpoint at most 2.44 GB" in drawn.alt
+    assert "plain at most 4,149 MB; checkpoint at most 2,323 MB" in drawn.alt
 
 
 def test_what_was_kept_leads_from_the_first_row_to_the_last(rows):
