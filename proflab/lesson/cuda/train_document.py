@@ -1,6 +1,7 @@
 """The document of measured training steps: the form of `document`, with rows of other kinds.
 
-    step       a part of the lab: a change to the training loop, its step time, pairs, losses
+    step       a part of the lab: a change to the training loop, its step time and losses; pairs
+               of ms, of the part it is compared with (at this row's batch) and of its own
     pairwise   the step without two changes, with either, and with both
     trace      torch.profiler's events of some steps, as torch writes them
     memory     what torch's allocator did in a step, and the segments that it holds
