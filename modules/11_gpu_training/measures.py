@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ import two_processes
 from proflab.lesson.cuda.timeline import DEVICE
 from proflab.lesson.demo import demo_size
 
-WORKERS = 4
+WORKERS = min(4, os.cpu_count() or 1)
 _LOADED = {"workers": WORKERS, "pin": True}
 _HALF = _LOADED | {"amp": True, "channels_last": True}
 # The lab's parts: name, images of a step, the part it is compared with, switches, faults left.
@@ -54,10 +55,11 @@ _ARGUMENTS = ("correlation", "stream", "device")
 def steps(gpu: Any) -> Iterator[dict]:
     """Measure the lab's six parts, each in pairs with the one that it is compared with."""
     parts = {part[0]: part for part in PARTS}
-    for name, batch, against, switches, faults in PARTS:
-        pairs = []
+    for name, images, against, switches, faults in PARTS:
+        batch, pairs = demo_size(images, 4), []
         for _ in range(demo_size(6, 2) if against else 0):
-            _, other, _, *how = parts[against]
+            _, others, _, *how = parts[against]
+            other = demo_size(others, 4)
             before = median(_run(gpu, other, *how)["step_ms"]) * batch / other
             pairs.append([before, median(_run(gpu, batch, switches, faults)["step_ms"])])
         _reset_peak(gpu)
@@ -85,7 +87,10 @@ def pairwise(gpu: Any) -> Iterator[dict]:
         "channels-last": {"channels_last": True},
         "both": {"amp": True, "channels_last": True},
     }.items():
-        yield {"name": name, "ms": median(_run(gpu, 128, _LOADED | changes)["step_ms"])}
+        yield {
+            "name": name,
+            "ms": median(_run(gpu, demo_size(128, 4), _LOADED | changes)["step_ms"]),
+        }
 
 
 def traces(gpu: Any) -> Iterator[dict]:
@@ -98,7 +103,7 @@ def traces(gpu: Any) -> Iterator[dict]:
         schedule = profiler.schedule(wait=2, warmup=2, active=3)
         with profiler.profile(activities=kinds, schedule=schedule) as profile:
             switches = switches | {"amp": True, "channels_last": True}
-            _run(gpu, 16, switches, faults, 7, on_step=profile.step)
+            _run(gpu, demo_size(16, 4), switches, faults, 7, on_step=profile.step)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "trace.json")
             profile.export_chrome_trace(str(path))
@@ -108,18 +113,17 @@ def traces(gpu: Any) -> Iterator[dict]:
 
 def memories(gpu: Any) -> Iterator[dict]:
     """Record what the allocator does in two steps, without checkpoints and with."""
-    memory = gpu.torch.cuda.memory
+    memory, batch = gpu.torch.cuda.memory, demo_size(128, 8)
     for name, checkpoint in (("plain", False), ("checkpoint", True)):
         gpu.torch.cuda.empty_cache()
         memory._record_memory_history(context="alloc", stacks="python")
         try:
-            _run(gpu, demo_size(128, 8), {"checkpoint": checkpoint}, (), 2)
+            _run(gpu, batch, {"checkpoint": checkpoint}, (), 2)
             snapshot = memory._snapshot()
         finally:
             memory._record_memory_history(enabled=None)
         history = _history(snapshot["device_traces"][0])
         segments = [_segment(segment) for segment in snapshot["segments"]]
-        batch = demo_size(128, 8)
         yield {"name": name, "batch": batch, "history": history, "segments": segments}
 
 
@@ -130,7 +134,7 @@ def losses(gpu: Any) -> Iterator[dict]:
         "mixed precision": {"amp": True},
         "float16 without scaling": {"amp": True, "scaling": False},
     }.items():
-        found = _run(gpu, 64, _LOADED | how, (), demo_size(200, 4))
+        found = _run(gpu, demo_size(64, 4), _LOADED | how, (), demo_size(200, 4))
         yield {"name": name, "losses": [_number(loss) for loss in found["losses"]]}
 
 
@@ -140,8 +144,8 @@ def compiled(gpu: Any) -> Iterator[dict]:
     runs["a new shape every step"] = (MODES[0], ("shape",))
     for name, (mode, faults) in runs.items():
         how = _HALF | {"compile": mode}
-        found = _run(gpu, 128, how, faults, demo_size(40, 8), warm=0)
-        ms = median(found["step_ms"])
+        found = _run(gpu, demo_size(128, 4), how, faults, demo_size(40, 16), warm=0)
+        ms = median(found["step_ms"][len(found["step_ms"]) // 2 :])
         more = max(sum(found["step_ms"]) - ms * len(found["step_ms"]), 0) / 1e3
         more = more if mode else 0.0
         again = max(found["graphs"] - 1, 0)
@@ -215,8 +219,7 @@ def _run(
     """Train; return what `train.train` does, without the times of the first `warm` steps."""
     count = count or demo_size(20, 4)
     warm = min(5, count // 2) if warm is None else warm
-    sizes = {"steps": count, "batch": demo_size(batch, 4), "device": gpu.device}
-    found = train.train(**sizes, **switches, faults=faults, **more)
+    found = train.train(count, batch, **switches, faults=faults, device=gpu.device, **more)
     return found | {"step_ms": found["step_ms"][warm:]}
 
 

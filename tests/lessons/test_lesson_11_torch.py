@@ -5,6 +5,7 @@ All of this needs torch, which `make test` does without: `make test-torch` runs 
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -15,6 +16,8 @@ import numpy as np
 import pytest
 from cohort.run import ROOT, solved
 from lesson_demos import beside
+
+from proflab.lesson.cuda import timeline, train_document
 
 torch = pytest.importorskip("torch", reason="torch is not installed: run `make test-torch`")
 
@@ -224,14 +227,101 @@ def test_a_trace_of_a_processor_has_one_gap(recorded):
 
 
 def test_the_causes_of_that_gap_add_up(recorded):
-    from proflab.lesson.cuda import timeline
-
     _, trace = recorded
     scope = solved("lesson_11").scope
     [gap] = scope["gpu_busy"](trace["traceEvents"])["gaps"]
     causes = scope["gap_causes"](gap, timeline.host_spans(trace))
     assert sum(causes.values()) == pytest.approx(gap[1] - gap[0])
     assert causes["data"] > 0 and causes["launch"] > 0 and causes["sync"] == causes["copy"] == 0
+
+
+# ── what the device cells measure, on a processor ────────────────────────────────────────────
+
+
+@pytest.fixture
+def measures(monkeypatch):
+    """Return the lesson's measures.py in small sizes, with a compiler that only looks."""
+    monkeypatch.setenv("PROFLAB_DEMO", "small")
+    monkeypatch.syspath_prepend(str(ROOT / "modules" / LESSON))
+    module = importlib.import_module("measures")
+    monkeypatch.setattr(module, "MODES", ("eager",))
+    monkeypatch.setattr(module.train, "_compiled", lambda network, how: network)
+    yield module
+    for name in ("measures", "train", "two_processes"):
+        sys.modules.pop(name, None)
+
+
+class Processor:
+    """A `Gpu` that is none: torch on the processor, and power that nobody measured."""
+
+    device, torch, card = "cpu", torch, {}
+
+    def wait(self):
+        pass
+
+    def conditions(self):
+        return {"sm_mhz": None, "watts": 50.0, "celsius": None}
+
+    def row(self, what, launch, repeats, flush):
+        launch(0)
+        return {**what, "events": [[0.0, 1.0], [2.0, 3.0]], **self.conditions()}
+
+
+KINDS = ("step", "pairwise", "trace", "loss", "compile", "loader", "power")
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_device_cell_measures_is_a_row_of_the_document(kind, measures):
+    rows = list(measures.MEASURES[kind](Processor()))
+    for number, row in enumerate(rows):
+        train_document.KINDS[kind](row, f"{kind}[{number}]")
+    document = train_document.load(ROOT / "modules" / LESSON / "constructed_train.json")
+    if kind not in ("loader", "compile"):
+        names = [row["name"] for row in document["rows"][kind]]
+        assert [row["name"] for row in rows] == names
+    json.dumps(rows)
+    assert rows
+
+
+def test_what_is_kept_of_a_trace_is_what_the_lesson_reads(measures):
+    [row] = [r for r in measures.MEASURES["trace"](Processor()) if r["name"] == "starved"]
+    events = row["trace"]["traceEvents"]
+    assert min(event["ts"] for event in events) == 0 and len(events) > 300
+    table = solved("lesson_11").scope["ops_table"](row["trace"])
+    names = {each["name"] for each in table}
+    assert {"aten::convolution", "ProfilerStep#4", "ProfilerStep#6"} <= names
+    spans = timeline.host_spans(row["trace"])
+    assert sum(kind == "data" for kind, *_ in spans) >= 3
+
+
+def test_all_kinds_but_memory_are_measured_here(measures):
+    assert set(measures.MEASURES) == set(train_document.KINDS)
+    assert set(measures.MEASURES) - set(KINDS) == {"memory", "allreduce"}
+
+
+def test_a_snapshot_is_reduced_to_allocations_frees_and_segments(measures):
+    own = {"filename": "/x/train.py", "name": "forward", "line": 9}
+    inner = {"filename": "/site/torch/conv.py", "name": "_conv", "line": 1}
+    entries = [
+        {"action": "free_completed", "addr": 7, "size": 9, "frames": []},
+        {"action": "alloc", "addr": 1, "size": 100, "frames": [inner, own]},
+        {"action": "free_requested", "addr": 1, "size": 100, "frames": []},
+        {"action": "free_completed", "addr": 1, "size": 100, "frames": []},
+        {"action": "alloc", "addr": 1, "size": 5, "frames": [inner]},
+        {"action": "segment_alloc", "addr": 0, "size": 2**20, "frames": []},
+    ]
+    history = measures._history(entries)
+    assert [(e["action"], e["addr"], e["size"]) for e in history] == [
+        ("alloc", 1, 100),
+        ("free", 1, 100),
+        ("alloc", 1, 5),
+    ]
+    assert [e["frame"] for e in history if "frame" in e] == ["forward, line 9", "_conv"]
+    blocks = [{"size": 5, "state": "inactive", "x": 1}, {"size": 3, "state": "active_allocated"}]
+    segment = measures._segment({"total_size": 8, "blocks": blocks, "address": 0})
+    row = {"name": "a", "batch": 1, "history": history, "segments": [segment]}
+    train_document.KINDS["memory"](row, "row")
 
 
 # ── the ring against torch.distributed ───────────────────────────────────────────────────────
