@@ -20,7 +20,7 @@
 # %% [markdown]
 # # 11 · A training run, two to three times faster
 #
-# ![Three timelines of a training step, each with a row for the host and a row for the card. Starved: the card's row is nearly empty while the host waits for data. Synchronous: gaps after each wait. Good: the card's row is full.](timelines.png)
+# ![Three timelines of three training steps, each with rows for the host, the kernels and the copies. Starved: hardly any kernels, while the host waits for data. Synchronous: a gap after each wait. Good: the row of kernels is full.](timelines.png)
 #
 # **You need no graphics card, and no torch.** All that is graded works on a *document*, a file of measurements: traces, allocations, times of training steps. Without a card you read the one beside this notebook. It is *constructed*: a script made its numbers from assumptions. No card was measured for it, nor for the picture above. With torch and a card, the same cells measure yours. Colab lends a T4: *Runtime → Change runtime type*.
 #
@@ -229,7 +229,7 @@ for row in record.rows("trace"):
 demos.streams(record.rows("trace"), title=record.title("Three runs"))
 
 # %% [markdown]
-# Three signatures. A starved card has long gaps of data. Launch-bound code has very many short gaps of launches. An `.item()` is the sly one: *while* the host waits, the card works, and there is no gap. But then the queue is empty, so whatever the host does next, the card stands still: here it writes the loss down ("other") and copies the next batch. In the good run the host is several kernels ahead, and its Python costs nothing.
+# Three signatures. A starved card has long gaps of data. Launch-bound code has very many short gaps of launches. An `.item()` is the sly one: *while* the host waits, the card works, and there is no gap. But then the queue is empty, so whatever the host does next, the card stands still: here it writes the loss down ("other") and copies the next batch. In the good run the host is far ahead. It queues three steps and then waits, and the card is never without work.
 
 # %% [markdown]
 # ## 3 · Which op is it? · 45 min
@@ -534,7 +534,7 @@ expect("the largest free block is in one segment", largest_hole([*full, fake.seg
 # 3. **Mixed precision** (AMP). `torch.autocast` runs products and convolutions in float16 on the tensor cores; weights stay float32. Small gradients would become 0, so `torch.amp.GradScaler` multiplies the loss and divides the gradients. *channels-last* stores images as N × H × W × C, as tensor cores read them.
 # 4. **Checkpointing**, for a batch twice as large.
 # 5. **torch.compile** fuses ops into fewer kernels. Mode `reduce-overhead` replays a CUDA graph instead of launching one by one; `max-autotune` tries several kernels for each op. A new shape is a *recompilation* (`TORCH_LOGS=recompiles` says why); after eight torch gives up. So the fault of the shapes goes here.
-# 6. **All that helped**, without `.item()` and the transfer, and with a fused optimizer (one kernel for many weights).
+# 6. **All that helped**, without `.item()` and the transfer, and with a fused optimizer: one kernel for many weights, and the GradScaler no longer waits for the card in each step.
 #
 # Each part is compared with an earlier one in pairs, and stays if its interval lies above 1 and the loss falls as before.
 
