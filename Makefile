@@ -18,11 +18,11 @@ export PIP_NO_INPUT := 1
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test check lab build grade report site lint format api bench soak pins clean FORCE
+.PHONY: help setup system demo test test-torch check lab build grade report site lint format api bench soak pins clean FORCE
 
 help:  ## this list
 	@echo "make demo and make test work on a fresh clone; the rest is for daily use."
-	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 # ── set-up ──────────────────────────────────────────────────────────────────────────────────
 
@@ -72,6 +72,9 @@ lab: $(READY)  ## JupyterLab, with nbgrader's formgrader under /formgrader/manag
 test: setup  ## lint, generated files in step, all tests: under ten minutes on two cores
 	@.ci/test $(JOBS)
 
+test-torch:  ## the tests that need torch, in .venv-torch: torch itself is installed there
+	@.ci/test-torch $(PYTHON)
+
 check: $(READY)  ## lint, and the build and tests of what changed: a minute for one file
 	@.ci/check $(JOBS)
 
@@ -97,7 +100,7 @@ pins:  ## renew requirements.txt: the newest versions that install on every supp
 	    || { rm -f requirements.txt.new; false; }
 
 clean:  ## remove the environment and everything generated but source/ and release/
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .nbgrader.log
+	rm -rf $(VENV) $(VENV)-torch build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .nbgrader.log
 	rm -rf gradebook.db* report*.html reports
 	find autograded feedback -mindepth 1 ! -name README.md -delete 2>/dev/null || true
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,10 +1,11 @@
-"""Measures a card with lesson 10's device cells, saves the document, compares it with data sheets.
+"""Measures a card with a GPU lesson's device cells, saves the document, and says what is in it.
 
-    python docs/gpu/record.py [-o recorded.json]
+    python docs/gpu/record.py [--lesson 10] [-o recorded.json]
 
-Needs a CUDA device, CuPy and torch; nvidia-ml-py for clock, power and temperature. It takes a few
-minutes and ends with 1 if rows are missing. A notebook takes the document in place of the
-constructed one if it lies beside it as recorded.json; docs/instructors.md says how to ship it.
+Needs a CUDA device and torch; lesson 10 CuPy, too; nvidia-ml-py for clock, power and temperature.
+It takes a few minutes and ends with 1 if rows are missing. A notebook takes the document in place
+of the constructed one if it lies beside it as recorded.json; docs/instructors.md says how to ship
+it. Lesson 11's part has run on a processor, in tests, and on no card yet.
 """
 
 from __future__ import annotations
@@ -16,36 +17,39 @@ from pathlib import Path
 
 from solved import measures, solved
 
-from proflab.lesson.cuda import Record, print_ratios
+from proflab.lesson.cuda import Record, print_ratios, train_document
 from proflab.lesson.cuda import device as devices
-from proflab.lesson.cuda.document import load
+from proflab.lesson.cuda import document as documents
+
+FORMS = {"10": documents, "11": train_document}
 
 
-def record(path: Path, find: Callable = devices.find) -> int:
-    """Run every device cell, save, print the ratios and what is invalid.
+def record(path: Path, find: Callable = devices.find, lesson: str = "10") -> int:
+    """Run every device cell, save, and report what was measured and what is invalid.
 
     Returns 0, or 1 where there is no device, a library is missing, or a cell failed: the rows of
     the others are saved all the same.
     """
     try:
         gpu = find()
-        _ = gpu.cupy, gpu.torch
+        _ = (gpu.cupy, gpu.torch) if lesson == "10" else gpu.torch
     except (devices.NoDevice, devices.MissingTool) as error:
         print(f"nothing is recorded: {error}", file=sys.stderr)
         return 1
-    scope, made, failed = solved(), Record(path, find=lambda: gpu), {}
-    for kind, measure in measures(scope).items():
+    form = FORMS[lesson]
+    scope, made, failed = solved(form.LESSON), Record(path, find=lambda: gpu, form=form), {}
+    for kind, measure in measures(scope, form.LESSON).items():
         try:
             made.measure(kind, measure)
         except Exception as error:  # out of memory, say
             failed[kind] = f"{type(error).__name__}: {error}"
             print(f"no {kind} rows: {failed[kind]}", file=sys.stderr)
-    made.document["command"] = "python docs/gpu/record.py"
+    made.document["command"] = f"python docs/gpu/record.py --lesson {lesson}"
     made.save(path)
     if failed:
         print(f"{path} is not complete: {', '.join(failed)} rows are missing", file=sys.stderr)
         return 1
-    report(scope, load(path))
+    REPORTS[lesson](scope, form.load(path))
     return 0
 
 
@@ -58,16 +62,34 @@ def report(scope: dict, document: dict) -> None:
         print(f"invalid: {text}")
 
 
+def report_training(scope: dict, document: dict) -> None:
+    """Print how busy the card was in each trace, and what each part of the lab gave."""
+    if document["constructed"]:
+        print("This document is constructed: its figures only show what was assumed.")
+    for row in document["rows"].get("trace", []):
+        found = scope["gpu_busy"](row["trace"]["traceEvents"])
+        share = found["busy"] / (found["busy"] + found["idle"])
+        print(f"{row['name']}: a kernel runs for {share:.0%} of the time")
+    rows = document["rows"].get("step", [])
+    for row in scope["step_report"](rows) if len(rows) > 1 else []:
+        print(f"{row['name']}: {row['images_per_s']:.0f} images/s, {row['total']:.2f} times")
+
+
+REPORTS = {"10": report, "11": report_training}
+
+
 def main() -> int:
     """Record, or with --report show what a document holds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lesson", choices=FORMS, default="10")
     parser.add_argument("-o", "--output", type=Path, default=Path("recorded.json"))
     parser.add_argument("--report", type=Path, metavar="DOCUMENT", help="measure nothing")
-    arguments = parser.parse_args()
-    if arguments.report:
-        report(solved(), load(arguments.report))
+    given = parser.parse_args()
+    if given.report:
+        form = FORMS[given.lesson]
+        REPORTS[given.lesson](solved(form.LESSON), form.load(given.report))
         return 0
-    return record(arguments.output)
+    return record(given.output, lesson=given.lesson)
 
 
 if __name__ == "__main__":

@@ -144,9 +144,9 @@ def test_the_students_page_leads_to_a_profiler(tmp_path):
 @pytest.mark.parametrize("page", PAGES)
 def test_every_make_target_and_file_that_a_page_names_is_there(page):
     text = (ROOT / page).read_text()
-    targets = set(re.findall(r"`?\bmake (?:[A-Z]+=\S+ )*([a-z]+)\b`", text))
-    targets |= {t for _, b in blocks(page) for t in re.findall(r"^ *make ([a-z]+)", b, re.M)}
-    known = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"`?\bmake (?:[A-Z]+=\S+ )*([a-z-]+)\b`", text))
+    targets |= {t for _, b in blocks(page) for t in re.findall(r"^ *make ([a-z-]+)", b, re.M)}
+    known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert targets <= known
     for name in re.findall(r"\b(?:python|pytest)\s+((?:benchmarks|docs|tests)/[\w/.]+)", text):
         assert (ROOT / name).exists(), name

@@ -149,7 +149,7 @@ def test_make_alone_shows_every_target():
     answer = make()
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout == make("help").stdout
-    shown = set(re.findall(r"^  make (\w+)", answer.stdout, re.MULTILINE))
+    shown = set(re.findall(r"^  make ([\w-]+)", answer.stdout, re.MULTILINE))
     phony = re.search(r"^\.PHONY:(.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
     assert shown == set(phony.split()) - {"FORCE"}
 

@@ -13,9 +13,15 @@ from cohort.run import ROOT
 @cache
 def demos_of(lesson: str) -> ModuleType:
     """Return the module demos.py that lies beside a lesson, such as "05_profiler"."""
-    path = ROOT / "modules" / lesson / "demos.py"
-    spec = importlib.util.spec_from_file_location(f"demos_of_{lesson}", path)
+    return beside(lesson, "demos")
+
+
+@cache
+def beside(lesson: str, name: str) -> ModuleType:
+    """Return another module that lies beside a lesson, such as "train"."""
+    path = ROOT / "modules" / lesson / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_of_{lesson}", path)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look their module up
+    sys.modules[spec.name] = module  # for dataclasses, and for a process that is sent its objects
     spec.loader.exec_module(module)
     return module

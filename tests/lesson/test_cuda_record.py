@@ -180,7 +180,7 @@ def test_recording_runs_every_device_cell_and_compares_with_the_data_sheet(
     record = script("record")["record"]
     small = record.__globals__["measures"]
     workload = lambda gpu: iter([gpu.row({"name": "x", "dtype": "float32"}, id)])  # noqa: E731
-    record.__globals__["measures"] = lambda scope: small(scope) | {"workload": workload}
+    record.__globals__["measures"] = lambda scope, _: small(scope) | {"workload": workload}
     assert record(tmp_path / "r.json", find) == 0
     document = documents.load(tmp_path / "r.json")
     assert set(document["rows"]) == set(documents.KINDS) and not document["constructed"]

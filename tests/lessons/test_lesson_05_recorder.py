@@ -241,8 +241,10 @@ assert found["flops"] == 1_666_080
     assert "limited by" in ran.stdout
 
 
+@pytest.mark.torch
 @pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="torch is not installed: nothing to profile"
+    importlib.util.find_spec("torch") is None,
+    reason="torch is not installed: `make test-torch` profiles a module of it",
 )
 def test_a_torch_module_is_weighed_and_timed(names):
     import torch

@@ -12,6 +12,7 @@ from proflab_course.build.outline import sections
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
 
+NO_TORCH = "torch is not installed: the box is compiled, and run by `make test-torch`"
 COURSE = Course(Path(__file__).resolve().parents[2])
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
 
@@ -60,6 +61,7 @@ def test_every_section_with_an_exercise_says_its_minutes(name):
     assert minutes and all(minutes)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", COURSE.lessons())
 def test_the_box_on_torch_has_one_piece_of_code_that_runs(name):
     cells = read_module(COURSE.module(name), name).cells
@@ -68,5 +70,5 @@ def test_the_box_on_torch_has_one_piece_of_code_that_runs(name):
     (code,) = re.findall(r"```python\n(.*?)```", box, re.DOTALL)
     program = compile(code, f"{name}, In torch", "exec")
     assert "torch" in code and len(code.strip().splitlines()) <= 14
-    pytest.importorskip("torch", reason="torch is not installed: its box is compiled, not run")
+    pytest.importorskip("torch", reason=NO_TORCH)
     exec(program, {"__name__": "box"})

@@ -5,6 +5,8 @@
     empty_ms     what two events with nothing between them are apart
     rows         kind → list of rows; a row says what was run, its times, and the card's conditions
 
+These are the kinds of lesson 10; a lesson with others gives `check` a table of its own.
+
 Times are in ms: `events` are pairs [start, end] of device time stamps, in the order in which they
 were taken, warm-up included; `host_ms` are lengths by the host's clock. What may not enter: FLOPs
 and bytes of a kernel; a row says how it was launched, and the reader counts.
@@ -16,11 +18,15 @@ import json
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+LESSON = "10_cuda_roofline"
+CheckRow = Callable[[Any, str], None]  # a row and its place; raises ValueError with a sentence
+
 # What a row of each kind says besides its times, and which times it has.
-KINDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
+_FIELDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "stream": (
         {
             "kernel": "name",
@@ -50,7 +56,7 @@ KINDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
 _CONDITIONS = ("sm_mhz", "watts", "celsius")
 
 
-def load(path: str | Path) -> dict:
+def load(path: str | Path, kinds: dict[str, CheckRow] | None = None) -> dict:
     """Return the document in a file. Raises ValueError, one sentence, for a file with a mistake."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -59,15 +65,15 @@ def load(path: str | Path) -> dict:
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {error}") from None
     try:
-        check(document)
+        check(document, kinds)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     return document
 
 
-def save(document: dict, path: str | Path) -> None:
+def save(document: dict, path: str | Path, kinds: dict[str, CheckRow] | None = None) -> None:
     """Write a document that `check` accepts, one row a line; ValueError for any other."""
-    check(document)
+    check(document, kinds)
     Path(path).write_text(text_of(document), encoding="utf-8")
 
 
@@ -85,8 +91,12 @@ def text_of(document: dict) -> str:
     return "{\n" + ",\n".join([*head, ' "rows": {\n' + ",\n".join(kinds) + "\n }"]) + "\n}\n"
 
 
-def check(document: Any) -> None:
-    """Raise ValueError, with one sentence that names the place, unless this is a document."""
+def check(document: Any, kinds: dict[str, CheckRow] | None = None) -> None:
+    """Raise ValueError, with one sentence that names the place, unless this is a document.
+
+    kinds: the check for a row of each kind that may occur; lesson 10's without it.
+    """
+    kinds = KINDS if kinds is None else kinds
     _require(isinstance(document, dict), "a document is a JSON object")
     for name, (kind, sentence) in _HEAD.items():
         _require(name in document, f"{name} is missing")
@@ -99,20 +109,25 @@ def check(document: Any) -> None:
     good = isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
     _require(good, "card.compute_capability must be a pair of ints, such as [7, 5]")
     for kind, rows in document["rows"].items():
-        known = ", ".join(KINDS)
-        _require(kind in KINDS, f"rows.{kind} is of no known kind: there are {known}")
+        known = ", ".join(kinds)
+        _require(kind in kinds, f"rows.{kind} is of no known kind: there are {known}")
         _require(isinstance(rows, list), f"rows.{kind} must be a list")
         for number, row in enumerate(rows):
-            _check_row(row, kind, f"rows.{kind}[{number}]")
+            kinds[kind](row, f"rows.{kind}[{number}]")
 
 
-def _check_row(row: Any, kind: str, where: str) -> None:
+def check_fields(row: Any, fields: dict[str, str], where: str) -> None:
+    """Raise ValueError unless `row` is an object that has these fields, each of its sort."""
     _require(isinstance(row, dict), f"{where} must be an object")
-    fields, times = KINDS[kind]
     for name, sort in fields.items():
         _require(name in row, f"{where}: {name} is missing")
-        good, sentence = _SORTS[sort]
-        _require(good(row[name]), f"{where}: {name} must be {sentence}, not {row[name]!r}")
+        good, sentence = SORTS[sort]
+        _require(good(row[name]), f"{where}: {name} must be {sentence}, not {_short(row[name])}")
+
+
+def _check_row(kind: str, row: Any, where: str) -> None:
+    fields, times = _FIELDS[kind]
+    check_fields(row, fields, where)
     for name in times or (("events",) if "events" in row else ("host_ms",)):
         _require(name in row, f"{where}: {name} is missing")
     if "events" in row:
@@ -133,6 +148,12 @@ def _check_events(events: Any, where: str) -> None:
         good = isinstance(pair, list) and len(pair) == 2 and all(map(_is_number, pair))
         _require(good, f"{place} must be a pair of numbers, start and end")
         _require(pair[0] <= pair[1], f"{place} ends before it starts")
+
+
+def _short(value: Any) -> str:
+    """Return a value as a sentence can hold it."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 _HOST = "host_ms must be a list of at least one positive number"
@@ -176,12 +197,16 @@ def _is_date(value: Any) -> bool:
     return isinstance(value, str) and bool(re.fullmatch(r"\d{4}-\d\d-\d\d", value))
 
 
-_SORTS: dict[str, tuple[Callable[[Any], bool], str]] = {
+SORTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "size": (_is_size, "an int of at least 1"),
     "count": (_is_count, "an int of at least 0"),
     "name": (_is_name, "a text"),
     "flag": (_is_flag, "true or false"),
+    "number": (_is_number, "a number"),
+    "positive": (_is_positive, "a positive number"),
+    "object": (_is_dict, "an object"),
 }
+KINDS: dict[str, CheckRow] = {kind: partial(_check_row, kind) for kind in _FIELDS}
 _HEAD: dict[str, tuple[Callable[[Any], bool], str]] = {
     "constructed": (_is_flag, "true or false"),
     "command": (_is_name, "a text: how to make the document again"),

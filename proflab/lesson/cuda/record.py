@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from proflab.lesson.cuda import document as documents
@@ -27,6 +28,7 @@ class Record:
 
     path: the document that is read where there is no device; `recorded.json` beside it, which
     `save` writes, goes before. Nothing is read, imported or looked for before it is needed.
+    form: the module that loads and saves documents of this lesson's kinds.
     """
 
     def __init__(
@@ -34,8 +36,9 @@ class Record:
         path: str | Path,
         find: Callable[[], Gpu] = find,
         today: Callable[[], datetime.date] = datetime.date.today,
+        form: ModuleType = documents,
     ) -> None:
-        self.path = Path(path)
+        self.path, self._form = Path(path), form
         self._find, self._today = find, today
         self._gpu: Gpu | None = None
         self._reason = ""  # why there is no device; empty while nobody has looked
@@ -46,7 +49,7 @@ class Record:
         """Return what was measured here so far; without a device, the file's document."""
         if self._document is None:
             own = self.path.with_name(_RECORDED)
-            self._document = documents.load(own if own.exists() else self.path)
+            self._document = self._form.load(own if own.exists() else self.path)
         return self._document
 
     def measure(self, kind: str, measure: Callable[[Gpu], Iterable[dict]]) -> None:
@@ -87,7 +90,7 @@ class Record:
         if self._gpu is None:
             print("Nothing was measured here, so nothing is saved.")
             return
-        documents.save(self.document, path)
+        self._form.save(self.document, path)
         count = sum(map(len, self.document["rows"].values()))
         print(f"{count} rows of {self.document['card']['name']} are in {path}.")
 
@@ -106,7 +109,7 @@ class Record:
     def _empty_document(self, gpu: Gpu) -> dict:
         return {
             "constructed": False,
-            "command": "the device cells of 10_cuda_roofline",
+            "command": f"the device cells of {self._form.LESSON}",
             "date": self._today().isoformat(),
             "driver": driver_version(),
             "versions": {"python": platform.python_version()} | _versions(),

@@ -1,0 +1,297 @@
+"""Writes the constructed document of lesson 11: what its device cells might say of a T4.
+
+    python docs/gpu/construct_train.py
+
+No card was measured for it. A model makes the numbers from the factors in ASSUMED and adds noise
+from a fixed seed; the same script writes the same bytes. `record.py 11` beside it measures a card.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from constructed_memory import training_step
+from constructed_trace import LAYERS, trace
+from solved import ROOT
+
+from proflab.lesson.cuda import train_document
+
+CONSTRUCTED = ROOT / "modules" / train_document.LESSON / "constructed_train.json"
+CARD = {
+    "name": "Tesla T4",
+    "compute_capability": [7, 5],
+    "multiprocessors": 40,
+    "l2_bytes": 4 * 1024**2,
+    "memory_bytes": 16 * 1024**3,
+}
+# Nobody measured these. They are made up, in sizes that are not implausible for a T4.
+ASSUMED = {
+    "ms as written, batch 128": 400.0,
+    "ms with a loader of four workers": 290.0,
+    "ms in mixed precision": 170.0,
+    "ms with checkpoints, batch 256": 388.0,
+    "ms compiled": 150.0,
+    "ms with all that helped": 136.0,
+    "ms in mixed precision, not channels-last": 185.0,
+    "ms in float32, channels-last": 300.0,
+    "spread of a step": 0.02,
+    "s to compile": {"default": 38.0, "reduce-overhead": 45.0, "max-autotune": 165.0},
+    "ms compiled by mode": {"default": 150.0, "reduce-overhead": 147.0, "max-autotune": 143.0},
+    "times a new shape is compiled before torch gives up": 8,
+    "images/s of one loader worker": 330.0,
+    "images/s that storage can deliver": 1450.0,
+    "gain from pinned memory": 1.06,
+    "µs of an all-reduce without data": 120.0,
+    "GB/s between two processes": 1.1,
+    "watts of a product of zeros, ones, random numbers": {
+        "zeros": 46.0,
+        "ones": 51.0,
+        "random": 69.5,
+    },
+    "MHz of a product of zeros, ones, random numbers": {
+        "zeros": 1590,
+        "ones": 1560,
+        "random": 1245,
+    },
+    "ms of a product at 1,590 MHz": 6.1,
+}
+TRACED = {  # a step of 16 images in mixed precision
+    "noise": 0.01,
+    "µs of a launch": 6.0,
+    "µs from a launch to its start": 4.0,
+    "µs of a wait that is over": 12.0,
+    "µs of an op on the host": 14.0,
+    "µs of a layer's kernels, forward": dict(
+        zip(LAYERS, (420.0, 900.0, 700.0, 600.0, 640.0), strict=True)
+    ),
+    "µs of the loss": 35.0,
+    "µs of an optimizer's kernel": 180.0,
+    "µs to copy a batch from pinned memory": 820.0,
+    "µs to copy a batch from pageable memory": 1750.0,
+    "µs to copy the classes' weights": 9.0,
+    "µs to write the loss down": 700.0,
+    "µs to wait for a batch": {"starved": 34_000.0, "synchronous": 90.0, "good": 90.0},
+}
+FAULTS = ["item", "transfer", "shape"]
+NOTE = (
+    "Constructed, not measured: the assumed factors under model, a small model of a queue and of "
+    "an allocator, and seeded noise. No card ran anything for this document."
+)
+_SWITCHES = {
+    "workers": 0,
+    "pin": False,
+    "amp": False,
+    "channels_last": False,
+    "compile": False,
+    "checkpoint": False,
+    "fused_optimizer": False,
+}
+# name, assumed ms, batch, compared with, switches that are on, faults that are left
+_PARTS = (
+    ("as written", "as written, batch 128", 128, None, {}, FAULTS),
+    ("data loading", "with a loader of four workers", 128, "as written",
+     {"workers": 4, "pin": True}, FAULTS),
+    ("mixed precision", "in mixed precision", 128, "data loading",
+     {"workers": 4, "pin": True, "amp": True, "channels_last": True}, FAULTS),
+    ("checkpointing", "with checkpoints, batch 256", 256, "mixed precision",
+     {"workers": 4, "pin": True, "amp": True, "channels_last": True, "checkpoint": True}, FAULTS),
+    ("torch.compile", "compiled", 128, "mixed precision",
+     {"workers": 4, "pin": True, "amp": True, "channels_last": True, "compile": True},
+     ["item", "transfer"]),
+    ("all that helped", "with all that helped", 128, "torch.compile",
+     {"workers": 4, "pin": True, "amp": True, "channels_last": True, "compile": True,
+      "fused_optimizer": True}, []),
+)  # fmt: skip
+
+
+def steps(random) -> list[dict]:
+    """Return the lab's six parts."""
+    rows, per_image = [], {}
+    for name, assumed, batch, against, switches, faults in _PARTS:
+        ms = ASSUMED[f"ms {assumed}"]
+        per_image[name] = ms / batch
+        before = per_image[against] * batch if against else None
+        pairs = [
+            [round(_noisy(random, before), 2), round(_noisy(random, ms), 2)]
+            for _ in range(12 if against else 0)
+        ]
+        after = sorted(pair[1] for pair in pairs) or [ms]
+        half = len(after) // 2
+        rows.append(
+            {
+                "name": name,
+                "batch": batch,
+                "ms": round((after[half] + after[~half]) / 2, 2),
+                "against": against,
+                "pairs": pairs,
+                "losses": _losses(random, 50, 0.002 if switches.get("amp") else 0.0),
+                "peak_bytes": _peak(batch, switches),
+                "switches": _SWITCHES | switches | {"faults": faults},
+            }
+        )
+    return rows
+
+
+def pairwise() -> list[dict]:
+    """Return the step with two changes, one by one and together."""
+    ms = {
+        "neither": ASSUMED["ms with a loader of four workers"],
+        "mixed precision": ASSUMED["ms in mixed precision, not channels-last"],
+        "channels-last": ASSUMED["ms in float32, channels-last"],
+        "both": ASSUMED["ms in mixed precision"],
+    }
+    return [{"name": name, "ms": value} for name, value in ms.items()]
+
+
+def traces(random) -> list[dict]:
+    """Return three traces of the same three steps."""
+    wait = TRACED["µs to wait for a batch"]
+    kinds = {
+        "starved": {"workers": 0, "pin": False, "faults": ()},
+        "synchronous": {"workers": 4, "pin": False, "faults": ("item", "transfer")},
+        "good": {"workers": 4, "pin": True, "faults": ()},
+    }
+    return [
+        {"name": name, "steps": 3, "trace": trace(TRACED, random, 3, loader_us=wait[name], **how)}
+        for name, how in kinds.items()
+    ]
+
+
+def memories() -> list[dict]:
+    """Return what the allocator did in a step of 128 images, without checkpoints and with."""
+    rows = []
+    for name, checkpoint in (("plain", False), ("checkpoint", True)):
+        allocator = training_step(128, checkpoint)
+        row = {"history": allocator.history, "segments": allocator.listed()}
+        rows.append({"name": name, "batch": 128, **row})
+    return rows
+
+
+def losses(random) -> list[dict]:
+    """Return the losses of 200 steps: mixed precision as good, float16 alone stuck."""
+    stuck = [max(loss, 5.1 + float(random.normal(0, 0.04))) for loss in _losses(random, 200, 0.0)]
+    return [
+        {"name": "float32", "losses": _losses(random, 200, 0.0)},
+        {"name": "mixed precision", "losses": _losses(random, 200, 0.002)},
+        {"name": "float16 without scaling", "losses": [round(loss, 4) for loss in stuck]},
+    ]
+
+
+def compiled() -> list[dict]:
+    """Return the modes of torch.compile, and a loop whose every batch has another shape."""
+    eager = ASSUMED["ms in mixed precision"]
+    seconds, ms = ASSUMED["s to compile"], ASSUMED["ms compiled by mode"]
+    again = ASSUMED["times a new shape is compiled before torch gives up"]
+    rows = [{"name": "eager", "compile_s": 0.0, "ms": eager, "recompiles": 0}]
+    rows += [{"name": m, "compile_s": seconds[m], "ms": ms[m], "recompiles": 0} for m in ms]
+    lost = again * seconds["default"]
+    return [
+        *rows,
+        {"name": "a new shape every step", "compile_s": lost, "ms": eager, "recompiles": again},
+    ]
+
+
+def loaders() -> list[dict]:
+    """Return what the loader alone delivers, by workers."""
+    rows = []
+    for workers in (0, 1, 2, 4, 8):
+        for pin in (False, True):
+            rate = ASSUMED["images/s of one loader worker"] * max(workers, 1)
+            most = ASSUMED["images/s that storage can deliver"]
+            rate = (rate**-4 + most**-4) ** -0.25 * (ASSUMED["gain from pinned memory"] ** pin)
+            rows.append({"workers": workers, "pin": pin, "images_s": round(rate, 1)})
+    return rows
+
+
+def allreduces(random) -> list[dict]:
+    """Return times of an all-reduce of two processes on one host, by bytes."""
+    rows = []
+    for power in range(10, 27, 2):
+        sent = 2 * (2 - 1) / 2 * 2**power
+        ms = ASSUMED["µs of an all-reduce without data"] / 1e3
+        ms += sent / ASSUMED["GB/s between two processes"] / 1e6
+        times = [round(_noisy(random, ms, 0.04), 4) for _ in range(9)]
+        rows.append({"backend": "gloo", "ranks": 2, "bytes": 2**power, "ms": times})
+    return rows
+
+
+def powers() -> list[dict]:
+    """Return a product of two 4,096² matrices of float16 with other numbers in them."""
+    watts = ASSUMED["watts of a product of zeros, ones, random numbers"]
+    mhz = ASSUMED["MHz of a product of zeros, ones, random numbers"]
+    at = ASSUMED["ms of a product at 1,590 MHz"] * 1590
+    return [
+        {
+            "name": name,
+            "dtype": "float16",
+            "n": 4096,
+            "watts": watts[name],
+            "sm_mhz": mhz[name],
+            "ms": round(at / mhz[name], 3),
+        }
+        for name in watts
+    ]
+
+
+def construct() -> dict:
+    """Return the document."""
+    random = np.random.default_rng(11)
+    return {
+        "constructed": True,
+        "note": NOTE,
+        "command": "python docs/gpu/construct_train.py",
+        "date": "2026-11-22",
+        "driver": "none: constructed",
+        "versions": {},
+        "cpu": "none: constructed",
+        "card": CARD,
+        "model": ASSUMED | {"a traced step of 16 images": TRACED},
+        "empty_ms": 0.0025,
+        "rows": {
+            "step": steps(random),
+            "pairwise": pairwise(),
+            "trace": traces(random),
+            "memory": memories(),
+            "loss": losses(random),
+            "compile": compiled(),
+            "loader": loaders(),
+            "allreduce": allreduces(random),
+            "power": powers(),
+        },
+    }
+
+
+def _noisy(random, ms: float, spread: float | None = None) -> float:
+    return ms * (1 + abs(float(random.normal(0, spread or ASSUMED["spread of a step"]))))
+
+
+def _losses(random, count: int, other: float) -> list[float]:
+    """Return losses of a run that learns a thousand classes; `other` adds a little noise."""
+    start, rate = math.log(1000), 0.011
+    noise = np.random.default_rng(3).normal(0, 0.05, count)  # the same batches in all runs
+    noise += random.normal(0, other, count) if other else 0
+    return [round(start * math.exp(-rate * n) + float(noise[n]), 4) for n in range(count)]
+
+
+def _peak(batch: int, switches: dict) -> int:
+    """Return the most bytes that were allocated at once; in float16 what is kept is half."""
+    live, peak, held = 0, 0, {}
+    for event in training_step(batch, switches.get("checkpoint", False)).history:
+        if event["action"] == "alloc":
+            held[event["addr"]] = -(-event["size"] // 512) * 512
+            live += held[event["addr"]]
+        else:
+            live -= held.pop(event["addr"])
+        peak = max(peak, live)
+    return peak // 2 if switches.get("amp") else peak
+
+
+def main() -> None:
+    """Write it beside the lesson's text."""
+    train_document.save(construct(), CONSTRUCTED)
+    print(f"{CONSTRUCTED.name} is constructed; no card was measured")
+
+
+if __name__ == "__main__":
+    main()

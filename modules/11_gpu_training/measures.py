@@ -1,0 +1,284 @@
+"""Measure the rows of lesson 11's document: each function takes a device and yields one kind.
+
+`MEASURES[kind]` is what a device cell gives to `record.measure`. Sizes shrink with
+PROFLAB_DEMO=small. torch is imported when a function is called. What may not enter: what follows
+from a row, such as a gap or a peak.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import train
+import two_processes
+
+from proflab.lesson.cuda.timeline import DEVICE
+from proflab.lesson.demo import demo_size
+
+WORKERS = min(4, os.cpu_count() or 1)
+_LOADED = {"workers": WORKERS, "pin": True}
+_HALF = _LOADED | {"amp": True, "channels_last": True}
+# The lab's parts: name, images of a step, the part it is compared with, switches, faults left.
+PARTS = (
+    ("as written", 128, None, {}, train.FAULTS),
+    ("data loading", 128, "as written", _LOADED, train.FAULTS),
+    ("mixed precision", 128, "data loading", _HALF, train.FAULTS),
+    ("checkpointing", 256, "mixed precision", _HALF | {"checkpoint": True}, train.FAULTS),
+    ("torch.compile", 128, "mixed precision", _HALF | {"compile": True}, ("item", "transfer")),
+    (
+        "all that helped",
+        128,
+        "torch.compile",
+        _HALF | {"compile": True, "fused_optimizer": True},
+        (),
+    ),
+)
+TRACES = {
+    "starved": ({"workers": 0}, ()),
+    "synchronous": ({"workers": WORKERS}, ("item", "transfer")),
+    # Without a fused optimizer the scaler of mixed precision reads a number in every step.
+    "good": (_LOADED | {"fused_optimizer": True}, ()),
+}
+MODES = ("default", "reduce-overhead", "max-autotune")
+_HOST = ("cpu_op", "user_annotation", "cuda_runtime", "cuda_driver")
+_ARGUMENTS = ("correlation", "stream", "device")
+
+
+def steps(gpu: Any) -> Iterator[dict]:
+    """Measure the lab's six parts, each in pairs with the one that it is compared with."""
+    parts = {part[0]: part for part in PARTS}
+    for name, images, against, switches, faults in PARTS:
+        batch, pairs = demo_size(images, 4), []
+        for _ in range(demo_size(6, 2) if against else 0):
+            _, others, _, *how = parts[against]
+            other = demo_size(others, 4)
+            before = median(_run(gpu, other, *how)["step_ms"]) * batch / other
+            pairs.append([before, median(_run(gpu, batch, switches, faults)["step_ms"])])
+        _reset_peak(gpu)
+        found = _run(gpu, batch, switches, faults, demo_size(50, 4))
+        yield {
+            "name": name,
+            "batch": batch,
+            "ms": median([after for _, after in pairs] or found["step_ms"]),
+            "against": against,
+            "pairs": pairs,
+            "losses": [_number(loss) for loss in found["losses"]],
+            "peak_bytes": _peak(gpu),
+            "switches": dict.fromkeys(train.SWITCHES, False)
+            | {"workers": 0}
+            | switches
+            | {"faults": list(faults)},
+        }
+
+
+def pairwise(gpu: Any) -> Iterator[dict]:
+    """Measure the step without mixed precision and channels-last, with either, and with both."""
+    for name, changes in {
+        "neither": {},
+        "mixed precision": {"amp": True},
+        "channels-last": {"channels_last": True},
+        "both": {"amp": True, "channels_last": True},
+    }.items():
+        yield {
+            "name": name,
+            "ms": median(_run(gpu, demo_size(128, 4), _LOADED | changes)["step_ms"]),
+        }
+
+
+def traces(gpu: Any) -> Iterator[dict]:
+    """Record three steps of three runs with torch's profiler, and keep what a plot needs."""
+    from torch import profiler
+
+    kinds = [profiler.ProfilerActivity.CPU]
+    kinds += [profiler.ProfilerActivity.CUDA] * (gpu.device == "cuda")
+    for name, (switches, faults) in TRACES.items():
+        schedule = profiler.schedule(wait=2, warmup=2, active=3)
+        with profiler.profile(activities=kinds, schedule=schedule) as profile:
+            switches = switches | {"amp": True, "channels_last": True}
+            _run(gpu, demo_size(16, 4), switches, faults, 7, on_step=profile.step)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "trace.json")
+            profile.export_chrome_trace(str(path))
+            events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+        yield {"name": name, "steps": 3, "trace": {"traceEvents": _reduced(events)}}
+
+
+def memories(gpu: Any) -> Iterator[dict]:
+    """Record what the allocator does in two steps, without checkpoints and with."""
+    memory, batch = gpu.torch.cuda.memory, demo_size(128, 8)
+    for name, checkpoint in (("plain", False), ("checkpoint", True)):
+        gpu.torch.cuda.empty_cache()
+        memory._record_memory_history(context="alloc", stacks="python")
+        try:
+            _run(gpu, batch, {"checkpoint": checkpoint}, (), 2)
+            snapshot = memory._snapshot()
+        finally:
+            memory._record_memory_history(enabled=None)
+        history = _history(snapshot["device_traces"][0])
+        segments = [_segment(segment) for segment in snapshot["segments"]]
+        yield {"name": name, "batch": batch, "history": history, "segments": segments}
+
+
+def losses(gpu: Any) -> Iterator[dict]:
+    """Measure the losses of a run in float32, in mixed precision, and in float16 unscaled."""
+    for name, how in {
+        "float32": {},
+        "mixed precision": {"amp": True},
+        "float16 without scaling": {"amp": True, "scaling": False},
+    }.items():
+        found = _run(gpu, demo_size(64, 4), _LOADED | how, (), demo_size(200, 4))
+        yield {"name": name, "losses": [_number(loss) for loss in found["losses"]]}
+
+
+def compiled(gpu: Any) -> Iterator[dict]:
+    """Measure what each mode of torch.compile takes first, and what a step takes then."""
+    runs = {"eager": (False, ())} | {mode: (mode, ()) for mode in MODES}
+    runs["a new shape every step"] = (MODES[0], ("shape",))
+    for name, (mode, faults) in runs.items():
+        how = _HALF | {"compile": mode}
+        found = _run(gpu, demo_size(128, 4), how, faults, demo_size(40, 16), warm=0)
+        ms = median(found["step_ms"][len(found["step_ms"]) // 2 :])
+        more = max(sum(found["step_ms"]) - ms * len(found["step_ms"]), 0) / 1e3
+        more = more if mode else 0.0
+        again = max(found["graphs"] - 1, 0)
+        yield {"name": name, "compile_s": more, "ms": ms, "recompiles": again}
+
+
+def loaders(gpu: Any) -> Iterator[dict]:
+    """Measure the images a second that the loader alone delivers, after its first batch."""
+    batch, count, size = 32, demo_size(20, 3), 224 if gpu.device == "cuda" else 32
+    for workers in (0, 1, 2, 4, 8)[: demo_size(5, 2)]:
+        for pin in (False, True):
+            batches = iter(train.loader(count, batch, size, 1000, workers, pin))
+            next(batches)
+            begin = time.perf_counter()
+            images = sum(len(y) for _, y in batches)
+            rate = images / (time.perf_counter() - begin)
+            yield {"workers": workers, "pin": pin, "images_s": rate}
+
+
+def allreduces(gpu: Any) -> Iterator[dict]:
+    """Measure an all-reduce of two processes on this host, by bytes."""
+    yield from two_processes.measure([2**n for n in range(10, demo_size(27, 15), 2)])
+
+
+def powers(gpu: Any) -> Iterator[dict]:
+    """Measure the power of one product of matrices with other numbers in it, where it is told."""
+    n, torch = demo_size(8192, 64), gpu.torch
+    for name, fill in (("zeros", torch.zeros), ("ones", torch.ones), ("random", torch.randn)):
+        a = fill(n, n, device=gpu.device, dtype=torch.float16)
+        b, out = a.clone(), torch.empty_like(a)
+        count, begin = 0, time.perf_counter()
+        while time.perf_counter() - begin < demo_size(3.0, 0.0) or not count:
+            for _ in range(20):
+                torch.matmul(a, b, out=out)
+            count += 1
+            if count % 5 == 0:
+                gpu.wait()
+        conditions = gpu.conditions()  # while the device is still at work
+        row = gpu.row({"name": name, "dtype": "float16", "n": n}, lambda _, a=a, b=b, out=out:
+                      torch.matmul(a, b, out=out), 25, False)  # fmt: skip
+        ms = median(end - start for start, end in row.pop("events"))
+        if conditions["watts"]:
+            yield row | conditions | {"ms": max(ms, 1e-6)}
+
+
+MEASURES = {
+    "step": steps,
+    "pairwise": pairwise,
+    "trace": traces,
+    "memory": memories,
+    "loss": losses,
+    "compile": compiled,
+    "loader": loaders,
+    "allreduce": allreduces,
+    "power": powers,
+}
+
+
+# ── one run ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _run(
+    gpu: Any,
+    batch: int,
+    switches: dict,
+    faults: Any = (),
+    count: int = 0,
+    warm: int | None = None,
+    **more: Any,
+) -> dict:
+    """Train; return what `train.train` does, without the times of the first `warm` steps."""
+    count = count or demo_size(20, 4)
+    warm = min(5, count // 2) if warm is None else warm
+    found = train.train(count, batch, **switches, faults=faults, device=gpu.device, **more)
+    return found | {"step_ms": found["step_ms"][warm:]}
+
+
+def _reset_peak(gpu: Any) -> None:
+    if gpu.device == "cuda":
+        gpu.torch.cuda.reset_peak_memory_stats()
+
+
+def _peak(gpu: Any) -> int:
+    return gpu.torch.cuda.max_memory_allocated() if gpu.device == "cuda" else 0
+
+
+def _number(loss: float) -> float | None:
+    return round(loss, 4) if math.isfinite(loss) else None
+
+
+# ── what torch writes, reduced ───────────────────────────────────────────────────────────────
+
+
+def _reduced(events: list[dict]) -> list[dict]:
+    """Return a trace's events on host and device, with times from the first one on."""
+    kept = [e for e in events if e.get("ph") == "X" and e.get("cat") in (*_HOST, *DEVICE)]
+    zero = min(event["ts"] for event in kept)
+    return [
+        {name: event[name] for name in ("ph", "cat", "name", "pid", "tid", "dur")}
+        | {"ts": round(event["ts"] - zero, 3)}
+        | {"args": {k: v for k, v in event.get("args", {}).items() if k in _ARGUMENTS}}
+        for event in kept
+    ]
+
+
+def _history(entries: list[dict]) -> list[dict]:
+    """Return allocations and frees; a free of what was allocated before is left out."""
+    history, held = [], set()
+    for entry in entries:
+        address = entry["addr"]
+        if entry["action"] == "alloc":
+            frame = _own_frame(entry["frames"])
+            what = {"action": "alloc", "addr": address, "size": entry["size"], "frame": frame}
+            history.append(what)
+            held.add(address)
+        elif entry["action"] == "free_completed" and address in held:
+            history.append({"action": "free", "addr": address, "size": entry["size"]})
+            held.remove(address)
+    return history
+
+
+def _own_frame(frames: list[dict]) -> str:
+    """Return the innermost frame of the training program, torch's own innermost without one."""
+    for frame in frames:
+        if Path(frame["filename"]).name == "train.py":
+            return f"{frame['name']}, line {frame['line']}"
+    return frames[0]["name"] if frames else "unknown"
+
+
+def _segment(segment: dict) -> dict:
+    states = {"active_allocated", "active_pending_free"}
+    blocks = [
+        {"size": b["size"], "state": b["state"] if b["state"] in states else "inactive"}
+        for b in segment["blocks"]
+    ]
+    return {"total_size": segment["total_size"], "blocks": blocks}

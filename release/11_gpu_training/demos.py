@@ -1,0 +1,311 @@
+"""What only lesson 11 draws: timelines, allocations, steps, and lines of several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from proflab.lesson.cuda import timeline
+from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas, short
+
+_HOST = {"launch": COLOURS[4], "sync": COLOURS[5], "copy": COLOURS[2], "data": COLOURS[1]}
+_LEGEND = {"frameon": True, "framealpha": 1, "edgecolor": "none", "fontsize": 9}
+_CLEAR = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}  # no grid through a label
+_MB = 1024**2
+_GAP = 0.9  # between the lanes of two traces
+
+
+# ── timelines ────────────────────────────────────────────────────────────────────────────────
+
+
+def streams(rows: Sequence[dict], title: str = "") -> Picture:
+    """Draw traces below one another on one axis of time: the host, the kernels, the copies.
+
+    rows: dicts with name and trace. Where an op of the host is of several kinds, data is drawn
+    before copy, sync and launch.
+    """
+    said = "; ".join(f"{row['name']}: {_said(row['trace'])}" for row in rows)
+    alt = f"{title or 'Timelines'}. Lanes of the host, the kernels and the copies. {said}"
+    with canvas(8.6, 0.9 + 1.15 * len(rows), alt) as (picture, axes):
+        ticks: dict[float, str] = {}
+        for number, row in enumerate(rows):
+            top = number * (3 + _GAP)
+            _draw_trace(axes, row["trace"], top)
+            names = (f"{row['name']} · host", "kernels", "copies")
+            ticks |= {top + lane + 0.5: name for lane, name in enumerate(names)}
+        for name, colour in {**_HOST, "kernel": COLOURS[0]}.items():
+            axes.barh([0], [0], color=colour, label=name)
+        axes.set_yticks(list(ticks), list(ticks.values()))
+        axes.tick_params(axis="y", length=0)
+        axes.set(ylim=(len(rows) * (3 + _GAP) - _GAP + 0.1, -0.1), xlabel="ms")
+        axes.set_xlim(left=0)
+        axes.legend(loc="lower right", ncols=5, bbox_to_anchor=(1, 1), **_LEGEND)
+        axes.set_title(title, pad=24)
+        axes.grid(axis="x")
+    return picture
+
+
+def _draw_trace(axes, trace: dict, top: float) -> None:
+    zero = _begin(trace)
+    for kind, colour in _HOST.items():
+        spans = [(s, e) for k, s, e in timeline.host_spans(trace) if k == kind]
+        _draw_spans(axes, spans, zero, top, colour)
+    device = timeline.device_spans(trace)
+    for lane, colour, kinds in (
+        (1, COLOURS[0], ("kernel",)),
+        (2, COLOURS[2], ("gpu_memcpy", "gpu_memset")),
+    ):
+        spans = [(s, e) for _, kind, s, e in device if kind in kinds]
+        _draw_spans(axes, spans, zero, top + lane, colour)
+
+
+def _draw_spans(axes, spans: list, zero: float, top: float, colour: str) -> None:
+    bars = [((start - zero) / 1e3, (end - start) / 1e3) for start, end in spans]
+    axes.broken_barh(bars, (top + 0.12, 0.76), color=colour, lw=0, zorder=2)
+
+
+def _begin(trace: dict) -> float:
+    return min(event["ts"] for event in trace["traceEvents"] if "dur" in event)
+
+
+def _said(trace: dict) -> str:
+    kernels = [span for span in timeline.device_spans(trace) if span[1] == "kernel"]
+    end = max(event["ts"] + event["dur"] for event in trace["traceEvents"] if "dur" in event)
+    steps = len(timeline.step_spans(trace))
+    return f"{steps} steps and {len(kernels)} kernels in {(end - _begin(trace)) / 1e3:.1f} ms"
+
+
+def overlap(found: dict, layers: Sequence[tuple[float, float]], title: str = "") -> Picture:
+    """Draw the backward pass, a box for each layer, and below it the all-reduces of its buckets.
+
+    found: dict with step_ms, exposed_ms and buckets (bytes, start_ms, end_ms).
+    layers: (backward_ms, bytes) in the order of the forward pass; backward takes the last first.
+    """
+    total = sum(ms for ms, _ in layers)
+    alt = (
+        f"{title or 'Overlap'}: backward takes {total:.4g} ms, {len(found['buckets'])} all-reduces "
+        f"end after {found['step_ms']:.4g} ms, {found['exposed_ms']:.4g} ms of it uncovered"
+    )
+    with canvas(7.5, 2.2, alt) as (picture, axes):
+        now = 0.0
+        for ms, _ in reversed(layers):
+            axes.barh([0], [ms], left=now, color=COLOURS[4], ec="white", lw=0.4, height=0.7)
+            now += ms
+        for bucket in found["buckets"]:
+            start, end = bucket["start_ms"], bucket["end_ms"]
+            axes.barh([1], [end - start], left=start, color=COLOURS[1], ec="white", height=0.7)
+            if end - start > 0.1 * found["step_ms"]:
+                label = f"{bucket['bytes'] / 1e6:.3g} MB"
+                axes.text((start + end) / 2, 1, label, ha="center", va="center", fontsize=9)
+        axes.axvline(now, color=QUIET, lw=1, ls=(0, (4, 3)))
+        text = f"{found['exposed_ms']:.3g} ms not covered"
+        axes.annotate(text, (now, -0.62), (4, 0), textcoords="offset points", color=QUIET)
+        axes.set_yticks([0, 1], ["backward", "all-reduce"])
+        axes.tick_params(axis="y", length=0)
+        axes.set(ylim=(1.5, -0.9), xlabel="ms")
+        axes.set_xlim(0, max(1.02 * found["step_ms"], now + 0.25 * found["step_ms"]))
+        axes.set_title(title)
+    return picture
+
+
+# ── memory ───────────────────────────────────────────────────────────────────────────────────
+
+
+def allocations(rows: Sequence[dict], title: str = "") -> Picture:
+    """Draw what was allocated over time, one row beside the other, stacked by what it is.
+
+    rows: dicts with name and history. A frame that ends in ".grad" is a gradient, one of a
+    parameter or its momentum a weight; the others count to their layer.
+    """
+    drawn = {row["name"]: _stacked(row["history"]) for row in rows}
+    groups = list(dict.fromkeys(g for _, layers in drawn.values() for g in layers))
+    most = {name: max(map(sum, zip(*layers.values()))) for name, (_, layers) in drawn.items()}  # noqa: B905
+    said = "; ".join(f"{name} at most {peak / _MB:,.0f} MB" for name, peak in most.items())
+    with canvas(8.6, 3.6, f"{title or 'Allocated memory'} by event. {said}") as (picture, axes):
+        at = 0.0
+        for name, (count, layers) in drawn.items():
+            x = np.arange(count) / count + at
+            values = [np.array(layers.get(group, [0] * count)) / _MB for group in groups]
+            colours = [(*COLOURS, FAINT, QUIET)[n % 10] for n in range(len(groups))]
+            areas = axes.stackplot(x, values, colors=colours, lw=0)
+            for area, group in zip(areas, groups, strict=True):
+                area.set_label(group if at == 0 else f"_{group}")
+            spot = {"ha": "center", "va": "bottom", "bbox": _CLEAR}
+            axes.text(
+                at + 0.5, 1.02 * most[name] / _MB, f"{name}: {most[name] / _MB:,.0f} MB", **spot
+            )
+            at += 1.12
+        axes.set_xticks([])
+        axes.yaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
+        axes.set(xlabel="allocations and frees, in their order", ylabel="MB")
+        axes.set(xlim=(0, at - 0.12), ylim=(0, 1.15 * max(most.values()) / _MB))
+        order = axes.get_legend_handles_labels()
+        beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+        axes.legend(*(part[::-1] for part in order), **beside, **_LEGEND)
+        axes.set_title(title)
+        axes.grid(axis="y")
+    return picture
+
+
+def _stacked(history: Sequence[dict], most: int = 7) -> tuple[int, dict[str, list[int]]]:
+    """Return how many events there are, and for each group its bytes after each event."""
+    largest: dict[str, int] = {}
+    for event in history:
+        if event["action"] == "alloc":
+            group = _group(event["frame"])
+            largest[group] = largest.get(group, 0) + event["size"]
+    kept = sorted(largest, key=largest.get, reverse=True)[:most]
+    names = [group for group in largest if group in kept]
+    names += ["others"]
+    live: dict[int, tuple[str, int]] = {}
+    now, layers = dict.fromkeys(names, 0), {name: [] for name in names}
+    for event in history:
+        if event["action"] == "alloc":
+            group = _group(event["frame"])
+            live[event["addr"]] = group if group in kept else "others", event["size"]
+            now[live[event["addr"]][0]] += event["size"]
+        elif event["addr"] in live:
+            group, size = live.pop(event["addr"])
+            now[group] -= size
+        for name in names:
+            layers[name].append(now[name])
+    return len(history), layers
+
+
+def _group(frame: str) -> str:
+    if frame.endswith(".grad"):
+        return "gradients"
+    if frame.endswith((".weight", ".bias", ".momentum")):
+        return "weights, momentum"
+    if frame.endswith(", again"):
+        return "computed again"
+    first = frame.split(".")[0]
+    return "stem" if first in ("conv1", "bn1", "relu", "maxpool") else first
+
+
+# ── steps and lines ──────────────────────────────────────────────────────────────────────────
+
+
+def kept(rows: Sequence[dict]) -> list[dict]:
+    """Return the rows that lead from the first to the last, each compared with the one before.
+
+    rows: dicts with name and against, the name of the row that it is compared with, or None.
+    """
+    named, way = {row["name"]: row for row in rows}, [rows[-1]]
+    while way[0]["against"] is not None:
+        way.insert(0, named[way[0]["against"]])
+    return way
+
+
+def waterfall(report: Sequence[dict], title: str = "") -> Picture:
+    """Draw the images a second after each step of a report, and how much each step multiplied.
+
+    report: dicts with name, images_per_s, step and total. The axis is logarithmic, so that two
+    steps that multiply by the same are of one length.
+    """
+    said = "; ".join(f"{r['name']} {r['images_per_s']:.0f}, ×{r['step']:.3g}" for r in report)
+    alt = f"{title or 'Steps'} (images a second, and times the row before): {said}"
+    with canvas(7.5, 1.0 + 0.42 * len(report), alt) as (picture, axes):
+        before = report[0]["images_per_s"]
+        rates = [row["images_per_s"] for row in report]
+        for number, row in enumerate(report):
+            rate = row["images_per_s"]
+            low, high = sorted((before, rate))
+            colour = COLOURS[2] if rate >= before else COLOURS[5]
+            axes.barh([number], [high - low], left=low, color=colour, height=0.6, zorder=2)
+            axes.plot([rate, rate], [number - 0.3, number + 1.3], color=QUIET, lw=1, zorder=1)
+            text = f"{rate:.0f} images/s" + (f" · ×{row['step']:.3g}" if number else "")
+            style = {"textcoords": "offset points", "va": "center", "bbox": _CLEAR}
+            axes.annotate(text, (high, number), (7, 0), **style)
+            before = rate
+        axes.set_yticks(range(len(report)), [row["name"] for row in report])
+        axes.tick_params(axis="y", length=0)
+        axes.set(xscale="log", xlim=(min(rates) / 1.05, max(rates) * 1.45))
+        for part in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
+            part(lambda number, _: f"{number:,.0f}")
+        axes.set(ylim=(len(report) - 0.4, -0.6), xlabel="images a second")
+        axes.set_title(title)
+        axes.grid(axis="x", which="both")
+    return picture
+
+
+def losses(rows: Sequence[dict], title: str = "") -> Picture:
+    """Draw the loss of each run over its steps; a loss that was no number is a break.
+
+    rows: dicts with name and losses.
+    """
+    lines = {}
+    for row in rows:
+        values = [float("nan") if loss is None else loss for loss in row["losses"]]
+        lines[row["name"]] = range(len(values)), values
+    picture = _lines(lines, "step", "loss", title)
+    for line in picture.figure.axes[0].lines[1::2]:
+        line.set_linestyle((0, (3, 3)))  # it may lie on the one before
+    return picture
+
+
+def break_even(rows: Sequence[dict], title: str = "") -> Picture:
+    """Draw how far each run is ahead of the first over the steps done, compilation included.
+
+    rows: dicts with name, compile_s and ms. A line crosses 0 where its compilation is paid.
+    """
+    first, *others = rows
+    gains = [(r["compile_s"] - first["compile_s"], (first["ms"] - r["ms"]) / 1e3) for r in others]
+    paid = [lost / gain for lost, gain in gains if gain > 0]
+    steps = np.linspace(0, 1.5 * max(paid, default=1000), 2)
+    lines = {
+        row["name"]: (steps, (steps * gain - lost) / 60)
+        for row, (lost, gain) in zip(others, gains, strict=True)
+    }
+    picture = _lines(lines, "steps", f"minutes ahead of {first['name']}", title)
+    picture.figure.axes[0].axhline(0, color=INK, lw=1, zorder=1)
+    return picture
+
+
+def loader(rows: Sequence[dict], title: str = "") -> Picture:
+    """Draw what the data loader alone delivers, by its workers.
+
+    rows: dicts with workers, pin and images_s.
+    """
+    lines = {}
+    for pin, name in ((False, "pageable memory"), (True, "pinned memory")):
+        points = [(r["workers"], r["images_s"]) for r in rows if r["pin"] == pin]
+        if points:
+            lines[name] = tuple(zip(*points, strict=True))
+    picture = _lines(lines, "workers", "images a second", title, mark="o")
+    picture.figure.axes[0].set_ylim(bottom=0)
+    return picture
+
+
+def bus_bandwidth(rows: Sequence[dict], title: str = "") -> Picture:
+    """Draw the bytes a second of an all-reduce of two processes over the bytes of the array.
+
+    rows: dicts with backend, bytes and ms, a list; the fastest counts.
+    """
+    lines = {}
+    for name in dict.fromkeys(row["backend"] for row in rows):
+        mine = [row for row in rows if row["backend"] == name]
+        rates = [row["bytes"] / min(row["ms"]) / 1e6 for row in mine]
+        lines[name] = ([row["bytes"] for row in mine], rates)
+    picture = _lines(lines, "bytes of the array", "GB/s", title, mark="o")
+    axes = picture.figure.axes[0]
+    axes.set(xscale="log", ylim=(0, None))
+    axes.xaxis.set_major_formatter(lambda number, _: f"{short(number)}B".replace("BB", "GB"))
+    return picture
+
+
+def _lines(lines: dict[str, tuple], x: str, y: str, title: str, mark: str = "") -> Picture:
+    said = "; ".join(f"{n} from {ys[0]:.3g} to {ys[-1]:.3g}" for n, (_, ys) in lines.items())
+    with canvas(7.5, 3.6, f"{title or y}: {y} against {x}. {said}") as (picture, axes):
+        for number, (name, (xs, ys)) in enumerate(lines.items()):
+            style = {"color": (*COLOURS[:4], COLOURS[5], INK)[number % 6], "marker": mark or None}
+            axes.plot(list(xs), list(ys), lw=1.4, ms=5, label=name, **style)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda number, _: f"{number:,.6g}")
+        axes.set(xlabel=x, ylabel=y)
+        if len(lines) > 1:
+            axes.legend(**_LEGEND)
+        axes.set_title(title)
+        axes.grid()
+    return picture

@@ -1,0 +1,9 @@
+"""Lesson 11: what students get wrong; each kind of exercise has a file of its own."""
+
+from cohort.lesson_11_alternates import ALTERNATES  # noqa: F401
+from cohort.lesson_11_memory import MUTANTS as MEMORY
+from cohort.lesson_11_overlap import MUTANTS as OVERLAP
+from cohort.lesson_11_ranks import MUTANTS as RANKS
+from cohort.lesson_11_traces import MUTANTS as TRACES
+
+MUTANTS = TRACES | MEMORY | RANKS | OVERLAP

@@ -1,0 +1,63 @@
+"""What a trace says of the host, and the doubles that stand for traces."""
+
+from __future__ import annotations
+
+from proflab.lesson.cuda import timeline, train_document
+from proflab.lesson.cuda import trace_doubles as fake
+
+TRACE = fake.trace(
+    fake.annotation("ProfilerStep#0", 0, 100),
+    fake.op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 30),
+    fake.op("aten::copy_", 30, 10),
+    fake.launch(32, 8, 1, "cudaMemcpyAsync"),
+    fake.op("aten::conv2d", 40, 10),
+    fake.launch(45, 4, 2),
+    fake.op("aten::item", 50, 30),
+    fake.launch(51, 2, 3, "cudaMemcpyAsync"),
+    fake.launch(53, 26, 4, "cudaStreamSynchronize"),
+    fake.op("aten::item", 60, 30, tid=2),
+    fake.launch(81, 2, 5, "cudaMemcpyAsync"),
+    fake.memcpy("Memcpy HtoD (Pageable -> Device)", 34, 6, 1),
+    fake.kernel("gemm", 46, 20, 2, stream=9),
+    fake.memset("Memset (Device)", 80, 1),
+    fake.gpu_annotation("ProfilerStep#0", 34, 40),
+)
+
+
+def test_the_host_is_told_in_kinds():
+    assert timeline.host_spans(TRACE) == [
+        ("data", 0, 30),
+        ("launch", 30, 40),
+        ("copy", 32, 40),
+        ("launch", 40, 50),
+        ("launch", 45, 49),
+        ("launch", 50, 80),
+        ("sync", 51, 53),  # the copy of `.item()`
+        ("sync", 53, 79),
+        ("launch", 60, 90),
+        ("copy", 81, 83),  # an item of another thread has nothing to do with it
+    ]
+
+
+def test_the_device_works_on_streams_and_a_users_span_is_no_work():
+    assert timeline.device_spans(TRACE) == [
+        (7, "gpu_memcpy", 34, 40),
+        (9, "kernel", 46, 66),
+        (7, "gpu_memset", 80, 81),
+    ]
+    assert timeline.step_spans(TRACE) == [("ProfilerStep#0", 0, 100)]
+
+
+def test_a_double_has_the_form_that_a_document_must_have():
+    memory = {
+        "name": "x",
+        "batch": 1,
+        "history": [fake.alloc(0, 3, "conv1"), fake.free(0)],
+        "segments": [fake.segment((512, "inactive"))],
+    }
+    train_document.KINDS["trace"]({"name": "x", "steps": 1, "trace": TRACE}, "here")
+    train_document.KINDS["memory"](memory, "here")
+    phases = {event["ph"] for event in TRACE["traceEvents"]}
+    calls = [fake.launch(0, 1, 2, name)["cat"] for name in ("cudaLaunchKernel", "cuLaunchKernel")]
+    assert calls == ["cuda_runtime", "cuda_driver"]
+    assert phases == {"M", "i", "s", "X"}  # as in a real trace, not all have a duration

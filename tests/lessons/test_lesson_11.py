@@ -1,0 +1,308 @@
+"""Lesson 11 as a text: form, points, claims, and that no card is needed."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+import sys
+
+import pytest
+from cohort.run import ROOT, entries, judge, solved, stub
+from lesson_cells import diagnoses, value_of
+
+from proflab import meta, models
+from proflab.lesson import cuda
+from proflab.lesson.cuda import device as devices
+from proflab.lesson.cuda import trace_doubles as fake
+from proflab.lesson.plot import Picture
+from proflab_course.assemble.collect import collect
+from proflab_course.assemble.command import read_folder, render
+from proflab_course.course.notebook import read_module
+
+NAME = "11_gpu_training"
+FOLDER = ROOT / "modules" / NAME
+TEXT = (FOLDER / f"{NAME}.py").read_text(encoding="utf-8")
+POINTS = {
+    "gpu_busy": 10,
+    "gap_causes": 12,
+    "ops_table": 12,
+    "memory_peak": 8,
+    "largest_hole": 0,
+    "step_report": 8,
+    "interaction": 6,
+    "training_mfu": 8,
+    "ring_allreduce": 14,
+    "allreduce_ms": 8,
+    "overlapped": 14,
+    "serial_share": 0,
+    "sharded_bytes": 0,
+}
+RESNET18 = 46_758_048  # bytes of its gradients in float32
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    return read_module(FOLDER / f"{NAME}.py", NAME)
+
+
+@pytest.fixture(scope="module")
+def scope():
+    return solved("lesson_11").scope
+
+
+def no_card():
+    raise devices.NoDevice("tests measure nothing")
+
+
+@pytest.fixture(scope="module")
+def shown(lesson):
+    """What each demo cell ends on, and what it prints, in the solved lesson without a card."""
+    record = cuda.Record(FOLDER / "constructed_train.json", find=no_card, form=cuda.train_document)
+    unguessed = {name: None for name in re.findall(r"^guess_\w+", TEXT, flags=re.M)}
+    names, shown = dict(solved("lesson_11").scope) | {"record": record} | unguessed, {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)  # where `import demos` finds the lesson's own
+        for name in ("demos", "measures", "train", "two_processes"):
+            patch.delitem(sys.modules, name, raising=False)
+        printed: list[str] = []
+        patch.setattr("builtins.print", lambda *parts: printed.append(" ".join(map(str, parts))))
+        for cell in lesson.named("demo"):
+            printed.clear()
+            value = value_of(cell, names)
+            shown[cell.name] = (value, "\n".join(printed))
+    return shown
+
+
+# ── form ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_exercises_and_their_points_are_those_of_the_syllabus(lesson):
+    assert [cell.name for cell in lesson.named("exercise")] == list(POINTS)
+    found = dict.fromkeys(POINTS, 0)
+    for cell in lesson.named("test"):
+        found[re.sub(r"_\d+$", "", cell.name.removeprefix("test_"))] += cell.points
+    assert found == POINTS and sum(found.values()) == 100
+    [essay] = lesson.named("manual")
+    assert (essay.name, essay.points) == ("essay_gpu_training", 10)
+    assert sum(map(int, re.findall(r"\*(\d+) points:\*", essay.source))) == 10
+
+
+def test_optional_exercises_say_so_and_docstrings_what_they_raise(scope):
+    for name, points in POINTS.items():
+        text = scope[name].__doc__
+        assert ("(Optional.)" in text) == (not points), name
+        assert text.startswith("Return "), name
+        assert "Raises ValueError" in text or name == "ops_table", name
+
+
+def test_predictions_are_variables_in_cells_of_their_own(lesson):
+    asked = [cell.source for cell in lesson.cells if "guess" in cell.tags]
+    assert len(asked) == 6
+    assert all(re.fullmatch(r"guess_gpu_\w+ = None  # your guess.+", source) for source in asked)
+    cells = lesson.cells
+    for source in asked:
+        name = source.split()[0]
+        at = next(n for n, cell in enumerate(cells) if cell.source == source)
+        used = re.compile(rf"compare\([^\n]*\b{name}\b")
+        users = [n for n, cell in enumerate(cells) if used.search(cell.source)]
+        assert len(users) == 1 and users[0] > at and cells[users[0]].role == "demo", name
+
+
+def test_hints_are_folded_and_come_in_pairs():
+    hints = [TEXT.count(f"<details><summary>Hint {n}: ") for n in (1, 2)]
+    assert hints[0] == hints[1] == 3 and TEXT.count("</details>") == sum(hints)
+
+
+def test_no_case_of_an_unwritten_exercise_holds_or_fails_otherwise():
+    """Else the report would count an exercise that nobody began as attempted."""
+    lesson = solved("lesson_11")
+    for exercise, solution in lesson.solutions.items():
+        for case in judge(lesson, exercise, stub(solution)):
+            assert not case.passed and "NotImplementedError" in case.reason, (exercise, case.label)
+
+
+# ── without a card ───────────────────────────────────────────────────────────────────────────
+
+
+def test_each_device_cell_says_for_each_kind_that_there_is_no_device(lesson, shown):
+    cells = [cell for cell in lesson.cells if "device" in cell.tags]
+    assert [cell.name for cell in cells] == ["device_traces", "device_lab", "device_save"]
+    for cell in cells[:2]:
+        [kinds] = re.findall(r"for kind in (\(.*?\)):", cell.source)
+        lines = shown[cell.name][1].splitlines()
+        assert len(lines) == len(json.loads(f"[{kinds[1:-1]}]"))
+        assert all(line.startswith("No CUDA device") for line in lines)
+        assert all("constructed, measured by nobody" in line for line in lines)
+    assert "nothing is saved" in shown["device_save"][1]
+
+
+def test_the_device_cells_measure_each_kind_that_the_lesson_draws(lesson):
+    measured = {
+        kind
+        for cell in lesson.cells
+        if "device" in cell.tags
+        for kinds in re.findall(r"for kind in \((.*?)\)", cell.source)
+        for kind in json.loads(f"[{kinds}]")
+    }
+    drawn = set(re.findall(r'record\.rows\("(\w+)"\)', TEXT))
+    assert drawn == measured
+
+
+def test_every_demo_ends_on_a_picture_or_prints(lesson, shown):
+    for cell in lesson.named("demo"):
+        value, printed = shown[cell.name]
+        assert isinstance(value, Picture) or printed, cell.name
+
+
+def test_every_plot_of_the_constructed_document_is_called_constructed(shown):
+    pictures = {name: value for name, (value, _) in shown.items() if isinstance(value, Picture)}
+    assert len(pictures) == 8
+    for name, picture in pictures.items():
+        if name not in ("demo_two_processes", "demo_overlap"):  # measured here; calculated
+            assert "constructed" in picture.alt, name
+            assert picture.figure.axes[0].get_title(loc="left").endswith("Tesla T4, constructed")
+    assert shown["demo_document"][1].startswith("The document · Tesla T4, constructed. Constructed")
+    assert "No card was measured for it" in TEXT
+    assert "calling the constructed document a measurement" in TEXT
+
+
+def test_the_opening_says_first_what_a_reader_without_a_card_gets(lesson):
+    opening = next(cell.source for cell in lesson.named("text"))
+    paragraphs = opening.split("\n\n")
+    assert paragraphs[2].startswith("**You need no graphics card, and no torch.**")
+
+
+def test_given_cells_import_no_torch_and_draw_nothing():
+    code = """
+import json, sys
+sys.path.append('.')
+notebook = json.load(open(sys.argv[1] + ".ipynb"))
+for cell in notebook["cells"]:
+    nbgrader, tags = cell["metadata"].get("nbgrader", {}), cell["metadata"].get("tags", [])
+    if cell["cell_type"] == "code" and not nbgrader.get("grade") and "demo" not in tags:
+        exec("".join(cell["source"]), globals())
+assert record and callable(overlapped)
+sys.exit(any(name in sys.modules for name in ("cupy", "torch", "pynvml", "matplotlib")))
+"""
+    place = ROOT / "source" / NAME
+    assert subprocess.run([sys.executable, "-c", code, NAME], cwd=place).returncode == 0
+
+
+def test_test_cells_name_no_record(lesson):
+    """Grading must not depend on a document that a student measured."""
+    for cell in lesson.named("test"):
+        assert not re.search(r"\brecord\b|\.json|\btorch\b", cell.source), cell.name
+
+
+# ── what the text says ───────────────────────────────────────────────────────────────────────
+
+
+def test_what_quick_wins_promise_when_multiplied():
+    assert "that is 2.2 to 5 times" in TEXT
+    assert round(1.5 * 1.2 * 1.1 * 1.1, 1) == 2.2 and round(2 * 1.5 * 1.5 * 1.1) == 5
+
+
+def test_a_part_of_the_flops_and_of_the_time(scope, shown):
+    assert "99.9 % of the FLOPs of ResNet-18 are in convolutions" in TEXT
+    with meta():
+        resnet = models.resnet18()
+    whole = scope["count_flops"](resnet, (1, 3, 224, 224))
+    assert 2 * 512 * 1000 / whole < 0.001  # the last layer, the only other product
+    assert "convolutions' share of the card's time: 47.97 %" in shown["demo_table"][1]
+
+
+def test_a_share_in_logarithms():
+    assert "0.69 + 0.69 + 0.10 = 1.48, and each 2× gets 47 %" in TEXT
+    way = math.log(2 * 2 * 1.1)
+    assert round(way, 2) == 1.48 and round(100 * math.log(2) / way) == 47
+
+
+def test_utilization_in_numbers():
+    assert "2.73 / 26 = 10.5 %" in TEXT and "HFU of 14.1 %" in TEXT
+    assert 0.4 * 65 == 26 and round(100 * 2.73 / 26, 1) == 10.5
+
+
+def test_links(scope):
+    rows = re.findall(r"\| ([\d.]+) \| ([\d.]+) ms \|", TEXT)
+    assert len(rows) == 3
+    for rate, ms in rows:
+        exact = scope["allreduce_ms"](RESNET18, 8, 0, float(rate), "ring")
+        assert float(ms) == pytest.approx(exact, rel=0.03)
+    assert round(16 * 8 * 128 / 130 / 8, 2) == 15.75  # PCIe 3.0: lanes, GT/s, its code
+
+
+def test_three_signatures_are_in_the_traces(shown):
+    lines = dict(line.split(None, 1) for line in shown["demo_causes"][1].splitlines())
+    ms = {
+        name: {cause: float(value) for cause, value in re.findall(r"(\w+) ([\d.]+) ms", line)}
+        for name, line in lines.items()
+    }
+    assert ms["starved"]["data"] > 0.9 * sum(ms["starved"].values())
+    after_the_wait = ms["synchronous"]["copy"] + ms["synchronous"]["other"]
+    assert after_the_wait > 0.9 * sum(ms["synchronous"].values())
+    assert max(ms["good"], key=ms["good"].get) == "launch"
+    assert sum(ms["good"].values()) < sum(ms["synchronous"].values()) / 5
+
+
+def test_the_lab_ends_two_to_three_times_faster(shown):
+    totals = re.findall(r"total ([\d.]+)", shown["demo_report"][1])
+    assert 2 < float(totals[-1]) < 3
+    assert "checkpointing" not in shown["demo_report"][1]
+    slower = re.search(r"([\d.]+) times \([\d.]+ to ([\d.]+)\)", shown["demo_parts"][1].split(
+        "checkpointing")[1])  # fmt: skip
+    assert float(slower[2]) < 1
+
+
+def test_a_checkpoint_raises_hfu_only(shown):
+    found = re.findall(r"^(.+?) +MFU +([\d.]+)%, HFU +([\d.]+)%", shown["demo_mfu"][1], re.M)
+    for name, mfu, hfu in found:
+        assert (float(hfu) > float(mfu)) == (name == "checkpointing")
+
+
+def test_there_is_a_best_bucket(shown):
+    exposed = re.findall(r"([\d.]+) ms exposed", shown["demo_overlap"][1])
+    assert min(exposed, key=float) not in (exposed[0], exposed[-1])
+
+
+def test_two_real_processes_take_the_time_that_they_take(shown):
+    assert re.search(r"(gloo|pipes): -?\d+ µs of latency a step, [\d.]+ GB/s",
+        shown["demo_two_processes"][1])  # fmt: skip
+
+
+# ── what it builds, and what a wrong solution is told ────────────────────────────────────────
+
+
+def test_the_lessons_make_one_file():
+    names: dict = {"__name__": "profiler"}
+    lessons = [lesson for lesson in read_folder(ROOT / "modules", "11") if lesson.name <= NAME]
+    own = [s for s in collect(lessons).statements if s.lesson == NAME]
+    assert own and not any("record" in s.binds for s in own)  # what measures stays in the notebook
+    exec(render(collect(lessons), "A profiler."), names)
+    assert names["gpu_busy"]([fake.kernel("k", 1, 2)], (0, 4))["busy"] == 2
+    assert names["overlapped"]([(1, 5)], 5, lambda size: size)["step_ms"] == 6
+
+
+@pytest.mark.parametrize(
+    "exercise, diagnosis",
+    [
+        ("gpu_busy", "the durations are summed"),
+        ("step_report", "by the ms"),
+        ("training_mfu", "one image"),
+        ("training_mfu", "3 × forward"),
+        ("ring_allreduce", "whole arrays are sent"),
+        ("allreduce_ms", "bits for bytes"),
+        ("allreduce_ms", "only half of the way"),
+        ("overlapped", "all after the backward pass"),
+        ("overlapped", "a bucket is never more than full"),
+        ("interaction", "upside down"),
+    ],
+)
+def test_a_wrong_solution_is_told_why(exercise, diagnosis):
+    told = [
+        found
+        for mutant in entries("lesson_11", "MUTANTS")[exercise]
+        for found in diagnoses("lesson_11", exercise, mutant)
+    ]
+    assert diagnosis in told

@@ -1,0 +1,164 @@
+"""What only lesson 11 draws, and its two processes."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from cohort.run import ROOT
+from lesson_demos import beside, demos_of
+
+from proflab.lesson.cuda import trace_doubles as fake
+from proflab.lesson.cuda import train_document
+
+LESSON = "11_gpu_training"
+demos = demos_of(LESSON)
+two_processes = beside(LESSON, "two_processes")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return train_document.load(ROOT / "modules" / LESSON / "constructed_train.json")["rows"]
+
+
+def axes(picture):
+    return picture.figure.axes[0]
+
+
+def test_timelines_have_three_lanes_a_trace_and_say_how_long_it_took(rows):
+    drawn = demos.streams(rows["trace"], title="Three")
+    lanes = [label.get_text() for label in axes(drawn).get_yticklabels()]
+    assert lanes[::3] == ["starved · host", "synchronous · host", "good · host"]
+    assert lanes[1:3] == ["kernels", "copies"]
+    assert "starved: 3 steps and 105 kernels in" in drawn.alt
+    legend = [text.get_text() for text in axes(drawn).get_legend().get_texts()]
+    assert legend == ["launch", "sync", "copy", "data", "kernel"]
+    assert drawn.png(dpi=50).startswith(b"\x89PNG")
+
+
+def test_a_timeline_begins_at_its_first_event_and_draws_what_lies_in_it():
+    host = [fake.op("relu", 5_000_000, 2000), fake.launch(5_001_000, 500, 1)]
+    trace = fake.trace(*host, fake.kernel("k", 5_003_000, 4000, 1))
+    drawn = demos.streams([{"name": "x", "trace": trace}])
+    boxes = [path.vertices[:, 0] for c in axes(drawn).collections for path in c.get_paths()]
+    assert [(min(x), max(x)) for x in boxes] == [(0, 2), (1, 1.5), (3, 7)]
+
+
+def test_a_history_is_drawn_as_what_is_held_after_each_event():
+    history = [
+        fake.alloc(0, 100, "conv1"),
+        fake.alloc(512, 50, "layer1.0.relu"),
+        fake.free(0, 100),
+        fake.alloc(0, 30, "layer1.0.relu.grad"),
+        fake.free(9),
+    ]
+    count, layers = demos._stacked(history)
+    assert count == 5 and layers["stem"] == [100, 100, 0, 0, 0]
+    assert layers["layer1"] == [0, 50, 50, 50, 50] and layers["gradients"] == [0, 0, 0, 30, 30]
+    drawn = demos.allocations([{"name": "a", "history": history}], title="Mine")
+    assert drawn.alt == "Mine by event. a at most 0 MB"
+
+
+def test_the_smallest_groups_of_a_history_become_one(rows):
+    history = [fake.alloc(512 * n, 512 * (n + 1), f"part{n}") for n in range(12)]
+    _, layers = demos._stacked(history)
+    assert len(layers) == 8 and layers["others"][-1] == 512 * sum(range(1, 6))
+    drawn = demos.allocations(rows["memory"])
+    assert "plain at most 4,149 MB; checkpoint at most 2,323 MB" in drawn.alt
+
+
+def test_what_was_kept_leads_from_the_first_row_to_the_last(rows):
+    names = [row["name"] for row in demos.kept(rows["step"])]
+    assert names[0] == "as written" and names[-1] == "all that helped"
+    assert "checkpointing" not in names and len(names) == 5
+
+
+def test_a_waterfall_shows_gains_and_losses():
+    report = [
+        {"name": "a", "images_per_s": 100.0, "step": 1.0},
+        {"name": "b", "images_per_s": 200.0, "step": 2.0},
+        {"name": "c", "images_per_s": 150.0, "step": 0.75},
+    ]
+    drawn = demos.waterfall(report, title="Lab")
+    bars = [(bar.get_x(), bar.get_width()) for bar in axes(drawn).patches]
+    assert bars == [(100, 0), (100, 100), (150, 50)]
+    colours = [bar.get_facecolor() for bar in axes(drawn).patches]
+    assert colours[1] != colours[2]
+    labels = [text.get_text() for text in axes(drawn).texts]
+    assert labels == ["100 images/s", "200 images/s · ×2", "150 images/s · ×0.75"]
+    assert drawn.alt == "Lab (images a second, and times the row before): a 100, ×1; b 200, ×2; " \
+        "c 150, ×0.75"  # fmt: skip
+
+
+def test_a_loss_that_is_no_number_is_a_break(rows):
+    drawn = demos.losses([{"name": "a", "losses": [2.0, None, 1.0]}])
+    values = axes(drawn).lines[0].get_ydata()
+    assert values[0] == 2 and values[1] != values[1] and values[2] == 1
+    assert len(axes(demos.losses(rows["loss"])).lines) == 3
+
+
+def test_a_line_crosses_zero_where_its_compilation_is_paid():
+    rows = [
+        {"name": "eager", "compile_s": 0.0, "ms": 200.0},
+        {"name": "compiled", "compile_s": 40.0, "ms": 180.0},
+        {"name": "lost", "compile_s": 60.0, "ms": 200.0},
+    ]
+    compiled, lost = axes(demos.break_even(rows)).lines[:2]
+    x, y = compiled.get_data()
+    assert list(x) == [0, 3000] and list(y) == pytest.approx([-40 / 60, 20 / 60])
+    assert list(lost.get_ydata()) == [-1, -1]
+    assert demos.break_even(rows[:1] + rows[2:]).png(dpi=50)  # nothing is ever paid
+
+
+def test_a_loader_is_drawn_by_workers(rows):
+    pageable, pinned = axes(demos.loader(rows["loader"])).lines
+    assert list(pageable.get_xdata()) == [0, 1, 2, 4, 8]
+    assert all(b > a for a, b in zip(pageable.get_ydata(), pinned.get_ydata(), strict=True))
+
+
+def test_overlap_draws_backward_from_the_last_layer_and_buckets_below():
+    buckets = [{"bytes": 5e6, "start_ms": 3.0, "end_ms": 6.0}]
+    found = {"step_ms": 6.0, "exposed_ms": 2.0, "buckets": buckets}
+    drawn = demos.overlap(found, [(1.0, 2e6), (3.0, 5e6)], title="Two")
+    boxes = [(bar.get_x(), bar.get_width()) for bar in axes(drawn).patches]
+    assert boxes == [(0, 3), (3, 1), (3, 3)]
+    assert [text.get_text() for text in axes(drawn).texts] == ["5 MB", "2 ms not covered"]
+    assert drawn.alt == (
+        "Two: backward takes 4 ms, 1 all-reduces end after 6 ms, 2 ms of it uncovered"
+    )
+
+
+def test_bandwidth_is_that_of_the_fastest_time():
+    rows = [{"backend": "pipes", "bytes": 10**6, "ms": [4.0, 2.0]}]
+    drawn = demos.bus_bandwidth(rows)
+    assert list(axes(drawn).lines[0].get_ydata()) == [0.5]
+
+
+def test_two_processes_add_their_arrays_by_pipes(monkeypatch):
+    monkeypatch.setattr(two_processes.importlib.util, "find_spec", lambda name: None)
+    rows = two_processes.measure([64, 2**20], repeats=3)
+    assert [(row["backend"], row["ranks"], row["bytes"]) for row in rows] == [
+        ("pipes", 2, 64),
+        ("pipes", 2, 2**20),
+    ]
+    assert all(len(row["ms"]) == 3 and min(row["ms"]) > 0 for row in rows)
+    for number, row in enumerate(rows):
+        train_document.KINDS["allreduce"](row, f"rows[{number}]")
+
+
+def test_a_process_that_adds_wrongly_is_told(monkeypatch):
+    """The other end answers with what it was sent: the sum is not that of both."""
+    import io
+
+    class Echo(io.BytesIO):
+        def read(self, count=-1):
+            return bytes(count)
+
+    with pytest.raises(RuntimeError, match="did not add"):
+        two_processes._ring_of_two(0, Echo(), io.BytesIO(), [64], 1)
+
+
+def test_drawing_needs_no_torch(rows):
+    before = "torch" in sys.modules
+    demos.streams(rows["trace"][:1])
+    assert ("torch" in sys.modules) == before
