@@ -16,25 +16,53 @@
 # %% [markdown]
 # # 09 · Measure, diagnose, fix, measure
 #
-# Placeholder of the opening.
+# ![PICTURE](waterfall.png)
+#
+# So far you have measured, and nothing became faster by your hand. Beside this notebook lies a training script, `slow_training.py`. It is correct, and it wastes most of its time. The usual help is a list of quick wins: "mixed precision, 1.5 to 2×, in five minutes". A list does not know your program. Your profiler does.
+#
+# In this lesson you find out where the script loses its time and what each cure can give at most. You write the cures yourself, small enough to be counted exactly. At the end you fix the script, and draw this picture for your own machine.
+#
+# **You will be able to**
+#
+# - tell from a profile what is worth fixing, and what the whole can gain;
+# - explain what hides the loading of data, how training survives 16 bits, and what fusion and tiles save;
+# - fix a slow training step, and say with an interval what each fix gave.
+#
+# **You need** lessons 04 to 06 and 08, and attention from lesson 02.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import itertools
 import math
 
 import numpy as np
-import slow_training
-from built import OpRecorder, rows_of, speedup_interval
+from built import find_leak, rows_of, run_order, saved_activations, speedup_interval
+from slow_training import batches, begin, slow_step
 
-from proflab import Tensor, nn, no_grad
+from proflab import Tensor, nn
 from proflab.lesson import doubles, expect, expect_between, expect_raises, guesses, plot
 from proflab.lesson.demo import demo_size
+
+# %% [markdown]
+# ## 1 · Where would it pay? · 25 min
+#
+# Amdahl's law (lesson 06) says what the whole gains if a part becomes faster. But how much faster *can* the part become? No op beats its roof: it takes at least FLOPs/peak, and at least bytes/bandwidth. Suppose that of 100 ms
+#
+# - 40 load data, without any FLOPs;
+# - 50 are a linear layer's, with 4.5 · 10⁹ FLOPs and 10 MB;
+# - 10 are a GELU's, with 8 · 10⁶ FLOPs and 16 MB,
+#
+# on a machine with 100 GFLOP/s and 10 GB/s. At its roof the linear layer takes 45 ms: at best the whole becomes 100/95 = 1.05 times as fast. The GELU would take 1.6 ms: 100/91.6 = 1.09. Loading need not take any time of the training: 100/60 = 1.67. So the largest share is the worst target.
+#
+# **Predict.** Open `slow_training.py` and read `slow_step`. What share of a step's time does it spend on loading data?
+
+# %% tags=["guess"]
+guess_loading_share = None  # your guess, in percent
+
+
+# %% nbgrader={"grade": false, "grade_id": "rows_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from proflab.lesson.doubles import profiled
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.recording import column, columns, row_name, work_and_traffic
-
-# %% [markdown]
-# ## 1 · Where would it pay? · 20 min
 
 
 # %% nbgrader={"grade": false, "grade_id": "diagnose", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -87,13 +115,15 @@ expect("best", column(found, "best"), [100 / 60, 100 / 91.6, 100 / 95],
     "without the bytes": [100 / 60, 100 / 90.08, 100 / 95]})  # fmt: skip
 expect("the keys", sorted(found[0]), ["best", "name", "share"])
 twice = profiled.made_up(kinds,
-    ("add", "forward", 9.0, 2.0, 0, 0, 0, 0), ("relu", "forward", 3.0, 3.0, 0, 0, 5_000_000, 5_000_000),
+    ("add", "forward", 9.0, 2.0, 0, 0, 0, 0), ("relu", "forward", 3.0, 3.0, 0, 0,
+        5_000_000, 5_000_000),  # fmt: skip
     ("relu", "forward", 2.0, 2.0, 0, 300_000_000, 0, 0), ("mul", "forward", 2.0, 2.0, 0, 0, 0, 0),
     ("relu", "backward", 1.0, 1.0, 0, 0, 0, 20_000_000))  # fmt: skip
 expect("rows of one name, some faster than the roof; equal ones in their order",
     columns(diagnose(twice, machine), "name", "share", "best"),
     [["add", 0.2, 1.25], ["relu", 0.6, 1.25], ["mul", 0.2, 1.25]])  # fmt: skip
-expect("nothing would be left", diagnose(step[1:2], machine), [{"name": "loading", "share": 1.0, "best": math.inf}])
+expect("nothing would be left", diagnose(step[1:2], machine),
+    [{"name": "loading", "share": 1.0, "best": math.inf}])  # fmt: skip
 expect_raises("no rows", lambda: diagnose([], machine), ValueError)
 idle = profiled.made_up(kinds, ("relu", "forward", 0.0, 0.0, 5, 0, 0, 0))
 expect_raises("no time", lambda: diagnose(idle, machine), ValueError)
@@ -111,8 +141,46 @@ expect("self_ms counts, not ms", column(diagnose(rows, card), "share"), [0.4, 0.
 expect_raises("there must be rows", lambda: diagnose([], card), ValueError)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_slow", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+model, state = begin()
+todo = list(batches(state["images"].names, 32, seed=1))[: demo_size(8, 3)]
+slow_step(model, todo[0], state)  # once, to warm up
+rows = rows_of(lambda: [slow_step(model, batch, state) for batch in todo[1:]])
+machine, found = demos.roofs(), {}
+for row in diagnose(rows, machine):
+    found[row["name"]] = row["share"]
+    print(
+        f"{row['name']:<16}{row['share']:6.1%} of the time; at its roof the whole is {row['best']:.2f}× as fast"
+    )
+guesses.compare("loading's share", guess_loading_share,
+    round(100 * found["data loading"]), unit="%")  # fmt: skip
+leak = find_leak(lambda: slow_step(model, todo[0], state), demo_size(4, 2))
+print(
+    f"each step leaves {leak['bytes_per_step'] / 1024**2:.1f} MB allocated, by {leak['function']}"
+)
+
 # %% [markdown]
-# ## 2 · Feed the model · 40 min
+# You have seen two of the three bottlenecks in the rows, and the third in the last line: memory that grows has no row, and kills the process hours later. And read `best` with care. It takes every op as given. An op may run at its roof and still be superfluous: several of these rows belong to one attention that writes all its scores to memory, step by step. Sections 5 and 6 are about ops that need not exist.
+#
+# ## 2 · Feed the model · 45 min
+#
+# While the main program loads a batch, the model waits; while the model computes, nobody loads. *Workers*, threads or processes of their own, load the next batches meanwhile. torch's `DataLoader` has a simple rule: worker w of W makes the batches w, w + W, w + 2W and so on. Each worker may be `prefetch` batches ahead of the main program, which takes them in order.
+#
+# Eight batches of 30 ms each, with steps of 10 ms: without workers, 8 · 40 = 320 ms. One worker delivers every 30 ms, and the last step follows: 8 · 30 + 10 = 250. With three workers a batch comes every 10 ms, after the first 30: 30 + 8 · 10 = 110. A fourth worker buys nothing. So you need ⌈load time/step time⌉ workers, and prefetching evens out batches of different sizes.
+#
+# <details><summary>Hint 1: what must be true before a worker begins a batch?</summary>
+#
+# Draw two lines of time, one for each worker, and below them one for the main program. Three moments matter for a batch: when it is asked for, when its worker is free, when the main program comes to take it. Which of them decides what?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# One loop over the batches in order. Keep when each worker becomes free and when each batch was taken. The batch W · prefetch places earlier tells when this one was asked for.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "simulate_loader", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -158,7 +226,8 @@ def timing(*arguments):
 even, uneven = [30] * 8, [8] * 8 + [60] + [8] * 7
 expect("the keys", simulate_loader([30], 10, 1), {"total_ms": 40, "wait_ms": 30})
 expect("no workers", timing(even, 10, 0), [320, 240])
-expect("one worker", timing(even, 10, 1), [250, 170], mistakes={"the first batch alone is waited for": [110, 30]})
+expect("one worker", timing(even, 10, 1), [250, 170],
+    mistakes={"the first batch alone is waited for": [110, 30]})  # fmt: skip
 expect("two workers", timing(even, 10, 2), [140, 60])
 expect("three and four workers", [timing(even, 10, 3), timing(even, 10, 4)], [[110, 30]] * 2)
 expect("one slow batch", timing(uneven, 10, 2), [188, 28])
@@ -190,7 +259,49 @@ expect_raises("a negative step", lambda: timing([5], -1, 0), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 3 · Half the bits · 40 min
+# Does the rule hold for real workers? The next cell times the loading of the script's batches, lets your function predict an epoch for several numbers of threads, and then runs them.
+#
+# **Predict.** Loading is Python code. By what factor do two threads shorten an epoch here? (1 for not at all.)
+
+# %% tags=["guess"]
+guess_two_threads = None  # your guess: a factor
+
+# %% nbgrader={"grade": false, "grade_id": "demo_loader", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+count, step = demo_size(24, 6), 10.0
+loads = demos.load_times(count)
+totals = {}
+for workers in (0, 1, 2, 4):
+    said, seen = simulate_loader(loads, step, workers), demos.run_loader(workers, step, count)
+    totals[workers] = seen["total_ms"]
+    print(
+        f"{workers} workers: predicted {said['total_ms']:6.0f} ms, {said['wait_ms']:6.0f} waiting; measured {seen['total_ms']:6.0f} ms, {seen['wait_ms']:6.0f} waiting"
+    )
+guesses.compare("an epoch with two threads", guess_two_threads,
+    round(totals[0] / totals[2], 2), unit="times as fast")  # fmt: skip
+
+# %% [markdown]
+# TEXT-GIL
+#
+# What lies on the disk matters as much. The same images can be a file each; one array; one array *mapped into memory*, of which the system reads the pages that you touch; or compressed. A file that was read before is *warm*: the system keeps its pages in memory. *Cold* means from the disk.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_formats", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+print(f"{'format':<14}{'MB':>7}{'all, cold':>12}{'all, warm':>12}{'one image':>12}   (ms)")
+for row in demos.formats(demo_size(1500, 60)):
+    cold = "not told" if row["cold_ms"] is None else f"{row['cold_ms']:.1f}"
+    print(
+        f"{row['format']:<14}{row['mb']:7.2f}{cold:>12}{row['warm_ms']:12.1f}{row['one_ms']:12.3f}"
+    )
+
+# %% [markdown]
+# For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages, and nothing is unpacked. Compression pays where the disk or the network is slower than unpacking. A file for each image costs a system call or more for each image, warm or cold.
+#
+# ## 3 · Half the bits · 50 min
+#
+# float16 halves bytes, and on GPUs tensor cores multiply it several times faster. It has 1 bit for the sign, 5 for the exponent and 10 for the fraction. Its largest number is 65,504, its smallest normal one 6.10 · 10⁻⁵; below that the steps are 2⁻²⁴ = 5.96 · 10⁻⁸, and what is at most half a step becomes 0. Small gradients are lost without a warning. The cure is *loss scaling* ([Micikevicius et al. 2018](https://arxiv.org/abs/1710.03740)). Multiply the loss by a scale, and backward multiplies each gradient by it. Divide in float32, where small numbers survive. A gradient of 2⁻²⁵ becomes 0; at scale 1,024 it is 2⁻¹⁵, exact, and after the division 2⁻²⁵ again. At too large a scale, gradients overflow to infinity: then this step must be skipped.
 
 
 # %% nbgrader={"grade": false, "grade_id": "half_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -224,10 +335,14 @@ expect("scaled by 1,024", half_gradients(tiny, 1024).tolist(), [2.0**-20, 2.0**-
 expect("the array stays as it is", tiny.tolist(), [2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)])
 half = np.array([[0.5, 0.25], [-0.1, 3.0]], np.float32)
 expect("too large at 2**17", half_gradients(half, 2**17), None)
-expect("rounded to 11 bits", half_gradients(half, 2.0**10).tolist(), [[0.5, 0.25], [-0.0999755859375, 3.0]])
-expect("shape and type", [half_gradients(half, 8).shape, str(half_gradients(half, 8).dtype)], [(2, 2), "float32"])
-expect("65,504 is the largest", half_gradients(np.array([65504.0, 1.0], np.float32), 1).tolist(), [65504.0, 1.0])
-expect("one too large, and negative", half_gradients(np.array([1.0, -70000.0], np.float32), 1), None)
+expect("rounded to 11 bits", half_gradients(half, 2.0**10).tolist(),
+    [[0.5, 0.25], [-0.0999755859375, 3.0]])  # fmt: skip
+expect("shape and type", [half_gradients(half, 8).shape, str(half_gradients(half,
+    8).dtype)], [(2, 2), "float32"])  # fmt: skip
+expect("65,504 is the largest", half_gradients(np.array([65504.0, 1.0], np.float32),
+    1).tolist(), [65504.0, 1.0])  # fmt: skip
+expect("one too large, and negative",
+    half_gradients(np.array([1.0, -70000.0], np.float32), 1), None)  # fmt: skip
 expect("not a number", half_gradients(np.array([1.0, np.nan], np.float32), 2), None)
 expect_raises("a scale of 0", lambda: half_gradients(half, 0), ValueError)
 expect_raises("a negative scale", lambda: half_gradients(half, -2), ValueError)
@@ -237,12 +352,17 @@ expect("a scale that is no power of two", half_gradients(wide, 1000).tolist(),
     [[3.000259312e-06, -6.997585444e-08, 1.0e-03]], rel=1e-6)  # fmt: skip
 expect("below the smallest normal number bits are lost",
     half_gradients(np.array([1.0e-7], np.float32), 1).tolist(), [2.0**-23])  # fmt: skip
-expect("zeros stay zeros", half_gradients(np.zeros((2, 1), np.float32), 65536).tolist(), [[0.0], [0.0]])
+expect("zeros stay zeros", half_gradients(np.zeros((2, 1), np.float32),
+    65536).tolist(), [[0.0], [0.0]])  # fmt: skip
 expect("infinity stays an overflow at any scale",
     half_gradients(np.array([np.inf, 1.0], np.float32), 2.0**-10), None)  # fmt: skip
 expect("what overflows float32 overflows float16",
     half_gradients(np.array([1.0e38], np.float32), 65536), None)  # fmt: skip
 ### END HIDDEN TESTS
+
+
+# %% [markdown]
+# Which scale? Nobody knows in advance, and it changes during training. So start high, halve it whenever a step overflowed, and double it after many good steps in a row. A skipped step now and then is the price.
 
 
 # %% nbgrader={"grade": false, "grade_id": "scale_after", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -275,7 +395,8 @@ def scale_after(overflows, scale=2**16, growth=2, backoff=0.5, interval=2000):
 steps = [1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0]
 expect("eleven steps, interval 3", scale_after(steps, interval=3), [32768.0, 16384.0, 16384.0, 16384.0, 32768.0, 32768.0, 32768.0, 16384.0, 16384.0, 16384.0, 32768.0],
     mistakes={"an overflow does not restart the count": [32768.0, 16384.0, 16384.0, 16384.0, 32768.0, 32768.0, 32768.0, 16384.0, 32768.0, 32768.0, 32768.0]})  # fmt: skip
-expect("it grows again and again", scale_after([False] * 6, 1, 4, 0.5, 2), [1.0, 4.0, 4.0, 16.0, 16.0, 64.0])
+expect("it grows again and again", scale_after([False] * 6, 1, 4, 0.5, 2),
+    [1.0, 4.0, 4.0, 16.0, 16.0, 64.0])  # fmt: skip
 expect("at every step", scale_after([0, 0, 1, 0], 8.0, 2, 0.25, 1), [16.0, 32.0, 8.0, 16.0])
 expect("below 1", scale_after([True, True], scale=1), [0.5, 0.25])
 expect("2,000 good steps", scale_after([0] * 2000)[-2:], [65536.0, 131072.0])
@@ -296,7 +417,46 @@ expect_raises("a scale is positive", lambda: scale_after([], -8), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# Two more traps. After 1, float16's next number is 1.00098. A weight of 1 that gains 0.0001 at each step stays 1 forever; therefore *master weights* are kept in float32. And long sums should be in float32, even if their terms are not.
+#
+# **Predict.** Add 0.01 again and again, in float16 throughout. At which number does the sum stop growing?
+
+# %% tags=["guess"]
+guess_half_sum = None  # your guess: the largest sum
+
+# %% nbgrader={"grade": false, "grade_id": "demo_halves", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+half, weight = np.float16(0), np.float16(1)
+terms = 0
+while half + np.float16(0.01) > half:
+    half, terms = half + np.float16(0.01), terms + 1
+guesses.compare("where the sum stops", guess_half_sum, float(half))
+sums = [
+    np.full(1000, 0.01, kind).cumsum(dtype=total)[-1]
+    for kind, total in (("f4", "f4"), ("f2", "f2"), ("f2", "f4"))
+]
+print(f"the sum stops at {half} after {terms:,} terms; 1,000 terms of 0.01 are")
+print(
+    "{:.5f} in float32, {:.2f} in float16, {:.4f} as float16 terms in a float32 sum".format(*sums)
+)
+for _ in range(100):
+    weight += np.float16(1e-4)
+print(
+    f"a weight of 1 after 100 steps of 0.0001: {weight} in float16, {1 + 100 * np.float32(1e-4):.4f} in float32"
+)
+
+# %% nbgrader={"grade": false, "grade_id": "demo_half_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+curves = demos.half_training(half_gradients, scale_after, steps=demo_size(300, 20))
+plot.curves({name: list(enumerate(losses)) for name, losses in curves.items()}, x="step", y="loss",
+    title="One training in float32, in float16, and in float16 with a scaled loss")  # fmt: skip
+
+# %% [markdown]
+# TEXT-HALF
+#
 # ## 4 · A large batch in small pieces · 20 min
+#
+# The batch that trains best may not fit into memory. *Accumulation* runs small batches one after the other and adds up their gradients; then the optimizer steps once. But averages of averages are treacherous. One batch has three samples, whose gradients are 1, 2 and 3; another has one sample, with 10. The mean of the means is (2 + 10)/2 = 6; the mean over all four is 4. Weigh each batch by its share of the samples. (Batch norm still sees only the small batches.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "accumulate", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -351,8 +511,10 @@ rows = rows_of(lambda: accumulate(layer, mean_of, pairs([1.0], [2.0, 4.0], [5.0]
 phases = [phase for phase, _ in itertools.groupby(column(rows, "phase"))]
 expect("a backward pass follows each forward pass", phases.count("backward"), 3,
     mistakes={"one backward pass at the end": 1})  # fmt: skip
-expect("the model is called once for each batch", [(row["op"], row["phase"]) for row in rows].count(("linear", "forward")), 3)
-expect("one batch", [accumulate(layer, mean_of, pairs([3.0, 5.0])), layer.weight.grad.item()], [8.0, 4.0], rel=1e-6)
+expect("the model is called once for each batch",
+    [(row["op"], row["phase"]) for row in rows].count(("linear", "forward")), 3)  # fmt: skip
+expect("one batch", [accumulate(layer, mean_of, pairs([3.0, 5.0])),
+    layer.weight.grad.item()], [8.0, 4.0], rel=1e-6)  # fmt: skip
 expect_raises("no batches", lambda: accumulate(layer, mean_of, []), ValueError)
 ### BEGIN HIDDEN TESTS
 two = nn.Sequential(weight(3.0), weight(0.5))
@@ -360,16 +522,28 @@ squares = [(Tensor([[1.0], [2.0]]), Tensor([[0.0], [1.0]])), (Tensor([[4.0]]), T
     (Tensor([[2.0], [0.0], [6.0], [1.0]]), Tensor([[1.0], [5.0], [4.0], [0.0]]))]  # fmt: skip
 found = accumulate(two, lambda output, y: ((output - y) ** 2).mean(), squares)
 expect("the loss of seven samples in three batches", found, 78.5 / 7, rel=1e-6)
-expect("the gradients of two layers", [p.grad.item() for p in two.parameters()], [57 / 7, 342 / 7], rel=1e-6)
+expect("the gradients of two layers", [p.grad.item() for p in two.parameters()],
+    [57 / 7, 342 / 7], rel=1e-6)  # fmt: skip
 layer = weight(1.0)
 accumulate(layer, mean_of, pairs([7.0], [1.0] * 6))
 expect("a small batch counts less than a large one", layer.weight.grad.item(), 13 / 7, rel=1e-6)
 empty = [(Tensor(np.zeros((0, 1), np.float32)), Tensor([[1.0]]))]
-expect_raises("a batch has samples", lambda: accumulate(layer, mean_of, pairs([1.0]) + empty), ValueError)
+expect_raises("a batch has samples",
+    lambda: accumulate(layer, mean_of, pairs([1.0]) + empty), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_accumulate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+from proflab import meta, models
+
+with meta():
+    resnet = models.resnet18()
+for size in (8, 2):
+    print(
+        f"ResNet-18, {size} images: {saved_activations(resnet, (size, 3, 224, 224)) / 1024**2:.1f} MB saved for backward"
+    )
+
 # %% [markdown]
-# **Optional.** checkpoint_plan
+# **Optional.** Where accumulation is not enough, checkpointing (lesson 04) keeps only the input of each segment of layers. With 16 layers of 1 MB and four segments, four inputs stay, and while a segment runs once more it keeps 4 MB, of which its input is there already: 4 + 3 = 7 MB, not 16. Where layers differ, equal segments are not the best. Find those that are.
 
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint_plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -413,20 +587,40 @@ def checkpoint_plan(kept, inputs):
 expect("16 equal layers", checkpoint_plan([1] * 16, [1] * 16), {"peak": 7, "starts": [0, 4, 8, 12]})
 sizes = [8, 8, 2, 2, 1, 1]
 expect("large layers first", checkpoint_plan(sizes, sizes), {"peak": 18, "starts": [0, 2]})
-expect("six blocks with small inputs", checkpoint_plan([34] * 6, [1] * 6), {"peak": 39, "starts": [0, 1, 2, 3, 4, 5]})
+expect("six blocks with small inputs", checkpoint_plan([34] * 6, [1] * 6),
+    {"peak": 39, "starts": [0, 1, 2, 3, 4, 5]})  # fmt: skip
 expect("one layer", checkpoint_plan([5], [2]), {"peak": 5, "starts": [0]})
 expect_raises("no layers", lambda: checkpoint_plan([], []), ValueError)
 expect_raises("an input is missing", lambda: checkpoint_plan([5, 5], [2]), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("an equal split is not the best where layers differ",
     checkpoint_plan([9, 1, 1, 1, 9, 9], [3, 1, 1, 1, 1, 3]), {"peak": 16, "starts": [0, 1, 4, 5]})  # fmt: skip
-expect("100 layers need about two roots of memory", checkpoint_plan([1] * 100, [1] * 100)["peak"], 19)
+expect("100 layers need about two roots of memory",
+    checkpoint_plan([1] * 100, [1] * 100)["peak"], 19)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Take a break here.** What follows needs nothing of the above.
+# **Take a break here.** What follows needs only `diagnose`.
 #
-# ## 5 · Fewer trips to memory · 40 min
+# ## 5 · Fewer trips to memory · 45 min
+#
+# An elementwise op computes next to nothing. It takes its time to read its inputs from memory and to write its result (lesson 06). After a linear layer often come a bias, a GELU, dropout and an addition, and each reads what the one before has just written. *Fusion* computes the chain in one pass and keeps what is between in registers. That is most of what `torch.compile` does.
+#
+# Take tensors of 400 bytes, a bias of 4 and a dropout mask of 100 bytes, and a layer norm at the end. One by one: 804 + 800 + 900 + 1,200 + 800 = 4,504 bytes. With the first four in one group, which reads x, bias, mask and the tensor to add, 904 bytes, and writes 400, and then the norm with 800: 2,104 bytes, 2.14 times fewer.
+#
+# A tensor that two nodes read must be written, and a reduction needs a whole row before its first result. So the rule of this lesson: an elementwise node joins the group of an input that nobody else reads. In a diamond, where b and c read a, and d reads both, the groups are [a], [b, d] and [c].
+#
+# <details><summary>Hint 1: who reads a tensor?</summary>
+#
+# Draw the diamond. Write at each arrow how many arrows leave the same node. Which arrows may disappear inside a group?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# First count users. Then go through the nodes in order, with a dict from each name to its group, a list. A node is appended to an existing list or gets a new one. At the end, each list is wanted once.
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "fuse", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -472,19 +666,24 @@ turned = [*diamond[:3], ("d", ["c", "b"], "elementwise")]
 expect("the first input decides", fuse(turned), [["a"], ["b"], ["c", "d"]])
 expect("a product's group may be joined", fuse([("fc", ["x", "w"], "product"), ("y", ["fc", "b"], "elementwise"),
     ("z", ["y", "w2"], "product")]), [["fc", "y"], ["z"]])  # fmt: skip
-expect("a square reads twice, but is one user", fuse([("r", ["x"], "elementwise"), ("s", ["r", "r"], "elementwise")]), [["r", "s"]])
+expect("a square reads twice, but is one user",
+    fuse([("r", ["x"], "elementwise"), ("s", ["r", "r"], "elementwise")]),
+    [["r", "s"]])  # fmt: skip
 expect("the first that nobody else reads", fuse([("p", ["x"], "elementwise"), ("q", ["x"], "elementwise"),
     ("r", ["p", "q"], "elementwise"), ("s", ["p"], "reduction")]), [["p"], ["q", "r"], ["s"]])  # fmt: skip
 expect("one node, from outside alone", fuse([("y", ["x", "x"], "elementwise")]), [["y"]])
-expect("two that share an input from outside", fuse([("y", ["x"], "elementwise"), ("z", ["x"], "elementwise")]), [["y"], ["z"]])
+expect("two that share an input from outside",
+    fuse([("y", ["x"], "elementwise"), ("z", ["x"], "elementwise")]), [["y"], ["z"]])  # fmt: skip
 expect("the graph stays as it is", diamond[3], ("d", ["b", "c"], "elementwise"))
 expect_raises("no nodes", lambda: fuse([]), ValueError)
 expect_raises("a name twice", lambda: fuse([diamond[0], diamond[0]]), ValueError)
 expect_raises("an input computed later", lambda: fuse([diamond[1], diamond[0]]), ValueError)
 ### BEGIN HIDDEN TESTS
 block = [("qkv", ["x", "w"], "product"), ("biased", ["qkv", "b"], "elementwise"), ("att", ["biased"], "product"),
-    ("out", ["att", "w2"], "product"), ("res", ["x", "out"], "elementwise"), ("norm", ["res"], "reduction"),
-    ("act", ["norm"], "elementwise"), ("fc", ["act", "w3"], "product"), ("sum", ["fc", "res"], "elementwise"),
+    ("out", ["att", "w2"], "product"), ("res", ["x", "out"], "elementwise"), ("norm",
+        ["res"], "reduction"),  # fmt: skip
+    ("act", ["norm"], "elementwise"), ("fc", ["act", "w3"], "product"), ("sum",
+        ["fc", "res"], "elementwise"),  # fmt: skip
     ("half", ["sum"], "elementwise")]  # fmt: skip
 expect("elementwise nodes join products and reductions, never the reverse", fuse(block),
     [["qkv", "biased"], ["att"], ["out", "res"], ["norm", "act"], ["fc", "sum", "half"]])  # fmt: skip
@@ -493,7 +692,8 @@ expect("groups of interleaved chains keep the graph's order", fuse([("a", ["x"],
     [["a", "c"], ["b", "d", "f"], ["e"]])  # fmt: skip
 expect("a tensor with two users keeps its group to itself", fuse([("a", ["x"], "product"), ("b", ["a", "x"], "elementwise"),
     ("c", ["b", "a"], "elementwise")]), [["a"], ["b", "c"]])  # fmt: skip
-expect_raises("names are unique", lambda: fuse([("a", [], "product"), ("a", ["a"], "elementwise")]), ValueError)
+expect_raises("names are unique", lambda: fuse([("a", [], "product"), ("a", ["a"],
+    "elementwise")]), ValueError)  # fmt: skip
 expect_raises("a node cannot read itself", lambda: fuse([("a", ["a"], "elementwise")]), ValueError)
 ### END HIDDEN TESTS
 
@@ -530,46 +730,99 @@ def graph_bytes(graph, sizes, groups):
 # %% nbgrader={"grade": true, "grade_id": "test_graph_bytes", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
 chain = [("bias", ["x", "b"], "elementwise"), ("gelu", ["bias"], "elementwise"), ("drop", ["gelu", "mask"], "elementwise"),
     ("add", ["drop", "y"], "elementwise"), ("norm", ["add"], "reduction")]  # fmt: skip
-sizes = dict.fromkeys(["x", "y", "bias", "gelu", "drop", "add", "norm"], 400) | {"b": 4, "mask": 100}
+sizes = dict.fromkeys(["x", "y", "bias", "gelu", "drop", "add", "norm"],
+    400) | {"b": 4, "mask": 100}  # fmt: skip
 single = [["bias"], ["gelu"], ["drop"], ["add"], ["norm"]]
-expect("each node alone", graph_bytes(chain, sizes, single), 4504, mistakes={"nothing is written": 2504, "nothing is read": 2000})
+expect("each node alone", graph_bytes(chain, sizes, single), 4504,
+    mistakes={"nothing is written": 2504, "nothing is read": 2000})  # fmt: skip
 expect("in two groups", graph_bytes(chain, sizes, [["bias", "gelu", "drop", "add"], ["norm"]]), 2104,
     mistakes={"what stays inside is written, too": 3304, "what stays inside is read, too": 3304, "the last output is missing": 1704})  # fmt: skip
-diamond = [("a", ["x"], "elementwise"), ("b", ["a"], "elementwise"), ("c", ["a"], "elementwise"), ("d", ["b", "c"], "elementwise")]
+diamond = [("a", ["x"], "elementwise"), ("b", ["a"], "elementwise"),
+    ("c", ["a"], "elementwise"), ("d", ["b", "c"], "elementwise")]  # fmt: skip
 same = dict.fromkeys("abcdx", 100)
-found = [graph_bytes(diamond, same, groups) for groups in ([["a"], ["b"], ["c"], ["d"]], [["a"], ["b", "d"], ["c"]], [["a", "b", "c", "d"]])]
+found = [graph_bytes(diamond, same,
+    groups) for groups in ([["a"], ["b"], ["c"], ["d"]], [["a"], ["b", "d"], ["c"]],
+    [["a", "b", "c", "d"]])]  # fmt: skip
 expect("a diamond in four groups, three, and one", found, [900, 700, 200])
-both = [("r", ["x"], "elementwise"), ("s", ["r", "x"], "elementwise"), ("t", ["r", "x", "x"], "elementwise")]
+both = [("r", ["x"], "elementwise"), ("s", ["r", "x"], "elementwise"),
+    ("t", ["r", "x", "x"], "elementwise")]  # fmt: skip
 expect("read once by a group, and by each group", [graph_bytes(both, dict(r=1, s=10, t=100, x=1000), groups)
     for groups in ([["r", "s"], ["t"]], [["r", "s", "t"]])], [2112, 1110])  # fmt: skip
-expect("a list of groups, in any order", graph_bytes(diamond, same, [["c"], ["d", "b"], ["a"]]), 700)
-expect_raises("a node in no group", lambda: graph_bytes(diamond, same, [["a", "b"], ["c"]]), ValueError)
-expect_raises("a node in two groups", lambda: graph_bytes(diamond, same, [["a", "b"], ["b", "c", "d"]]), ValueError)
-expect_raises("a name of no node", lambda: graph_bytes(diamond, same, [["a", "b", "c", "d", "x"]]), ValueError)
-expect_raises("a size is missing", lambda: graph_bytes(diamond, dict.fromkeys("abcd", 1), [["a", "b", "c", "d"]]), ValueError)
+expect("a list of groups, in any order",
+    graph_bytes(diamond, same, [["c"], ["d", "b"], ["a"]]), 700)  # fmt: skip
+expect_raises("a node in no group",
+    lambda: graph_bytes(diamond, same, [["a", "b"], ["c"]]), ValueError)  # fmt: skip
+expect_raises("a node in two groups",
+    lambda: graph_bytes(diamond, same, [["a", "b"], ["b", "c", "d"]]), ValueError)  # fmt: skip
+expect_raises("a name of no node", lambda: graph_bytes(diamond, same, [["a", "b", "c",
+    "d", "x"]]), ValueError)  # fmt: skip
+expect_raises("a size is missing", lambda: graph_bytes(diamond, dict.fromkeys("abcd",
+    1), [["a", "b", "c", "d"]]), ValueError)  # fmt: skip
 ### BEGIN HIDDEN TESTS
-block = [("fc", ["x", "w"], "product"), ("act", ["fc", "b"], "elementwise"), ("out", ["act", "w2"], "product"), ("res", ["out", "x"], "elementwise")]
+block = [("fc", ["x", "w"], "product"), ("act", ["fc", "b"], "elementwise"),
+    ("out", ["act", "w2"], "product"), ("res", ["out", "x"], "elementwise")]  # fmt: skip
 weights = dict(x=1, w=2, b=4, fc=8, act=16, w2=32, out=64, res=128)
-expect("each node of a block alone", graph_bytes(block, weights, [["fc"], ["act"], ["out"], ["res"]]), 11 + 28 + 112 + 193)
-expect("a tensor read by two groups is read twice, and written once", graph_bytes(block, weights, [["fc", "act"], ["out", "res"]]), 23 + 177)
-expect("nobody reads the last output, and it is written", graph_bytes(block, weights, [["fc", "act", "out", "res"]]), 167)
-expect("two outputs of one group", graph_bytes([("u", ["x"], "elementwise"), ("v", ["x"], "elementwise")], dict(u=5, v=7, x=3), [["u", "v"]]), 15)
-expect("read inside and outside its group, a tensor is written", graph_bytes(diamond, dict(a=1, b=10, c=100, d=1000, x=5), [["a", "b"], ["c", "d"]]), 16 + 1011)
-expect_raises("sizes must cover what nodes compute", lambda: graph_bytes(block, {"x": 1}, [["fc", "act", "out", "res"]]), ValueError)
+expect("each node of a block alone",
+    graph_bytes(block, weights, [["fc"], ["act"], ["out"], ["res"]]),
+    11 + 28 + 112 + 193)  # fmt: skip
+expect("a tensor read by two groups is read twice, and written once",
+    graph_bytes(block, weights, [["fc", "act"], ["out", "res"]]), 23 + 177)  # fmt: skip
+expect("nobody reads the last output, and it is written",
+    graph_bytes(block, weights, [["fc", "act", "out", "res"]]), 167)  # fmt: skip
+expect("two outputs of one group", graph_bytes([("u", ["x"], "elementwise"), ("v",
+    ["x"], "elementwise")], dict(u=5, v=7, x=3), [["u", "v"]]), 15)  # fmt: skip
+expect("read inside and outside its group, a tensor is written",
+    graph_bytes(diamond, dict(a=1, b=10, c=100, d=1000, x=5),
+    [["a", "b"], ["c", "d"]]), 16 + 1011)  # fmt: skip
+expect_raises("sizes must cover what nodes compute",
+    lambda: graph_bytes(block, {"x": 1}, [["fc", "act", "out", "res"]]), ValueError)  # fmt: skip
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 6 · Attention in tiles · 60 min
+# Now your two functions on a real graph: one block of GPT-2, recorded. And then the chain itself in numpy, which cannot fuse. But it can be told to go through a large array in pieces: from piece to piece the intermediate results then stay in the cache.
+#
+# **Predict.** The chain on 16 million numbers, in pieces of 65,536: how many times as fast as on whole arrays?
+
+# %% tags=["guess"]
+guess_pieces = None  # your guess: 1 for as fast
+
+# %% nbgrader={"grade": false, "grade_id": "demo_fused", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+from proflab.lesson.captured import captured
+
+from proflab import example_input, models
+
+block = models.gpt2("small").blocks[0].eval()
+graph, sizes = captured(block, example_input(block, (1, 128, 768)))
+alone, fused = [[name] for name, _, _ in graph], fuse(graph)
+before, after = (graph_bytes(graph, sizes, groups) / 1e6 for groups in (alone, fused))
+print(
+    f"{len(alone)} nodes move {before:.1f} MB; in {len(fused)} groups, {after:.1f} MB: {before / after:.2f}× fewer"
+)
+ms = demos.in_blocks([None, 2**20, 2**16, 2**13, 2**10])
+guesses.compare("the chain in pieces of 65,536", guess_pieces,
+    round(ms[None] / ms[2**16], 2), unit="times as fast")  # fmt: skip
+plot.bars({f"{piece:,} numbers" if piece else "whole arrays": value for piece, value in ms.items()},
+    unit="ms", title="Four elementwise ops, in pieces", show="{:.0f} ms".format)  # fmt: skip
+
+# %% [markdown]
+# Large pieces do not fit into the cache, and small ones pay the interpreter for each op and piece. A compiler pays neither: it writes one loop.
+#
+# ## 6 · Attention in tiles · 70 min
+#
+# Fusion stops at the softmax, which needs the largest score and the sum of a whole row. For 1,024 tokens that row is long, and the scores are a million numbers for each head. But both can be gathered block by block ([Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867)). Of a block keep, for each row, its *highest* score, the *total* of exp(score − highest), and the *values* weighted by the same numbers. To merge two blocks, bring the one with the lower highest score to the other's scale. Highest 2, total 1.5, values 1, merged with 5, 1 and 4: the first shrinks by e⁻³, so the total is 1.5 · e⁻³ + 1 = 1.0747 and the values are 1 · e⁻³ + 4 = 4.0498. At the end, values/total is the output: 3.768.
 
 
 # %% nbgrader={"grade": false, "grade_id": "merge", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def merge(one, two):
     """Return the partial softmax over two blocks of keys together, from those over each.
 
-    one, two: tuples (highest, total, values), arrays of one floating type: highest (rows,), the largest
+    one, two: tuples (highest, total,
+        values), arrays of one floating type: highest (rows,), the largest  # fmt: skip
         score of each row in the block; total (rows,), the sum of exp(score - highest); values
         (rows, width), the sum of exp(score - highest) * value. They stay as they are.
-    Returns such a tuple of the same type. A row without scores in a block (all are masked) has highest -inf,
+    Returns such a tuple of the same type. A row without scores in a block (
+        all are masked) has highest -inf,  # fmt: skip
     total 0 and values 0 there, and is then what it is in the other block. Warns of nothing, and
     nothing overflows, however far apart the scores are.
     """
@@ -596,7 +849,8 @@ right = [[5.0], [1 + 1.5 * math.exp(-3)], [[4 + math.exp(-3)]]]
 expect("the second is higher", listed(merge(low, high)), right, rel=1e-6,
     mistakes={"the first is not rescaled": [[5.0], [2.5], [[5.0]]]})  # fmt: skip
 expect("the first is higher", listed(merge(high, low)), right, rel=1e-6)
-expect("the arguments stay as they are", listed(low) + listed(high), [[2.0], [1.5], [[1.0]], [5.0], [1.0], [[4.0]]])
+expect("the arguments stay as they are", listed(low) + listed(high),
+    [[2.0], [1.5], [[1.0]], [5.0], [1.0], [[4.0]]])  # fmt: skip
 two_rows = merge(part([0, 1], [2, 3], [[1, 2], [3, 4]]), part([0, 2], [1, 1], [[5, 6], [7, 8]]))
 expect("row by row", listed(two_rows), [[0.0, 2.0], [3.0, 1 + 3 * math.exp(-1)],
     [[6.0, 8.0], [7 + 3 * math.exp(-1), 8 + 4 * math.exp(-1)]]], rel=1e-6)  # fmt: skip
@@ -606,20 +860,50 @@ expect("nothing in the second block", listed(merge(low, nothing)), [[2.0], [1.5]
 expect("nothing in either", listed(merge(nothing, nothing)), [[-math.inf], [0.0], [[0.0]]])
 far = merge(part([-200], [1], [[1]]), part([200], [2], [[6]]))
 expect("scores far apart", listed(far), [[200.0], [2.0], [[6.0]]])
-expect("both far below 0", listed(merge(part([-200], [1], [[1]]), part([-200], [2], [[6]]))), [[-200.0], [3.0], [[7.0]]])
+expect("both far below 0", listed(merge(part([-200], [1], [[1]]), part([-200], [2],
+    [[6]]))), [[-200.0], [3.0], [[7.0]]])  # fmt: skip
 expect("float32 stays float32", [str(item.dtype) for item in far], ["float32"] * 3)
 ### BEGIN HIDDEN TESTS
 parts = [part([h, 3 - h], [1 + h, 2], [[h, 1], [2, h]]) for h in (0, 4, 1)]
 expect("it does not matter which two are merged first",
-    [np.abs(a - b).max() < 1e-6 for a, b in zip(merge(merge(parts[0], parts[1]), parts[2]), merge(parts[0], merge(parts[1], parts[2])), strict=True)],
+    [np.abs(a - b).max() < 1e-6 for a,
+        b in zip(merge(merge(parts[0], parts[1]), parts[2]),
+        merge(parts[0], merge(parts[1], parts[2])), strict=True)],  # fmt: skip
     [True] * 3)  # fmt: skip
-some = merge(part([-math.inf, 1], [0, 2], [[0], [3]]), part([-math.inf, -math.inf], [0, 0], [[0], [0]]))
-expect("one row without scores, another with", listed(some), [[-math.inf, 1.0], [0.0, 2.0], [[0.0], [3.0]]])
+some = merge(part([-math.inf, 1], [0, 2], [[0], [3]]),
+    part([-math.inf, -math.inf], [0, 0], [[0], [0]]))  # fmt: skip
+expect("one row without scores, another with", listed(some),
+    [[-math.inf, 1.0], [0.0, 2.0], [[0.0], [3.0]]])  # fmt: skip
 expect("scores of 1,000 do not overflow", listed(merge(part([1000], [1], [[2]]), part([999], [1], [[4]]))),
     [[1000.0], [1 + math.exp(-1)], [[2 + 4 * math.exp(-1)]]], rel=1e-6)  # fmt: skip
 double = [np.array(item) for item in ([1.0], [1.0], [[2.0]])]
-expect("float64 stays float64", [str(item.dtype) for item in merge(tuple(double), tuple(double))], ["float64"] * 3)
+expect("float64 stays float64", [str(item.dtype) for item in merge(tuple(double),
+    tuple(double))], ["float64"] * 3)  # fmt: skip
 ### END HIDDEN TESTS
+
+
+# %% [markdown]
+# [FlashAttention](https://arxiv.org/abs/2205.14135) builds on this. A tile of queries stays in fast memory while the keys and values pass by, tile after tile. No score ever goes to memory.
+#
+# `memory` stands for a GPU's: it hands out rows, counts the numbers that pass, and refuses more rows than a tile has.
+#
+# **Predict.** Q, K, V and the output of one head, 1,024 × 64 each, are 262,144 numbers, and lesson 06 counted each once. How many does tiled attention move, with tiles of 128 rows?
+
+# %% tags=["guess"]
+guess_tiled_numbers = None  # your guess: numbers loaded and stored
+
+# %% [markdown]
+# <details><summary>Hint 1: what must be remembered between two tiles of keys?</summary>
+#
+# For a tile of queries, merge has three arrays. What are they before the first tile of keys, when nothing has been seen? And which of them goes to memory at the end?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# Two loops, over tiles of queries and, inside, of keys. `min` cuts the last tile short. With a mask, compare the row numbers of queries and keys as a column and a row; how far must the inner loop go?
+#
+# </details>
 
 
 # %% nbgrader={"grade": false, "grade_id": "tiled_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -627,7 +911,8 @@ def tiled_attention(memory, block_q, block_k, causal=False):
     """Compute softmax(Q Kᵀ / √width) V tile by tile and store it in `memory` as "o"; return nothing.
 
     memory: has seq and width, ints; load(name, low, high) returns the rows low to high - 1 of "q",
-        "k" or "v", an array (high - low, width); store("o", low, rows) puts rows there, from row low
+        "k" or "v", an array (high - low, width); store("o", low,
+            rows) puts rows there, from row low  # fmt: skip
         on. At most block_q rows of q and o and block_k rows of k and v pass at a time.
     block_q, block_k: ints, at least 1; seq need not be a multiple of either.
     causal: row i sees the keys 0 to i. A tile that is masked altogether is not loaded.
@@ -668,7 +953,8 @@ def run(memory, causal=False):
 
 plain = run(doubles.SlowMemory(64, 8, 16, 16))
 expect_between("64 rows in tiles of 16: the error", plain.error(), 0, 1e-6)
-expect("numbers moved", plain.moved, 2 * 64 * 8 * (1 + 4), mistakes={"k and v are loaded once for all": 4 * 64 * 8})
+expect("numbers moved", plain.moved, 2 * 64 * 8 * (1 + 4),
+    mistakes={"k and v are loaded once for all": 4 * 64 * 8})  # fmt: skip
 expect_between("the largest array of scores", plain.largest_scores, 1, 16 * 16)
 masked = run(doubles.SlowMemory(64, 8, 16, 16), causal=True)
 expect_between("causal: the error", masked.error(causal=True), 0, 1e-6)
@@ -679,12 +965,16 @@ expect_between("100 rows, tiles of 32 and 16: the error", short[0].error(), 0, 1
 expect_between("and causal", short[1].error(causal=True), 0, 1e-6)
 expect("numbers moved, not causal and causal", [memory.moved for memory in short], [8000, 6272])
 narrow = [run(doubles.SlowMemory(21, 4, 4, 10), causal) for causal in (False, True)]
-expect_between("tiles of more keys than queries: the larger error", max(narrow[0].error(), narrow[1].error(True)), 0, 1e-6)
-expect("numbers moved here", [memory.moved for memory in narrow], [1176, 2 * 21 * 4 + 8 * (10 + 10 + 20 + 20 + 20 + 21)])
-expect_between("numbers up to 100: the error", run(doubles.SlowMemory(40, 16, 16, 8, largest=100.0)).error(), 0, 1e-3)
+expect_between("tiles of more keys than queries: the larger error",
+    max(narrow[0].error(), narrow[1].error(True)), 0, 1e-6)  # fmt: skip
+expect("numbers moved here", [memory.moved for memory in narrow],
+    [1176, 2 * 21 * 4 + 8 * (10 + 10 + 20 + 20 + 20 + 21)])  # fmt: skip
+expect_between("numbers up to 100: the error",
+    run(doubles.SlowMemory(40, 16, 16, 8, largest=100.0)).error(), 0, 1e-3)  # fmt: skip
 whole = run(doubles.SlowMemory(12, 4, 32, 32))
 expect_between("one tile that is larger than all: the error", whole.error(), 0, 1e-6)
-expect_raises("tiles of 0 queries", lambda: attend(doubles.SlowMemory(8, 4, 8, 8), 0, 8), ValueError)
+expect_raises("tiles of 0 queries",
+    lambda: attend(doubles.SlowMemory(8, 4, 8, 8), 0, 8), ValueError)  # fmt: skip
 expect_raises("tiles of 0 keys", lambda: attend(doubles.SlowMemory(8, 4, 8, 8), 8, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 uneven = [run(doubles.SlowMemory(53, 6, 7, 19, seed=5), causal) for causal in (False, True)]
@@ -700,10 +990,26 @@ expect_between("in float64", exact.error(), 0, 1e-12)
 expect_raises("negative tiles", lambda: attend(doubles.SlowMemory(8, 4, 8, 8), -8, 8), ValueError)
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": false, "grade_id": "demo_tiles", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for block_q, block_k, causal in ((64, 64, False), (128, 128, False), (256, 64, False),
+    (128, 128, True)):  # fmt: skip
+    memory = doubles.SlowMemory(1024, 64, block_q, block_k)
+    tiled_attention(memory, block_q, block_k, causal)
+    if (block_q, causal) == (128, False):
+        guesses.compare("numbers moved by tiles of 128", guess_tiled_numbers, memory.moved)
+    print(
+        f"tiles of {block_q} × {block_k}{', causal' if causal else '':<8} {memory.moved:>10,} numbers"
+    )
+print(
+    f"all scores written, and read for softmax and mix: {4 * 1024 * 64 + 4 * 1024 * 1024:,}; each input once: {4 * 1024 * 64:,}"
+)
+
 # %% [markdown]
-# ## 7 · One token at a time · optional · 25 min
+# Larger tiles of *queries* save traffic, since keys and values pass once for each of them. How large they may be is up to the fast memory. Lesson 06's count, every input once, is a lower bound that needs fast memory for all keys and values.
 #
-# **Optional.** generation
+# ## 7 · One token at a time · 25 min
+#
+# **Optional.** A decoder generates text token by token. Without a *KV cache* it runs all tokens so far through the model for each new one; with it, the newest token alone, and looks up the keys and values of the others. Count what that saves.
 
 
 # %% nbgrader={"grade": false, "grade_id": "generation_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -734,15 +1040,23 @@ def generation_flops(layers, d, vocab, prompt, new, cached):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_generation_flops", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-expect("GPT-2 small, 32 and 32 tokens, no cache", generation_flops(12, 768, 50257, 32, 32, False), 378_299_523_072)
+expect("GPT-2 small, 32 and 32 tokens, no cache",
+    generation_flops(12, 768, 50257, 32, 32, False), 378_299_523_072)  # fmt: skip
 expect("with a cache", generation_flops(12, 768, 50257, 32, 32, True), 15_657_638_400)
-expect("one new token needs no cache", generation_flops(2, 8, 10, 5, 1, True), generation_flops(2, 8, 10, 5, 1, False) * 1)
+expect("one new token needs no cache", generation_flops(2, 8, 10, 5, 1, True),
+    generation_flops(2, 8, 10, 5, 1, False) * 1)  # fmt: skip
 expect_raises("no new token", lambda: generation_flops(2, 8, 10, 5, 0, True), ValueError)
 expect_raises("no prompt", lambda: generation_flops(2, 8, 10, 0, 5, True), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("without a cache every pass begins at the first token", generation_flops(1, 2, 3, 1, 3, False), 6 * (96 + 12) + 8 * (1 + 4 + 9))
-expect("with a cache each pass looks at all tokens so far", generation_flops(1, 2, 3, 1, 3, True), 3 * (96 + 12) + 8 * (1 + 2 + 3))
+expect("without a cache every pass begins at the first token",
+    generation_flops(1, 2, 3, 1, 3, False), 6 * (96 + 12) + 8 * (1 + 4 + 9))  # fmt: skip
+expect("with a cache each pass looks at all tokens so far",
+    generation_flops(1, 2, 3, 1, 3, True), 3 * (96 + 12) + 8 * (1 + 2 + 3))  # fmt: skip
 ### END HIDDEN TESTS
+
+
+# %% [markdown]
+# **Optional.** The cache takes memory, and nobody knows how long a text will become. Reserving 2,048 tokens for each wastes most of it. [vLLM](https://arxiv.org/abs/2309.06180) hands out small *pages*, as an operating system does.
 
 
 # %% nbgrader={"grade": false, "grade_id": "paged_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -774,4 +1088,116 @@ expect_raises("a sequence has tokens", lambda: paged_tokens([4, 0], 16), ValueEr
 # %% [markdown]
 # ## 8 · The slow script · 50 min
 #
-# (fixed_step: to be agreed in the interface)
+# Back to `slow_training.py`, with all that you know. Its step has three bottlenecks:
+#
+# - *loading*: the main program reads and decodes the same images again in each epoch;
+# - *attention*: in float64, and in seven ops that all write scores to memory;
+# - *losses*: a list that keeps the graph of every step.
+#
+# Write the step anew, in float32 throughout. The result must stay the same: five steps on the same batches give the same five losses, to 10⁻⁵. A cure that changes the result is another program. `state` is yours: a step may keep in it what the next one needs.
+# %% nbgrader={"grade": false, "grade_id": "step_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from step_counts import count_steps
+
+from proflab import stack
+from proflab.lesson.recording import region
+from proflab.nn import functional as F
+
+
+# %% nbgrader={"grade": false, "grade_id": "fixed_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def fixed_step(model, batch, state):
+    """Train on one batch as slow_training.slow_step does, without waste; return the same loss.
+
+    model: a slow_training.Reader. batch: a list of names of images. state: a dict as slow_step's,
+        with images, optimizer and losses; it may get further entries.
+    Returns the loss before the step, a float, within 1e-5 of slow_step's, and adds it to losses.
+    FIXED-CONTRACT
+    """
+    ### BEGIN SOLUTION
+    images, known = state["images"], state.setdefault("known", {})
+    with region("data loading"):
+        for name in batch:
+            if name not in known:
+                known[name] = images.tokens(Tensor(images.read(name)))
+        inputs = stack([known[name] for name in batch])
+        labels = Tensor([images.label(name) for name in batch])
+    state["optimizer"].zero_grad()
+    loss = F.cross_entropy(model(inputs, F.scaled_dot_product_attention), labels)
+    loss.backward()
+    state["optimizer"].step()
+    state["losses"].append(loss.item())
+    return state["losses"][-1]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_fixed_step", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+found = count_steps(fixed_step, rows_of, find_leak)
+expect("TODO", 1, 1)
+
+# %% nbgrader={"grade": false, "grade_id": "demo_waterfall", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import demos
+
+rows = demos.time_fixes(fixed_step, demo_size(8, 2), run_order, speedup_interval)
+for row in rows:
+    print(
+        f"{row['name']:<14}{row['speedup']:6.2f}× as fast ({row['low']:.2f} to {row['high']:.2f})"
+    )
+demos.waterfall(rows, title="One training step, and what each fix gave")
+
+# %% [markdown]
+# Amdahl's law, by `diagnose`, promised the loader's part. The attention gave more than its roofs said, since most of its ops are gone. And the third fix gave next to no time: it gave a process that still lives tomorrow.
+#
+# **Quick wins, confronted.** A guide lists, in this order: mixed precision 1.5 to 2× "in five minutes", loader workers 1.2 to 1.5× "in ten", `torch.compile` 1.1 to 1.5× "in one line", pinned memory 1.1× "in one argument". On this script the first would have been a loss (numpy computes float16 by way of float32), the second depends on what holds the interpreter's lock, the third is section 5's fusion, and the fourth needs a GPU to copy to. None of the four finds a leak. The list is ordered by effort; yours is ordered by what was measured.
+#
+# | symptom | cause | cure | what to expect | measured in |
+# |---|---|---|---|---|
+# | "data loading" leads `diagnose` | loading in the main program | keep decoded data; workers | at most `best` | 1, 2 |
+# | more workers change nothing | one lock, one disk, or loading keeps up already | another format, processes | step time is the floor | 2 |
+# | losses are flat, or NaN, in 16 bits | gradients below 6 · 10⁻⁸, or above 65,504 | loss scaling, master weights | the float32 curve again | 3 |
+# | out of memory at the batch you want | activations of the whole batch | accumulation, checkpoints | peak of the largest piece | 4 |
+# | elementwise ops near their roof | one trip to memory for each op | fusion | bytes before/after | 5 |
+# | attention's bytes grow with s² | scores in memory | tiles, fused attention | about 2sd · s/block | 6 |
+# | generation slows down with length | the text is run again for each token | KV cache | 24× at 32 + 32 tokens | 7 |
+# | memory grows step by step | graphs kept in a list | `float(loss)` | no time, but no crash | 1, 8 |
+
+# %% [markdown]
+# ### In torch
+#
+# ```python
+# import torch
+# from torch.nn.functional import cross_entropy
+# model, x, y = torch.nn.Linear(64, 10), torch.randn(32, 64), torch.randint(10, (32,))
+# optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cpu")
+# with torch.autocast("cpu", dtype=torch.float16):
+#     loss = cross_entropy(model(x), y)
+# scaler.scale(loss).backward()
+# scaler.step(optimizer)  # skipped if a gradient overflowed
+# scaler.update()
+# ```
+#
+# [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of your `scale_after`. It hides which steps were skipped (compare `scaler.get_scale()` before and after). With bfloat16, which has float32's exponents, no scale is needed. For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
+
+# %% [markdown]
+# ## Reflect · 40 min
+#
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). Three bottlenecks: what you measured, what Amdahl's law promised, what came.
+#
+# 1. Take each of the three fixes. Which number told you about it, and from which tool?
+# 2. What did `diagnose` promise for it, and what did the waterfall give, with its interval? Where they differ: why?
+# 3. Which quick win of the list would you try first on your own program, and which measurement would talk you out of it?
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "essay_optimization", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **Mark scheme.** *3 points:* each bottleneck is tied to the number that showed it: the region's share, the rows of attention (or their bytes and float64), the bytes that a step leaves by `find_leak`; one point each. *4 points:* promised and measured speed-ups of the first two fixes stand side by side, with intervals, and a difference is explained (ops that vanish have no roof; a fix changes what is left to fix; noise); the third is said to give memory, not time. *2 points:* a quick win is chosen for a reason in the writer's own program, with a measurement that could come out against it. *1 point:* each fix is measured on the same batches with equal losses, and this is said. Up to 2 points off for figures without a unit or a calculation.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Summary
+#
+# - Measure, name the part, compute what it can give at most, fix it, measure again in pairs.
+# - The largest share is not the best target, and what runs at its roof may still be superfluous.
+# - Loading hides behind computing as long as there are workers enough, and nothing locks them.
+# - float16 loses small gradients in silence: scale the loss, skip what overflows, keep weights and sums in float32.
+# - Memory traffic is what fusion and tiles save; FLOPs stay the same.
+# - A fix that changes the result is no fix: compare the losses first, and the time second.
+#
+# **Next.** Lesson 10 repeats the roofline on a GPU, and lesson 11 speeds up a training run there.
