@@ -64,12 +64,13 @@ import demos
 
 from proflab.lesson.doubles import profiled
 from proflab.lesson.hardware import Hardware
+from proflab.lesson.measuring import on_threads
 from proflab.lesson.recording import column, columns, row_name, work_and_traffic
 
 
 # %% nbgrader={"grade": false, "grade_id": "diagnose", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def diagnose(rows, hardware):
-    """Return, for each name, how much faster all would be if that name ran at its roof.
+    """Return for each name how much faster all would be if that name ran at its roof.
 
     rows: a list of dicts as lesson 05's recorder makes them, at least one. Used are row_name(row),
         self_ms, and work_and_traffic([row]), which returns the row's FLOPs and bytes.
@@ -144,10 +145,11 @@ expect_raises("there must be rows", lambda: diagnose([], card), ValueError)
 # %% nbgrader={"grade": false, "grade_id": "demo_slow", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 model, state = begin()
 todo = list(batches(state["images"].names, 32, seed=1))[: demo_size(8, 3)]
-slow_step(model, todo[0], state)  # once, to warm up
-rows = rows_of(lambda: [slow_step(model, batch, state) for batch in todo[1:]])
+with on_threads(1):
+    slow_step(model, todo[0], state)  # once, to warm up
+    rows = rows_of(lambda: [slow_step(model, batch, state) for batch in todo[1:]])
 found = diagnose(rows, demos.roofs())
-for row in found:
+for row in found[:8]:
     print("{name:<16}{share:6.1%} of the time; best: {best:.2f} times as fast".format(**row))
 share = next(row["share"] for row in found if row["name"] == "data loading")
 guesses.compare("loading's share", guess_loading_share, round(100 * share), unit="%")
