@@ -230,7 +230,6 @@ expect("a slow batch holds up its worker", timing([10, 50, 10, 10, 10, 10], 5, 2
 expect("a batch that is asked for late", timing([1, 1, 40, 1], 20, 1, 1), [101, 21])
 expect("slow steps", timing([10, 10, 10], 50, 1), [160, 10])
 expect("more workers than batches", timing([7, 9], 1, 8), [10, 8])
-expect("times that are no whole numbers", timing([0.5, 0.25], 0.125, 1), [0.875, 0.625])
 loads = [3, 4]
 expect("the list stays as it is", [timing(loads, 1, 1), loads], [[8, 6], [3, 4]])
 expect_raises("no batches", lambda: timing([], 10, 2), ValueError)
@@ -246,6 +245,7 @@ expect("with one batch in advance a worker idles while the step runs",
     timing([12, 12, 12, 12, 40, 12], 15, 1, 1), [127, 37])  # fmt: skip
 expect("without workers each load is waited for", timing([5, 7, 90], 3, 0), [111, 102])
 expect("one batch", timing([25], 5, 3), [30, 25])
+expect("times need not be whole numbers", timing([0.5, 0.25], 0.125, 1), [0.875, 0.625])
 expect_raises("negative loading time", lambda: timing([5, -5], 10, 2), ValueError)
 expect_raises("a negative step", lambda: timing([5], -1, 0), ValueError)
 ### END HIDDEN TESTS
@@ -267,9 +267,7 @@ for kind in ("png", "zlib"):
         said = simulate_loader(loads, step, workers)["total_ms"]
         seen = demos.run_loader(workers, step, count, kind)
         totals.append(seen["total_ms"])
-        print(
-            f"{kind:<4}, {workers} threads: predicted {said:4.0f} ms, measured {totals[-1]:4.0f} ms"
-        )
+        print(f"{kind}, {workers} threads: {said:.0f} ms predicted, {totals[-1]:.0f} ms measured")
     gains[kind] = round(totals[0] / totals[2], 2)
 guesses.compare("two threads for PNG files", guess_two_threads, gains["png"], unit="times as fast")
 demos.timeline(seen["spans"], title="zlib: two threads load, the main program takes steps")
@@ -417,14 +415,11 @@ half, terms, hundredth = np.float16(0), 0, np.float16(0.01)
 while half + hundredth > half:
     half, terms = half + hundredth, terms + 1
 guesses.compare("where the sum stops", guess_half_sum, float(half))
-print(f"the sum stops after {terms:,} terms; the sum of 1,000 terms of 0.01 is")
-for kind, total in ((np.float32, np.float32), (np.float16, np.float16), (np.float16, np.float32)):
-    added = np.full(1000, 0.01, kind).cumsum(dtype=total)[-1]
-    print(f"    {added:.5g}, terms of {kind.__name__}, added up in {total.__name__}")
-steps = {kind: np.full(101, 1e-4, kind) for kind in (np.float32, np.float16)}
-for kind, added in steps.items():
-    added[0] = 1
-    print(f"a weight of 1 after 100 steps of 0.0001, in {kind.__name__}: {added.cumsum(dtype=kind)[-1]:.4f}")  # fmt: skip
+print(f"it stops after {terms:,} terms; now 1,000 times 0.01, and 1 + 100 times 0.0001:")
+for term, total in ((np.float32, np.float32), (np.float16, np.float16), (np.float16, np.float32)):
+    parts = np.full(1000, 0.01, term), np.array([1] + [1e-4] * 100, term)
+    sums = " and ".join(f"{part.cumsum(dtype=total)[-1]:.5g}" for part in parts)
+    print(f"    {sums}, terms of {term.__name__}, added up in {total.__name__}")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_half_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 curves = demos.half_training(half_gradients, scale_after, steps=demo_size(300, 20))
@@ -530,12 +525,10 @@ def checkpoint_plan(kept, inputs):
 
     kept: for each layer, in order, the bytes that it keeps for backward, its own input included.
     inputs: for each layer the bytes of its input, at most those kept, above 0.
-    Segments are runs of layers that together are all layers. The inputs of all segments stay until
-    the backward pass. It runs each segment once more, which then keeps what its layers keep; its
-    own input is there already. So the peak is the sum of the segments' inputs, plus the largest
-    that a segment keeps without its own input.
-    Keys: peak, in bytes; starts, a list of the segments' first layers, from 0 (of several plans with
-    the least peak, any one).
+    Segments are runs of layers, together all of them. The inputs of all segments stay. Backward runs
+    each segment once more, which then keeps what its layers keep; its own input is there already.
+    The peak: the sum of the segments' inputs, plus the most that one keeps without its own input.
+    Keys: peak, in bytes; starts, the list of the segments' first layers, from 0 (of any best plan).
     Raises ValueError for no layers, and for lists of different lengths.
     """
     ### BEGIN SOLUTION
@@ -759,9 +752,7 @@ block = models.gpt2("small").blocks[0].eval()
 graph, sizes = captured(block, example_input(block, (1, 128, 768)))
 ways = [[name] for name, _, _ in graph], fuse(graph)
 moved = [graph_bytes(graph, sizes, groups) / 1e6 for groups in ways]
-print(
-    f"{len(ways[0])} nodes, one by one: {moved[0]:.1f} MB; in {len(ways[1])} groups: {moved[1]:.1f} MB"
-)
+print(f"{len(ways[0])} nodes: {moved[0]:.1f} MB; in {len(ways[1])} groups: {moved[1]:.1f} MB")
 ms = demos.in_blocks([None, 2**20, 2**16, 2**13, 2**10])
 gain = round(ms[None] / ms[2**16], 2)
 guesses.compare("the chain in pieces of 65,536", guess_pieces, gain, unit="times as fast")
@@ -1129,11 +1120,10 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 #
 # ```python
 # import torch
-# from torch.nn.functional import cross_entropy
 # model, x, y = torch.nn.Linear(64, 10), torch.randn(32, 64), torch.randint(10, (32,))
 # optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cpu")
 # with torch.autocast("cpu", dtype=torch.float16):
-#     loss = cross_entropy(model(x), y)
+#     loss = torch.nn.functional.cross_entropy(model(x), y)
 # scaler.scale(loss).backward()
 # scaler.step(optimizer)  # skipped if a gradient overflowed
 # scaler.update()

@@ -163,11 +163,8 @@ def test_float16_of_the_text():
 def test_sums_in_sixteen_bits(shown):
     said = shown["demo_halves"][0]
     assert "where the sum stops: 32" in said and "after 2,798 terms" in said
-    assert re.findall(r"^ +([\d.]+), terms of", said, re.M) == ["10", "9.9531", "10.002"]
-    assert re.findall(r"in float(\d+): ([\d.]+)$", said, re.M) == [
-        ("32", "1.0100"),
-        ("16", "1.0000"),
-    ]
+    sums = re.findall(r"^ +([\d.]+) and ([\d.]+), terms of float", said, re.M)
+    assert sums == [("10", "1.01"), ("9.9531", "1"), ("10.002", "1.01")]
 
 
 def test_saved_bytes_of_small_batches(shown):
