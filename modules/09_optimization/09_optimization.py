@@ -737,7 +737,7 @@ expect_raises("sizes must cover what nodes compute",
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now your two functions on a real graph: one block of GPT-2, recorded. And then the chain itself in numpy, which cannot fuse. But it can be told to go through a large array in pieces: from piece to piece the intermediate results then stay in the cache.
+# Now your two functions on a real graph: one block of GPT-2 small with 512 tokens, recorded. Then a chain of four ops in numpy, which cannot fuse. But it can go through a large array in pieces, so that the results between the ops stay in the cache.
 #
 # **Predict.** The chain on 16 million numbers, in pieces of 65,536: how many times as fast as on whole arrays?
 
@@ -745,11 +745,13 @@ expect_raises("sizes must cover what nodes compute",
 guess_pieces = None  # your guess: 1 for as fast
 
 # %% nbgrader={"grade": false, "grade_id": "demo_fused", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from proflab import example_input, models
-from proflab.lesson.captured import captured
+from captured import captured
 
-block = models.gpt2("small").blocks[0].eval()
-graph, sizes = captured(block, example_input(block, (1, 128, 768)))
+from proflab import example_input, meta, models
+
+with meta():
+    block = models.gpt2("small").blocks[0].eval()
+graph, sizes = captured(block, example_input(block, (1, 512, 768)))
 ways = [[name] for name, _, _ in graph], fuse(graph)
 moved = [graph_bytes(graph, sizes, groups) / 1e6 for groups in ways]
 print(f"{len(ways[0])} nodes: {moved[0]:.1f} MB; in {len(ways[1])} groups: {moved[1]:.1f} MB")
