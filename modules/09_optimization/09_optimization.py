@@ -422,12 +422,12 @@ for term, total in ((np.float32, np.float32), (np.float16, np.float16), (np.floa
     print(f"    {sums}, terms of {term.__name__}, added up in {total.__name__}")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_half_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-curves = demos.half_training(half_gradients, scale_after, steps=demo_size(300, 20))
-plot.curves({name: list(enumerate(losses)) for name, losses in curves.items()}, x="step", y="loss",
-    title="One training in float32, in float16, and in float16 with a scaled loss")  # fmt: skip
+import half_bits
+
+half_bits.draw(half_bits.half_training(half_gradients, scale_after, demo_size(300, 20)))
 
 # %% [markdown]
-# TEXT-HALF
+# In float16 the loss stands still at first: the lower layers get zeros, until the upper ones make larger gradients. With a scale that grows until something overflows, the curve is that of float32. A cross ends the training that took every step, even after an overflow: infinity reached the weights, and from then on each loss is NaN.
 #
 # ## 4 · A large batch in small pieces · 20 min
 #
@@ -1054,8 +1054,8 @@ def fixed_step(model, batch, state):
         with images, optimizer and losses; it may get further entries.
     Returns the loss before the step, a float, within 1e-5 of slow_step's, and adds it to losses,
     which then does not keep a graph. The thread that calls it reads no image twice. No op is in
-    float64. Of the steps on a batch of 32 images that it has seen, each has at most 110 recorded
-    ops, which move at most 20 MB (slow_step: 330 and 123), and leaves no more memory than it found.
+    float64. Of the steps on a batch of 32 images that it has seen, each has at most 120 recorded
+    ops, which move at most 24 MB (slow_step: 330 and 123), and leaves no more memory than it found.
     """
     ### BEGIN SOLUTION
     images, known = state["images"], state.setdefault("known", {})
@@ -1082,8 +1082,8 @@ noted = [abs(one - two) for one, two in zip(fixed["noted"], fixed["losses"], str
 expect_between("state['losses'] has all five", max(noted), 0, 1e-5)
 expect("images read twice", fixed["read_again"], 0, mistakes={"in three of five steps, all": 96})
 expect("ops in float64", fixed["float64"], 0)
-expect_between("recorded ops of a step", fixed["ops"], 20, 110)
-expect_between("MB that they move", fixed["bytes"] / 1e6, 1, 20)
+expect_between("recorded ops of a step", fixed["ops"], 20, 120)
+expect_between("MB that they move", fixed["bytes"] / 1e6, 1, 24)
 expect("the function in which memory grows", fixed["grows_in"], None)
 ### BEGIN HIDDEN TESTS
 others = [count_steps(step, rows_of, find_leak, seed=4, size=12,

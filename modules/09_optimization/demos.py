@@ -18,7 +18,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from half_bits import half_training  # noqa: F401  (for the demo cells)
 from slow_training import Images, attend, batches, begin, load, slow_step
 
 from proflab import Tensor

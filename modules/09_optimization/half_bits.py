@@ -13,6 +13,7 @@ from slow_training import Images
 
 from proflab import Tensor
 from proflab.lesson.measuring import on_threads
+from proflab.lesson.plot import COLOURS, Picture, canvas
 from proflab.nn import Parameter
 from proflab.optim import Adam
 
@@ -42,6 +43,24 @@ def half_training(
             losses = list(_half_losses(*data, kind, scale_of, skip, half_gradients, steps))
         found[name] = losses[: [*np.isfinite(losses), False].index(False)]
     return found
+
+
+def draw(curves: dict[str, list[float]]) -> Picture:
+    """Draw the losses of half_training; a cross ends a line whose next loss is no number."""
+    longest = max(map(len, curves.values()))
+    title = "One training, in float32 and in float16"
+    said = "; ".join(f"{n}: {losses[-1]:.3g} at step {len(losses)}" for n, losses in curves.items())
+    with canvas(7.5, 3.8, f"{title}. {said}") as (picture, axes):
+        for at, (name, losses) in enumerate(curves.items()):
+            style = {"color": COLOURS[at], "ls": (0, (3, 2)) if name == "float32" else "-"}
+            axes.plot(losses, label=name, lw=2, zorder=2 if at else 3, **style)
+            if len(losses) < longest:
+                axes.plot([len(losses) - 1], [losses[-1]], "x", color=COLOURS[at], ms=11, mew=3)
+        axes.legend(fc="white", ec="none", framealpha=1, loc="upper right")
+        axes.set(xlabel="step", ylabel="loss", ylim=0)
+        axes.set_title(title)
+        axes.grid()
+    return picture
 
 
 def _half_losses(x, labels, kind, scale_of, skip, half_gradients, steps) -> Iterator[float]:
