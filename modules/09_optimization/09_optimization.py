@@ -16,9 +16,9 @@
 # %% [markdown]
 # # 09 · Measure, diagnose, fix, measure
 #
-# ![PICTURE](waterfall.png)
+# ![Three bars, one below the other, that lead from 1 to about three times as fast: what a training step gains when its loading, then also its attention, then also its list of losses is mended. Each bar ends in an interval; a diamond beside it says what the fix gives alone.](waterfall.png)
 #
-# So far you have measured, and nothing became faster by your hand. Beside this notebook lies a training script, `slow_training.py`. It is correct, and it wastes most of its time. The usual help is a list of quick wins: "mixed precision, 1.5 to 2×, in five minutes". A list does not know your program. Your profiler does.
+# So far you have measured, and nothing became faster by your hand. Beside this notebook lies a training script, `slow_training.py`. It is correct, and it wastes most of its time. The usual help is a list of quick wins: "mixed precision, 1.5 to 2×". A list does not know your program. Your profiler does.
 #
 # In this lesson you find out where the script loses its time and what each cure can give at most. You write the cures yourself, small enough to be counted exactly. At the end you fix the script, and draw this picture for your own machine.
 #
@@ -167,7 +167,7 @@ print(f"a step leaves {leak['bytes_per_step'] / 1e6:.1f} MB allocated, by {leak[
 #
 # <details><summary>Hint 1: what must be true before a worker begins a batch?</summary>
 #
-# Draw two lines of time, one for each worker, and below them one for the main program. Three moments matter for a batch: when it is asked for, when its worker is free, when the main program comes to take it. Which of them decides what?
+# Draw two lines of time, one for each worker, and below them one for the main program. Three moments matter for a batch: when it is asked for, when its worker is free, when the main program comes to take it.
 #
 # </details>
 #
@@ -284,7 +284,7 @@ for row in demos.formats(demo_size(1500, 60)):
     print("{format:<14}{mb:8.2f}{cold_ms:>11}{warm_ms:11.1f}{one_ms:11.3f}".format(**row))
 
 # %% [markdown]
-# For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages, and nothing is unpacked. Compression pays where the disk or the network is slower than unpacking. A file for each image costs a system call or more for each image, warm or cold.
+# For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages, and nothing is unpacked. Compression pays where the disk or the network is slower than unpacking. A file for each image costs system calls for each.
 #
 # ## 3 · Half the bits · 50 min
 #
@@ -347,7 +347,7 @@ expect("what overflows float32 overflows float16",
 
 
 # %% [markdown]
-# Which scale? Nobody knows in advance, and it changes during training. So start high, halve it whenever a step overflowed, and double it after many good steps in a row. A skipped step now and then is the price.
+# Which scale? Nobody knows in advance, and it changes during training. So start high, halve it whenever a step overflowed, and double it after many good steps in a row. 
 
 
 # %% nbgrader={"grade": false, "grade_id": "scale_after", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -762,7 +762,7 @@ named = {f"{piece:,} numbers" if piece else "whole arrays": value for piece, val
 plot.bars(named, unit="ms", title="Four elementwise ops, in pieces", show="{:.0f} ms".format)
 
 # %% [markdown]
-# Large pieces do not fit into the cache, and small ones pay the interpreter for each op and piece. A compiler pays neither: it writes one loop.
+# Large pieces do not fit into the cache; small ones pay the interpreter for each op and piece. A compiler pays neither: it writes one loop.
 #
 # ## 6 · Attention in tiles · 70 min
 #
@@ -949,7 +949,7 @@ for rows in ((64, 64), (128, 128), (256, 64)):
 print(f"all scores written, read, written and read: {4 * 1024 * 64 + 4 * 1024 * 1024:,} numbers")
 
 # %% [markdown]
-# Larger tiles of *queries* save traffic, since keys and values pass once for each of them. How large they may be is up to the fast memory. Lesson 06's count, every input once, is a lower bound that needs fast memory for all keys and values.
+# Larger tiles of *queries* save traffic, since keys and values pass once for each of them. Fast memory limits their size. Lesson 06's count, every input once, is a lower bound that needs fast memory for all keys and values.
 #
 # ## 7 · One token at a time · 25 min
 #
@@ -1098,13 +1098,13 @@ expect("nothing grows in any training", others[0]["grows_in"], None)
 # %% nbgrader={"grade": false, "grade_id": "demo_waterfall", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 found = demos.time_fixes(fixed_step, demo_size(8, 2), run_order, speedup_interval)
 for row in found:
-    print("{name:<16}{speedup:6.2f}× as fast ({low:.2f} to {high:.2f})".format(**row))
+    print("{name:<20}{speedup:5.2f}× as fast ({low:.2f} to {high:.2f})".format(**row))
 demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown]
-# Amdahl's law, by `diagnose`, promised the loader's part. The attention gave more than its roofs said, since most of its ops are gone. And the third fix gave next to no time: it gave a process that still lives tomorrow.
+# Compare the diamonds with `best` in section 1. The loader's fix can give what was promised for its row, and no more. The attention may give more than its rows promised, since most of its ops are gone. The third fix seems to give least. But without it the process grows by megabytes a step until it is killed; and memory that is freed is used again, while fresh pages cost time. Fixes multiply: each one makes the others' share of what is left larger.
 #
-# **Quick wins, confronted.** A guide lists, in this order: mixed precision 1.5 to 2× "in five minutes", loader workers 1.2 to 1.5× "in ten", `torch.compile` 1.1 to 1.5× "in one line", pinned memory 1.1× "in one argument". On this script the first would have been a loss (numpy computes float16 by way of float32), the second depends on what holds the interpreter's lock, the third is section 5's fusion, and the fourth needs a GPU to copy to. None of the four finds a leak. The list is ordered by effort; yours is ordered by what was measured.
+# **Quick wins, confronted.** A guide lists, in this order: mixed precision 1.5 to 2× "in five minutes", loader workers 1.2 to 1.5× "in ten", `torch.compile` 1.1 to 1.5× "in one line", pinned memory 1.1× "in one argument". On this script the first would have been a loss (numpy computes float16 by way of float32), the second depends on what holds the interpreter's lock, the third is section 5's fusion, and the fourth needs a GPU to copy to. None of the four finds a leak. The list is ordered by effort; yours, by measurement.
 #
 # | symptom | cause | cure | what to expect | measured in |
 # |---|---|---|---|---|
@@ -1155,6 +1155,6 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # - Loading hides behind computing as long as there are workers enough, and nothing locks them.
 # - float16 loses small gradients in silence: scale the loss, skip what overflows, keep weights and sums in float32.
 # - Memory traffic is what fusion and tiles save; FLOPs stay the same.
-# - A fix that changes the result is no fix: compare the losses first, and the time second.
+# - A fix that changes the result is no fix: compare losses first, time second.
 #
 # **Next.** Lesson 10 repeats the roofline on a GPU, and lesson 11 speeds up a training run there.

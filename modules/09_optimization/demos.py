@@ -338,7 +338,7 @@ def waterfall(rows: Sequence[dict[str, Any]], title: str) -> Picture:
             before = now
         axes.plot([], [], "D", mfc="white", mec=INK, ms=7, label="this fix alone")
         axes.plot([], [], color=INK, lw=2, label="interval")
-        axes.legend(frameon=False, loc="lower left")
+        axes.legend(facecolor="white", edgecolor="none", framealpha=1, loc="lower left")
         axes.axvline(1, color=QUIET, lw=1.2, ls=(0, (4, 3)), zorder=0)
         axes.set_xlim(right=1.12 * max(row["high"] for row in rows))
         axes.set_yticks(range(3), list(order.values()))

@@ -56,7 +56,7 @@ def draw(curves: dict[str, list[float]]) -> Picture:
             axes.plot(losses, label=name, lw=2, zorder=2 if at else 3, **style)
             if len(losses) < longest:
                 axes.plot([len(losses) - 1], [losses[-1]], "x", color=COLOURS[at], ms=11, mew=3)
-        axes.legend(fc="white", ec="none", framealpha=1, loc="upper right")
+        axes.legend(facecolor="white", edgecolor="none", framealpha=1, loc="upper right")
         axes.set(xlabel="step", ylabel="loss", ylim=0)
         axes.set_title(title)
         axes.grid()
