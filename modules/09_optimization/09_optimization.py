@@ -347,7 +347,7 @@ expect("what overflows float32 overflows float16",
 
 
 # %% [markdown]
-# Which scale? Nobody knows in advance, and it changes during training. So start high, halve it whenever a step overflowed, and double it after many good steps in a row. 
+# Which scale? Nobody knows in advance, and it changes during training. So start high, halve it whenever a step overflowed, and double it after many good steps in a row.
 
 
 # %% nbgrader={"grade": false, "grade_id": "scale_after", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -906,7 +906,7 @@ def run(causal, *sizes, **options):
 plain, masked = run(False, 64, 8, 16, 16), run(True, 64, 8, 16, 16)
 expect_between("64 rows in tiles of 16: the error", plain.error(), 0, 1e-6)
 expect("numbers moved", plain.moved, 5120, mistakes={"k and v are loaded once for all": 2048})
-expect_between("the largest array of scores", plain.largest_scores, 1, 16 * 16)
+expect_between("the largest array of scores", plain.largest_scores, 0, 16 * 16)
 expect_between("causal: the error", masked.error(causal=True), 0, 1e-6)
 expect("causal: numbers moved", masked.moved, 3584, mistakes={"masked tiles are loaded": 5120})
 short = [run(causal, 100, 8, 32, 16) for causal in (False, True)]
@@ -928,7 +928,7 @@ expect_between("a length that neither tile divides", uneven[0].error(), 0, 1e-6)
 expect_between("masks at the borders of unequal tiles", uneven[1].error(causal=True), 0, 1e-6)
 expect("what is moved when neither tile divides the length", [memory.moved for memory in uneven],
     [2 * 53 * 6 * 9, 2 * 53 * 6 + 12 * (19 + 19 + 38 + 38 + 38 + 53 + 53 + 53)])  # fmt: skip
-expect_between("scores stay in their tiles", uneven[1].largest_scores, 1, 7 * 19)
+expect_between("scores stay in their tiles", uneven[1].largest_scores, 0, 7 * 19)
 wide = run(True, 96, 32, 32, 16, largest=100.0, seed=2)
 expect_between("numbers up to 100, causal, in float32", wide.error(causal=True), 0, 1e-3)
 exact = run(False, 30, 5, 8, 4, dtype="float64", seed=3)
@@ -1075,24 +1075,21 @@ def fixed_step(model, batch, state):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_fixed_step", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
-fixed, slow = (count_steps(step, rows_of, find_leak) for step in (fixed_step, slow_step))
-off = [abs(one - two) for one, two in zip(fixed["losses"], slow["losses"], strict=True)]
-expect_between("five losses, each at most this far from slow_step's", max(off), 0, 1e-5)
-noted = [abs(one - two) for one, two in zip(fixed["noted"], fixed["losses"], strict=True)]
-expect_between("state['losses'] has all five", max(noted), 0, 1e-5)
-expect("images read twice", fixed["read_again"], 0, mistakes={"in three of five steps, all": 96})
-expect("ops in float64", fixed["float64"], 0)
-expect_between("recorded ops of a step", fixed["ops"], 20, 120)
-expect_between("MB that they move", fixed["bytes"] / 1e6, 1, 24)
-expect("the function in which memory grows", fixed["grows_in"], None)
+found = count_steps(fixed_step, rows_of, find_leak)  # five steps; from the third on, known images
+expect("slow_step's losses", found["losses"], [2.640315, 2.333157, 2.349757, 2.164028, 2.004164], abs=1e-5)  # fmt: skip
+expect("state['losses']", found["noted"], [2.640315, 2.333157, 2.349757, 2.164028, 2.004164], abs=1e-5)  # fmt: skip
+expect("images read twice", found["read_again"], 0, mistakes={"in three of five steps, all": 96})
+expect("ops in float64", found["float64"], 0)
+expect_between("recorded ops of a step", found["ops"], 20, 120)
+expect_between("MB that they move", found["bytes"] / 1e6, 1, 24)
+expect("the function in which memory grows", found["grows_in"], None)
 ### BEGIN HIDDEN TESTS
-others = [count_steps(step, rows_of, find_leak, seed=4, size=12,
-    heads=2) for step in (fixed_step, slow_step)]  # fmt: skip
-off = [abs(one - two) for one, two in zip(others[0]["losses"], others[1]["losses"], strict=True)]
-expect_between("another model, and smaller batches: the losses differ by", max(off), 0, 1e-5)
-expect("it keeps apart what belongs to two trainings", others[0]["read_again"], 0)
-expect("float32 throughout", others[0]["float64"], 0)
-expect("nothing grows in any training", others[0]["grows_in"], None)
+other = count_steps(fixed_step, rows_of, find_leak, seed=4, size=12, heads=2)
+expect("another model and smaller batches give the slow step's losses, too", other["losses"],
+    [2.543560, 2.692869, 2.095826, 2.123589, 1.963386], abs=1e-5)  # fmt: skip
+expect("two trainings keep their images apart", other["read_again"], 0)
+expect("float32 throughout", other["float64"], 0)
+expect("nothing grows in any training", other["grows_in"], None)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_waterfall", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
