@@ -18,9 +18,7 @@
 #
 # ![Three bars, one below the other, that lead from 1 to about three times as fast: what a training step gains when its loading, then also its attention, then also its list of losses is mended. Each bar ends in an interval; a diamond beside it says what the fix gives alone.](waterfall.png)
 #
-# So far you have measured, and nothing became faster by your hand. Beside this notebook lies a training script, `slow_training.py`. It is correct, and it wastes most of its time. The usual help is a list of quick wins: "mixed precision, 1.5 to 2×". A list does not know your program. Your profiler does.
-#
-# In this lesson you find out where the script loses its time and what each cure can give at most. You write the cures yourself, small enough to be counted exactly. At the end you fix the script, and draw this picture for your own machine.
+# So far you have measured, and nothing became faster by your hand. Beside this notebook lies a training script, `slow_training.py`. It is correct, and it wastes most of its time. The usual help is a list of quick wins: "mixed precision, 1.5 to 2×". A list does not know your program. Your profiler does. You find out where the script loses its time and what each cure can give at most. You write the cures yourself, small enough to be counted exactly. At the end you fix the script, and draw this picture for your own machine.
 #
 # **You will be able to**
 #
@@ -226,7 +224,7 @@ expect("two workers", timing(even, 10, 2), [140, 60])
 expect("three and four workers", [timing(even, 10, 3), timing(even, 10, 4)], [[110, 30]] * 2)
 found = [timing(uneven, 10, 2, prefetch) for prefetch in (1, 2, 4)]
 expect("one slow batch, prefetch 1, 2, 4", found, [[208, 48], [188, 28], [172, 12]])
-expect("a slow batch holds up its worker", timing([10, 50, 10, 10, 10, 10], 5, 2, 4), [75, 45])
+expect("a slow batch holds up its worker", timing([10, 50, 10, 50, 10, 50], 5, 2, 4), [155, 125])
 expect("a batch that is asked for late", timing([1, 1, 40, 1], 20, 1, 1), [101, 21])
 expect("slow steps", timing([10, 10, 10], 50, 1), [160, 10])
 expect("more workers than batches", timing([7, 9], 1, 8), [10, 8])
@@ -239,7 +237,7 @@ expect_raises("workers below 0", lambda: timing([30], 10, -1), ValueError)
 expect_raises("prefetch 0", lambda: timing([30], 10, 1, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("each worker has its own batches: none takes over another's",
-    timing([90, 5, 5, 5, 5, 5, 5], 4, 3, 2), [118, 90])  # fmt: skip
+    timing([9, 40, 9, 9, 40, 9, 9, 40, 9], 4, 3, 3), [128, 92])  # fmt: skip
 expect("prefetch counts for each worker", timing([6, 6, 70, 6, 6, 6, 6, 6, 6], 9, 2, 3), [139, 58])
 expect("with one batch in advance a worker idles while the step runs",
     timing([12, 12, 12, 12, 40, 12], 15, 1, 1), [127, 37])  # fmt: skip
@@ -424,6 +422,7 @@ for term, total in ((np.float32, np.float32), (np.float16, np.float16), (np.floa
 # %% nbgrader={"grade": false, "grade_id": "demo_half_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import half_bits
 
+print(f"a product in float16 takes {half_bits.product_ratio():.0f} times as long as in float32")
 half_bits.draw(half_bits.half_training(half_gradients, scale_after, demo_size(300, 20)))
 
 # %% [markdown]
@@ -431,7 +430,7 @@ half_bits.draw(half_bits.half_training(half_gradients, scale_after, demo_size(30
 #
 # ## 4 · A large batch in small pieces · 20 min
 #
-# The batch that trains best may not fit into memory. *Accumulation* runs small batches one after the other and adds up their gradients; then the optimizer steps once. But averages of averages are treacherous. One batch has three samples, whose gradients are 1, 2 and 3; another has one sample, with 10. The mean of the means is (2 + 10)/2 = 6; the mean over all four is 4. Weigh each batch by its share of the samples. (Batch norm still sees only the small batches.)
+# The batch that trains best may not fit into memory. *Accumulation* runs small batches one after the other and adds up their gradients; then the optimizer steps once. But beware of averages of averages. One batch has three samples, whose gradients are 1, 2 and 3; another has one sample, with 10. The mean of the means is (2 + 10)/2 = 6; the mean over all four is 4. Weigh each batch by its share of the samples. (Batch norm still sees only the small batches.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "accumulate", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -571,7 +570,7 @@ expect("100 layers need about two roots of memory",
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Take a break here.** What follows needs only `diagnose`.
+# **Take a break here.** What follows needs only what section 1 printed.
 #
 # ## 5 · Fewer trips to memory · 45 min
 #
@@ -649,6 +648,7 @@ expect("a square reads twice, but is one user", fuse(graph_of("r: x", "s: r r"))
 expect("the first that nobody else reads", fuse(graph_of("p: x", "q: x", "r: p q", "s: p", s="reduction")),
     [["p"], ["q", "r"], ["s"]])  # fmt: skip
 expect("what they share comes from outside", fuse(graph_of("y: x x", "z: x")), [["y"], ["z"]])
+expect("w, from outside, counts for nothing", fuse(graph_of("a: x", "b: w a")), [["a", "b"]])
 expect("the graph stays as it is", diamond[3], ("d", ["b", "c"], "elementwise"))
 expect_raises("no nodes", lambda: fuse([]), ValueError)
 expect_raises("a name twice", lambda: fuse([diamond[0], diamond[0]]), ValueError)
@@ -737,7 +737,7 @@ expect_raises("sizes must cover what nodes compute",
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now your two functions on a real graph: one block of GPT-2 small with 512 tokens, recorded. Then a chain of four ops in numpy, which cannot fuse. But it can go through a large array in pieces, so that the results between the ops stay in the cache.
+# Now your functions on a real graph: a recorded block of GPT-2 small with 512 tokens. Then a chain of four ops in numpy, which cannot fuse, but can go through a large array in pieces, so that what lies between the ops stays in the cache.
 #
 # **Predict.** The chain on 16 million numbers, in pieces of 65,536: how many times as fast as on whole arrays?
 
@@ -764,7 +764,7 @@ plot.bars(named, unit="ms", title="Four elementwise ops, in pieces", show="{:.0f
 # %% [markdown]
 # Large pieces do not fit into the cache; small ones pay the interpreter for each op and piece. A compiler pays neither: it writes one loop.
 #
-# ## 6 · Attention in tiles · 70 min
+# ## 6 · Attention in tiles · 65 min
 #
 # Fusion stops at the softmax, which needs the largest score and the sum of a whole row. For 1,024 tokens that row is long, and the scores are a million numbers for each head. But both can be gathered block by block ([Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867)). Of a block keep, for each row, its *highest* score, the *total* of exp(score − highest), and the *values* weighted by the same numbers. To merge two blocks, bring the one with the lower highest score to the other's scale. Highest 2, total 1.5, values 1, merged with 5, 1 and 4: the first shrinks by e⁻³, so the total is 1.5 · e⁻³ + 1 = 1.0747 and the values are 1 · e⁻³ + 4 = 4.0498. At the end, values/total is the output: 3.768.
 
@@ -834,9 +834,7 @@ expect(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# [FlashAttention](https://arxiv.org/abs/2205.14135) builds on this. A tile of queries stays in fast memory while the keys and values pass by, tile after tile. No score ever goes to memory.
-#
-# `memory` stands for a GPU's: it hands out rows, counts the numbers that pass, and refuses more rows than a tile has.
+# [FlashAttention](https://arxiv.org/abs/2205.14135) builds on this. A tile of queries stays in fast memory while the keys and values pass by, tile after tile. No score ever goes to memory. `memory` stands for a GPU's: it hands out rows, counts the numbers that pass, and refuses more rows than a tile has.
 #
 # **Predict.** Q, K, V and the output of one head, 1,024 × 64 each, are 262,144 numbers, and lesson 06 counted each once. How many does tiled attention move, with tiles of 128 rows?
 
@@ -1029,15 +1027,21 @@ expect_raises("a sequence has tokens", lambda: paged_tokens([4, 0], 16), ValueEr
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## 8 · The slow script · 50 min
+# ## 8 · The slow script · 45 min
 #
-# Back to `slow_training.py`, with all that you know. Its step has three bottlenecks:
+# Back to `slow_training.py`. Name its three bottlenecks, and the lines that cause them, from what section 1 printed. Then write the step anew. The result must stay the same: five steps on the same batches give the same five losses, to 10⁻⁵. A cure that changes the result is another program. `state` is yours: a step may keep in it what the next one needs.
 #
-# - *loading*: the main program reads and decodes the same images again in each epoch;
-# - *attention*: in float64, and in seven ops that all write scores to memory;
-# - *losses*: a list that keeps the graph of every step.
+# <details><summary>Hint 1: which three?</summary>
 #
-# Write the step anew, in float32 throughout. The result must stay the same: five steps on the same batches give the same five losses, to 10⁻⁵. A cure that changes the result is another program. `state` is yours: a step may keep in it what the next one needs.
+# Which images does a step of the second epoch read? In which type, and in how many ops that write scores, does `attend` compute? And what hangs on a tensor in a list?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# As long as `slow_step`: a dict in `state` from names to what was decoded, `F.scaled_dot_product_attention` as the model's attention, and a float in the list.
+#
+# </details>
 # %% nbgrader={"grade": false, "grade_id": "step_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from step_counts import count_steps
 
@@ -1099,9 +1103,9 @@ for row in found:
 demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown]
-# Compare the diamonds with `best` in section 1. The loader's fix can give what was promised for its row, and no more. The attention may give more than its rows promised, since most of its ops are gone. The third fix seems to give least. But without it the process grows by megabytes a step until it is killed; and memory that is freed is used again, while fresh pages cost time. Fixes multiply: each one makes the others' share of what is left larger.
+# Compare the diamonds with `best` in section 1. The loader's fix can give what was promised for its row, and no more. The attention may give more than its rows promised, since most of its ops are gone. The third fix seems to give least. But without it the process grows until it is killed; and fresh pages cost time, too. Fixes multiply: each one makes the others' share of what is left larger.
 #
-# **Quick wins, confronted.** A guide lists, in this order: mixed precision 1.5 to 2× "in five minutes", loader workers 1.2 to 1.5× "in ten", `torch.compile` 1.1 to 1.5× "in one line", pinned memory 1.1× "in one argument". On this script the first would have been a loss (numpy computes float16 by way of float32), the second depends on what holds the interpreter's lock, the third is section 5's fusion, and the fourth needs a GPU to copy to. None of the four finds a leak. The list is ordered by effort; yours, by measurement.
+# **Quick wins, confronted.** A guide lists, in this order: mixed precision 1.5 to 2× "in five minutes", loader workers 1.2 to 1.5× "in ten", `torch.compile` 1.1 to 1.5× "in one line", pinned memory 1.1× "in one argument". On this script the first would be a loss (section 3 timed numpy's float16), the second gains nothing from threads, the third is section 5's fusion, and the fourth needs a GPU to copy to. None of the four finds a leak. The list is ordered by effort; yours, by measurement.
 #
 # | symptom | cause | cure | what to expect | measured in |
 # |---|---|---|---|---|
@@ -1128,10 +1132,10 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # scaler.update()
 # ```
 #
-# [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of your `scale_after`. It hides which steps were skipped (compare `scaler.get_scale()` before and after). With bfloat16, which has float32's exponents, no scale is needed. For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
+# [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of your `scale_after`. It hides which steps were skipped (watch `scaler.get_scale()`). With bfloat16, which has float32's exponents, no scale is needed. For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
 
 # %% [markdown]
-# ## Reflect · 40 min
+# ## Reflect · 35 min
 #
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). Three bottlenecks: what you measured, what Amdahl's law promised, what came.
 #
