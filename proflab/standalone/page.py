@@ -75,6 +75,8 @@ def page(report: Report, when: str) -> str:
 def figures(report: Report) -> list[tuple[str, str]]:
     """Return what there is to know in single numbers: (name, value)."""
     passes = f"{three_digits(min(report.passes_ms))} to {three_digits(max(report.passes_ms))} ms"
+    best = report.targets[0] if report.targets else None
+    target = [("best target", "{name}: {best:.2f}× at its roof".format(**best))] if best else []
     return [
         ("parameters", f"{report.parameters:,}"),
         ("FLOPs of its products", f"{report.flops:,}"),
@@ -85,6 +87,7 @@ def figures(report: Report) -> list[tuple[str, str]]:
         ("peak, measured", rate(report.roof.peak_flops, "FLOP/s")),
         ("bandwidth, measured", rate(report.roof.bandwidth, "B/s")),
         ("ridge", f"{report.ridge:.3g} FLOPs a byte"),
+        *target,
         ("memory of a forward pass", f"{sum(report.memory.values()):,.1f} MB"),
         ("memory of training, Adam", f"{report.training['total_mb']:,.1f} MB"),
     ]

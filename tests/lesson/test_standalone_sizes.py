@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,21 @@ def test_a_size_that_the_model_does_not_take_is_refused_before_anything_is_timed
     assert main(names, {}, ["gpt2-small", "--tokens", "8", "--at", "2048"]) == 2
     said = capsys.readouterr()
     assert "2048 tokens exceed the context of 1024" in said.err and "building" not in said.out
+
+
+def test_with_lesson_09_it_says_what_would_pay_most(names, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command = ["lenet5", "--passes", "1", "--threads", "1"]
+    assert main(names, {}, command) == 0
+    line = r"^best target +(\w+): ([\d.]+)× at its roof$"
+    [(name, best)] = re.findall(line, capsys.readouterr().out, re.M)
+    assert name in ("conv2d", "linear", "tanh", "sigmoid", "avg_pool2d", "relu", "max_pool2d")
+    assert 1 <= float(best) < 100
+
+    def unwritten(*_):
+        raise NotImplementedError
+
+    for other in ({}, {"diagnose": unwritten}):
+        fewer = {name: value for name, value in names.items() if name != "diagnose"} | other
+        assert main(fewer, {}, command) == 0
+        assert "best target" not in capsys.readouterr().out

@@ -31,6 +31,7 @@ from proflab.lesson.doubles.memory import (
 )
 from proflab.lesson.doubles.models import Parts, SumOfTwo
 from proflab.lesson.doubles.rows import forward_row
+from proflab.lesson.doubles.slow_memory import SlowMemory, exact_merge
 from proflab.lesson.doubles.timed import Clock, Copy, Matmul, Model
 from proflab.lesson.doubles.watched import Logged, by_hand, failing, nested, time_of_failing, timed
 
@@ -50,12 +51,14 @@ __all__ = [
     "OnlyParameters",
     "Parts",
     "Resident",
+    "SlowMemory",
     "SumOfTwo",
     "Tracker",
     "Weights",
     "block",
     "by_hand",
     "errors",
+    "exact_merge",
     "failing",
     "forward_row",
     "furthest",

@@ -1,0 +1,1161 @@
+# ---
+# jupyter:
+#   jupytext:
+#     cell_metadata_filter: nbgrader,tags
+#     notebook_metadata_filter: kernelspec,accelerator,colab,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 09 · Measure, diagnose, fix, measure
+#
+# ![Three bars, one below the other, that lead from 1 to about three times as fast: what a training step gains when its loading, then also its attention, then also its list of losses is mended. Each bar ends in an interval; a diamond beside it says what the fix gives alone.](waterfall.png)
+#
+# So far you have measured, and nothing became faster by your hand. Beside this notebook lies a training script, `slow_training.py`. It is correct, and it wastes most of its time. The usual help is a list of quick wins: "mixed precision, 1.5 to 2×". A list does not know your program. Your profiler does. You find out where the script loses its time and what each cure can give at most. You write the cures yourself, small enough to be counted exactly. At the end you fix the script, and draw this picture for your own machine.
+#
+# **You will be able to**
+#
+# - tell from a profile what is worth fixing, and what the whole can gain;
+# - explain what hides the loading of data, how training survives 16 bits, and what fusion and tiles save;
+# - fix a slow training step, and say with an interval what each fix gave.
+#
+# **You need** lessons 04 to 06 and 08, and attention from lesson 02.
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import itertools
+import math
+
+import numpy as np
+from built import find_leak, rows_of, run_order, saved_activations, speedup_interval
+from slow_training import batches, begin, slow_step
+
+from proflab import Tensor, nn
+from proflab.lesson import doubles, expect, expect_between, expect_raises, guesses, plot
+from proflab.lesson.demo import demo_size
+
+# %% [markdown]
+# ## 1 · Where would it pay? · 25 min
+#
+# Amdahl's law (lesson 06) says what the whole gains if a part becomes faster. But how much faster *can* the part become? No op beats its roof: it takes at least FLOPs/peak, and at least bytes/bandwidth. Suppose that of 100 ms
+#
+# - 40 load data, without any FLOPs;
+# - 50 are a linear layer's, with 4.5 · 10⁹ FLOPs and 10 MB;
+# - 10 are a GELU's, with 8 · 10⁶ FLOPs and 16 MB,
+#
+# on a machine with 100 GFLOP/s and 10 GB/s. At its roof the linear layer takes 45 ms: at best the whole becomes 100/95 = 1.05 times as fast. The GELU would take 1.6 ms: 100/91.6 = 1.09. Loading need not take any time of the training: 100/60 = 1.67. So the largest share is the worst target.
+#
+# **Predict.** Open `slow_training.py` and read `slow_step`. What share of a step's time does it spend on loading data?
+
+# %% tags=["guess"]
+guess_loading_share = None  # your guess, in percent
+
+
+# %% nbgrader={"grade": false, "grade_id": "rows_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import demos
+
+from proflab.lesson.doubles import profiled
+from proflab.lesson.hardware import Hardware
+from proflab.lesson.measuring import on_threads
+from proflab.lesson.recording import column, columns, row_name, work_and_traffic
+
+
+# %% nbgrader={"grade": false, "grade_id": "diagnose", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def diagnose(rows, hardware):
+    """Return for each name how much faster all would be if that name ran at its roof.
+
+    rows: a list of dicts as lesson 05's recorder makes them, at least one. Used are row_name(row),
+        self_ms, and work_and_traffic([row]), which returns the row's FLOPs and bytes.
+    hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s.
+    At its roof a row takes the larger of its FLOPs / peak_flops and its bytes / bandwidth, and
+    never longer than it took. A row without FLOPs and bytes takes no time there.
+    Returns a list of dicts: name; share, the name's part of the sum of all self_ms; best, that sum
+    over what it would be with all rows of this name at their roofs (math.inf if that is 0). The
+    largest best comes first; equal ones stay in the order in which the names first occur.
+    Raises ValueError for no rows, and if all self_ms are 0.
+    """
+    ### BEGIN SOLUTION
+    total = sum(row["self_ms"] for row in rows)
+    if not total:
+        raise ValueError("there is no time to divide: no rows, or none that took any")
+    spent, saved = {}, {}
+    for row in rows:
+        flops, moved = work_and_traffic([row])
+        roof = 1000 * max(flops / hardware.peak_flops, moved / hardware.bandwidth)
+        name = row_name(row)
+        spent[name] = spent.get(name, 0.0) + row["self_ms"]
+        saved[name] = saved.get(name, 0.0) + max(0.0, row["self_ms"] - roof)
+    found = [
+        {"name": name, "share": ms / total,
+         "best": total / (total - saved[name]) if total > saved[name] else math.inf}
+        for name, ms in spent.items()
+    ]  # fmt: skip
+    return sorted(found, key=lambda row: row["best"], reverse=True)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_diagnose", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+machine = Hardware(peak_flops=100e9, bandwidth=10e9)
+kinds = "op phase ms self_ms matmul_flops elementwise_flops bytes_read bytes_written"
+step = profiled.made_up(kinds,
+    ("linear", "forward", 50.0, 50.0, 4_000_000_000, 500_000_000, 6_000_000, 4_000_000),
+    ("region loading", "region", 40.0, 40.0, 0, 0, 0, 0),
+    ("gelu", "forward", 10.0, 10.0, 0, 8_000_000, 8_000_000, 8_000_000))  # fmt: skip
+found = diagnose(step, machine)
+expect("the order", column(found, "name"), ["loading", "gelu", "linear"],
+    mistakes={"the largest share first": ["linear", "loading", "gelu"]})  # fmt: skip
+expect("shares", column(found, "share"), [0.4, 0.1, 0.5])
+expect("best", column(found, "best"), [100 / 60, 100 / 91.6, 100 / 95],
+    mistakes={"as if each name took no time": [100 / 60, 100 / 90, 100 / 50],
+    "without the bytes": [100 / 60, 100 / 90.08, 100 / 95]})  # fmt: skip
+expect("the keys", sorted(found[0]), ["best", "name", "share"])
+twice = profiled.made_up(kinds,
+    ("add", "forward", 9.0, 2.0, 0, 0, 0, 0), ("relu", "forward", 3.0, 3.0, 0, 0,
+        5_000_000, 5_000_000),  # fmt: skip
+    ("relu", "forward", 2.0, 2.0, 0, 300_000_000, 0, 0), ("mul", "forward", 2.0, 2.0, 0, 0, 0, 0),
+    ("relu", "backward", 1.0, 1.0, 0, 0, 0, 20_000_000))  # fmt: skip
+found = columns(diagnose(twice, machine), "name", "share", "best")
+expect("rows of one name, some faster than the roof; equal ones in their order", found,
+    [["add", 0.2, 1.25], ["relu", 0.6, 1.25], ["mul", 0.2, 1.25]])  # fmt: skip
+expect("nothing would be left", column(diagnose(step[1:2], machine), "best"), [math.inf])
+expect_raises("no rows", lambda: diagnose([], machine), ValueError)
+expect_raises("no time", lambda: diagnose([step[2] | {"self_ms": 0.0}], machine), ValueError)
+### BEGIN HIDDEN TESTS
+card = Hardware(peak_flops=2e12, bandwidth=500e9)
+rows = profiled.made_up(kinds,
+    ("softmax", "forward", 8.0, 8.0, 0, 40_000_000, 300_000_000, 200_000_000),
+    ("matmul", "forward", 20.0, 20.0, 30_000_000_000, 0, 50_000_000, 50_000_000),
+    ("softmax", "backward", 12.0, 12.0, 0, 60_000_000, 700_000_000, 300_000_000),
+    ("region optimizer", "region", 50.0, 10.0, 0, 0, 0, 0))  # fmt: skip
+expect("a name's rows count together, each with its own roof",
+    columns(diagnose(rows, card), "name", "best"),
+    [["softmax", 50 / 33], ["optimizer", 50 / 40], ["matmul", 50 / 45]])  # fmt: skip
+expect("self_ms counts, not ms", column(diagnose(rows, card), "share"), [0.4, 0.2, 0.4])
+expect_raises("there must be rows", lambda: diagnose([], card), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_slow", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+model, state = begin()
+todo = list(batches(state["images"].names, 32, seed=1))[: demo_size(8, 3)]
+with on_threads(1):
+    slow_step(model, todo[0], state)  # once, to warm up
+    rows = rows_of(lambda: [slow_step(model, batch, state) for batch in todo[1:]])
+found = diagnose(rows, demos.roofs())
+for row in found[:8]:
+    print("{name:<16}{share:6.1%} of the time; best: {best:.2f} times as fast".format(**row))
+share = next(row["share"] for row in found if row["name"] == "data loading")
+guesses.compare("loading's share", guess_loading_share, round(100 * share), unit="%")
+leak = find_leak(lambda: slow_step(model, todo[0], state), demo_size(4, 2))
+print(f"a step leaves {leak['bytes_per_step'] / 1e6:.1f} MB allocated, by {leak['function']}")
+
+# %% [markdown]
+# You have seen two of the three bottlenecks in the rows, and the third in the last line: memory that grows has no row, and kills the process hours later. And read `best` with care. It takes every op as given. An op may run at its roof and still be superfluous: several of these rows belong to one attention that writes all its scores to memory, step by step. Sections 5 and 6 are about ops that need not exist.
+#
+# ## 2 · Feed the model · 45 min
+#
+# While the main program loads a batch, the model waits; while the model computes, nobody loads. *Workers*, threads or processes of their own, load the next batches meanwhile. torch's `DataLoader` has a simple rule: worker w of W makes the batches w, w + W, w + 2W and so on. Each worker may be `prefetch` batches ahead of the main program, which takes them in order.
+#
+# Eight batches of 30 ms each, with steps of 10 ms: without workers, 8 · 40 = 320 ms. One worker delivers every 30 ms, and the last step follows: 8 · 30 + 10 = 250. With three workers a batch comes every 10 ms, after the first 30: 30 + 8 · 10 = 110. A fourth worker buys nothing. So you need ⌈load time/step time⌉ workers, and prefetching evens out batches of different sizes.
+#
+# <details><summary>Hint 1: what must be true before a worker begins a batch?</summary>
+#
+# Draw two lines of time, one for each worker, and below them one for the main program. Three moments matter for a batch: when it is asked for, when its worker is free, when the main program comes to take it.
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# One loop over the batches in order. Keep when each worker becomes free and when each batch was taken. The batch W · prefetch places earlier tells when this one was asked for.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "simulate_loader", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def simulate_loader(load_ms, step_ms, workers, prefetch=2):
+    """Return how long an epoch takes and how much of that the training waits for data, as a dict.
+
+    load_ms: for each batch, in order, the ms to load it, numbers above 0; at least one.
+    step_ms: the ms of a training step on one batch, a number above 0.
+    workers: int, at least 0. With 0, the main program loads each batch itself, before its step.
+    prefetch: int, at least 1.
+    With W workers, worker w loads the batches w, w + W, w + 2W, …, in this order, one at a time.
+    It may begin a batch once that is asked for: the first W * prefetch batches at the start, and one
+    more each time that the main program takes a batch (the next that was not asked for). The main
+    program takes the batches in order, each as soon as it is loaded and the step before has ended.
+    Keys: total_ms, until the last step ends; wait_ms, in which the main program takes no step.
+    Raises ValueError for no batches and for a number out of range.
+    """
+    ### BEGIN SOLUTION
+    if not len(load_ms) or min(*load_ms, step_ms) <= 0 or workers < 0 or prefetch < 1:
+        raise ValueError("an epoch has batches, each with a time above 0; prefetch is at least 1")
+    if workers == 0:
+        return {"total_ms": sum(load_ms) + len(load_ms) * step_ms, "wait_ms": sum(load_ms)}
+    now = wait = 0
+    free, taken = [0] * workers, []
+    for number, ms in enumerate(load_ms):
+        ahead = number - workers * prefetch
+        asked = taken[ahead] if ahead >= 0 else 0
+        worker = number % workers
+        free[worker] = max(free[worker], asked) + ms
+        taken.append(max(now, free[worker]))
+        wait += taken[-1] - now
+        now = taken[-1] + step_ms
+    return {"total_ms": now, "wait_ms": wait}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_simulate_loader", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+def timing(*arguments):
+    found = simulate_loader(*arguments)
+    return [found["total_ms"], found["wait_ms"]]
+
+
+even, uneven = [30] * 8, [8] * 8 + [60] + [8] * 7
+expect("the keys", simulate_loader([30], 10, 1), {"total_ms": 40, "wait_ms": 30})
+expect("no workers", timing(even, 10, 0), [320, 240])
+expect("one worker", timing(even, 10, 1), [250, 170], mistakes={"only the first wait": [110, 30]})
+expect("two workers", timing(even, 10, 2), [140, 60])
+expect("three and four workers", [timing(even, 10, 3), timing(even, 10, 4)], [[110, 30]] * 2)
+found = [timing(uneven, 10, 2, prefetch) for prefetch in (1, 2, 4)]
+expect("one slow batch, prefetch 1, 2, 4", found, [[208, 48], [188, 28], [172, 12]])
+expect("a slow batch holds up its worker", timing([10, 50, 10, 50, 10, 50], 5, 2, 4), [155, 125])
+expect("a batch that is asked for late", timing([1, 1, 40, 1], 20, 1, 1), [101, 21])
+expect("slow steps", timing([10, 10, 10], 50, 1), [160, 10])
+expect("more workers than batches", timing([7, 9], 1, 8), [10, 8])
+loads = [3, 4]
+expect("the list stays as it is", [timing(loads, 1, 1), loads], [[8, 6], [3, 4]])
+expect_raises("no batches", lambda: timing([], 10, 2), ValueError)
+expect_raises("a batch that takes no time", lambda: timing([30, 0], 10, 2), ValueError)
+expect_raises("no step", lambda: timing([30], 0, 2), ValueError)
+expect_raises("workers below 0", lambda: timing([30], 10, -1), ValueError)
+expect_raises("prefetch 0", lambda: timing([30], 10, 1, 0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("each worker has its own batches: none takes over another's",
+    timing([9, 40, 9, 9, 40, 9, 9, 40, 9], 4, 3, 3), [128, 92])  # fmt: skip
+expect("prefetch counts for each worker", timing([6, 6, 70, 6, 6, 6, 6, 6, 6], 9, 2, 3), [139, 58])
+expect("with one batch in advance a worker idles while the step runs",
+    timing([12, 12, 12, 12, 40, 12], 15, 1, 1), [127, 37])  # fmt: skip
+expect("without workers each load is waited for", timing([5, 7, 90], 3, 0), [111, 102])
+expect("one batch", timing([25], 5, 3), [30, 25])
+expect("times need not be whole numbers", timing([0.5, 0.25], 0.125, 1), [0.875, 0.625])
+expect_raises("negative loading time", lambda: timing([5, -5], 10, 2), ValueError)
+expect_raises("a negative step", lambda: timing([5], -1, 0), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Does the rule hold for real workers? The next cell times the loading of batches, lets your function predict an epoch with none, one and two threads, and then runs it. A step sleeps for a quarter of the loading time. The batches are the script's PNG files, and then large blocks that zlib unpacks.
+#
+# **Predict.** By what factor do two threads shorten an epoch of PNG files? (1 for not at all.)
+
+# %% tags=["guess"]
+guess_two_threads = None  # your guess: a factor
+
+# %% nbgrader={"grade": false, "grade_id": "demo_loader", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+count, gains = demo_size(24, 6), {}
+for kind in ("png", "zlib"):
+    loads, totals = demos.load_times(count, kind), []
+    step = sum(loads) / count / 4
+    for workers in (0, 1, 2):
+        said = simulate_loader(loads, step, workers)["total_ms"]
+        seen = demos.run_loader(workers, step, count, kind)
+        totals.append(seen["total_ms"])
+        print(f"{kind}, {workers} threads: {said:.0f} ms predicted, {totals[-1]:.0f} ms measured")
+    gains[kind] = round(totals[0] / totals[2], 2)
+guesses.compare("two threads for PNG files", guess_two_threads, gains["png"], unit="times as fast")
+demos.timeline(seen["spans"], title="zlib: two threads load, the main program takes steps")
+
+# %% [markdown]
+# Your rule supposes that workers do not hold each other up. Threads that run Python do: they share one interpreter, whose lock lets one of them run at a time. `decode` is Python code, so a second thread gains nothing, and switching costs something. zlib unpacks in C and releases the lock; there the prediction comes true as far as processors are free. torch's workers are processes for this reason.
+#
+# What lies on the disk matters as much. The same images can be a file each; one array; one array *mapped into memory*, of which the system reads the pages that you touch; or compressed. A file that was read before is *warm*: the system keeps its pages in memory. *Cold* means from the disk.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_formats", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+print(f"{'ms':<14}{'MB':>8}{'all, cold':>11}{'all, warm':>11}{'one image':>11}")
+for row in demos.formats(demo_size(1500, 60)):
+    row["cold_ms"] = "not told" if row["cold_ms"] is None else f"{row['cold_ms']:.1f}"
+    print("{format:<14}{mb:8.2f}{cold_ms:>11}{warm_ms:11.1f}{one_ms:11.3f}".format(**row))
+
+# %% [markdown]
+# For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages, and nothing is unpacked. Compression pays where the disk or the network is slower than unpacking. A file for each image costs system calls for each.
+#
+# ## 3 · Half the bits · 50 min
+#
+# float16 halves bytes, and on GPUs tensor cores multiply it several times faster. It has 1 bit for the sign, 5 for the exponent and 10 for the fraction. Its largest number is 65,504, its smallest normal one 6.10 · 10⁻⁵; below that the steps are 2⁻²⁴ = 5.96 · 10⁻⁸, and what is at most half a step becomes 0. Small gradients are lost without a warning. The cure is *loss scaling* ([Micikevicius et al. 2018](https://arxiv.org/abs/1710.03740)). Multiply the loss by a scale, and backward multiplies each gradient by it. Divide in float32, where small numbers survive. A gradient of 2⁻²⁵ becomes 0; at scale 1,024 it is 2⁻¹⁵, exact, and after the division 2⁻²⁵ again. At too large a scale, gradients overflow to infinity: then this step must be skipped.
+
+
+# %% nbgrader={"grade": false, "grade_id": "half_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def half_gradients(gradients, scale):
+    """Return gradients as they come out of a backward pass in float16 with a scaled loss, or None.
+
+    gradients: a float32 array of any shape. It stays as it is.
+    scale: a number above 0, by which the loss, and so each gradient, was multiplied.
+    Multiplies by scale in float32, rounds to float16, goes back to float32, and divides by scale.
+    Returns a float32 array of the same shape; None if any scaled gradient is infinite or NaN in
+    float16. Warns of nothing. Raises ValueError for a scale that is not above 0.
+    """
+    ### BEGIN SOLUTION
+    if not scale > 0:
+        raise ValueError(f"the scale must be above 0, not {scale}")
+    scale = np.float32(scale)
+    with np.errstate(over="ignore", invalid="ignore"):
+        half = (gradients * scale).astype(np.float16)
+    if not np.isfinite(half).all():
+        return None
+    return half.astype(np.float32) / scale
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_half_gradients", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+tiny = np.array([2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)], np.float32)
+expect("the loss as it is", half_gradients(tiny, 1).tolist(), [2.0**-20, 2.0**-24, 0.0, 0.0])
+expect("scaled by 1,024", half_gradients(tiny, 1024).tolist(), [2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)],
+    mistakes={"divided in float16": [2.0**-20, 2.0**-24, 0.0, 0.0],
+    "not divided": [2.0**-10, 2.0**-14, 2.0**-15, -(2.0**-16)]})  # fmt: skip
+expect("the array stays as it is", tiny.tolist(), [2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)])
+half = np.array([[0.5, 0.25], [-0.1, 3.0]], np.float32)
+expect("too large at 2**17", half_gradients(half, 2**17), None)
+found = half_gradients(half, 2.0**10)
+expect("rounded to 11 bits", found.tolist(), [[0.5, 0.25], [-0.0999755859375, 3.0]])
+expect("the type", str(found.dtype), "float32")
+large = np.array([65504.0, -70000.0], np.float32)
+expect("65,504 is the largest", half_gradients(large[:1], 1).tolist(), [65504.0])
+expect("one too large, and negative", half_gradients(large, 1), None)
+expect("not a number", half_gradients(np.array([1.0, np.nan], np.float32), 2), None)
+expect_raises("a scale of 0", lambda: half_gradients(half, 0), ValueError)
+expect_raises("a negative scale", lambda: half_gradients(half, -2), ValueError)
+### BEGIN HIDDEN TESTS
+wide = np.array([[3.0e-6, -7.0e-8, 1.0e-3]], np.float32)
+expect("a scale that is no power of two", half_gradients(wide, 1000).tolist(),
+    [[3.000259312e-06, -6.997585444e-08, 1.0e-03]], rel=1e-6)  # fmt: skip
+expect("below the smallest normal number bits are lost",
+    half_gradients(np.array([1.0e-7], np.float32), 1).tolist(), [2.0**-23])  # fmt: skip
+expect("zeros stay zeros", half_gradients(np.zeros((2, 1), np.float32),
+    65536).tolist(), [[0.0], [0.0]])  # fmt: skip
+expect("infinity stays an overflow at any scale",
+    half_gradients(np.array([np.inf, 1.0], np.float32), 2.0**-10), None)  # fmt: skip
+expect("what overflows float32 overflows float16",
+    half_gradients(np.array([1.0e38], np.float32), 65536), None)  # fmt: skip
+### END HIDDEN TESTS
+
+
+# %% [markdown]
+# Which scale? Nobody knows in advance, and it changes during training. So start high, halve it whenever a step overflowed, and double it after many good steps in a row.
+
+
+# %% nbgrader={"grade": false, "grade_id": "scale_after", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def scale_after(overflows, scale=2**16, growth=2, backoff=0.5, interval=2000):
+    """Return the loss scale after each step, as a list of numbers.
+
+    overflows: for each step, in order, True (or 1) if a gradient overflowed; may be empty.
+    scale: before the first step, above 0. growth: above 1. backoff: above 0 and below 1.
+    interval: int, at least 1.
+    A step that overflows multiplies the scale by backoff. The last of `interval` steps in a row
+    without overflow multiplies it by growth. After either, counting begins anew at 0.
+    Raises ValueError for a number out of range.
+    """
+    ### BEGIN SOLUTION
+    if scale <= 0 or growth <= 1 or not 0 < backoff < 1 or interval < 1:
+        raise ValueError("scale above 0, growth above 1, backoff between 0 and 1, interval from 1")
+    scales, good = [], 0
+    for overflow in overflows:
+        good = 0 if overflow else good + 1
+        if overflow:
+            scale *= backoff
+        elif good == interval:
+            scale, good = scale * growth, 0
+        scales.append(scale)
+    return scales
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_scale_after", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+steps = [1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0]
+found = [scale / 1024 for scale in scale_after(steps, interval=3)]
+expect("eleven steps, interval 3, from 64 · 1,024", found, [32.0, 16.0, 16.0, 16.0, 32.0, 32.0, 32.0, 16.0, 16.0, 16.0, 32.0],
+    mistakes={"counting goes on after an overflow": [32.0, 16.0, 16.0, 16.0, 32.0, 32.0, 32.0, 16.0, 32.0, 32.0, 32.0]})  # fmt: skip
+expect("it grows again and again", scale_after([False] * 6, 1, 4, 0.5, 2),
+    [1.0, 4.0, 4.0, 16.0, 16.0, 64.0])  # fmt: skip
+expect("at every step", scale_after([0, 0, 1, 0], 8.0, 2, 0.25, 1), [16.0, 32.0, 8.0, 16.0])
+expect("below 1", scale_after([True, True], scale=1), [0.5, 0.25])
+expect("2,000 good steps", scale_after([0] * 2000)[-2:], [65536.0, 131072.0])
+expect("no steps", scale_after([]), [])
+expect_raises("a scale of 0", lambda: scale_after([1], 0), ValueError)
+expect_raises("growth 1", lambda: scale_after([1], growth=1), ValueError)
+expect_raises("backoff 1", lambda: scale_after([1], backoff=1), ValueError)
+expect_raises("backoff 0", lambda: scale_after([1], backoff=0), ValueError)
+expect_raises("interval 0", lambda: scale_after([1], interval=0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("an overflow on the last step of an interval",
+    scale_after([0, 0, 1, 0, 0, 0, 0], 64, 2, 0.5, 3), [64.0, 64.0, 32.0, 32.0, 32.0, 64.0, 64.0])  # fmt: skip
+expect("good steps before an overflow do not count after it",
+    scale_after([0, 1, 0, 0], 100, 3, 0.1, 2), [100.0, 10.0, 10.0, 30.0])  # fmt: skip
+expect("growth takes effect at the interval's last step",
+    scale_after([0] * 5, 10, 10, 0.5, 5), [10.0, 10.0, 10.0, 10.0, 100.0])  # fmt: skip
+expect_raises("a scale is positive", lambda: scale_after([], -8), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Two more traps. After 1, float16's next number is 1.00098. A weight of 1 that gains 0.0001 at each step stays 1 forever; therefore *master weights* are kept in float32. And long sums should be in float32, even if their terms are not.
+#
+# **Predict.** Add 0.01 again and again, in float16 throughout. At which number does the sum stop growing?
+
+# %% tags=["guess"]
+guess_half_sum = None  # your guess: the largest sum
+
+# %% nbgrader={"grade": false, "grade_id": "demo_halves", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+half, terms, hundredth = np.float16(0), 0, np.float16(0.01)
+while half + hundredth > half:
+    half, terms = half + hundredth, terms + 1
+guesses.compare("where the sum stops", guess_half_sum, float(half))
+print(f"it stops after {terms:,} terms; now 1,000 times 0.01, and 1 + 100 times 0.0001:")
+for term, total in ((np.float32, np.float32), (np.float16, np.float16), (np.float16, np.float32)):
+    parts = np.full(1000, 0.01, term), np.array([1] + [1e-4] * 100, term)
+    sums = " and ".join(f"{part.cumsum(dtype=total)[-1]:.5g}" for part in parts)
+    print(f"    {sums}, terms of {term.__name__}, added up in {total.__name__}")
+
+# %% nbgrader={"grade": false, "grade_id": "demo_half_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+import half_bits
+
+print(f"a product in float16 takes {half_bits.product_ratio():.0f} times as long as in float32")
+half_bits.draw(half_bits.half_training(half_gradients, scale_after, demo_size(300, 20)))
+
+# %% [markdown]
+# In float16 the loss stands still at first: the lower layers get zeros, until the upper ones make larger gradients. With a scale that grows until something overflows, the curve is that of float32. A cross ends the training that took every step, even after an overflow: infinity reached the weights, and from then on each loss is NaN.
+#
+# ## 4 · A large batch in small pieces · 20 min
+#
+# The batch that trains best may not fit into memory. *Accumulation* runs small batches one after the other and adds up their gradients; then the optimizer steps once. But beware of averages of averages. One batch has three samples, whose gradients are 1, 2 and 3; another has one sample, with 10. The mean of the means is (2 + 10)/2 = 6; the mean over all four is 4. Weigh each batch by its share of the samples. (Batch norm still sees only the small batches.)
+
+
+# %% nbgrader={"grade": false, "grade_id": "accumulate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def accumulate(model, loss, batches):
+    """Leave in `.grad` the gradients of the mean loss over all samples; return that loss, a float.
+
+    model: a Module. It is called with x, once for each batch, in order; nothing else of it changes.
+    loss: loss(model(x), y) is a scalar Tensor, the mean over the samples of the batch.
+    batches: a list of pairs (x, y), at least one; len(x) is the number of samples, at least 1 and
+        not the same in each batch.
+    Gradients that are there before do not count. Each batch has a backward pass of its own, before
+    the next forward pass, so that only one graph exists at a time.
+    Raises ValueError for no batches and for a batch without samples.
+    """
+    ### BEGIN SOLUTION
+    sizes = [len(x) for x, _ in batches]
+    if not sizes or min(sizes) < 1:
+        raise ValueError("there must be batches, each with samples")
+    model.zero_grad()
+    mean = 0.0
+    for (x, y), size in zip(batches, sizes, strict=True):
+        part = loss(model(x), y) * (size / sum(sizes))
+        part.backward()
+        mean += part.item()
+    return mean
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_accumulate", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+def weight(value):
+    layer = nn.Linear(1, 1, bias=False)
+    layer.weight.data = Tensor([[value]])
+    return layer
+
+
+def mean_of(output, y):
+    return (output * y).mean()
+
+
+def pairs(*batches):
+    return [(Tensor([[value] for value in batch]), Tensor([[1.0]])) for batch in batches]
+
+
+layer, batches = weight(2.0), pairs([1.0, 2.0, 3.0], [10.0])
+expect("the mean loss", accumulate(layer, mean_of, batches), 8.0, rel=1e-6,
+    mistakes={"the mean of means": 12.0, "the last batch": 20.0})  # fmt: skip
+expect("its gradient", layer.weight.grad.item(), 4.0, rel=1e-6,
+    mistakes={"the mean of means": 6.0, "the sum of means": 12.0, "the last batch": 10.0})  # fmt: skip
+accumulate(layer, mean_of, batches)
+expect("old gradients do not count", layer.weight.grad.item(), 4.0, rel=1e-6)
+rows = rows_of(lambda: accumulate(layer, mean_of, pairs([1.0], [2.0, 4.0], [5.0])))
+phases = [phase for phase, _ in itertools.groupby(column(rows, "phase"))]
+expect("a backward pass follows each forward pass", phases.count("backward"), 3,
+    mistakes={"one backward pass at the end": 1})  # fmt: skip
+calls = columns(rows, "op", "phase").count(["linear", "forward"])
+expect("the model is called once a batch", calls, 3)
+expect("one batch", accumulate(layer, mean_of, pairs([3.0, 5.0])), 8.0, rel=1e-6)
+expect_raises("no batches", lambda: accumulate(layer, mean_of, []), ValueError)
+### BEGIN HIDDEN TESTS
+two = nn.Sequential(weight(3.0), weight(0.5))
+squares = [(Tensor([[1.0], [2.0]]), Tensor([[0.0], [1.0]])), (Tensor([[4.0]]), Tensor([[2.0]])),
+    (Tensor([[2.0], [0.0], [6.0], [1.0]]), Tensor([[1.0], [5.0], [4.0], [0.0]]))]  # fmt: skip
+found = accumulate(two, lambda output, y: ((output - y) ** 2).mean(), squares)
+expect("the loss of seven samples in three batches", found, 78.5 / 7, rel=1e-6)
+expect("the gradients of two layers", [p.grad.item() for p in two.parameters()],
+    [57 / 7, 342 / 7], rel=1e-6)  # fmt: skip
+layer = weight(1.0)
+accumulate(layer, mean_of, pairs([7.0], [1.0] * 6))
+expect("a small batch counts less than a large one", layer.weight.grad.item(), 13 / 7, rel=1e-6)
+empty = [(Tensor(np.zeros((0, 1), np.float32)), Tensor([[1.0]]))]
+expect_raises("a batch has samples",
+    lambda: accumulate(layer, mean_of, pairs([1.0]) + empty), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_accumulate", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+from proflab import meta, models
+
+with meta():
+    resnet = models.resnet18()
+for size in (8, 2):
+    kept = saved_activations(resnet, (size, 3, 224, 224)) / 1024**2
+    print(f"ResNet-18, {size} images: {kept:.1f} MB are saved for backward")
+
+# %% [markdown]
+# **Optional.** Where accumulation is not enough, checkpointing (lesson 04) keeps only the input of each segment of layers. With 16 layers of 1 MB and four segments, four inputs stay, and while a segment runs once more it keeps 4 MB, of which its input is there already: 4 + 3 = 7 MB, not 16. Where layers differ, equal segments are not the best. Find those that are.
+
+
+# %% nbgrader={"grade": false, "grade_id": "checkpoint_plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def checkpoint_plan(kept, inputs):
+    """Return where to begin segments so that the peak is the least, as a dict. (Optional.)
+
+    kept: for each layer, in order, the bytes that it keeps for backward, its own input included.
+    inputs: for each layer the bytes of its input, at most those kept, above 0.
+    Segments are runs of layers, together all of them. The inputs of all segments stay. Backward runs
+    each segment once more, which then keeps what its layers keep; its own input is there already.
+    The peak: the sum of the segments' inputs, plus the most that one keeps without its own input.
+    Keys: peak, in bytes; starts, the list of the segments' first layers, from 0 (of any best plan).
+    Raises ValueError for no layers, and for lists of different lengths.
+    """
+    ### BEGIN SOLUTION
+    layers = len(kept)
+    if not layers or layers != len(inputs):
+        raise ValueError("each layer needs the bytes that it keeps, and those of its input")
+    sums = [0, *itertools.accumulate(kept)]
+
+    def size(first, end):
+        return sums[end] - sums[first] - inputs[first]
+
+    best = {"peak": math.inf}
+    spans = [(a, b) for a in range(layers) for b in range(a + 1, layers + 1)]
+    for most in sorted({size(*span) for span in spans}):
+        least = [(0, [])] + [(math.inf, [])] * layers  # the inputs' sum, and starts, for a prefix
+        for first, end in sorted(spans, key=lambda span: span[1]):
+            cost = least[first][0] + inputs[first]
+            if size(first, end) <= most and cost < least[end][0]:
+                least[end] = cost, [*least[first][1], first]
+        if least[-1][0] + most < best["peak"]:
+            best = {"peak": least[-1][0] + most, "starts": least[-1][1]}
+    return best
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_checkpoint_plan", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+expect("16 equal layers", checkpoint_plan([1] * 16, [1] * 16), {"peak": 7, "starts": [0, 4, 8, 12]})
+sizes = [8, 8, 2, 2, 1, 1]
+expect("large layers first", checkpoint_plan(sizes, sizes), {"peak": 18, "starts": [0, 2]})
+expect("six blocks with small inputs", checkpoint_plan([34] * 6, [1] * 6),
+    {"peak": 39, "starts": [0, 1, 2, 3, 4, 5]})  # fmt: skip
+expect("one layer", checkpoint_plan([5], [2]), {"peak": 5, "starts": [0]})
+expect_raises("no layers", lambda: checkpoint_plan([], []), ValueError)
+expect_raises("an input is missing", lambda: checkpoint_plan([5, 5], [2]), ValueError)
+### BEGIN HIDDEN TESTS
+expect("an equal split is not the best where layers differ",
+    checkpoint_plan([9, 1, 1, 1, 9, 9], [3, 1, 1, 1, 1, 3]), {"peak": 16, "starts": [0, 1, 4, 5]})  # fmt: skip
+expect("100 layers need about two roots of memory",
+    checkpoint_plan([1] * 100, [1] * 100)["peak"], 19)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **Take a break here.** What follows needs only what section 1 printed.
+#
+# ## 5 · Fewer trips to memory · 45 min
+#
+# An elementwise op computes next to nothing. It takes its time to read its inputs from memory and to write its result (lesson 06). After a linear layer often come a bias, a GELU, dropout and an addition, and each reads what the one before has just written. *Fusion* computes the chain in one pass and keeps what is between in registers. That is most of what `torch.compile` does.
+#
+# Take tensors of 400 bytes, a bias of 4 and a dropout mask of 100 bytes, and a layer norm at the end. One by one: 804 + 800 + 900 + 1,200 + 800 = 4,504 bytes. With the first four in one group, which reads x, bias, mask and the tensor to add, 904 bytes, and writes 400, and then the norm with 800: 2,104 bytes, 2.14 times fewer.
+#
+# A tensor that two nodes read must be written, and a reduction needs a whole row before its first result. So the rule of this lesson: an elementwise node joins the group of an input that nobody else reads. In a diamond, where b and c read a, and d reads both, the groups are [a], [b, d] and [c].
+#
+# <details><summary>Hint 1: who reads a tensor?</summary>
+#
+# Draw the diamond. Write at each arrow how many arrows leave the same node. Which arrows may disappear inside a group?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# First count users. Then go through the nodes in order, with a dict from each name to its group, a list. A node is appended to an existing list or gets a new one. At the end, each list is wanted once.
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "graph_helper", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def graph_of(*lines, **kinds):
+    """Return a graph from lines "name: its inputs"; where kinds says nothing, a node is elementwise."""
+    nodes = [line.split(": ") for line in lines]
+    return [(name, inputs.split(), kinds.get(name, "elementwise")) for name, inputs in nodes]
+
+
+chain = graph_of("bias: x b", "gelu: bias", "drop: gelu mask", "add: drop y",
+    "norm: add", norm="reduction")  # fmt: skip
+diamond = graph_of("a: x", "b: a", "c: a", "d: b c")
+
+
+# %% nbgrader={"grade": false, "grade_id": "fuse", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def fuse(graph):
+    """Return the nodes of a graph in groups, each to be computed in one pass over memory.
+
+    graph: a list of nodes (name, inputs, kind), in the order of computation; at least one. name: of
+        the tensor that the node computes, no two alike. inputs: names of what it reads: of nodes
+        before it, or of tensors from outside, such as weights. kind: "elementwise" or another word.
+    A node of kind "elementwise" joins the group of the first of its inputs that a node computed and
+    that no other node reads. (Reading a tensor twice makes no second user.) Every other node begins
+    a group of its own, "product" and "reduction" for example; such a group may be joined.
+    Returns a list of lists of names, each in the order of the graph; the groups in the order of
+    their first nodes.
+    Raises ValueError for no nodes, a name that is there twice, and an input computed only later.
+    """
+    ### BEGIN SOLUTION
+    names = [name for name, _, _ in graph]
+    if not graph or len(set(names)) < len(names):
+        raise ValueError("a graph has nodes, and no two of one name")
+    users = {name: sum(name in inputs for _, inputs, _ in graph) for name in names}
+    groups = {}
+    for at, (name, inputs, kind) in enumerate(graph):
+        if set(inputs) & set(names[at:]):
+            raise ValueError(f"{name} reads what is computed only later")
+        alone = [tensor for tensor in inputs if users.get(tensor) == 1]
+        groups[name] = groups[alone[0]] if kind == "elementwise" and alone else []
+        groups[name].append(name)
+    return [group for name, group in groups.items() if group[0] == name]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_fuse", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+expect("a chain, and a norm", fuse(chain), [["bias", "gelu", "drop", "add"], ["norm"]],
+    mistakes={"the norm is no elementwise op": [["bias", "gelu", "drop", "add", "norm"]]})  # fmt: skip
+expect("a diamond", fuse(diamond), [["a"], ["b", "d"], ["c"]],
+    mistakes={"a has two users": [["a", "b", "c", "d"]], "the groups' order": [["a"], ["c"], ["b", "d"]]})  # fmt: skip
+expect("the first input decides", fuse(graph_of("a: x", "b: a", "c: a", "d: c b")),
+    [["a"], ["b"], ["c", "d"]])  # fmt: skip
+layer = graph_of("fc: x w", "y: fc b", "z: y w2", fc="product", z="product")
+expect("a product's group may be joined", fuse(layer), [["fc", "y"], ["z"]])
+expect("a square reads twice, but is one user", fuse(graph_of("r: x", "s: r r")), [["r", "s"]])
+expect("the first that nobody else reads", fuse(graph_of("p: x", "q: x", "r: p q", "s: p", s="reduction")),
+    [["p"], ["q", "r"], ["s"]])  # fmt: skip
+expect("what they share comes from outside", fuse(graph_of("y: x x", "z: x")), [["y"], ["z"]])
+expect("w, from outside, counts for nothing", fuse(graph_of("a: x", "b: w a")), [["a", "b"]])
+expect("the graph stays as it is", diamond[3], ("d", ["b", "c"], "elementwise"))
+expect_raises("no nodes", lambda: fuse([]), ValueError)
+expect_raises("a name twice", lambda: fuse([diamond[0], diamond[0]]), ValueError)
+expect_raises("an input computed later", lambda: fuse([diamond[1], diamond[0]]), ValueError)
+### BEGIN HIDDEN TESTS
+block = graph_of("qkv: x w", "biased: qkv b", "att: biased", "out: att w2", "res: x out", "norm: res", "act: norm",
+    "fc: act w3", "sum: fc res", "half: sum", norm="reduction", **dict.fromkeys(["qkv", "att", "out", "fc"], "product"))  # fmt: skip
+expect("elementwise nodes join products and reductions, never the reverse", fuse(block),
+    [["qkv", "biased"], ["att"], ["out", "res"], ["norm", "act"], ["fc", "sum", "half"]])  # fmt: skip
+chains = graph_of("a: x", "b: y", "c: a", "d: b", "e: c", "f: d e", e="reduction")
+expect("groups of interleaved chains keep the graph's order", fuse(chains),
+    [["a", "c"], ["b", "d", "f"], ["e"]])  # fmt: skip
+expect("a tensor with two users keeps its group to itself",
+    fuse(graph_of("a: x", "b: a x", "c: b a", a="product")), [["a"], ["b", "c"]])  # fmt: skip
+expect_raises("names are unique", lambda: fuse(graph_of("a: x", "a: a", a="product")), ValueError)
+expect_raises("a node cannot read itself", lambda: fuse(graph_of("a: a")), ValueError)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade": false, "grade_id": "graph_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def graph_bytes(graph, sizes, groups):
+    """Return the bytes that a graph moves between memory and processor, computed in these groups.
+
+    graph: as for fuse. sizes: a dict, the bytes of each tensor, computed or from outside, by name.
+    groups: lists of names, each node of the graph in exactly one.
+    Each group reads each tensor that one of its nodes reads and none of its nodes computes, once;
+    and writes, once, each tensor that it computes and that a node of another group reads, or nobody.
+    Raises ValueError if a node is in no group or in two, if a group has a name of no node, and if
+    sizes lacks a tensor.
+    """
+    ### BEGIN SOLUTION
+    names = [name for name, _, _ in graph]
+    if sorted(name for group in groups for name in group) != sorted(names):
+        raise ValueError("each node belongs to exactly one group")
+    missing = {tensor for name, inputs, _ in graph for tensor in (name, *inputs)} - set(sizes)
+    if missing:
+        raise ValueError(f"sizes lacks {sorted(missing)}")
+    total = 0
+    for group in map(set, groups):
+        read = {tensor for name, inputs, _ in graph if name in group for tensor in inputs}
+        inside = {t for name, inputs, _ in graph if name in group for t in inputs}
+        outside = {t for name, inputs, _ in graph if name not in group for t in inputs}
+        written = {name for name in group if name in outside or name not in inside}
+        total += sum(sizes[tensor] for tensor in (read - group)) + sum(map(sizes.get, written))
+    return total
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_graph_bytes", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+sizes = dict.fromkeys("x y bias gelu drop add norm".split(), 400) | {"b": 4, "mask": 100}
+found = graph_bytes(chain, sizes, [["bias"], ["gelu"], ["drop"], ["add"], ["norm"]])
+expect("each node alone", found, 4504, mistakes={"only read": 2504, "only written": 2000})
+found = graph_bytes(chain, sizes, [["bias", "gelu", "drop", "add"], ["norm"]])
+expect("in two groups", found, 2104, mistakes={"what stays inside is written, or read, too": 3304,
+    "the last output is missing": 1704})  # fmt: skip
+same = dict.fromkeys("abcdx", 100)
+expect("a diamond, node by node", graph_bytes(diamond, same, [["a"], ["b"], ["c"], ["d"]]), 900)
+expect("in three groups, in any order", graph_bytes(diamond, same, [["c"], ["d", "b"], ["a"]]), 700)
+expect("in one group", graph_bytes(diamond, same, [["a", "b", "c", "d"]]), 200)
+both, weights = graph_of("r: x", "s: r x", "t: r x x"), {"r": 1, "s": 10, "t": 100, "x": 1000}
+expect("each group reads x once", graph_bytes(both, weights, [["r", "s"], ["t"]]), 2112)
+expect("r stays in its group", graph_bytes(both, weights, [["r", "s", "t"]]), 1110)
+expect_raises("t is in no group", lambda: graph_bytes(both, weights, [["r"], ["s"]]), ValueError)
+expect_raises(
+    "s is in two", lambda: graph_bytes(both, weights, [["r", "s"], ["s", "t"]]), ValueError
+)
+expect_raises(
+    "x is no node", lambda: graph_bytes(both, weights, [["r", "s", "t", "x"]]), ValueError
+)
+expect_raises("no sizes", lambda: graph_bytes(both, {"x": 1}, [["r", "s", "t"]]), ValueError)
+### BEGIN HIDDEN TESTS
+block = graph_of("fc: x w", "act: fc b", "out: act w2", "res: out x", fc="product", out="product")
+weights = dict(x=1, w=2, b=4, fc=8, act=16, w2=32, out=64, res=128)
+expect("each node of a block alone",
+    graph_bytes(block, weights, [["fc"], ["act"], ["out"], ["res"]]), 11 + 28 + 112 + 193)  # fmt: skip
+expect("a tensor read by two groups is read twice, and written once",
+    graph_bytes(block, weights, [["fc", "act"], ["out", "res"]]), 23 + 177)  # fmt: skip
+expect("nobody reads the last output, and it is written",
+    graph_bytes(block, weights, [["fc", "act", "out", "res"]]), 167)  # fmt: skip
+expect("two outputs of one group",
+    graph_bytes(graph_of("u: x", "v: x"), dict(u=5, v=7, x=3), [["u", "v"]]), 15)  # fmt: skip
+expect("read inside and outside its group, a tensor is written",
+    graph_bytes(diamond, dict(a=1, b=10, c=100, d=1000, x=5), [["a", "b"], ["c", "d"]]), 16 + 1011)  # fmt: skip
+expect_raises("sizes must cover what nodes compute",
+    lambda: graph_bytes(block, {"x": 1}, [["fc", "act", "out", "res"]]), ValueError)  # fmt: skip
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now your functions on a real graph: a recorded block of GPT-2 small with 512 tokens. Then a chain of four ops in numpy, which cannot fuse, but can go through a large array in pieces, so that what lies between the ops stays in the cache.
+#
+# **Predict.** The chain on 16 million numbers, in pieces of 65,536: how many times as fast as on whole arrays?
+
+# %% tags=["guess"]
+guess_pieces = None  # your guess: 1 for as fast
+
+# %% nbgrader={"grade": false, "grade_id": "demo_fused", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from captured import captured
+
+from proflab import example_input, meta, models
+
+with meta():
+    block = models.gpt2("small").blocks[0].eval()
+graph, sizes = captured(block, example_input(block, (1, 512, 768)))
+ways = [[name] for name, _, _ in graph], fuse(graph)
+moved = [graph_bytes(graph, sizes, groups) / 1e6 for groups in ways]
+print(f"{len(ways[0])} nodes: {moved[0]:.1f} MB; in {len(ways[1])} groups: {moved[1]:.1f} MB")
+ms = demos.in_blocks([None, 2**20, 2**16, 2**13, 2**10])
+gain = round(ms[None] / ms[2**16], 2)
+guesses.compare("the chain in pieces of 65,536", guess_pieces, gain, unit="times as fast")
+named = {f"{piece:,} numbers" if piece else "whole arrays": value for piece, value in ms.items()}
+plot.bars(named, unit="ms", title="Four elementwise ops, in pieces", show="{:.0f} ms".format)
+
+# %% [markdown]
+# Large pieces do not fit into the cache; small ones pay the interpreter for each op and piece. A compiler pays neither: it writes one loop.
+#
+# ## 6 · Attention in tiles · 65 min
+#
+# Fusion stops at the softmax, which needs the largest score and the sum of a whole row. For 1,024 tokens that row is long, and the scores are a million numbers for each head. But both can be gathered block by block ([Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867)). Of a block keep, for each row, its *highest* score, the *total* of exp(score − highest), and the *values* weighted by the same numbers. To merge two blocks, bring the one with the lower highest score to the other's scale. Highest 2, total 1.5, values 1, merged with 5, 1 and 4: the first shrinks by e⁻³, so the total is 1.5 · e⁻³ + 1 = 1.0747 and the values are 1 · e⁻³ + 4 = 4.0498. At the end, values/total is the output: 3.768.
+
+
+# %% nbgrader={"grade": false, "grade_id": "merge", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def merge(one, two):
+    """Return the partial softmax over two blocks of keys together, from those over each.
+
+    one, two: tuples (highest, total,
+        values), arrays of one floating type: highest (rows,), the largest  # fmt: skip
+        score of each row in the block; total (rows,), the sum of exp(score - highest); values
+        (rows, width), the sum of exp(score - highest) * value. They stay as they are.
+    Returns such a tuple of the same type. A row without scores in a block (
+        all are masked) has highest -inf,  # fmt: skip
+    total 0 and values 0 there, and is then what it is in the other block. Warns of nothing, and
+    nothing overflows, however far apart the scores are.
+    """
+    ### BEGIN SOLUTION
+    highest = np.maximum(one[0], two[0])
+    base = np.where(np.isneginf(highest), 0, highest).astype(highest.dtype)
+    first, second = np.exp(one[0] - base), np.exp(two[0] - base)
+    total = one[1] * first + two[1] * second
+    return highest, total, one[2] * first[:, None] + two[2] * second[:, None]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_merge", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+def part(highest, total, values):
+    return tuple(np.array(item, np.float32) for item in (highest, total, values))
+
+
+def merged(one, two):
+    return [item.tolist() for item in merge(one, two)]
+
+
+low, high, nothing = part([2], [1.5], [[1]]), part([5], [1], [[4]]), part([-math.inf], [0], [[0]])
+expect("the second is higher", merged(low, high),
+    [[5.0], [1 + 1.5 * math.exp(-3)], [[4 + math.exp(-3)]]], rel=1e-6,
+    mistakes={"the first is not rescaled": [[5.0], [2.5], [[5.0]]]})  # fmt: skip
+expect("the first is higher", merged(high, low)[1:],
+    [[1 + 1.5 * math.exp(-3)], [[4 + math.exp(-3)]]], rel=1e-6)  # fmt: skip
+expect("the arguments stay as they are", [low[2].tolist(), high[1].tolist()], [[[1.0]], [1.0]])
+two_rows = merged(part([0, 1], [2, 3], [[1, 2], [3, 4]]), part([0, 2], [1, 1], [[5, 6], [7, 8]]))
+expect("row by row", two_rows, [[0.0, 2.0], [3.0, 1 + 3 * math.exp(-1)],
+    [[6.0, 8.0], [7 + 3 * math.exp(-1), 8 + 4 * math.exp(-1)]]], rel=1e-6)  # fmt: skip
+expect("nothing in the first block", merged(nothing, low), [[2.0], [1.5], [[1.0]]])
+expect("nothing in the second block", merged(low, nothing), [[2.0], [1.5], [[1.0]]])
+expect("nothing in either", merged(nothing, nothing), [[-math.inf], [0.0], [[0.0]]])
+below, above = part([-200], [1], [[1]]), part([200], [2], [[6]])
+expect("scores far apart", merged(below, above), [[200.0], [2.0], [[6.0]]])
+expect("both far below 0", merged(below, below), [[-200.0], [2.0], [[2.0]]])
+expect("float32 stays float32", [str(item.dtype) for item in merge(low, high)], ["float32"] * 3)
+### BEGIN HIDDEN TESTS
+parts = [part([h, 3 - h], [1 + h, 2], [[h, 1], [2, h]]) for h in (0, 4, 1)]
+one, two = merge(merge(parts[0], parts[1]), parts[2]), merge(parts[0], merge(parts[1], parts[2]))
+expect("it does not matter which two are merged first",
+    [float(np.abs(a - b).max()) < 1e-6 for a, b in zip(one, two, strict=True)], [True] * 3)  # fmt: skip
+some = part([-math.inf, 1], [0, 2], [[0], [3]]), part([-math.inf, -math.inf], [0, 0], [[0], [0]])
+expect("one row without scores, another with", merged(*some),
+    [[-math.inf, 1.0], [0.0, 2.0], [[0.0], [3.0]]])  # fmt: skip
+expect("scores of 1,000 do not overflow", merged(part([1000], [1], [[2]]), part([999], [1], [[4]])),
+    [[1000.0], [1 + math.exp(-1)], [[2 + 4 * math.exp(-1)]]], rel=1e-6)  # fmt: skip
+double = tuple(np.array(item) for item in ([1.0], [1.0], [[2.0]]))
+expect(
+    "float64 stays float64", [str(item.dtype) for item in merge(double, double)], ["float64"] * 3
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# [FlashAttention](https://arxiv.org/abs/2205.14135) builds on this. A tile of queries stays in fast memory while the keys and values pass by, tile after tile. No score ever goes to memory. `memory` stands for a GPU's: it hands out rows, counts the numbers that pass, and refuses more rows than a tile has.
+#
+# **Predict.** Q, K, V and the output of one head, 1,024 × 64 each, are 262,144 numbers, and lesson 06 counted each once. How many does tiled attention move, with tiles of 128 rows?
+
+# %% tags=["guess"]
+guess_tiled_numbers = None  # your guess: numbers loaded and stored
+
+# %% [markdown]
+# <details><summary>Hint 1: what must be remembered between two tiles of keys?</summary>
+#
+# For a tile of queries, merge has three arrays. What are they before the first tile of keys, when nothing has been seen? And which of them goes to memory at the end?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# Two loops, over tiles of queries and, inside, of keys. `min` cuts the last tile short. With a mask, compare the row numbers of queries and keys as a column and a row; how far must the inner loop go?
+#
+# </details>
+
+
+# %% nbgrader={"grade": false, "grade_id": "tiled_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def tiled_attention(memory, block_q, block_k, causal=False):
+    """Compute softmax(Q Kᵀ / √width) V tile by tile and store it in `memory` as "o"; return nothing.
+
+    memory: has seq and width, ints; load(name, low, high) returns the rows low to high - 1 of "q",
+        "k" or "v", an array (high - low, width); store("o", low,
+            rows) puts rows there, from row low  # fmt: skip
+        on. At most block_q rows of q and o and block_k rows of k and v pass at a time.
+    block_q, block_k: ints, at least 1; seq need not be a multiple of either.
+    causal: row i sees the keys 0 to i. A tile that is masked altogether is not loaded.
+    The rows of q come in tiles of block_q from row 0; each tile is loaded once, and with it once
+    each tile of block_k rows of k and of v that it needs. No array of scores is larger than
+    (block_q, block_k). Raises ValueError for blocks below 1.
+    """
+    ### BEGIN SOLUTION
+    if min(block_q, block_k) < 1:
+        raise ValueError(f"a tile has at least a row, not {block_q} and {block_k}")
+    for low in range(0, memory.seq, block_q):
+        high = min(low + block_q, memory.seq)
+        q = memory.load("q", low, high)
+        whole = (np.full(len(q), -np.inf, q.dtype), np.zeros(len(q), q.dtype), np.zeros_like(q))
+        for start in range(0, high if causal else memory.seq, block_k):
+            end = min(start + block_k, memory.seq)
+            scores = q @ memory.load("k", start, end).T / math.sqrt(memory.width)
+            if causal:
+                seen = np.arange(low, high)[:, None] >= np.arange(start, end)
+                scores = np.where(seen, scores, -np.inf).astype(q.dtype)
+            highest = scores.max(axis=1)
+            base = np.where(np.isneginf(highest), 0, highest).astype(q.dtype)
+            weights = np.exp(scores - base[:, None])
+            tile = highest, weights.sum(axis=1), weights @ memory.load("v", start, end)
+            whole = merge(whole, tile)
+        memory.store("o", low, whole[2] / whole[1][:, None])
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_tiled_attention", "locked": true, "points": 16, "schema_version": 3, "solution": false, "task": false}
+attend = doubles.using(tiled_attention, merge=doubles.exact_merge)
+
+
+def run(causal, *sizes, **options):
+    memory = doubles.SlowMemory(*sizes, **options)
+    attend(memory, *sizes[2:], causal=causal)
+    return memory
+
+
+plain, masked = run(False, 64, 8, 16, 16), run(True, 64, 8, 16, 16)
+expect_between("64 rows in tiles of 16: the error", plain.error(), 0, 1e-6)
+expect("numbers moved", plain.moved, 5120, mistakes={"k and v are loaded once for all": 2048})
+expect_between("the largest array of scores", plain.largest_scores, 0, 16 * 16)
+expect_between("causal: the error", masked.error(causal=True), 0, 1e-6)
+expect("causal: numbers moved", masked.moved, 3584, mistakes={"masked tiles are loaded": 5120})
+short = [run(causal, 100, 8, 32, 16) for causal in (False, True)]
+expect_between("100 rows, tiles of 32 and 16: the error", short[0].error(), 0, 1e-6)
+expect_between("and causal", short[1].error(causal=True), 0, 1e-6)
+expect("numbers moved, not causal and causal", [memory.moved for memory in short], [8000, 6272])
+narrow = [run(causal, 21, 4, 4, 10) for causal in (False, True)]
+expect_between("more keys than queries in a tile: the error", narrow[0].error(), 0, 1e-6)
+expect_between("more keys than queries, causal", narrow[1].error(causal=True), 0, 1e-6)
+expect("numbers moved here", [memory.moved for memory in narrow], [1176, 976])
+large = run(False, 40, 16, 16, 8, largest=100.0)
+expect_between("numbers up to 100: the error", large.error(), 0, 1e-3)
+expect_between("one tile holds all: the error", run(False, 12, 4, 32, 32).error(), 0, 1e-6)
+expect_raises("tiles of 0 queries", lambda: run(False, 8, 4, 0, 8), ValueError)
+expect_raises("tiles of 0 keys", lambda: run(False, 8, 4, 8, 0), ValueError)
+### BEGIN HIDDEN TESTS
+uneven = [run(causal, 53, 6, 7, 19, seed=5) for causal in (False, True)]
+expect_between("a length that neither tile divides", uneven[0].error(), 0, 1e-6)
+expect_between("masks at the borders of unequal tiles", uneven[1].error(causal=True), 0, 1e-6)
+expect("what is moved when neither tile divides the length", [memory.moved for memory in uneven],
+    [2 * 53 * 6 * 9, 2 * 53 * 6 + 12 * (19 + 19 + 38 + 38 + 38 + 53 + 53 + 53)])  # fmt: skip
+expect_between("scores stay in their tiles", uneven[1].largest_scores, 0, 7 * 19)
+wide = run(True, 96, 32, 32, 16, largest=100.0, seed=2)
+expect_between("numbers up to 100, causal, in float32", wide.error(causal=True), 0, 1e-3)
+exact = run(False, 30, 5, 8, 4, dtype="float64", seed=3)
+expect_between("in float64", exact.error(), 0, 1e-12)
+expect_raises("tiles have rows", lambda: run(False, 8, 4, -8, 8), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_tiles", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+for rows in ((64, 64), (128, 128), (256, 64)):
+    memory, masked = (doubles.SlowMemory(1024, 64, *rows) for _ in range(2))
+    tiled_attention(memory, *rows)
+    tiled_attention(masked, *rows, causal=True)
+    print(
+        f"tiles of {rows[0]} and {rows[1]} rows: {memory.moved:>9,} numbers; causal {masked.moved:>9,}"
+    )
+    if rows == (128, 128):
+        guesses.compare("numbers moved", guess_tiled_numbers, memory.moved)
+print(f"all scores written, read, written and read: {4 * 1024 * 64 + 4 * 1024 * 1024:,} numbers")
+
+# %% [markdown]
+# Larger tiles of *queries* save traffic, since keys and values pass once for each of them. Fast memory limits their size. Lesson 06's count, every input once, is a lower bound that needs fast memory for all keys and values.
+#
+# ## 7 · One token at a time · 25 min
+#
+# **Optional.** A decoder generates text token by token. Without a *KV cache* it runs all tokens so far through the model for each new one; with it, the newest token alone, and looks up the keys and values of the others. Count what that saves.
+
+
+# %% nbgrader={"grade": false, "grade_id": "generation_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def generation_flops(layers, d, vocab, prompt, new, cached):
+    """Return the FLOPs of the matrix products of a decoder that generates tokens. (Optional.)
+
+    layers, d, vocab: of a GPT-2: its blocks, its width, the words that it knows. prompt: tokens at
+        the start; new: tokens to generate. All are ints, at least 1.
+    The first pass has the prompt's tokens, and gives the first new token; each later pass gives one
+    more. cached: True if keys and values of earlier tokens are kept, so that each later pass has
+    the newest token alone; else it has all tokens so far.
+    A pass of n tokens that look at t (themselves included): in each block 24 * n * d**2 for the
+    projections and the feed-forward part, 4 * n * t * d for scores and mix; and 2 * n * d * vocab.
+    Raises ValueError for a number below 1.
+    """
+    ### BEGIN SOLUTION
+    if min(layers, d, vocab, prompt, new) < 1:
+        raise ValueError("sizes and tokens are at least 1")
+
+    def one_pass(tokens, seen):
+        block = 24 * tokens * d**2 + 4 * tokens * seen * d
+        return layers * block + 2 * tokens * d * vocab
+
+    lengths = range(prompt + 1, prompt + new)
+    later = [one_pass(1 if cached else length, length) for length in lengths]
+    return one_pass(prompt, prompt) + sum(later)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_generation_flops", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+expect("GPT-2 small, 32 and 32 tokens, no cache",
+    generation_flops(12, 768, 50257, 32, 32, False), 378_299_523_072)  # fmt: skip
+expect("with a cache", generation_flops(12, 768, 50257, 32, 32, True), 15_657_638_400)
+expect("one new token needs no cache", generation_flops(2, 8, 10, 5, 1, True), 17_760)
+expect_raises("no new token", lambda: generation_flops(2, 8, 10, 5, 0, True), ValueError)
+expect_raises("no prompt", lambda: generation_flops(2, 8, 10, 0, 5, True), ValueError)
+### BEGIN HIDDEN TESTS
+expect("without a cache every pass begins at the first token",
+    generation_flops(1, 2, 3, 1, 3, False), 6 * (96 + 12) + 8 * (1 + 4 + 9))  # fmt: skip
+expect("with a cache each pass looks at all tokens so far",
+    generation_flops(1, 2, 3, 1, 3, True), 3 * (96 + 12) + 8 * (1 + 2 + 3))  # fmt: skip
+### END HIDDEN TESTS
+
+
+# %% [markdown]
+# **Optional.** The cache takes memory, and nobody knows how long a text will become. Reserving 2,048 tokens for each wastes most of it. [vLLM](https://arxiv.org/abs/2309.06180) hands out small *pages*, as an operating system does.
+
+
+# %% nbgrader={"grade": false, "grade_id": "paged_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def paged_tokens(lengths, page):
+    """Return for how many tokens caches reserve memory, page by page, an int. (Optional.)
+
+    lengths: the tokens of each sequence, ints, at least 1; at least one. page: tokens of a page, at
+    least 1. A sequence has as many whole pages as its tokens need, of its own.
+    Raises ValueError for no sequences, and for a number below 1.
+    """
+    ### BEGIN SOLUTION
+    if not lengths or min(lengths) < 1 or page < 1:
+        raise ValueError("there must be sequences with tokens, and pages")
+    return sum(-(-length // page) * page for length in lengths)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_paged_tokens", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
+lengths = [13, 250, 1900, 40, 700]
+expect("2,048 each", paged_tokens(lengths, 2048), 10_240)
+expect("pages of 16, and of 1", [paged_tokens(lengths, 16), paged_tokens(lengths, 1)], [2928, 2903])
+expect_raises("no sequences", lambda: paged_tokens([], 16), ValueError)
+expect_raises("no page", lambda: paged_tokens(lengths, 0), ValueError)
+### BEGIN HIDDEN TESTS
+expect("a full page needs no second one", paged_tokens([32, 16, 17], 16), 80)
+expect_raises("a sequence has tokens", lambda: paged_tokens([4, 0], 16), ValueError)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 8 · The slow script · 45 min
+#
+# Back to `slow_training.py`. Name its three bottlenecks, and the lines that cause them, from what section 1 printed. Then write the step anew. The result must stay the same: five steps on the same batches give the same five losses, to 10⁻⁵. A cure that changes the result is another program. `state` is yours: a step may keep in it what the next one needs.
+#
+# <details><summary>Hint 1: which three?</summary>
+#
+# Which images does a step of the second epoch read? In which type, and in how many ops that write scores, does `attend` compute? And what hangs on a tensor in a list?
+#
+# </details>
+#
+# <details><summary>Hint 2: the shape of the answer</summary>
+#
+# As long as `slow_step`: a dict in `state` from names to what was decoded, `F.scaled_dot_product_attention` as the model's attention, and a float in the list.
+#
+# </details>
+# %% nbgrader={"grade": false, "grade_id": "step_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from step_counts import count_steps
+
+from proflab import stack
+from proflab.lesson.recording import region
+from proflab.nn import functional as F
+
+
+# %% nbgrader={"grade": false, "grade_id": "fixed_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def fixed_step(model, batch, state):
+    """Train on one batch as slow_training.slow_step does, without waste; return the same loss.
+
+    model: a slow_training.Reader. batch: a list of names of images. state: a dict as slow_step's,
+        with images, optimizer and losses; it may get further entries.
+    Returns the loss before the step, a float, within 1e-5 of slow_step's, and adds it to losses,
+    which then does not keep a graph. The thread that calls it reads no image twice. No op is in
+    float64. Of the steps on a batch of 32 images that it has seen, each has at most 120 recorded
+    ops, which move at most 24 MB (slow_step: 330 and 123), and leaves no more memory than it found.
+    """
+    ### BEGIN SOLUTION
+    images, known = state["images"], state.setdefault("known", {})
+    with region("data loading"):
+        for name in batch:
+            if name not in known:
+                known[name] = images.tokens(Tensor(images.read(name)))
+        inputs = stack([known[name] for name in batch])
+        labels = Tensor([images.label(name) for name in batch])
+    state["optimizer"].zero_grad()
+    loss = F.cross_entropy(model(inputs, F.scaled_dot_product_attention), labels)
+    loss.backward()
+    state["optimizer"].step()
+    state["losses"].append(loss.item())
+    return state["losses"][-1]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test_fixed_step", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+found = count_steps(fixed_step, rows_of, find_leak)  # five steps; from the third on, known images
+expect("slow_step's losses", found["losses"], [2.640315, 2.333157, 2.349757, 2.164028, 2.004164], abs=1e-5)  # fmt: skip
+expect("state['losses']", found["noted"], [2.640315, 2.333157, 2.349757, 2.164028, 2.004164], abs=1e-5)  # fmt: skip
+expect("images read twice", found["read_again"], 0, mistakes={"in three of five steps, all": 96})
+expect("ops in float64", found["float64"], 0)
+expect_between("recorded ops of a step", found["ops"], 20, 120)
+expect_between("MB that they move", found["bytes"] / 1e6, 1, 24)
+expect("the function in which memory grows", found["grows_in"], None)
+### BEGIN HIDDEN TESTS
+other = count_steps(fixed_step, rows_of, find_leak, seed=4, size=12, heads=2)
+expect("another model and smaller batches give the slow step's losses, too", other["losses"],
+    [2.543560, 2.692869, 2.095826, 2.123589, 1.963386], abs=1e-5)  # fmt: skip
+expect("two trainings keep their images apart", other["read_again"], 0)
+expect("float32 throughout", other["float64"], 0)
+expect("nothing grows in any training", other["grows_in"], None)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_waterfall", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+found = demos.time_fixes(fixed_step, demo_size(8, 2), run_order, speedup_interval)
+for row in found:
+    print("{name:<20}{speedup:5.2f}× as fast ({low:.2f} to {high:.2f})".format(**row))
+demos.waterfall(found, title="One training step, and what each fix gave")
+
+# %% [markdown]
+# Compare the diamonds with `best` in section 1. The loader's fix can give what was promised for its row, and no more. The attention may give more than its rows promised, since most of its ops are gone. The third fix seems to give least. But without it the process grows until it is killed; and fresh pages cost time, too. Fixes multiply: each one makes the others' share of what is left larger.
+#
+# **Quick wins, confronted.** A guide lists, in this order: mixed precision 1.5 to 2× "in five minutes", loader workers 1.2 to 1.5× "in ten", `torch.compile` 1.1 to 1.5× "in one line", pinned memory 1.1× "in one argument". On this script the first would be a loss (section 3 timed numpy's float16), the second gains nothing from threads, the third is section 5's fusion, and the fourth needs a GPU to copy to. None of the four finds a leak. The list is ordered by effort; yours, by measurement.
+#
+# | symptom | cause | cure | what to expect | measured in |
+# |---|---|---|---|---|
+# | "data loading" leads `diagnose` | loading in the main program | keep decoded data; workers | at most `best` | 1, 2 |
+# | more workers change nothing | one lock, one disk, or loading keeps up already | another format, processes | step time is the floor | 2 |
+# | losses are flat, or NaN, in 16 bits | gradients below 6 · 10⁻⁸, or above 65,504 | loss scaling, master weights | the float32 curve again | 3 |
+# | out of memory at the batch you want | activations of the whole batch | accumulation, checkpoints | peak of the largest piece | 4 |
+# | elementwise ops near their roof | one trip to memory for each op | fusion | bytes before/after | 5 |
+# | attention's bytes grow with s² | scores in memory | tiles, fused attention | about 2sd · s/block | 6 |
+# | generation slows down with length | the text is run again for each token | KV cache | 24× at 32 + 32 tokens | 7 |
+# | memory grows step by step | graphs kept in a list | `float(loss)` | no time, but no crash | 1, 8 |
+
+# %% [markdown]
+# ### In torch
+#
+# ```python
+# import torch
+# model, x, y = torch.nn.Linear(64, 10), torch.randn(32, 64), torch.randint(10, (32,))
+# optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cpu")
+# with torch.autocast("cpu", dtype=torch.float16):
+#     loss = torch.nn.functional.cross_entropy(model(x), y)
+# scaler.scale(loss).backward()
+# scaler.step(optimizer)  # skipped if a gradient overflowed
+# scaler.update()
+# ```
+#
+# [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of your `scale_after`. It hides which steps were skipped (watch `scaler.get_scale()`). With bfloat16, which has float32's exponents, no scale is needed. For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
+
+# %% [markdown]
+# ## Reflect · 35 min
+#
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). Three bottlenecks: what you measured, what Amdahl's law promised, what came.
+#
+# 1. Take each of the three fixes. Which number told you about it, and from which tool?
+# 2. What did `diagnose` promise for it, and what did the waterfall give, with its interval? Where they differ: why?
+# 3. Which quick win of the list would you try first on your own program, and which measurement would talk you out of it?
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "essay_optimization", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **Mark scheme.** *3 points:* each bottleneck is tied to the number that showed it: the region's share, the rows of attention (or their bytes and float64), the bytes that a step leaves by `find_leak`; one point each. *4 points:* promised and measured speed-ups of the first two fixes stand side by side, with intervals, and a difference is explained (ops that vanish have no roof; a fix changes what is left to fix; noise); the third is said to give memory, not time. *2 points:* a quick win is chosen for a reason in the writer's own program, with a measurement that could come out against it. *1 point:* each fix is measured on the same batches with equal losses, and this is said. Up to 2 points off for figures without a unit or a calculation.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Summary
+#
+# - Measure, name the part, compute what it can give at most, fix it, measure again in pairs.
+# - The largest share is not the best target, and what runs at its roof may still be superfluous.
+# - Loading hides behind computing as long as there are workers enough, and nothing locks them.
+# - float16 loses small gradients in silence: scale the loss, skip what overflows, keep weights and sums in float32.
+# - Memory traffic is what fusion and tiles save; FLOPs stay the same.
+# - A fix that changes the result is no fix: compare losses first, time second.
+#
+# **Next.** Lesson 10 repeats the roofline on a GPU, and lesson 11 speeds up a training run there.

@@ -1,0 +1,202 @@
+"""A memory for attention by tiles, which counts each number that passes, and a merge in its place.
+
+What may not enter: how many numbers should pass.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+Partial = tuple[np.ndarray, np.ndarray, np.ndarray]  # highest, total, values
+
+# Functions whose results are scores where they come from q and k alone; so are those of `@`, `exp`.
+_PRODUCTS = {"dot", "einsum", "inner", "matmul", "outer", "tensordot", "vdot"}
+_NOTED_UFUNCS = {"matmul", "vecdot", "exp", "exp2"}
+
+
+class SlowMemory:
+    """Holds q, k and v of (seq, width), drawn from `seed`, each number from -largest to largest.
+
+    At most block_q rows of q and o, and block_k rows of k and v, pass at a time.
+    moved: the numbers loaded and stored so far. output: what was stored, (seq, width); NaN where
+    nothing was. largest_scores: the elements of the largest array of scores that a product made, or
+    that went through exp, as far as what was loaded can be followed.
+
+    >>> memory = SlowMemory(seq=4, width=2, block_q=2, block_k=1)
+    >>> memory.load("q", 0, 2).shape, memory.load("k", 3, 4).shape, memory.moved
+    ((2, 2), (1, 2), 6)
+    >>> memory.store("o", 0, np.ones((2, 2)))
+    >>> memory.output[:3, 0].tolist(), memory.moved
+    ([1.0, 1.0, nan], 10)
+    >>> memory.load("v", 0, 2)
+    Traceback (most recent call last):
+    ValueError: 2 rows of v do not fit: at most 1 at a time
+    """
+
+    def __init__(
+        self,
+        seq: int,
+        width: int,
+        block_q: int,
+        block_k: int,
+        dtype: str = "float32",
+        largest: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        rng = np.random.default_rng(seed)
+        self.seq, self.width, self.block_q, self.block_k = seq, width, block_q, block_k
+        drawn = rng.uniform(-largest, largest, (3, seq, width)).astype(dtype)
+        self._rows = dict(zip("qkv", drawn, strict=True))
+        self.output = np.full((seq, width), np.nan, dtype)
+        self._stored = np.zeros(seq, bool)
+        self.moved = self.largest_scores = 0
+
+    def load(self, name: str, low: int, high: int) -> np.ndarray:
+        """Return a copy of the rows low to high - 1 of "q", "k" or "v".
+
+        Raises ValueError for another name, rows that are not there, and more than fit.
+        """
+        if name not in self._rows:
+            raise ValueError(f"there is no {name!r} to load: it is 'q', 'k' or 'v'")
+        self._check(name, low, high)
+        rows = self._rows[name][low:high].copy()
+        self.moved += rows.size
+        return _followed(rows, frozenset(name), self._note)
+
+    def store(self, name: str, low: int, rows: Any) -> None:
+        """Put rows (n, width) into "o", from row low on.
+
+        Raises ValueError for another name or width, rows out of range, rows that were stored
+        before, and more than fit.
+        """
+        rows = np.asarray(rows).view(np.ndarray)
+        if name != "o":
+            raise ValueError(f"{name!r} cannot be stored: only 'o' can")
+        if rows.ndim != 2 or rows.shape[1] != self.width:
+            raise ValueError(f"rows of o are (n, {self.width}), not {rows.shape}")
+        self._check(name, low, low + len(rows))
+        if self._stored[low : low + len(rows)].any():
+            raise ValueError(f"some of the rows {low} to {low + len(rows) - 1} are stored already")
+        self.output[low : low + len(rows)] = rows
+        self._stored[low : low + len(rows)] = True
+        self.moved += rows.size
+
+    def error(self, causal: bool = False) -> float:
+        """Return the largest difference from attention in float64; inf where something is missing.
+
+        causal: row i sees the keys 0 to i.
+        """
+        q, k, v = (self._rows[name].astype(np.float64) for name in "qkv")
+        scores = q @ k.T / math.sqrt(self.width)
+        if causal:
+            scores[np.triu_indices(self.seq, 1)] = -np.inf
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        plain = weights @ v / weights.sum(axis=1, keepdims=True)
+        worst = float(np.abs(self.output - plain).max())
+        return worst if math.isfinite(worst) else math.inf
+
+    def _check(self, name: str, low: int, high: int) -> None:
+        if not 0 <= low < high <= self.seq:
+            raise ValueError(f"there are rows 0 to {self.seq - 1}, not {low} to {high - 1}")
+        most = self.block_q if name in "qo" else self.block_k
+        if high - low > most:
+            raise ValueError(f"{high - low} rows of {name} do not fit: at most {most} at a time")
+
+    def _note(self, size: int) -> None:
+        self.largest_scores = max(self.largest_scores, size)
+
+
+class _Followed(np.ndarray):
+    """An array that knows which of q, k and v it comes from, as far as numpy carries it on."""
+
+    of: frozenset[str] = frozenset()
+    note: Callable[[int], None] | None = None
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.of = getattr(source, "of", frozenset())
+        self.note = getattr(source, "note", None)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        outs = options.get("out")
+        result = getattr(ufunc, method)(*_plain(inputs), **_plain(options))
+        noted = ufunc.__name__ in _NOTED_UFUNCS or method == "outer"
+        made = self._carried(result, (inputs, options), noted)
+        return outs[0] if outs and len(outs) == 1 else made
+
+    def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+        result = function(*_plain(inputs), **_plain(options))
+        return self._carried(result, (inputs, options), function.__name__ in _PRODUCTS)
+
+    def dot(self, other: Any, out: Any = None) -> Any:
+        """Return the product, noted as that of `@` is."""
+        return np.dot(self, other, out=out)
+
+    def _carried(self, result: Any, given: Any, noted: bool) -> Any:
+        of = frozenset().union(*(array.of for array in _arrays(given)))
+        note = next(array.note for array in _arrays(given) if array.note is not None)
+        if noted and of == {"q", "k"}:
+            note(np.size(result))
+        if isinstance(result, (tuple, list)):
+            return type(result)([self._carried(part, given, False) for part in result])
+        return _followed(result, of, note) if isinstance(result, np.ndarray) else result
+
+
+def _followed(rows: np.ndarray, of: frozenset[str], note: Callable[[int], None]) -> _Followed:
+    array = rows.view(_Followed)
+    array.of, array.note = of, note
+    return array
+
+
+def _plain(value: Any) -> Any:
+    """Return the value with plain arrays in it."""
+    if isinstance(value, _Followed):
+        return value.view(np.ndarray)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return type(value)([_plain(v) for v in value]) if type(value) in (list, tuple) else value
+
+
+def _arrays(value: Any) -> Iterable[_Followed]:
+    """Yield the followed arrays in a value."""
+    if isinstance(value, _Followed):
+        yield value
+    elif isinstance(value, dict):
+        yield from _arrays(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _arrays(item)
+
+
+def exact_merge(one: Partial, two: Partial) -> Partial:
+    """Return two partial softmaxes as one, in decimal numbers so large that nothing overflows.
+
+    Stands for a `merge` that is right, in tests of what uses it.
+
+    >>> low, high = ([2.0], [1.5], [[1.0]]), ([5.0], [1.0], [[4.0]])
+    >>> [part.round(4).tolist() for part in exact_merge(low, high)]
+    [[5.0], [1.0747], [[4.0498]]]
+    """
+    kind = np.asarray(one[0]).dtype
+    parts = [[np.asarray(part, np.float64).tolist() for part in side] for side in (one, two)]
+    with decimal.localcontext(prec=30, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
+        rows = [_merged_row(*row) for row in zip(*parts[0], *parts[1], strict=True)]
+    highest, total, values = zip(*rows, strict=True)
+    return np.array(highest, kind), np.array(total, kind), np.array(values, kind)
+
+
+def _merged_row(highest, total, values, highest2, total2, values2) -> tuple:
+    if not total or not total2:  # one of them has no scores
+        return (highest2, total2, values2) if not total else (highest, total, values)
+    scale, scale2 = (decimal.Decimal(h).exp() for h in (highest, highest2))
+    unit = max(scale, scale2)
+
+    def together(a: float, b: float) -> float:
+        return float((decimal.Decimal(a) * scale + decimal.Decimal(b) * scale2) / unit)
+
+    merged = [together(a, b) for a, b in zip(values, values2, strict=True)]
+    return max(highest, highest2), together(total, total2), merged

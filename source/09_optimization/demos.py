@@ -1,0 +1,349 @@
+"""What the demo cells of lesson 09 run and draw: loaders, formats, numpy in pieces, fixes.
+
+What may not enter: anything that an exercise asks for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from slow_training import Images, attend, batches, begin, load, slow_step
+
+from proflab import Tensor
+from proflab.lesson.demo import demo_size, progress_bar
+from proflab.lesson.hardware import Hardware
+from proflab.lesson.measuring import best_time, on_threads
+from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
+
+
+def roofs() -> Hardware:
+    """Return the roofs of this machine on one thread, measured in a moment."""
+    size = demo_size(768, 128)
+    a, source = np.ones((size, size), np.float32), np.ones(demo_size(2**24, 2**20), np.float32)
+    target = np.empty_like(source)
+    with on_threads(1):
+        product = best_time(lambda: a @ a, 5)
+        copy = best_time(lambda: np.copyto(target, source), 5)
+    return Hardware(
+        2 * size**3 / product, 2 * source.nbytes / copy, source="measured on one thread"
+    )
+
+
+# ── loaders ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _loading(kind: str, count: int) -> Callable[[int], object]:
+    """Return a function that loads batch number i: PNG files, or blocks that zlib unpacks."""
+    images = Images()
+    if kind == "png":
+        todo = [images.names[at % 10 * 32 : at % 10 * 32 + 32] for at in range(count)]
+        return lambda at: load(images, todo[at])
+    pixels = np.stack([images.read(name) for name in images.names[:64]])
+    block = zlib.compress(np.tile(pixels, (120, 1, 1)).tobytes(), 6)
+    return lambda at: zlib.decompress(block)
+
+
+def load_times(count: int, kind: str = "png") -> list[float]:
+    """Return the ms that each of so many batches takes to load, one after the other.
+
+    kind: "png", the script's own images, decoded in Python; or "zlib", large compressed blocks,
+    unpacked in C, where other threads may run meanwhile.
+    """
+    loading, found = _loading(kind, count), []
+    for at in range(count):
+        start = time.perf_counter()
+        loading(at)
+        found.append((time.perf_counter() - start) * 1e3)
+    return found
+
+
+def run_loader(
+    workers: int, step_ms: float, count: int, kind: str = "png", prefetch: int = 2
+) -> dict[str, Any]:
+    """Load so many batches in threads, and return what was waited for, as a dict.
+
+    A step after each batch takes step_ms, in which the main program sleeps, as one that waits for a
+    GPU. kind: as for load_times. The dict's keys: total_ms, wait_ms, and spans: for each load, wait
+    and step its lane, the batch, and the ms at which it began and ended.
+    """
+    loading, spans, began = _loading(kind, count), [], time.perf_counter()
+
+    def timed(lane: str, at: int, work: Callable[[], object]) -> None:
+        start = time.perf_counter()
+        work()
+        ends = [(moment - began) * 1e3 for moment in (start, time.perf_counter())]
+        spans.append((lane, at, *ends))
+
+    def ask(at: int) -> Any:
+        lane = at % workers
+        return threads[lane].submit(timed, f"worker {lane}", at, lambda: loading(at))
+
+    with contextlib.ExitStack() as stack:
+        threads = [stack.enter_context(ThreadPoolExecutor(1)) for _ in range(workers)]
+        asked = [ask(at) for at in range(min(count, workers * prefetch))]
+        for at in range(count):
+            take = asked[at].result if workers else lambda at=at: loading(at)
+            timed("wait", at, take)
+            if workers and len(asked) < count:
+                asked.append(ask(len(asked)))
+            timed("step", at, lambda: time.sleep(step_ms / 1e3))
+        total = (time.perf_counter() - began) * 1e3
+    waits = sum(end - start for lane, _, start, end in spans if lane == "wait")
+    return {"total_ms": total, "wait_ms": waits, "spans": sorted(spans, key=lambda s: s[2])}
+
+
+def timeline(spans: Sequence[tuple[str, int, float, float]], title: str) -> Picture:
+    """Draw the spans of run_loader: a lane for each worker, and one for the main program."""
+    workers = sorted({lane for lane, *_ in spans if lane.startswith("worker")})
+    lanes = [*workers, "main program"]
+    waits = sum(end - start for lane, _, start, end in spans if lane == "wait")
+    said = f"{len(workers)} workers; the main program waits {waits:.0f} of {spans[-1][3]:.0f} ms"
+    with canvas(8.5, 1.1 + 0.5 * len(lanes), f"{title}: {said}") as (picture, axes):
+        for lane, at, start, end in spans:
+            row = lanes.index(lane) if lane in lanes else len(lanes) - 1
+            colour = {"step": COLOURS[0], "wait": "white"}.get(lane, COLOURS[1])
+            axes.barh(row, end - start, 0.7, start, color=colour, edgecolor=INK, lw=0.6)
+            if lane != "wait" and end - start > spans[-1][3] / 45:
+                middle, ink = (start + end) / 2, "white" if lane == "step" else INK
+                axes.text(middle, row, str(at), ha="center", va="center", fontsize=8, color=ink)
+        for label, colour in (("load", COLOURS[1]), ("step", COLOURS[0]), ("wait", "white")):
+            axes.plot([], [], "s", color=colour, mec=INK, mew=0.6, ms=9, label=label)
+        axes.legend(frameon=False, ncols=3, loc="lower right", bbox_to_anchor=(1, 1), fontsize=9)
+        axes.set_yticks(range(len(lanes)), lanes)
+        axes.invert_yaxis()
+        axes.tick_params(axis="y", length=0)
+        axes.set(xlabel="ms; numbers are batches")
+        axes.set_title(title)
+    return picture
+
+
+# ── formats ──────────────────────────────────────────────────────────────────────────────────
+
+
+def formats(count: int) -> list[dict[str, Any]]:
+    """Write so many images in four formats to this disk, read them back, and return rows.
+
+    Their keys: format; mb on the disk; cold_ms, to read all when no page of them is in memory, or
+    None where the system cannot tell; warm_ms, to read all once more; one_ms, for one image, warm.
+    """
+    images = Images()
+    pixels = np.stack([images.read(name) for name in images.names[: min(count, 360)]])
+    pixels = np.resize(pixels, (count, *pixels.shape[1:]))
+    with _folder() as folder:
+        return [_measured(name, *way(folder, pixels), count) for name, way in FORMATS.items()]
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    """Give a folder on the reader's disk: here, or where temporary files go."""
+    here = "." if os.access(".", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix=".formats-", dir=here) as folder:
+        yield Path(folder)
+
+
+def _a_file_each(folder: Path, pixels: np.ndarray) -> tuple:
+    paths = [folder / f"{at}.npy" for at in range(len(pixels))]
+    for path, image in zip(paths, pixels, strict=True):
+        np.save(path, image)
+    return paths, lambda: [np.load(path) for path in paths], lambda at: np.load(paths[at])
+
+
+def _one_array(folder: Path, pixels: np.ndarray) -> tuple:
+    np.save(path := folder / "all.npy", pixels)
+    return [path], lambda: np.load(path), lambda at: np.load(path)[at]
+
+
+def _mapped(folder: Path, pixels: np.ndarray) -> tuple:
+    np.save(path := folder / "mapped.npy", pixels)
+    lazily = lambda: np.load(path, mmap_mode="r")  # noqa: E731
+    return [path], lambda: lazily().sum(), lambda at: np.array(lazily()[at])
+
+
+def _compressed(folder: Path, pixels: np.ndarray) -> tuple:
+    np.savez_compressed(path := folder / "all.npz", pixels=pixels)
+    return [path], lambda: np.load(path)["pixels"], lambda at: np.load(path)["pixels"][at]
+
+
+FORMATS = {
+    "a file each": _a_file_each,
+    "one array": _one_array,
+    "memory-mapped": _mapped,
+    "compressed": _compressed,
+}
+
+
+def _measured(name: str, paths: list[Path], whole: Callable, one: Callable, count: int) -> dict:
+    cold = best_time(whole, 1) * 1e3 if _forgotten(paths) else None
+    chosen = np.random.default_rng(0).integers(0, count, 5)
+    return {
+        "format": name,
+        "mb": sum(_size(path.stat()) for path in paths) / 1e6,
+        "cold_ms": cold,
+        "warm_ms": best_time(whole, 3) * 1e3,
+        "one_ms": median(best_time(lambda at=at: one(at), 1) * 1e3 for at in chosen),
+    }
+
+
+def _size(stat: os.stat_result) -> int:
+    return getattr(stat, "st_blocks", 0) * 512 or stat.st_size
+
+
+def _forgotten(paths: Sequence[Path]) -> bool:
+    """Ask the system to drop these files from memory; return True if it did so with the first."""
+    if not hasattr(os, "posix_fadvise") or not hasattr(os, "RWF_NOWAIT"):
+        return False
+    for path in paths:
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    try:
+        with open(paths[0], "rb", buffering=0) as file:
+            os.preadv(file.fileno(), [bytearray(64)], 0, os.RWF_NOWAIT)
+    except OSError as error:  # EAGAIN: not in memory; anything else: the system cannot tell
+        return error.errno == errno.EAGAIN
+    return False
+
+
+# ── numpy in pieces ──────────────────────────────────────────────────────────────────────────
+
+
+def in_blocks(pieces: Sequence[int | None]) -> dict[int | None, float]:
+    """Return the ms of four elementwise ops on a large array, whole (None) or in such pieces."""
+    size = demo_size(2**24, 2**18)
+    x, other = np.ones(size, np.float32), np.full(size, 0.5, np.float32)
+    result = np.empty_like(x)
+
+    def run(piece: int) -> None:
+        for start in range(0, size, piece):
+            part = slice(start, start + piece)
+            shifted = x[part] + np.float32(0.1)
+            positive = np.maximum(shifted, 0)
+            scaled = positive * np.float32(1.25)
+            np.add(scaled, other[part], out=result[part])
+
+    found: dict[int | None, list[float]] = {piece: [] for piece in pieces}
+    for _ in progress_bar(range(demo_size(5, 1))):
+        for piece in pieces:
+            found[piece].append(best_time(lambda: run(piece or size), 1) * 1e3)  # noqa: B023
+    return {piece: median(times) for piece, times in found.items()}
+
+
+# ── fixes ────────────────────────────────────────────────────────────────────────────────────
+
+WAYS = {  # what is fixed: the faults that are put back into the step without any
+    "loading": ("attention", "losses"),
+    "attention": ("loading", "losses"),
+    "losses": ("loading", "attention"),
+    "loading, attention": ("losses",),
+    "all three": (),
+}
+
+
+class _SlowAttention:
+    """A model that uses the slow attention, whatever it is asked for, and may keep its scores."""
+
+    def __init__(self, model: Any, slow: bool, kept: list | None) -> None:
+        self._model, self._slow, self._kept = model, slow, kept
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def __call__(self, tokens: Tensor, *ways: Any, **named: Any) -> Tensor:
+        scores = self._model(tokens, attend) if self._slow else self._model(tokens, *ways, **named)
+        if self._kept is not None:
+            self._kept.append(scores)
+        return scores
+
+
+def with_faults(step: Callable, faults: Sequence[str]) -> Callable:
+    """Return a step that does what this one does, and has some of the three faults again."""
+    kept: list | None = [] if "losses" in faults else None
+
+    def faulty(model: Any, batch: list[str], state: dict[str, Any]) -> float:
+        if "loading" in faults:
+            load(state["images"], batch)
+        with _keeping_graphs() if kept is not None else contextlib.nullcontext():
+            return step(_SlowAttention(model, "attention" in faults, kept), batch, state)
+
+    return faulty
+
+
+@contextlib.contextmanager
+def _keeping_graphs() -> Iterator[None]:
+    """Within, a backward pass frees nothing."""
+    honest = Tensor.backward
+    Tensor.backward = lambda self, *given, **named: honest(
+        self, *given, **(named | {"retain_graph": True})
+    )
+    try:
+        yield
+    finally:
+        Tensor.backward = honest
+
+
+def time_fixes(
+    fixed_step: Callable, rounds: int, run_order: Callable, speedup_interval: Callable
+) -> list[dict[str, Any]]:
+    """Return rows (name, speedup, low, high): each fix alone, two, and all, over slow_step.
+
+    rounds: batches to train on, after one that is not counted. All steps train on each batch, in
+    the order of run_order, on one thread; what is compared is paired, by speedup_interval.
+    """
+    steps = {"slow": slow_step} | {n: with_faults(fixed_step, put) for n, put in WAYS.items()}
+    runs = {name: (step, *begin()) for name, step in steps.items()}
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    rounds = max(6, rounds) + max(6, rounds) % 2
+    todo = [b for epoch in range(1 + rounds // 11) for b in batches(Images().names, 32, epoch)]
+    with on_threads(1):
+        for name in [*runs, *run_order(list(runs), rounds)]:
+            step, model, state = runs[name]
+            batch = todo[len(times[name])]
+            start = time.perf_counter()
+            step(model, batch, state)
+            times[name].append((time.perf_counter() - start) * 1e3)
+    slow = times.pop("slow")[1:]
+    return [{"name": n, **speedup_interval(slow, found[1:])} for n, found in times.items()]
+
+
+def waterfall(rows: Sequence[dict[str, Any]], title: str) -> Picture:
+    """Draw how one fix after the other makes a step faster, with intervals; and each fix alone.
+
+    rows: those of time_fixes.
+    """
+    by = {row["name"]: row for row in rows}
+    order = {"loading": "loading", "loading, attention": "+ attention", "all three": "+ losses"}
+    said = "; ".join("{name} {speedup:.2f} ({low:.2f} to {high:.2f})".format(**row) for row in rows)
+    with canvas(7.5, 3.2, f"{title}. {said}") as (picture, axes):
+        before = 1.0
+        for at, name in enumerate(order):
+            row, alone = by[name], by[("loading", "attention", "losses")[at]]
+            now = row["speedup"]
+            axes.barh(at, now - before, 0.6, before, color=COLOURS[0], zorder=2)
+            axes.plot([row["low"], row["high"]], [at, at], color=INK, lw=2, zorder=3)
+            axes.plot([alone["speedup"]], [at], "D", mfc="white", mec=INK, ms=7, zorder=4)
+            far = max(now, row["high"], alone["speedup"])
+            axes.annotate(f"{now:.2f}×", (far, at), (8, 0), textcoords="offset points", va="center")
+            axes.plot([now, now], [at, at + 0.7], color=QUIET, lw=0.8, zorder=1)
+            before = now
+        axes.plot([], [], "D", mfc="white", mec=INK, ms=7, label="this fix alone")
+        axes.plot([], [], color=INK, lw=2, label="interval")
+        axes.legend(facecolor="white", edgecolor="none", framealpha=1, loc="lower left")
+        axes.axvline(1, color=QUIET, lw=1.2, ls=(0, (4, 3)), zorder=0)
+        axes.set_xlim(right=1.12 * max(row["high"] for row in rows))
+        axes.set_yticks(range(3), list(order.values()))
+        axes.tick_params(axis="y", length=0)
+        axes.invert_yaxis()
+        axes.set(xlabel="times as fast as the slow step")
+        axes.set_title(title)
+    return picture

@@ -1,0 +1,4 @@
+"""Lesson 09."""
+
+MUTANTS: dict = {}
+ALTERNATES: dict = {}

@@ -1,0 +1,331 @@
+"""Lesson 09 as a text: its form, its points, its demo cells, its claims."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+
+import numpy as np
+import pytest
+from cohort.run import ROOT, solved
+from lesson_cells import show
+from lesson_demos import demos_of
+
+from proflab import Tensor
+from proflab.lesson.plot import Picture
+from proflab.models import GPT2
+from proflab_course.course.notebook import read_module
+
+FOLDER = ROOT / "modules" / "09_optimization"
+SYLLABUS = {
+    "diagnose": 8,
+    "simulate_loader": 12,
+    "half_gradients": 8,
+    "scale_after": 8,
+    "accumulate": 8,
+    "checkpoint_plan": 0,
+    "fuse": 12,
+    "graph_bytes": 10,
+    "merge": 8,
+    "tiled_attention": 16,
+    "generation_flops": 0,
+    "paged_tokens": 0,
+    "fixed_step": 10,
+}
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    return read_module(FOLDER / "09_optimization.py", "09_optimization")
+
+
+@pytest.fixture(scope="module")
+def scope():
+    return solved("lesson_09").scope
+
+
+@pytest.fixture(scope="module")
+def text(lesson):
+    return "\n".join(cell.source for cell in lesson.named("text"))
+
+
+@pytest.fixture(scope="module")
+def shown(lesson):
+    """Each demo cell's text and picture, in the solved lesson."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PROFLAB_DEMO", "small")
+        patch.setitem(sys.modules, "demos", demos_of("09_optimization"))
+        patch.syspath_prepend(str(FOLDER))
+        patch.chdir(FOLDER)
+        scope = dict(solved("lesson_09").scope) | {"demos": sys.modules["demos"]}
+        return {cell.name: show(cell, scope) for cell in lesson.named("demo")}
+
+
+# ── form ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_exercises_are_those_of_the_syllabus(lesson):
+    assert [cell.name for cell in lesson.named("exercise")] == list(SYLLABUS)
+
+
+def test_points(lesson):
+    found = dict.fromkeys(SYLLABUS, 0)
+    for cell in lesson.named("test"):
+        found[re.sub(r"_\d+$", "", cell.name.removeprefix("test_"))] += cell.points
+    assert found == SYLLABUS and sum(found.values()) == 100
+    manual = [(cell.name, cell.points) for cell in lesson.named("manual")]
+    assert manual == [("essay_optimization", 10)]
+    parts = re.findall(r"\*(\d+) points?:\*", lesson.named("manual")[0].source)
+    assert sum(map(int, parts)) == 10
+
+
+def test_optional_exercises_say_so(scope, text):
+    optional = [name for name, points in SYLLABUS.items() if not points]
+    assert text.count("**Optional.**") == len(optional)
+    for name in SYLLABUS:
+        assert ("(Optional.)" in scope[name].__doc__) == (name in optional), name
+
+
+def test_each_guess_is_none_and_compared_in_a_later_demo_cell(lesson):
+    cells = lesson.cells
+    guesses = {
+        cell.source.split(" = ")[0]: at for at, cell in enumerate(cells) if "guess" in cell.tags
+    }
+    assert 3 <= len(guesses) <= 7
+    for name, at in guesses.items():
+        assert re.fullmatch(rf"{name} = None  # your guess.*", cells[at].source)
+        assert "**Predict.**" in cells[at - 1].source
+        used = re.compile(rf"compare\([^\n]*{name}")
+        users = [n for n, cell in enumerate(cells) if used.search(cell.source)]
+        assert len(users) == 1 and users[0] > at and cells[users[0]].role == "demo", name
+
+
+def test_docstrings_say_what_they_return_or_do_and_what_they_raise(scope):
+    begins = {"accumulate": "Leave ", "tiled_attention": "Compute ", "fixed_step": "Train "}
+    raising_none = {"merge", "fixed_step"}
+    for name in SYLLABUS:
+        doc = scope[name].__doc__
+        assert doc.startswith(begins.get(name, "Return ")), name
+        assert ("Raises ValueError" in doc) == (name not in raising_none), name
+
+
+def test_hints_are_folded_and_come_in_pairs(text):
+    hints = [text.count(f"<details><summary>Hint {n}: ") for n in (1, 2)]
+    assert hints[0] == hints[1] >= 3 and text.count("</details>") == sum(hints)
+
+
+def test_torchs_box_is_python(text):
+    [box] = re.findall(r"### In torch\n.*?```python\n(.*?)```", text, re.S)
+    compile(box, "box", "exec")
+    assert "import torch" in box and "GradScaler" in box
+
+
+def test_demo_cells_end_on_a_picture_or_print(shown):
+    for name, (printed, value) in shown.items():
+        assert isinstance(value, Picture) or (value is None and printed), name
+
+
+def test_each_cure_names_the_section_where_it_was_measured(text):
+    rows = re.findall(r"^\| ([^|]+)(?:\|[^|]+){3}\| ([\d, ]+) \|$", text, re.M)
+    assert len(rows) >= 8
+    sections = set(re.findall(r"^## (\d+) · ", text, re.M))
+    for symptom, where in rows:
+        assert where.split(", ") and set(where.split(", ")) <= sections, symptom
+
+
+# ── what the text says ───────────────────────────────────────────────────────────────────────
+
+
+def test_the_slow_script_shows_its_bottlenecks(shown):
+    rows = re.findall(r"^(.+?) +([\d.]+)% of the time", shown["demo_slow"][0], re.M)
+    shares = {name: float(share) for name, share in rows}
+    assert shares["data loading"] > 5 and max(shares.values()) < 100
+    mb, function = re.search(
+        r"leaves ([\d.]+) MB allocated, by (\w+)", shown["demo_slow"][0]
+    ).groups()
+    assert float(mb) > 1 and function != "None"
+
+
+def test_loaders_of_the_text(scope):
+    simulate = scope["simulate_loader"]
+    totals = [simulate([30] * 8, 10, workers)["total_ms"] for workers in range(5)]
+    assert totals == [320, 250, 140, 110, 110]
+
+
+def test_float16_of_the_text():
+    half = np.finfo(np.float16)
+    assert float(half.max) == 65_504 and f"{half.smallest_normal:.2e}" == "6.10e-05"
+    assert f"{half.smallest_subnormal:.2e}" == "5.96e-08" == f"{2.0**-24:.2e}"
+    assert float(np.float16(1) + half.eps) == pytest.approx(1.00098, abs=1e-5)
+    assert np.float16(2.0**-25) == 0 and np.float16(2.0**-15) * np.float32(1) / 1024 == 2.0**-25
+
+
+def test_sums_in_sixteen_bits(shown):
+    said = shown["demo_halves"][0]
+    assert "stops after 2,798 terms" in said
+    assert np.float16(32) + np.float16(0.01) == 32 > np.float16(31.98)
+    sums = re.findall(r"^ +([\d.]+) and ([\d.]+), terms of float", said, re.M)
+    assert sums == [("10", "1.01"), ("9.9531", "1"), ("10.002", "1.01")]
+
+
+def test_saved_bytes_of_small_batches(shown):
+    assert re.findall(r"([\d.]+) MB are saved", shown["demo_accumulate"][0]) == ["153.9", "38.5"]
+
+
+def test_bytes_of_the_chain(scope):
+    parts = 804, 800, 900, 1200, 800
+    assert sum(parts) == 4504 and round(4504 / 2104, 2) == 2.14
+    sizes = dict.fromkeys("x y bias gelu drop add norm".split(), 400) | {"b": 4, "mask": 100}
+    chain = scope["chain"]
+    for (name, *_), size in zip(chain, parts, strict=True):
+        alone = [[name]] + [[other] for other, *_ in chain if other != name]
+        assert scope["graph_bytes"](chain, sizes, alone) == 4504 and size > 0
+    assert scope["graph_bytes"](chain, sizes, scope["fuse"](chain)) == 2104
+
+
+def test_two_partial_softmaxes_of_the_text(scope):
+    parts = [
+        [np.array(item) for item in part]
+        for part in (([2.0], [1.5], [[1.0]]), ([5.0], [1.0], [[4.0]]))
+    ]
+    highest, total, values = scope["merge"](*map(tuple, parts))
+    assert (highest[0], round(total[0], 4), round(values[0, 0], 4)) == (5, 1.0747, 4.0498)
+    assert round(values[0, 0] / total[0], 3) == 3.768
+
+
+def test_numbers_that_tiles_move(shown):
+    said = shown["demo_tiles"][0]
+    found = re.findall(r"of (\d+) and (\d+) rows: +([\d,]+) numbers; causal +([\d,]+)", said)
+    assert found == [
+        ("64", "64", "2,228,224", "1,245,184"),
+        ("128", "128", "1,179,648", "720,896"),
+        ("256", "64", "655,360", "458,752"),
+    ]
+    assert "4,456,448" in said
+
+
+def test_a_generation_with_and_without_a_cache(scope, text):
+    flops = scope["generation_flops"]
+    short, long = (
+        [flops(12, 768, 50257, n, n, cached) for cached in (False, True)] for n in (32, 128)
+    )
+    assert round(short[0] / short[1], 1) == 24.2 and round(long[0] / long[1], 1) == 96.7
+    assert "24× at 32 + 32 tokens" in text
+
+
+def test_the_cache_saves_what_a_recording_of_the_model_says(scope):
+    """The exercise's formula against a recorded GPT-2 of another size, token by token."""
+    layers, width, vocab, prompt, new = 2, 16, 23, 3, 4
+    model = GPT2(vocab, 16, width, layers, heads=2).eval()
+    start = Tensor(np.arange(prompt)[None])
+    for cached in (False, True):
+        rows = scope["rows_of"](lambda cached=cached: model.generate(start, new, cached))
+        said = scope["generation_flops"](layers, width, vocab, prompt, new, cached)
+        assert sum(row["matmul_flops"] for row in rows) == said
+
+
+def test_pages_of_a_cache(scope):
+    lengths = [13, 250, 1900, 40, 700]
+    used, reserved = sum(lengths), scope["paged_tokens"](lengths, 2048)
+    paged = scope["paged_tokens"](lengths, 16)
+    assert (used, reserved, paged) == (2903, 10_240, 2928)
+    assert (round(used / reserved, 2), round(used / paged, 2)) == (0.28, 0.99)
+
+
+def test_no_plan_is_better_than_the_plan(scope):
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        inputs = rng.integers(1, 6, 7).tolist()
+        kept = [size + int(more) for size, more in zip(inputs, rng.integers(0, 9, 7), strict=True)]
+        found = scope["checkpoint_plan"](kept, inputs)
+        assert found["peak"] == min(_peak(kept, inputs, choice) for choice in range(2**6))
+        chosen = sum(2 ** (start - 1) for start in found["starts"][1:])
+        assert found["starts"][0] == 0 and _peak(kept, inputs, chosen) == found["peak"]
+
+
+def _peak(kept, inputs, choice):
+    """The peak of a plan; bit n of `choice` says that layer n + 1 begins a segment."""
+    starts = [0, *(n + 1 for n in range(len(kept) - 1) if choice >> n & 1)]
+    ends = [*starts[1:], len(kept)]
+    largest = max(sum(kept[a:b]) - inputs[a] for a, b in zip(starts, ends, strict=True))
+    return sum(inputs[start] for start in starts) + largest
+
+
+def test_merging_blocks_gives_the_whole_softmax(scope):
+    rng = np.random.default_rng(7)
+    scores, values = rng.normal(0, 50, (6, 90)), rng.normal(0, 1, (90, 4))
+    for cuts in ([30, 60], [1, 2, 89], [45]):
+        whole = None
+        for columns in np.split(np.arange(90), cuts):
+            block = scores[:, columns]
+            weights = np.exp(block - block.max(1, keepdims=True))
+            part = block.max(1), weights.sum(1), weights @ values[columns]
+            whole = part if whole is None else scope["merge"](whole, part)
+        right = np.exp(scores - scores.max(1, keepdims=True))
+        right = right @ values / right.sum(1, keepdims=True)
+        assert np.abs(whole[2] / whole[1][:, None] - right).max() < 1e-12
+
+
+def test_fusing_never_moves_more_and_can_always_be_computed(scope):
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        graph = _random_graph(rng)
+        groups = scope["fuse"](graph)
+        sizes = {name: int(rng.integers(1, 50)) for node in graph for name in (node[0], *node[1])}
+        alone = [[name] for name, _, _ in graph]
+        fused, single = (scope["graph_bytes"](graph, sizes, way) for way in (groups, alone))
+        assert fused <= single
+        place = {
+            name: (at, group)
+            for at, (name, *_) in enumerate(graph)
+            for group in groups
+            if name in group
+        }
+        last = {id(group): max(place[name][0] for name in group) for group in groups}
+        for name, inputs, _ in graph:  # what a group reads is there once its last node is due
+            for tensor in set(inputs) & set(place):
+                group, other = place[name][1], place[tensor][1]
+                assert group is other or last[id(other)] < last[id(group)]
+
+
+def _random_graph(rng):
+    names, graph = ["x", "w"], []
+    for number in range(int(rng.integers(2, 12))):
+        inputs = [names[n] for n in rng.integers(0, len(names), int(rng.integers(1, 3)))]
+        kind = ["elementwise", "elementwise", "product", "reduction"][int(rng.integers(4))]
+        graph.append((f"n{number}", inputs, kind))
+        names.append(f"n{number}")
+    return graph
+
+
+def test_the_slow_step_breaks_what_is_asked_of_a_fixed_one(scope):
+    found = scope["count_steps"](scope["slow_step"], scope["rows_of"], scope["find_leak"])
+    assert found["ops"] == 330 and round(found["bytes"] / 1e6) == 123
+    assert found["float64"] and found["read_again"] and found["grows_in"]
+    doc = scope["fixed_step"].__doc__
+    assert "slow_step: 330 and 123" in " ".join(doc.split())
+
+
+def test_scale_follows_torchs_rule(scope):
+    """GradScaler's rule, written down from its documentation, over random overflows."""
+    rng = np.random.default_rng(6)
+    for interval in (1, 2, 5):
+        overflows, scale, tracker, right = (rng.random(60) < 0.2).tolist(), 2.0**10, 0, []
+        for overflow in overflows:
+            if overflow:
+                scale, tracker = scale * 0.5, 0
+            elif tracker + 1 == interval:
+                scale, tracker = scale * 2.0, 0
+            else:
+                tracker += 1
+            right.append(scale)
+        assert scope["scale_after"](overflows, 2.0**10, interval=interval) == right
+
+
+def test_unequal_roofs_of_the_first_example():
+    assert [round(100 / (100 - saved), 2) for saved in (5, 8.4, 40)] == [1.05, 1.09, 1.67]
+    assert math.isclose(4.5e9 / 100e9, 0.045) and math.isclose(16e6 / 10e9, 0.0016)
+
+
+# ── what a wrong solution is told ────────────────────────────────────────────────────────────
