@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
@@ -29,9 +30,10 @@ from proflab_course.grading.records.write_notebook import (
     remove_parts,
     write_autograded,
 )
+from proflab_course.grading.run.later_runner import LaterRunner
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import beside_support
-from proflab_course.grading.submissions.find import Work, find_work, needs_grading
+from proflab_course.grading.submissions.find import Work, all_known, find_work, needs_grading
 from proflab_course.grading.submissions.find_notebook import find_handin
 from proflab_course.grading.submissions.guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
@@ -118,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     course = Course.find()
     arguments.lesson = course.lesson(arguments.lesson, "source")
     with ThreadPoolExecutor(1) as beside:
-        starting = beside.submit(_choose_runner, arguments, _count_handins(course, arguments))
+        starting = beside.submit(_choose_runner, course, arguments)
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
     with closing(runner):
@@ -144,13 +146,19 @@ def _count_handins(course: Course, arguments: argparse.Namespace) -> int:
     return len(list(named))
 
 
-def _choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, int]:
-    """Return the runner of students' code, and how many submissions it takes at a time."""
+def _choose_runner(course: Course, arguments: argparse.Namespace) -> tuple[Runner, int]:
+    """Return the runner of students' code, and how many submissions it takes at a time.
+
+    It starts at once, since that takes a while, unless there is likely to be nothing to execute.
+    """
     isolation = "none" if arguments.no_sandbox else "auto"
     limits = chosen_limits(arguments.cell_seconds, arguments.notebook_seconds)
     if arguments.scheduler is None:
+        handins = _count_handins(course, arguments)
         jobs = max(1, min(handins, arguments.jobs or default_jobs()))
-        return make_runner(isolation, jobs, limits, arguments.full), jobs
+        make = partial(make_runner, isolation, jobs, limits, arguments.full)
+        idle = not arguments.regrade and all_known(course, arguments.lesson, arguments.student)
+        return (LaterRunner(make) if idle else make()), jobs
     from proflab_course.grading.run.cluster import ClusterRunner
 
     runner = ClusterRunner(arguments.scheduler, isolation, limits)
@@ -205,7 +213,7 @@ def grade_class(
         for work in works:
             remove_parts(course, lesson, work)
         book.register(key)
-        known = book.outcomes(lesson)
+        known = book.standings(lesson)
         due = [w for w in works if regrade or needs_grading(course, key, w, known)]
         graded = _graded_works(course, key, due, runner, jobs, full)
         nowhere: dict[str, str] = {}
@@ -304,7 +312,7 @@ def write(course: Course, key: Key, book, done: Done) -> None:
     from proflab_course.grading.records.gradebook import Outcome
 
     work, graded = done.work, done.graded
-    earlier = book.outcomes(key.name).get(work.student) if done.error is not None else None
+    earlier = book.outcome(key.name, work.student) if done.error is not None else None
     if earlier is not None and earlier.cases:
         sentence = _join_sentences(done.sentence, _EARLIER_STANDS)
         book.write_outcome(replace(earlier, status=done.status, sentence=sentence, fingerprint=""))
