@@ -27,7 +27,7 @@ from proflab_course.grading.run.subprocess_runner import (
     Submission,
     SubprocessRunner,
 )
-from proflab_course.grading.run.time_allowance import NOT_TRIED
+from proflab_course.grading.run.time_allowance import LEFT_OUT
 from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
 from proflab_course.grading.submissions.read_notebook import notebook_of
 from proflab_course.grading.verdict import judge
@@ -192,7 +192,7 @@ class _TestRun:
             elif reply.state in ("raised", "lost"):
                 self.passed = False
                 self.written = self.written and not _is_unwritten(reply)
-                not_tried = reply.state == "lost" and reply.message == NOT_TRIED
+                not_tried = reply.state == "lost" and reply.message in LEFT_OUT
                 if failure is None and not not_tried:
                     failure = reply
                     error = (self.position, _error_name(reply), reply.message)
