@@ -23,8 +23,9 @@ from proflab_course.grading import work_limit as effort
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import Graded, grade_notebook
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
+from proflab_course.grading.limit_options import add_limits, chosen_limits
 from proflab_course.grading.lock import only_grading
-from proflab_course.grading.plan import Limits, Runner, Submission
+from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.records.write_notebook import (
     placeholder,
     remove_parts,
@@ -65,19 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--regrade", action="store_true", help="also grade what has not changed")
     parser.add_argument("--full", action="store_true", help="also execute demo cells")
-    usual = Limits()
-    parser.add_argument(
-        "--cell-seconds",
-        type=seconds,
-        metavar="S",
-        help=f"CPU seconds for a cell; a case has a third (default: {usual.cell_seconds:g})",
-    )
-    parser.add_argument(
-        "--notebook-seconds",
-        type=seconds,
-        metavar="S",
-        help=f"CPU seconds for a whole hand-in (default: {usual.notebook_seconds:g})",
-    )
+    add_limits(parser)
     parser.add_argument(
         "--no-sandbox",
         action="store_true",
@@ -91,28 +80,6 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")
     return number
-
-
-def seconds(text: str) -> float:
-    """Read a time in seconds, from 0.1 to a day, for argparse; raise ArgumentTypeError else."""
-    number = float(text)
-    if not 0.1 <= number <= 86_400:
-        raise argparse.ArgumentTypeError("must be from 0.1 to 86,400")
-    return number
-
-
-def chosen_limits(cell_seconds: float | None, notebook_seconds: float | None) -> Limits:
-    """Return the limits for these CPU seconds; what endless code may take grows with them."""
-    usual = Limits()
-    factor = (cell_seconds or usual.cell_seconds) / usual.cell_seconds
-    return replace(
-        usual,
-        cell_seconds=usual.cell_seconds * factor,
-        statement_seconds=usual.statement_seconds * factor,
-        idle_seconds=usual.idle_seconds * factor,
-        stuck_seconds=usual.stuck_seconds * factor,
-        notebook_seconds=notebook_seconds or usual.notebook_seconds * max(1.0, factor),
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -152,7 +119,7 @@ def _choose_runner(course: Course, arguments: argparse.Namespace) -> tuple[Runne
     It starts at once, since that takes a while, unless there is likely to be nothing to execute.
     """
     isolation = "none" if arguments.no_sandbox else "auto"
-    limits = chosen_limits(arguments.cell_seconds, arguments.notebook_seconds)
+    limits = chosen_limits(course, arguments)
     if arguments.scheduler is None:
         handins = _count_handins(course, arguments)
         jobs = max(1, min(handins, arguments.jobs or default_jobs()))

@@ -16,7 +16,6 @@ from sandboxes import needs_sandbox
 
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import make_key
-from proflab_course.grading.command import chosen_limits
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
@@ -218,10 +217,3 @@ def test_a_reply_that_came_after_the_limit_counts_for_nothing(runner):
     late = "def late():\n  try:\n    while True: pass\n  except KeyboardInterrupt:\n    return 7"
     result = runner.run(HERE, (RunCell(late), RunBlock(False, (Step("value", "late()"),), cell=1)))
     assert result.replies[1] == [Reply("lost", message="a cell used more than 0.5 CPU seconds")]
-
-
-def test_limits_are_options():
-    given = chosen_limits(cell_seconds=30.0, notebook_seconds=600.0)
-    assert (given.cell_seconds, given.statement_seconds) == (30.0, 4.0)
-    assert (given.notebook_seconds, given.stuck_seconds) == (600.0, 50.0)
-    assert chosen_limits(None, None) == Limits()
