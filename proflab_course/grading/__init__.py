@@ -5,6 +5,7 @@
     answer_key.py       the lesson: its cells as released, its test cells, split
     match_cells.py      match: which cell is which, and what was changed
     plan.py             plan: the words that grader and runners share
+    limit_options.py    plan: options about time; solved_times.py: what limits are multiples of
     run/                run: a plan goes in, replies come out
     inside/             what runs in the student's process
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook
