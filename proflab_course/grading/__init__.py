@@ -7,6 +7,7 @@
     plan.py             plan: the words that grader and runners share
     late_blocks.py      plan: which hidden blocks may share a copy of the notebook
     second_look.py      run: a hidden block once more, by itself, where sharing may be to blame
+    limit_options.py    plan: options about time; solved_times.py: what limits are multiples of
     run/                run: a plan goes in, replies come out
     inside/             what runs in the student's process
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook

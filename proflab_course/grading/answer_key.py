@@ -19,6 +19,7 @@ from nbformat import NotebookNode
 from proflab.lesson.outline import squeezed
 from proflab_course.course.layout import CourseError
 from proflab_course.course.test_cells import GrammarError, TestCell, split
+from proflab_course.grading.solved_times import SolvedTimes
 
 Kind = Literal["test", "solution", "manual", "locked", "free"]
 
@@ -53,6 +54,7 @@ class Key:
     """A lesson's cells in order, its split test cells by grade_id, and its fingerprint.
 
     partial_credit: a test cell gives its share of cases passed, in place of all points or none;
+    solved: the cells' texts with the lesson's solutions; times: what these take;
     derived: what other files have worked out from the lesson, which serves the whole class.
     """
 
@@ -62,6 +64,8 @@ class Key:
     fingerprint: str
     metadata: dict = field(default_factory=dict)
     partial_credit: bool = False
+    solved: tuple[str, ...] = ()
+    times: SolvedTimes = field(default_factory=SolvedTimes, compare=False, repr=False)
     derived: dict = field(default_factory=dict, compare=False, repr=False)
 
     def with_partial_credit(self) -> Key:
@@ -116,7 +120,8 @@ def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
     )
     text = json.dumps(bare, sort_keys=True)
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
-    return Key(name, cells, tests, fingerprint, dict(source.metadata))
+    solved = tuple(cell.source for cell in source.cells)
+    return Key(name, cells, tests, fingerprint, dict(source.metadata), solved=solved)
 
 
 def released_from(source: NotebookNode) -> NotebookNode:

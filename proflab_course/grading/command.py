@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import proflab_course.grading.lean  # noqa: F401  (first)
@@ -23,16 +24,18 @@ from proflab_course.grading import work_limit as effort
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import Graded, grade_notebook
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
+from proflab_course.grading.limit_options import add_limits, chosen_limits
 from proflab_course.grading.lock import only_grading
-from proflab_course.grading.plan import Limits, Runner, Submission
+from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.records.write_notebook import (
     placeholder,
     remove_parts,
     write_autograded,
 )
+from proflab_course.grading.run.later_runner import LaterRunner
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import beside_support
-from proflab_course.grading.submissions.find import Work, find_work, needs_grading
+from proflab_course.grading.submissions.find import Work, all_known, find_work, needs_grading
 from proflab_course.grading.submissions.find_notebook import find_handin
 from proflab_course.grading.submissions.guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
@@ -64,19 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--regrade", action="store_true", help="also grade what has not changed")
     parser.add_argument("--full", action="store_true", help="also execute demo cells")
-    usual = Limits()
-    parser.add_argument(
-        "--cell-seconds",
-        type=seconds,
-        metavar="S",
-        help=f"CPU seconds for a cell; a case has a third (default: {usual.cell_seconds:g})",
-    )
-    parser.add_argument(
-        "--notebook-seconds",
-        type=seconds,
-        metavar="S",
-        help=f"CPU seconds for a whole hand-in (default: {usual.notebook_seconds:g})",
-    )
+    add_limits(parser)
     parser.add_argument(
         "--no-sandbox",
         action="store_true",
@@ -92,34 +83,12 @@ def positive(text: str) -> int:
     return number
 
 
-def seconds(text: str) -> float:
-    """Read a time in seconds, from 0.1 to a day, for argparse; raise ArgumentTypeError else."""
-    number = float(text)
-    if not 0.1 <= number <= 86_400:
-        raise argparse.ArgumentTypeError("must be from 0.1 to 86,400")
-    return number
-
-
-def chosen_limits(cell_seconds: float | None, notebook_seconds: float | None) -> Limits:
-    """Return the limits for these CPU seconds; what endless code may take grows with them."""
-    usual = Limits()
-    factor = (cell_seconds or usual.cell_seconds) / usual.cell_seconds
-    return replace(
-        usual,
-        cell_seconds=usual.cell_seconds * factor,
-        statement_seconds=usual.statement_seconds * factor,
-        idle_seconds=usual.idle_seconds * factor,
-        stuck_seconds=usual.stuck_seconds * factor,
-        notebook_seconds=notebook_seconds or usual.notebook_seconds * max(1.0, factor),
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Grade the class and print a table of scores; return 0, or raise CourseError."""
     course = Course.find()
     arguments.lesson = course.lesson(arguments.lesson, "source")
     with ThreadPoolExecutor(1) as beside:
-        starting = beside.submit(_choose_runner, arguments, _count_handins(course, arguments))
+        starting = beside.submit(_choose_runner, course, arguments)
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
     gc.freeze()  # what is in memory now stays, and need not be looked through for each hand-in
@@ -146,13 +115,19 @@ def _count_handins(course: Course, arguments: argparse.Namespace) -> int:
     return len(list(named))
 
 
-def _choose_runner(arguments: argparse.Namespace, handins: int) -> tuple[Runner, int]:
-    """Return the runner of students' code, and how many submissions it takes at a time."""
+def _choose_runner(course: Course, arguments: argparse.Namespace) -> tuple[Runner, int]:
+    """Return the runner of students' code, and how many submissions it takes at a time.
+
+    It starts at once, since that takes a while, unless there is likely to be nothing to execute.
+    """
     isolation = "none" if arguments.no_sandbox else "auto"
-    limits = chosen_limits(arguments.cell_seconds, arguments.notebook_seconds)
+    limits = chosen_limits(course, arguments)
     if arguments.scheduler is None:
+        handins = _count_handins(course, arguments)
         jobs = max(1, min(handins, arguments.jobs or default_jobs()))
-        return make_runner(isolation, jobs, limits, arguments.full), jobs
+        make = partial(make_runner, isolation, jobs, limits, arguments.full)
+        idle = not arguments.regrade and all_known(course, arguments.lesson, arguments.student)
+        return (LaterRunner(make) if idle else make()), jobs
     from proflab_course.grading.run.cluster import ClusterRunner
 
     runner = ClusterRunner(arguments.scheduler, isolation, limits)
@@ -207,7 +182,7 @@ def grade_class(
         for work in works:
             remove_parts(course, lesson, work)
         book.register(key)
-        known = book.outcomes(lesson)
+        known = book.standings(lesson)
         due = [w for w in works if regrade or needs_grading(course, key, w, known)]
         graded = _graded_works(course, key, due, runner, jobs, full)
         nowhere: dict[str, str] = {}
@@ -306,7 +281,7 @@ def write(course: Course, key: Key, book, done: Done) -> None:
     from proflab_course.grading.records.gradebook import Outcome
 
     work, graded = done.work, done.graded
-    earlier = book.outcomes(key.name).get(work.student) if done.error is not None else None
+    earlier = book.outcome(key.name, work.student) if done.error is not None else None
     if earlier is not None and earlier.cases:
         sentence = _join_sentences(done.sentence, _EARLIER_STANDS)
         book.write_outcome(replace(earlier, status=done.status, sentence=sentence, fingerprint=""))

@@ -15,13 +15,21 @@ from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Step
 
 MB = 1024**2
+# A test cell may take as long as so many of its statements, each to its own limit.
+_TEST_STATEMENTS = 5
 
 
 @dataclass(frozen=True)
 class RunCell:
-    """A cell to execute as Jupyter would."""
+    """A cell to execute as Jupyter would.
+
+    seconds: the CPU seconds that the solved notebook's takes, as far as is known; given: no student
+    has written it.
+    """
 
     code: str
+    seconds: float = 0.0
+    given: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,8 @@ class RunBlock:
     """Steps of a test cell, all hidden or all visible; doubles as in `split.Block`.
 
     cell: which test cell, for blocks that share one: where it runs out of time, all of them end;
-    late: a hidden block that may as well see the notebook as it is at its end (`late_blocks.py`).
+    late: a hidden block that may as well see the notebook as it is at its end (`late_blocks.py`);
+    seconds: the CPU seconds of the slowest of its statements with the lesson's solutions.
     """
 
     hidden: bool
@@ -37,6 +46,7 @@ class RunBlock:
     doubles: tuple[tuple[int, DoubleSpec], ...] = ()
     cell: int | None = None
     late: bool = False
+    seconds: float = 0.0
 
 
 Plan = tuple[RunCell | RunBlock, ...]
@@ -59,6 +69,7 @@ class Submission:
 class Limits:
     """CPU seconds a cell, a statement of a test, and a notebook; sizes in bytes.
 
+    What takes long with the lesson's solutions has more: time_factor times that.
     idle_seconds: real time in which a cell or statement neither computes nor wants to;
     stuck_seconds: what all that ran out of time may take together. Real time is limited, too, to
     wall_factor times the CPU time. Memory is what a student's processes may take together beyond a
@@ -70,7 +81,8 @@ class Limits:
     notebook_seconds: float = 90.0
     memory: int = 4 * 1024 * MB
     wall_factor: float = 10.0
-    statement_seconds: float = 5.0
+    statement_seconds: float = 2.0
+    time_factor: float = 50.0
     idle_seconds: float = 5.0
     stuck_seconds: float = 25.0
     processes: int = 256
@@ -81,6 +93,17 @@ class Limits:
     notebook_output: int = 16 * MB
     notebook_values: int = 64 * MB
 
+    def cpu_seconds(self, item: RunCell | RunBlock) -> float:
+        """Return the CPU seconds that a cell, or each statement of a block, may take."""
+        least = self.cell_seconds
+        if isinstance(item, RunBlock):
+            least = min(least, self.statement_seconds)
+        return max(least, self.time_factor * item.seconds)
+
+    def test_seconds(self, item: RunBlock) -> float:
+        """Return the CPU seconds that the statements of a block's test cell may take together."""
+        return _TEST_STATEMENTS * self.cpu_seconds(item)
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -88,7 +111,7 @@ class Reply:
 
     "done": executed; "value": `value` is plain data; "refused": `message` says why its value is
     no plain data; "raised": class names, message and traceback of the exception; "lost": nothing
-    came back, `message` says why.
+    came back, `message` says why. `seconds` of CPU time it took, as the student's process says.
     """
 
     state: Literal["done", "value", "refused", "raised", "lost"]
@@ -97,6 +120,7 @@ class Reply:
     raised: list[str] = field(default_factory=list)
     message: str = ""
     traceback: list[str] = field(default_factory=list)
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass
@@ -120,6 +144,10 @@ class Runner(Protocol):
 
     def run(self, submission: Submission, plan: Plan) -> Result:
         """Execute `plan` for `submission`; raise nothing for what the student's code does."""
+        ...
+
+    def close(self) -> None:
+        """End what was kept for further plans."""
         ...
 
 

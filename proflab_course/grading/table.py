@@ -60,7 +60,7 @@ def make_rows(
     nowhere: students of whom nothing could be written, each with a sentence why; if the gradebook
     has an earlier result of theirs, it stands there still.
     """
-    outcomes, scores = book.outcomes(key.name), book.auto_scores(key.name)
+    outcomes, scores = book.standings(key.name), book.auto_scores(key.name)
     penalties = book.late_penalties(key.name)
     rows = []
     for student in (work.student for work in works):

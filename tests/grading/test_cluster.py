@@ -21,7 +21,7 @@ from proflab_course.grading.grade_notebook import make_plan
 from proflab_course.grading.match_cells import align
 from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run import cluster as cluster_module
-from proflab_course.grading.run.cluster import ClusterRunner
+from proflab_course.grading.run.cluster import ClusterRunner, Workers
 from proflab_course.grading.run.cluster_messages import (
     BadCrossing,
     Refusal,
@@ -91,7 +91,7 @@ def test_the_same_on_two_workers_as_here(cluster, local, tmp_path):
 
 
 @needs_sandbox
-def test_a_worker_that_is_killed_loses_nothing(cluster, local, tmp_path):
+def test_a_worker_that_is_killed_loses_nothing(cluster, local, tmp_path, capsys):
     course = copy_course(tmp_path, STUDENTS)
     with distributed.Client(cluster, set_as_default=False) as client:
         pids = client.run(os.getpid)
@@ -101,6 +101,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, local, tmp_path):
     rows = grade_on(course, cluster.scheduler_address)
     killer.join()
     assert rows == local[1]
+    assert f"worker {address} was lost" in capsys.readouterr().err
     assert tables(course.gradebook) == tables(local[0].gradebook)
 
 
@@ -209,18 +210,71 @@ def test_a_worker_with_another_version_refuses(threads, tmp_path, monkeypatch):
         grade_on(course, threads)
 
 
-def test_without_the_cluster_it_is_done_here(tmp_path, monkeypatch, capsys):
+def test_without_the_cluster_it_is_done_here_after_one_wait(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(cluster_module, "NO_WORKER_SECONDS", 0.1)
     monkeypatch.setattr(cluster_module, "POLL_SECONDS", 0.1)
     course = copy_course(tmp_path, [])
     hand_in(course, "one", solved())
+    hand_in(course, "two", solved())
     with local_cluster(n_workers=1, processes=False) as made:
         runner = ClusterRunner(made.scheduler_address, "none")
         made.scale(0)
         rows = grade_class(course, LESSON, runner, progress=False)
         runner.close()
-    assert outcome(rows)["one"][:2] == (100, "graded")
-    assert "one is executed on this machine: the cluster" in capsys.readouterr().err
+    assert {name: row[:2] for name, row in outcome(rows).items()} == {
+        "one": (100, "graded"),
+        "two": (100, "graded"),
+    }
+    said = capsys.readouterr().err
+    assert said.count("was lost: what it had is executed anew") == 1
+    assert said.count("has no worker left: waiting 0.1 seconds for one") == 1
+    assert said.count("the rest is executed on this machine") == 1
+
+
+class ScriptedClient:
+    """A client whose workers come and go by a script; the last entry stays."""
+
+    def __init__(self, *script):
+        self.script, self.status = list(script), "running"
+
+    def nthreads(self):
+        """The workers of now, with two threads each."""
+        names = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        return dict.fromkeys(names, 2)
+
+
+def test_a_lost_worker_is_said_once_and_all_are_waited_for_once(monkeypatch, capsys):
+    now = [100.0]
+    monkeypatch.setattr(cluster_module.time, "monotonic", lambda: now[0])
+    workers = Workers(ScriptedClient("ab", "ab", "ab", "a", "a", "", "", "", ""))
+    assert workers.most == 4
+    for _ in range(3):
+        now[0] += cluster_module.POLL_SECONDS
+        workers.look()
+    assert capsys.readouterr().err == (
+        "proflab grade: worker b was lost: what it had is executed anew\n"
+    )
+    while not workers.wait_is_over():
+        now[0] += cluster_module.POLL_SECONDS
+    assert now[0] == pytest.approx(140.0, abs=2 * cluster_module.POLL_SECONDS)
+    said = capsys.readouterr().err
+    assert said.count("worker a was lost") == said.count("waiting 30 seconds for one") == 1
+    assert said.count("the rest is executed on this machine") == 1
+
+
+def test_a_worker_that_comes_in_time_ends_the_wait(monkeypatch, capsys):
+    now = [100.0]
+    monkeypatch.setattr(cluster_module.time, "monotonic", lambda: now[0])
+    workers = Workers(ScriptedClient("a", "a", "", "", "b"))
+    for _ in range(40):
+        now[0] += cluster_module.POLL_SECONDS
+        assert not workers.wait_is_over()
+    workers._client.status = "closed"
+    now[0] += cluster_module.POLL_SECONDS
+    assert not workers.wait_is_over()
+    now[0] += cluster_module.NO_WORKER_SECONDS + 1
+    assert workers.wait_is_over()
+    assert capsys.readouterr().err.count("was lost") == 2
 
 
 def test_a_workers_grader_holds_the_doubles(threads):

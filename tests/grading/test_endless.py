@@ -16,11 +16,11 @@ from sandboxes import needs_sandbox
 
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import make_key
-from proflab_course.grading.command import chosen_limits
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
+from proflab_course.grading.run.suspects import Suspects
 from proflab_course.grading.run.time_allowance import LEAST_SHARE, NOT_TRIED, Allowance, run_through
 
 KEY = make_key("01_parameters", source())
@@ -149,14 +149,62 @@ def test_code_that_does_not_end_has_a_limit_in_all():
     assert result.replies[-1][0].state == "lost"
 
 
-def test_each_time_the_next_statement_has_less():
+CALLS = tuple(
+    RunCell(f"def {name}(): return {body}")
+    for name, body in {"loop": "...", "uses_it": "loop()", "other": "1"}.items()
+)
+TESTS = [RunBlock(False, (Step("value", code),), cell=n) for n, code in enumerate(
+    ("loop()", "[uses_it() for _ in range(3)]", "other()", "loophole()"))]  # fmt: skip
+
+
+def test_what_uses_a_function_that_ran_out_of_time_has_less_of_it():
     allowance = Allowance(Limits(stuck_seconds=10.0))
+    allowance.begin((*CALLS, *TESTS))
+    assert [allowance.share(test) for test in TESTS] == [1.0] * 4
+    assert allowance.charge(2.0, TESTS[0], "loop()")
+    assert [allowance.share(test) for test in TESTS] == [LEAST_SHARE, LEAST_SHARE, 0.8, 0.8]
+    assert allowance.stopped(TESTS[0]) == NOT_TRIED and not allowance.stopped(TESTS[1])
+
+
+def test_what_is_left_is_shared_out():
+    allowance = Allowance(Limits(stuck_seconds=10.0))
+    allowance.begin((RunCell("while True: pass"), TESTS[2]))
     shares = []
-    while allowance.charge(2.0):
-        shares.append(allowance.share)
-    assert shares == [0.5, 0.25, LEAST_SHARE, LEAST_SHARE]
+    while allowance.charge(2.0, RunCell("while True: pass"), "while True: pass"):
+        shares.append(allowance.share(TESTS[2]))
+    assert shares == [0.8, 0.6, 0.4, 0.2]
     allowance.renew()
     assert allowance.left == 5.0
+
+
+def test_functions_that_the_lesson_gives_are_not_suspected():
+    given = RunCell("def make_model(): ...", given=True)
+    suspects = Suspects((given, *CALLS, *TESTS))
+    suspects.note(TESTS[1], "make_model()")
+    assert suspects.names == {"uses_it"}
+    assert [test for test in TESTS if suspects.concern(test)] == [TESTS[1]]
+
+
+def test_a_test_cell_has_a_limit_of_its_own():
+    allowance = Allowance(Limits(statement_seconds=2.0))
+    allowance.begin((*CALLS, *TESTS))
+    assert [allowance.overdrawn(TESTS[0], 1.9) for _ in range(6)] == [False] * 5 + [True]
+    assert not allowance.overdrawn(TESTS[1], 1.9)
+    allowance.charge(2.0, TESTS[0], "loop()")
+    assert allowance.overdrawn(TESTS[1], 1.9)
+    allowance.begin((*CALLS, *TESTS))  # what is executed again counts once
+    assert not allowance.overdrawn(TESTS[0], 1.9)
+
+
+def test_what_takes_long_in_the_solved_notebook_may_take_longer():
+    limits = Limits(cell_seconds=15.0, statement_seconds=2.0, time_factor=50.0)
+    block = RunBlock(False, ())
+    assert limits.cpu_seconds(block) == 2.0
+    assert limits.cpu_seconds(replace(block, seconds=0.03)) == 2.0
+    assert limits.cpu_seconds(replace(block, seconds=0.3)) == 15.0
+    assert limits.cpu_seconds(RunCell("", seconds=0.1)) == 15.0
+    assert limits.cpu_seconds(RunCell("", seconds=1.0)) == 50.0
+    assert limits.test_seconds(block) == 10.0
 
 
 def test_turns_go_on_until_one_gets_through():
@@ -169,10 +217,3 @@ def test_a_reply_that_came_after_the_limit_counts_for_nothing(runner):
     late = "def late():\n  try:\n    while True: pass\n  except KeyboardInterrupt:\n    return 7"
     result = runner.run(HERE, (RunCell(late), RunBlock(False, (Step("value", "late()"),), cell=1)))
     assert result.replies[1] == [Reply("lost", message="a cell used more than 0.5 CPU seconds")]
-
-
-def test_limits_are_options():
-    given = chosen_limits(cell_seconds=30.0, notebook_seconds=600.0)
-    assert (given.cell_seconds, given.statement_seconds) == (30.0, 10.0)
-    assert (given.notebook_seconds, given.stuck_seconds) == (600.0, 50.0)
-    assert chosen_limits(None, None) == Limits()

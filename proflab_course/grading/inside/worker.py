@@ -22,6 +22,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 import types
 import warnings
@@ -167,6 +168,7 @@ class Worker:
         }
         # Taken now, so that a student's later patches of these names change nothing.
         self.compile, self.exec, self.eval = builtins.compile, builtins.exec, builtins.eval
+        self.clock = time.process_time
 
     def rehearse(self) -> None:
         """Do once, before there is a student, what takes longer the first time; leave no trace."""
@@ -197,15 +199,17 @@ class Worker:
                 self.snapshot(request, self.channel.receive_socket())
                 continue
             self.nonce = request["nonce"] if request.get("calls") else ""
+            began = self.clock()
             try:
                 reply, blob = self.doers[request["do"]](request["code"])
             except BaseException as error:  # an interrupt that came late, say
                 reply, blob = self.raised(error), b""
+            seconds = round(self.clock() - began, 4)
             with self.calling:
                 self.nonce = ""
             sys.stdout, sys.stderr = streams
             reply |= {"nonce": request["nonce"], "outputs": join_streams(self.recorder.take())}
-            self.channel.send(reply, blob)
+            self.channel.send(reply | {"seconds": seconds}, blob)
 
     def snapshot(self, request: dict, sock: socket.socket) -> None:
         """Fork: the copy waits on `sock` with the notebook's state of now, for a hidden block."""

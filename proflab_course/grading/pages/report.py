@@ -22,6 +22,9 @@ from proflab_course.grading.pages.inert import readable
 
 _BINS = 10
 _MOST_TEXT = 2_000
+# In a class of more than so many, each student's line holds but what one looks for in it.
+_LARGE = 100
+_BRIEF_CASES, _BRIEF_TEXT, _BRIEF_SENTENCE, _FEW_NAMES = 3, 60, 120, 40
 _CLEAN = ("graded", "metadata recovered", "renamed")
 
 
@@ -58,6 +61,14 @@ class Student:
     marks: dict[str, bool | None]
     failed: list[CaseResult]
 
+    def first_failed(self, brief: bool) -> list[CaseResult]:
+        """Return the failed cases that the page lists; brief: one for each test cell, and few."""
+        if not brief:
+            return self.failed
+        firsts = {case.cell: case for case in reversed(self.failed)}
+        ordered = [case for case in self.failed if firsts[case.cell] is case]
+        return ordered[:_BRIEF_CASES]
+
     @property
     def is_unusual(self) -> bool:
         """Return True if a person should know of the outcome, or of a sentence that goes with it.
@@ -93,6 +104,11 @@ class Summary:
     statuses: dict[str, int] = field(default_factory=dict)
     predictions: list[Prediction] = field(default_factory=list)
     points_by_hand: float = 0.0
+
+    @property
+    def large(self) -> bool:
+        """Return True for a class whose page must be brief to be readable."""
+        return len(self.students) > _LARGE
 
     @property
     def unusual(self) -> list[Student]:
@@ -237,12 +253,34 @@ def render(summary: Summary) -> str:
 
 def environment() -> Environment:
     """Return the templates' environment: what is written is escaped, readable and not too long."""
-    return Environment(
+    made = Environment(
         loader=PackageLoader("proflab_course.grading.pages"),
         autoescape=True,
         trim_blocks=True,
         finalize=shown,
     )
+    made.filters |= {"names": listed_names, "case_text": case_text, "sentence": brief_sentence}
+    return made
+
+
+def listed_names(names: list[str]) -> str:
+    """Return the names with commas; of very many the first, and how many more there are."""
+    more = len(names) - _FEW_NAMES
+    return ", ".join(names[:_FEW_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def case_text(text: str, brief: bool) -> str:
+    """Return a label or a reason as the page shows it."""
+    return _cut(text, _BRIEF_TEXT) if brief else text
+
+
+def brief_sentence(text: str, brief: bool) -> str:
+    """Return the sentence about an outcome as the page shows it."""
+    return _cut(text, _BRIEF_SENTENCE) if brief else text
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def shown(value: object) -> object:

@@ -29,7 +29,6 @@ from nbgrader.api import (
     Gradebook,
     GradeCell,
     InvalidEntry,
-    MissingEntry,
     SubmittedAssignment,
     SubmittedNotebook,
 )
@@ -42,6 +41,7 @@ from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
 from proflab_course.grading.records.lateness import Extension, as_timedelta
 from proflab_course.grading.records.new_gradebook import make_tables
+from proflab_course.grading.records.queries import Standing, read_scores, read_standings
 from proflab_course.grading.submissions.guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
@@ -145,9 +145,11 @@ class Book:
                     f"the assignment with `nbgrader db assignment remove {key.name} --force`"
                 ) from None
 
-    def outcomes(self, assignment: str) -> dict[str, Outcome]:
-        """Return the outcome of every student who has one for this assignment."""
+    def outcomes(self, assignment: str, student: str | None = None) -> dict[str, Outcome]:
+        """Return the outcome of every student, or of one, who has one for this assignment."""
         query = select(OUTCOMES).where(OUTCOMES.c.assignment == assignment)
+        if student is not None:
+            query = query.where(OUTCOMES.c.student == student)
         with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
             rows = connection.execute(query).mappings().all()
             guesses = dict(
@@ -158,6 +160,15 @@ class Book:
                 ).all()
             )
         return {row["student"]: _read_row(dict(row), guesses) for row in rows}
+
+    def outcome(self, assignment: str, student: str) -> Outcome | None:
+        """Return one student's outcome for this assignment; None if there is none."""
+        return self.outcomes(assignment, student).get(student)
+
+    def standings(self, assignment: str) -> dict[str, Standing]:
+        """Return what is known of each graded hand-in, without its cases."""
+        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            return read_standings(connection, OUTCOMES, assignment)
 
     def write(
         self,
@@ -297,14 +308,10 @@ class Book:
         with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return {student: float(score) for student, score in connection.execute(rows)}
 
-    def scores(self, assignment: str) -> dict[str, dict[str, float]]:
+    def scores(self, assignment: str) -> dict[str, dict[str, Any]]:
         """Return each student's points; `needs_manual`: to be looked at; `unread`: no mark yet."""
-        with _clear_errors(self.path):
-            try:
-                submissions = self.gradebook.find_assignment(assignment).submissions
-            except MissingEntry:
-                return {}
-            return {s.student.id: _submission_scores(s) for s in submissions}
+        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
+            return read_scores(connection, assignment)
 
 
 def _open_gradebook(path: Path, course_id: str) -> Gradebook:
@@ -332,20 +339,6 @@ def _read_row(row: dict, guesses: dict[str, str]) -> Outcome:
     cases = [CaseResult(**case) for case in json.loads(row["cases"])]
     made = [Guess(**guess) for guess in json.loads(guesses.get(row["student"], "[]"))]
     return Outcome(**row | {"cases": cases, "guesses": made})
-
-
-def _submission_scores(submission: Any) -> dict[str, float]:
-    """Return one submission's points, as nbgrader counts them."""
-    grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
-    return {
-        "auto": sum(g.score for g in grades if g.cell_type == "code"),
-        "manual": sum(g.score for g in grades if g.cell_type != "code"),
-        "penalty": submission.late_submission_penalty or 0.0,
-        "score": submission.score,
-        "max_score": submission.max_score,
-        "needs_manual": submission.needs_manual_grade,
-        "unread": any(g.manual_score is None and g.auto_score is None for g in grades),
-    }
 
 
 def total_points(scores: dict[str, float], essay: bool = True) -> float:

@@ -13,14 +13,22 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Enum, List, TraitError, Unicode
+from traitlets import Bool, Enum, Float, List, TraitError, Unicode
 from traitlets.config import Config
 
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import grade_notebook
-from proflab_course.grading.plan import Runner, Submission
+from proflab_course.grading.limit_options import LIMIT_OPTIONS, make_limits
+from proflab_course.grading.plan import Limits, Runner, Submission
 from proflab_course.grading.run.sandbox_runner import make_runner
+
+
+def _seconds(name: str) -> Float:
+    """Return the setting of an option of `proflab grade` about time."""
+    what, usual = LIMIT_OPTIONS[name]
+    about = f"{what[0].upper()}{what[1:]} (default: {usual:g}). `proflab grade` follows it, too."
+    return Float(None, allow_none=True, help=about).tag(config=True)
 
 
 class SandboxedExecute(NbGraderPreprocessor):
@@ -34,7 +42,15 @@ class SandboxedExecute(NbGraderPreprocessor):
         help="Lessons, as 01_parameters or 01, in which a test cell gives its share of cases "
         "passed; in all others it gives all points or none. `proflab grade` follows it, too.",
     ).tag(config=True)
+    cell_seconds = _seconds("cell_seconds")
+    case_seconds = _seconds("case_seconds")
+    notebook_seconds = _seconds("notebook_seconds")
+    time_factor = _seconds("time_factor")
     full = Bool(True, help="Execute demo cells, too.").tag(config=True)
+
+    def limits(self) -> Limits:
+        """Return the limits that the settings make."""
+        return make_limits(**{name: getattr(self, name) for name in LIMIT_OPTIONS})
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Return the executed notebook; raise CourseError where isolation is not to be had."""
@@ -45,7 +61,7 @@ class SandboxedExecute(NbGraderPreprocessor):
         if key.name in _partial_lessons(course, self.partial_credit):
             key = key.with_partial_credit()
         submission = Submission(resources["nbgrader"]["student"], folder, source.parent)
-        runner = _cached_runner(self.isolation)
+        runner = _cached_runner(self.isolation, self.limits())
         graded = grade_notebook(nb, key, source.parent, self.full, runner, submission)
         if graded.sentence:
             self.log.warning("%s: %s: %s", submission.name, graded.status, graded.sentence)
@@ -81,8 +97,8 @@ def _cached_key(source: Path, changed: int) -> Key:
 
 
 @functools.cache
-def _cached_runner(isolation: str) -> Runner:
+def _cached_runner(isolation: str, limits: Limits) -> Runner:
     """Return the one runner of this process, kept warm between submissions."""
-    runner = make_runner(isolation)
+    runner = make_runner(isolation, limits=limits)
     atexit.register(runner.close)
     return runner

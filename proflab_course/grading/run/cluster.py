@@ -15,6 +15,7 @@ import time
 import uuid
 from typing import Any
 
+from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.plan import Limits, Plan, Result, Runner, Submission
 from proflab_course.grading.run.cluster_messages import (
@@ -42,6 +43,55 @@ class Lost(Exception):
     """The cluster will not bring a result; the sentence says why."""
 
 
+class AllGone(Lost):
+    """There has been no worker for so long that nobody waits for one any more."""
+
+
+class Workers:
+    """The workers of a cluster: says who was lost, and waits once where all were.
+
+    most: the number of submissions that they executed at a time when there were most of them.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._lock = client, threading.Lock()
+        self._there = set(client.nthreads())
+        self._looked, self._missed_since = time.monotonic(), 0.0
+        self.most, self.gone = max(1, sum(client.nthreads().values())), False
+
+    def look(self, at_once: bool = False) -> None:
+        """Ask now and then who is there, and say who was lost; at_once: ask now."""
+        with self._lock:
+            now = time.monotonic()
+            if self.gone or not at_once and now - self._looked < POLL_SECONDS:
+                return
+            self._looked, there = now, self._ask()
+            for lost in sorted(self._there - there):
+                _print_above_bar(f"worker {lost} was lost: what it had is executed anew")
+            if not there and self._there:
+                self._missed_since = now
+                most = f"{NO_WORKER_SECONDS:g} seconds"
+                _print_above_bar(f"the cluster has no worker left: waiting {most} for one")
+            self._there = there
+
+    def _ask(self) -> set[str]:
+        """Return the addresses of those that are there; none where the scheduler is lost, too."""
+        try:
+            return set(self._client.nthreads()) if self._client.status == "running" else set()
+        except (OSError, TimeoutError, ValueError):
+            return set()
+
+    def wait_is_over(self) -> bool:
+        """Return True if there has been no worker for too long; from then on there is none."""
+        self.look()
+        with self._lock:
+            over = not self._there and time.monotonic() - self._missed_since > NO_WORKER_SECONDS
+            if over and not self.gone:
+                self.gone = True
+                _print_above_bar("no worker has come: the rest is executed on this machine")
+            return self.gone
+
+
 class ClusterRunner:
     """Runs plans on a cluster, from as many threads at once as the cluster has."""
 
@@ -51,27 +101,35 @@ class ClusterRunner:
         self._harness = harness_fingerprint()
         self._client = _connect(address)
         self._refusals: dict[str, str] = {}
+        self._workers = Workers(self._client)
         self._local: Runner | None = None
         self._making, self._closed = threading.Lock(), False
 
     @property
     def jobs(self) -> int:
         """The number of submissions that the cluster executes at a time."""
-        return max(1, sum(self._client.nthreads().values()))
+        return self._workers.most
 
     def run(self, submission: Submission, plan: Plan) -> Result:
         """Execute a plan, as a Runner does; raise CourseError when no worker can isolate."""
+        if self._workers.gone:
+            return self._run_here(submission, plan)
         files = gather_files(submission)
         task = pack_task(Task(plan, files, self.limits, self.isolation, self._harness))
         try:
             return self._run_there(task, plan)
+        except AllGone:
+            return self._run_here(submission, plan)
         except Lost as error:
             return self._run_here(submission, plan, str(error))
+        finally:
+            self._workers.look()
 
     def close(self) -> None:
         """Leave the cluster."""
         self._closed = True
         with quiet():
+            self._workers.look(at_once=True)
             self._client.close(timeout=_CONNECT_SECONDS)
         if self._local is not None:
             self._local.close()
@@ -101,22 +159,22 @@ class ClusterRunner:
 
     def _ask(self, task: bytes, workers: list[str] | None) -> Any:
         key = f"proflab-{uuid.uuid4().hex}"
-        future = self._client.submit(carry_out, task, key=key, pure=False, workers=workers)
+        try:
+            future = self._client.submit(carry_out, task, key=key, pure=False, workers=workers)
+        except (RuntimeError, OSError, ValueError) as error:  # the scheduler is gone
+            raise Lost(f"the cluster takes nothing ({type(error).__name__})") from None
         try:
             return self._wait(future)
         finally:
             future.release()
 
     def _wait(self, future: Any) -> Any:
-        seen = time.monotonic()
         while True:
             try:
                 return future.result(timeout=POLL_SECONDS)
             except TimeoutError:
-                if self._client.status == "running" and self._client.nthreads():
-                    seen = time.monotonic()
-                elif time.monotonic() - seen > NO_WORKER_SECONDS:
-                    raise Lost("the cluster has no worker left") from None
+                if self._workers.wait_is_over():
+                    raise AllGone("the cluster has no worker left") from None
             except CourseError:
                 raise
             except BaseException as error:
@@ -124,14 +182,15 @@ class ClusterRunner:
                     raise
                 raise Lost(f"the cluster lost it ({type(error).__name__})") from None
 
-    def _run_here(self, submission: Submission, plan: Plan, why: str) -> Result:
+    def _run_here(self, submission: Submission, plan: Plan, why: str = "") -> Result:
         if self._closed:
             raise CourseError("the grading was ended")
         if why:
             _print_above_bar(f"{submission.name} is executed on this machine: {why}")
         with self._making:
             if self._local is None:
-                self._local = make_runner(self.isolation, 1, self.limits)
+                jobs = min(default_jobs(), self._workers.most)
+                self._local = make_runner(self.isolation, jobs, self.limits)
         return self._local.run(submission, plan)
 
 

@@ -64,26 +64,29 @@ def pack_task(task: Task) -> bytes:
 def _pack_item(item: RunCell | RunBlock) -> Any:
     """Return a plan's item as JSON."""
     if isinstance(item, RunCell):
-        return item.code
+        return [item.code, item.seconds, item.given]
     steps = [[step.kind, step.code] for step in item.steps]
     doubles = [
         [place, double.name, double.kind, dumps(double.given).decode(), double.of]
         for place, double in item.doubles
     ]
-    about = {"hidden": item.hidden, "cell": item.cell, "late": item.late}
+    about = {
+        "hidden": item.hidden, "cell": item.cell, "late": item.late, "seconds": item.seconds
+    }  # fmt: skip
     return about | {"steps": steps, "doubles": doubles}
 
 
 def _unpack_item(item: Any) -> RunCell | RunBlock:
     """Return a plan's item, as a grader sent it."""
-    if isinstance(item, str):
-        return RunCell(item)
+    if isinstance(item, list):
+        return RunCell(*item)
     doubles = (
         (place, DoubleSpec(name, kind, loads(given.encode()), of))
         for place, name, kind, given, of in item["doubles"]
     )
     steps = tuple(Step(*step) for step in item["steps"])
-    return RunBlock(item["hidden"], steps, tuple(doubles), item["cell"], item["late"])
+    about = item["hidden"], steps, tuple(doubles), item["cell"]
+    return RunBlock(*about, late=item["late"], seconds=item["seconds"])
 
 
 def unpack_task(data: bytes) -> Task:
@@ -109,7 +112,7 @@ def pack_result(result: Result) -> bytes:
 
 def _pack_reply(reply: Reply) -> dict:
     """Return a reply as JSON; only what its state has."""
-    packed: dict[str, Any] = {"outputs": reply.outputs}
+    packed: dict[str, Any] = {"outputs": reply.outputs, "seconds": reply.seconds}
     match reply.state:
         case "value":
             packed["value"] = dumps(reply.value).decode()

@@ -21,7 +21,7 @@ from proflab.checks.values import NotPlainData, dumps
 from proflab_course.course.hidden_doubles import DoubleRegistry
 from proflab_course.grading import work_limit as effort
 from proflab_course.grading.inside.channel import HEADER
-from proflab_course.grading.plan import MB, Limits
+from proflab_course.grading.plan import MB, Limits, RunBlock, RunCell
 from proflab_course.grading.run.processes import Body, Process
 from proflab_course.grading.run.replies import (
     MAX_JSON,
@@ -34,7 +34,7 @@ from proflab_course.grading.run.time_allowance import Allowance
 
 _POLL_SECONDS = 0.1
 _READ = 64 * 1024
-_GRACE_SECONDS = 2.0
+_GRACE_SECONDS, _GRACE_CPU_SECONDS = 2.0, 0.5
 _NAPS = 6  # so many times idle_seconds may a notebook rest in all
 _MAX_CALLS = 200_000
 _CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
@@ -71,20 +71,21 @@ class LimitMonitor:
         self.began = self.asked = self.looked = time.monotonic()
         self.base: float | None = None
         self.used = self.rested = self.rested_before = 0.0
-        self.most = limits.cell_seconds
+        self.most, self.share = limits.cell_seconds, 1.0
 
-    def start(self, kind: str = "") -> None:
-        """Begin a new request: a statement of a test, or what may take as long as a cell."""
+    def allow(self, item: RunCell | RunBlock) -> None:
+        """Let each request from now on use what a statement of `item` may."""
+        self.share = self.allowance.share(item)
+        self.most = self.limits.cpu_seconds(item) * self.share
+
+    def start(self) -> None:
+        """Begin a new request."""
         self.asked = self.looked = time.monotonic()
         self.base, self.rested_before, self.rested = None, self.rested_before + self.rested, 0.0
-        seconds = self.limits.cell_seconds
-        if kind in ("setup", "value", "raises"):
-            seconds = min(seconds, self.limits.statement_seconds)
-        self.most = seconds * self.allowance.share
 
     def spent(self) -> float:
         """Return the seconds that the request has used or let pass, when last looked at."""
-        return self.used - (self.base or 0.0) + self.rested
+        return (0.0 if self.base is None else self.used - self.base) + self.rested
 
     def end(self) -> None:
         """End the turn: what it used counts for the hand-in's next one, if there is one."""
@@ -107,10 +108,10 @@ class LimitMonitor:
         if memory > limits.memory or self.body.starved():
             return self.starved()
         if self.used - self.base > self.most:
-            return out_of_time(f"a cell used more than {self.most:g} CPU seconds", stuck=True)
-        patience = limits.idle_seconds * self.allowance.share
+            return out_of_time(f"a cell used more than {self.most:.2g} CPU seconds", stuck=True)
+        patience = limits.idle_seconds * self.share
         if self.rested > patience:
-            sentence = f"a cell did nothing for more than {patience:g} seconds"
+            sentence = f"a cell did nothing for more than {patience:.2g} seconds"
             return out_of_time(f"{sentence} (is it asleep, or waiting?)", stuck=True)
         if self.used + self.allowance.spent > limits.notebook_seconds:
             most = limits.notebook_seconds
@@ -119,7 +120,7 @@ class LimitMonitor:
             most = _NAPS * limits.idle_seconds
             return out_of_time(f"the notebook did nothing for more than {most:g} seconds")
         for what, since, most in (
-            ("a cell", self.asked, limits.wall_factor * self.most),
+            ("a cell", self.asked, limits.wall_factor * max(limits.cell_seconds, self.most)),
             ("the notebook", self.began, limits.wall_factor * limits.notebook_seconds),
         ):
             if self.looked - since > most:
@@ -155,7 +156,7 @@ class Connection:
         self.buffer = bytearray()
         self.sender = 0
         self.interrupted: ProcessEnded | None = None
-        self._interrupted_at = 0.0
+        self._interrupted_at = 0.0, 0.0  # by the clock, and in CPU seconds
 
     def ask(
         self,
@@ -169,7 +170,7 @@ class Connection:
         the process obeyed and replied.
         """
         nonce = secrets.token_hex(8)
-        self.start(request["do"])
+        self.start()
         self._send(request | {"nonce": nonce})
         if send is not None:
             self._send_socket(send)
@@ -187,10 +188,10 @@ class Connection:
             answer, data = _answer_call(world, message["call"], blob)
             self._send(answer | {"nonce": nonce}, data)
 
-    def start(self, kind: str = "") -> None:
+    def start(self) -> None:
         """Begin a new request: its limits count from now."""
-        self.interrupted, self._interrupted_at = None, 0.0
-        self.meter.start(kind)
+        self.interrupted, self._interrupted_at = None, (0.0, 0.0)
+        self.meter.start()
 
     def hello(self) -> None:
         """Receive the first message on a new channel and learn who sent it, as the kernel says."""
@@ -304,11 +305,18 @@ class Connection:
             raise excess
         if self.interrupted is None:
             if excess is not None:
-                self.interrupted, self._interrupted_at = excess, time.monotonic()
+                self.interrupted = excess
+                self._interrupted_at = time.monotonic(), self.meter.used
                 self.signal(signal.SIGINT)
-        elif time.monotonic() - self._interrupted_at > _GRACE_SECONDS * self.meter.allowance.share:
+        elif self._disobeys():
             self.signal(signal.SIGKILL)
             raise self.interrupted
+
+    def _disobeys(self) -> bool:
+        """Return True if the process was interrupted and goes on: in a call of C, or on purpose."""
+        clock, used = self._interrupted_at
+        waited = time.monotonic() - clock > _GRACE_SECONDS * self.meter.share
+        return waited or self.meter.used - used > _GRACE_CPU_SECONDS
 
     def signal(self, number: int) -> None:
         """Send a signal to the process at the other end."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from proflab.checks.values import MAX_BYTES, NotPlainData, loads
@@ -53,6 +54,16 @@ def _items(body: bytes) -> int:
 
 def read_reply(message: dict, blob: bytes, kind: str) -> Reply:
     """Return a worker's reply to a request of `kind`, every field checked."""
+    return replace(_read_state(message, blob, kind), seconds=_seconds(message.get("seconds")))
+
+
+def _seconds(value: Any) -> float:
+    """Return a number of seconds from 0 to a day; 0 for anything else."""
+    return float(value) if type(value) in (int, float) and 0 <= value <= 86_400 else 0.0
+
+
+def _read_state(message: dict, blob: bytes, kind: str) -> Reply:
+    """Return a reply but for the seconds that it took."""
     outputs = [o for o in map(read_output, as_list(message.get("outputs"))) if o]
     if "raised" in message:
         names = [text(name, 200) for name in as_list(message["raised"])[:20]] or ["Exception"]

@@ -34,8 +34,14 @@ from proflab_course.grading.run.connection import (
 )
 from proflab_course.grading.run.processes import Body
 from proflab_course.grading.run.replies import cut_outputs, output_size, read_reply
-from proflab_course.grading.run.time_allowance import NOT_REACHED, NOT_TRIED, Allowance
+from proflab_course.grading.run.time_allowance import (
+    NOT_REACHED,
+    NOT_TRIED,
+    TOO_LARGE,
+    Allowance,
+)
 
+_LARGE_VALUE_SECONDS = 0.2
 _EARLY_SHARE = 0.25  # of its CPU seconds: after that, late blocks wait no longer for their copy
 
 
@@ -60,7 +66,6 @@ class Session:
         self.allowance = allowance or Allowance(limits)
         self.meter = LimitMonitor(body, limits, self.allowance)
         self.main = Connection(sock, self.meter)
-        self.allowance.begin()
         self.result = Result(*self.allowance.first)
         self.copies: list[Copy] = []
         self.late: list[tuple[int, RunBlock]] = []
@@ -68,6 +73,7 @@ class Session:
 
     def carry_out(self, plan: Plan) -> Result:
         """Execute the plan: cells and visible blocks in order, then the hidden blocks."""
+        self.allowance.begin(plan)
         try:
             ended = self._begin()
             for index, item in enumerate(plan):
@@ -76,7 +82,7 @@ class Session:
                 if replies:
                     continue
                 if self.allowance.stopped(item):
-                    fill_lost(replies, item, NOT_TRIED)
+                    fill_lost(replies, item, self.allowance.stopped(item))
                 elif ended is None:
                     try:
                         if isinstance(item, RunBlock) and item.hidden:
@@ -202,10 +208,10 @@ class Session:
         """Return True if another turn shall do without the item that had to be killed."""
         if not error.stuck:
             return False
+        code = _code_of(item, len(replies))
         fill_lost(replies, item, str(error))
         self.allowance.kept[index] = replies
-        self.allowance.stop(item)
-        self.result.again = self.allowance.charge(self.meter.spent())
+        self.result.again = self.allowance.charge(self.meter.spent(), item, code)
         return self.result.again
 
     def _hidden(
@@ -221,14 +227,14 @@ class Session:
                 raise self._used_up()
             if not self.allowance.stopped(block):
                 self._carry_out_item(connection, block, replies)
-            fill_lost(replies, block, NOT_TRIED)
+            fill_lost(replies, block, self.allowance.stopped(block))
         except ProcessEnded as error:
             ended = error
+            code = _code_of(block, len(replies))
             fill_lost(replies, block, str(error))
             self._note(error)
             if error.stuck:
-                self.allowance.stop(block)
-                self.allowance.charge(self.meter.spent())
+                self.allowance.charge(self.meter.spent(), block, code)
         self.result.replies[index] = [replace(reply, outputs=[]) for reply in replies]
         return ended
 
@@ -237,6 +243,7 @@ class Session:
     ) -> None:
         doubles = dict(getattr(item, "doubles", ()))
         world = DoubleRegistry() if doubles else None
+        self.meter.allow(item)
         for index, (kind, code) in enumerate(statements(item)):
             if index in doubles:
                 world.declare(doubles[index])
@@ -247,8 +254,7 @@ class Session:
             if kind == "setup" and replies[-1].state == "raised":
                 self._setup_failed(item, replies)
                 return
-            if conversation.interrupted is not None:
-                self._out_of_time(item, replies)
+            if self._gave_up(conversation, item, code, replies):
                 return
 
     def _setup_failed(self, item: RunBlock, replies: list[Reply]) -> None:
@@ -259,12 +265,32 @@ class Session:
         if not item.hidden:
             self.allowance.stop(item)
 
-    def _out_of_time(self, item: RunCell | RunBlock, replies: list[Reply]) -> None:
-        """Give up a test cell of which a statement was interrupted; other cells have time."""
-        fill_lost(replies, item, NOT_TRIED)
-        self.allowance.stop(item)
-        if not self.allowance.charge(self.meter.spent()):
-            raise self._used_up()
+    def _gave_up(
+        self, conversation: Connection, item: RunCell | RunBlock, code: str, replies: list[Reply]
+    ) -> bool:
+        """Return True if the rest of a test cell is not tried after the statement `code`.
+
+        It was interrupted, or the test cell has used up its time, or a value was so large that
+        making it took long: another one would, too. Other cells have time.
+        """
+        spent = self.meter.spent()
+        late = self.allowance.overdrawn(item, spent)
+        if conversation.interrupted is not None or late:
+            if late:
+                self._note(self._overdrawn(item))
+            fill_lost(replies, item, NOT_TRIED)
+            if not self.allowance.charge(spent, item, code):
+                raise self._used_up()
+            return True
+        if replies[-1].state == "refused" and replies[-1].seconds > _LARGE_VALUE_SECONDS:
+            fill_lost(replies, item, TOO_LARGE)
+            self.allowance.give_up(item, code, TOO_LARGE)
+            return True
+        return False
+
+    def _overdrawn(self, item: RunBlock) -> ProcessEnded:
+        most = self.limits.test_seconds(item)
+        return out_of_time(f"the cases of a test used more than {most:g} CPU seconds together")
 
     def _used_up(self) -> ProcessEnded:
         most = self.limits.stuck_seconds
@@ -293,6 +319,12 @@ class Session:
         outputs = cut_outputs(reply.outputs, min(self.limits.cell_output, self.output_left))
         self.output_left = max(0, self.output_left - sum(map(output_size, outputs)))
         return replace(reply, outputs=outputs)
+
+
+def _code_of(item: RunCell | RunBlock, place: int) -> str:
+    """Return an item's statement that is to blame, if so many before it were answered."""
+    codes = [code for _, code in statements(item)]
+    return codes[place] if place < len(codes) else ""
 
 
 def _exception_names(reply: Reply) -> list[str]:

@@ -1,50 +1,77 @@
 """Time that one hand-in may spend on code that does not end, over all its turns.
 
 A statement that runs out of time is interrupted, as by Jupyter's stop button, and costs its test
-cell; the next one that does so has half the time, down to a fifth. Code that does not let itself be
-interrupted is killed with its process: the hand-in then gets another turn, in a fresh process,
-which leaves out what had to be killed. So a loop without an end costs its exercise, not the rest.
+cell. What uses the same functions has a fifth of the time from then on; all else has the share that
+is left of what may be spent in this way. Code that does not let itself be interrupted is killed
+with its process: the hand-in then gets another turn, in a fresh process, which leaves out what had
+to be killed. So a loop without an end costs its exercise, not the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell
+from proflab_course.grading.plan import Limits, Plan, Reply, Result, RunBlock, RunCell
+from proflab_course.grading.run.suspects import Suspects
 
 LEAST_SHARE = 0.2
 _LEAST_CHARGE = 0.1
 NOT_TRIED = "it was not tried, since an earlier case of the same test ran out of time"
+TOO_LARGE = "it was not tried, since an earlier case of the same test yielded too large a value"
+LEFT_OUT = NOT_TRIED, TOO_LARGE
 NOT_REACHED = "it was not reached, since an earlier statement of the same test raised"
 
 
 class Allowance:
     """One hand-in's: what is left for code that does not end, and what is left out for it.
 
-    share: the part of its limits that the next statement has; spent: CPU seconds of earlier turns;
-    kept: an item's place in the plan → its replies from an earlier turn; first: the turn's status
-    and sentence that count, those of what first went wrong; patient: no block has had to be
-    executed by itself yet because of what another did.
+    suspects: the functions that ran out of time; spent: CPU seconds of earlier turns; used: those
+    of each test cell in this one; kept: an item's place in the plan → its replies from an earlier
+    turn; first: the turn's status and sentence that count, those of what first went wrong;
+    patient: no block has had to be executed by itself yet because of what another did.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.left, self.share, self.spent = limits.stuck_seconds, 1.0, 0.0
+        self.left, self.spent = limits.stuck_seconds, 0.0
+        self.suspects: Suspects | None = None
+        self.used: dict[int, float] = {}
         self.kept: dict[int, list[Reply]] = {}
         self.first = ("finished", "")
         self.patient = True
-        self._stopped: set[int] = set()
-        self.begin()
+        self._stopped: dict[int, str] = {}
+        self._before = self.first, self._stopped
 
-    def charge(self, seconds: float) -> bool:
-        """Note that something ran out of time after `seconds`; return True if more of it may."""
+    def begin(self, plan: Plan) -> None:
+        """Begin a turn of this plan; what is suspected in an earlier one still is."""
+        self.suspects = self.suspects or Suspects(plan)
+        self.used = {}
+        self._before = self.first, dict(self._stopped)
+
+    def share(self, item: RunCell | RunBlock) -> float:
+        """Return the part of its limits that an item's next statement has."""
+        if self.suspects is not None and self.suspects.concern(item):
+            return LEAST_SHARE
+        return max(LEAST_SHARE, self.left / self.limits.stuck_seconds)
+
+    def charge(self, seconds: float, item: RunCell | RunBlock, code: str) -> bool:
+        """Note that a statement ran out of time after `seconds`; return True if more of it may."""
         self.left -= max(_LEAST_CHARGE, seconds)
-        self.share = max(LEAST_SHARE, self.share / 2)
+        self.give_up(item, code)
         return self.left > 0
 
-    def begin(self) -> None:
-        """Note that a turn begins."""
-        self._before = self.first, set(self._stopped)
+    def give_up(self, item: RunCell | RunBlock, code: str, why: str = NOT_TRIED) -> None:
+        """Try no more of a test cell, and suspect what its statement `code` uses."""
+        self.stop(item, why)
+        if self.suspects is not None:
+            self.suspects.note(item, code)
+
+    def overdrawn(self, item: RunCell | RunBlock, seconds: float) -> bool:
+        """Add what a statement used; return True if its test cell has used more than it may."""
+        if not isinstance(item, RunBlock) or item.cell is None:
+            return False
+        self.used[item.cell] = self.used.get(item.cell, 0.0) + seconds
+        return self.used[item.cell] > self.limits.test_seconds(item) * self.share(item)
 
     def one_by_one(self) -> None:
         """Let another turn do what this one did, with a copy of its own for each hidden block."""
@@ -53,20 +80,20 @@ class Allowance:
 
     def calm(self) -> bool:
         """Return True while nothing has gone wrong, so that hidden blocks may share a copy."""
-        return self.patient and self.share == 1.0 and not self.kept
+        return self.patient and self.left == self.limits.stuck_seconds and not self.kept
 
     def renew(self) -> None:
         """Leave hidden blocks something, too, where the notebook has used it up."""
         self.left = max(self.left, self.limits.stuck_seconds / 2)
 
-    def stop(self, item: RunCell | RunBlock) -> None:
+    def stop(self, item: RunCell | RunBlock, why: str = NOT_TRIED) -> None:
         """Try no more of the test cell that `item` is a part of."""
         if isinstance(item, RunBlock) and item.cell is not None:
-            self._stopped.add(item.cell)
+            self._stopped.setdefault(item.cell, why)
 
-    def stopped(self, item: RunCell | RunBlock) -> bool:
-        """Return True if the test cell that `item` is a part of has run out of time."""
-        return isinstance(item, RunBlock) and item.cell in self._stopped
+    def stopped(self, item: RunCell | RunBlock) -> str:
+        """Return why no more is tried of the test cell that `item` is a part of; "" if it is."""
+        return self._stopped.get(item.cell, "") if isinstance(item, RunBlock) else ""
 
 
 def run_through(turn: Callable[[Allowance], Result], limits: Limits) -> Result:

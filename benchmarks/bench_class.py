@@ -1,0 +1,127 @@
+"""What an endless loop costs a class, and what a large class costs where nothing has changed.
+
+    python benchmarks/bench_class.py            # 52 hand-ins with a loop; 1,000 unchanged; the page
+    python benchmarks/bench_class.py --quick    # 12 hand-ins, one loop; 100 unchanged
+
+Each loop stands in the first exercise of lesson 01; the points that are left are shown beside those
+that an exception in the same place leaves. The class without a loop and the class with one take
+turns. CPU is that of all processes, which a busy machine changes little. Hand-ins of the large
+class are executed once for each kind and then answered from memory, so that making it takes no
+quarter of an hour; what is measured then are the commands as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import bench_grading as bench
+
+from proflab_course.course.layout import Course
+from proflab_course.grading.command import grade_class
+from proflab_course.grading.plan import Plan, Result, Submission
+from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.run.sandbox_runner import SandboxRunner
+
+LESSON, VICTIM = bench.LESSON, "student_0000"
+CATCHING = """while True:
+        try:
+            while True: pass
+        except BaseException: pass"""
+LOOPS = {
+    "an exception, no loop": "raise ImportError",
+    "while True: pass": "while True: pass",
+    "a loop that catches interrupts": CATCHING,
+    "sum(range(10**12))": "return sum(range(10**12))",
+    "a long sleep": "__import__('time').sleep(10**6)",
+    "[0] * 10**8": "return [0] * 10**8",
+}
+
+
+class FromMemory:
+    """Executes one hand-in of each kind, and answers for the others of its kind."""
+
+    def __init__(self, runner: SandboxRunner) -> None:
+        self.runner = runner
+        self.known: dict[int, Result] = {}
+
+    def run(self, submission: Submission, plan: Plan) -> Result:
+        """Return the result of the first hand-in of this kind."""
+        kind = int(submission.name.split("_")[1]) % len(bench.KINDS)
+        if kind not in self.known:
+            self.known[kind] = self.runner.run(submission, plan)
+        return copy.deepcopy(self.known[kind])
+
+    def close(self) -> None:
+        """Do nothing: whoever made the runner closes it."""
+
+
+def put_loop(course: Course, body: str) -> None:
+    """Let the first exercise of the first student do this."""
+    path = course.root / "submitted" / VICTIM / LESSON / f"{LESSON}.ipynb"
+    notebook = json.loads(path.read_text("utf-8"))
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "linear_parameters":
+            cell["source"] = (
+                f"def linear_parameters(in_features, out_features, bias=True):\n    {body}"
+            )
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def grade_once(count: int, body: str) -> tuple[bench.Run, float]:
+    """Grade a class with this in one hand-in; return what it took, and that hand-in's points."""
+    with tempfile.TemporaryDirectory(prefix="proflab-bench-") as place:
+        course = bench.make_class(Path(place), count, demo=False, stock=False)
+        if body:
+            put_loop(course, body)
+        took = bench.run(["proflab", "grade", LESSON, "--jobs", "2"], course.root)
+        with Book(course.gradebook) as book:
+            return took, book.auto_scores(LESSON)[VICTIM]
+
+
+def show_loops(count: int, names: list[str]) -> None:
+    """Print what one hand-in with a loop adds to a class."""
+    print(f"\n{count} hand-ins of {LESSON}, one of them with a loop in the first exercise, 2 jobs")
+    print(f"{'':<32}{'class':>9}{'more':>9}{'CPU more':>10}{'points':>8}")
+    for name in names:
+        without, _ = grade_once(count, "")
+        took, points = grade_once(count, LOOPS[name])
+        more, cpu = took.seconds - without.seconds, took.cpu - without.cpu
+        shown = f"{took.seconds:7.1f} s{more:7.1f} s{cpu:8.1f} s{points:8g}"
+        print(f"{name:<32}{shown}", flush=True)
+
+
+def show_unchanged(count: int, on_page: int) -> None:
+    """Print what a large class costs in which nothing has changed, and its page."""
+    for size, command in ((count, "grade"), (on_page, "report")):
+        with tempfile.TemporaryDirectory(prefix="proflab-bench-") as place:
+            course = bench.make_class(Path(place), size, demo=False, stock=False)
+            with SandboxRunner() as runner:
+                grade_class(course, LESSON, FromMemory(runner), progress=False)
+            took = bench.run(["proflab", command, LESSON], course.root)
+            said = f"{took.seconds:.1f} s, CPU {took.cpu:.1f} s, {took.memory / 1024**2:,.0f} MB"
+            if command == "report":
+                size_kb = (course.root / "reports" / f"{LESSON}.html").stat().st_size / 1000
+                said += f", a page of {size_kb:,.0f} kB"
+        what = "none of which has changed" if command == "grade" else "graded"
+        print(f"proflab {command} {LESSON} of {size:,} hand-ins, {what}: {said}", flush=True)
+
+
+def main() -> None:
+    """Print all figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a small class, and one loop")
+    arguments = parser.parse_args()
+    load = os.getloadavg()[0]
+    print(f"{len(os.sched_getaffinity(0))} cores, load {load:.1f} before, Python {sys.version[:6]}")
+    show_unchanged(*((100, 50) if arguments.quick else (1_000, 500)))
+    show_loops(12 if arguments.quick else 52, list(LOOPS)[1:2] if arguments.quick else list(LOOPS))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Reads what the gradebook knows about a whole class, in a few queries, however large it is.
+
+nbgrader's objects load each grade when it is looked at: for a class of a thousand these are
+thousands of queries. What is written, and what concerns one student, is in `gradebook.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from nbgrader.api import Assignment, Grade, SubmittedAssignment, SubmittedNotebook
+from sqlalchemy import Connection, Table, func, select
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of a graded hand-in without its cases, which are far more text."""
+
+    status: str
+    sentence: str
+    fingerprint: str
+
+
+def read_standings(connection: Connection, outcomes: Table, assignment: str) -> dict[str, Standing]:
+    """Return the standing of every student who has an outcome for this assignment."""
+    columns = outcomes.c.student, outcomes.c.status, outcomes.c.sentence, outcomes.c.fingerprint
+    rows = connection.execute(select(*columns).where(outcomes.c.assignment == assignment))
+    return {student: Standing(*about) for student, *about in rows}
+
+
+def read_scores(connection: Connection, assignment: str) -> dict[str, dict[str, Any]]:
+    """Return each student's points, as nbgrader counts them; see `Book.scores`."""
+    found = {
+        student: {
+            "auto": 0.0, "manual": 0.0, "penalty": float(penalty or 0.0), "score": 0.0,
+            "needs_manual": False, "unread": False,
+        }
+        for student, penalty in connection.execute(_penalties(assignment))
+    }  # fmt: skip
+    for student, cell, score, needs_manual, manual, auto in connection.execute(_grades(assignment)):
+        _add_grade(found[student], cell, score, needs_manual, (manual, auto))
+    return found
+
+
+def _add_grade(
+    row: dict[str, Any], kind: str, score: float, needs_manual: bool, marks: Iterable[float | None]
+) -> None:
+    """Count one grade into its student's row."""
+    row["auto" if kind == "code" else "manual"] += score
+    row["score"] += score
+    row["needs_manual"] = row["needs_manual"] or bool(needs_manual)
+    row["unread"] = row["unread"] or all(mark is None for mark in marks)
+
+
+def _penalties(assignment: str) -> Any:
+    """Return the query of (student, what is taken off) for every submission."""
+    return (
+        _of(
+            assignment,
+            SubmittedAssignment.student_id,
+            func.sum(SubmittedNotebook.late_submission_penalty),
+        )
+        .outerjoin(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .group_by(SubmittedAssignment.id)
+    )
+
+
+def _grades(assignment: str) -> Any:
+    """Return the query of (student, kind of cell, score, waits, by hand, automatic), a grade each.
+
+    A cell that is no code, whatever nbgrader calls it, is one that a person reads.
+    """
+    columns = Grade.cell_type, Grade.score, Grade.needs_manual_grade
+    marks = Grade.manual_score, Grade.auto_score
+    return (
+        _of(assignment, SubmittedAssignment.student_id, *columns, *marks)
+        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+    )
+
+
+def _of(assignment: str, *columns: Any) -> Any:
+    """Return a query of columns of this assignment's submissions."""
+    return (
+        select(*columns)
+        .select_from(SubmittedAssignment)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .where(Assignment.name == assignment)
+    )
