@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from functools import cache
 from types import ModuleType
 
@@ -11,9 +12,16 @@ from cohort.run import ROOT
 
 @cache
 def demos_of(lesson: str) -> ModuleType:
-    """Return the module demos.py that lies beside a lesson, such as "05_profiler"."""
+    """Return the module demos.py that lies beside a lesson, such as "05_profiler".
+
+    What else lies there it may import.
+    """
     path = ROOT / "modules" / lesson / "demos.py"
     spec = importlib.util.spec_from_file_location(f"demos_of_{lesson}", path)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
     return module
