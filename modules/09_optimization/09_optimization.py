@@ -155,7 +155,7 @@ leak = find_leak(lambda: slow_step(model, todo[0], state), demo_size(4, 2))
 print(f"a step leaves {leak['bytes_per_step'] / 1e6:.1f} MB allocated, by {leak['function']}")
 
 # %% [markdown]
-# You have seen two of the three bottlenecks in the rows, and the third in the last line: memory that grows has no row, and kills the process hours later. And read `best` with care. It takes every op as given. An op may run at its roof and still be superfluous: several of these rows belong to one attention that writes all its scores to memory, step by step. Sections 5 and 6 are about ops that need not exist.
+# Two of the three bottlenecks stand in the rows, the third in the last line: memory that grows has no row, and kills the process hours later. Read `best` with care: it takes every op as given. An op may run at its roof and still be superfluous: several of these rows belong to one attention that writes all its scores to memory. Sections 5 and 6 are about ops that need not exist.
 #
 # ## 2 · Feed the model · 45 min
 #

@@ -12,10 +12,18 @@ import numpy as np
 from slow_training import Images
 
 from proflab import Tensor
-from proflab.lesson.measuring import on_threads
+from proflab.lesson.measuring import best_time, on_threads
 from proflab.lesson.plot import COLOURS, Picture, canvas
 from proflab.nn import Parameter
 from proflab.optim import Adam
+
+
+def product_ratio(size: int = 128) -> float:
+    """Return how many times as long numpy takes for a product in float16 as in float32."""
+    arrays = [np.ones((size, size), kind) for kind in (np.float16, np.float32)]
+    with on_threads(1):
+        half, single = (best_time(lambda a=array: a @ a, 5) for array in arrays)
+    return half / single
 
 
 def half_training(

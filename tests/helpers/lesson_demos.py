@@ -10,7 +10,6 @@ from types import ModuleType
 from cohort.run import ROOT
 
 
-@cache
 def demos_of(lesson: str) -> ModuleType:
     """Return the module demos.py that lies beside a lesson, such as "05_profiler"."""
     return beside(lesson, "demos")
@@ -18,10 +17,14 @@ def demos_of(lesson: str) -> ModuleType:
 
 @cache
 def beside(lesson: str, name: str) -> ModuleType:
-    """Return another module that lies beside a lesson, such as "train"."""
+    """Return a module that lies beside a lesson, such as "train"; it may import the others there."""
     path = ROOT / "modules" / lesson / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"{name}_of_{lesson}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # for dataclasses, and for a process that is sent its objects
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
     return module

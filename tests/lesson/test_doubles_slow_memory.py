@@ -60,6 +60,11 @@ def test_more_rows_than_the_tile_has_are_refused(name):
     assert memory.moved == 2 * most
 
 
+def test_a_tile_below_1_refuses_nothing_itself():
+    for block in (0, -3):
+        assert SlowMemory(12, 2, block, block).load("q", 0, 12).shape == (12, 2)
+
+
 @pytest.mark.parametrize("rows", [(-1, 1), (3, 3), (4, 3), (11, 13)])
 def test_rows_that_are_not_there_are_refused(rows):
     with pytest.raises(ValueError, match="there are rows 0 to 11"):

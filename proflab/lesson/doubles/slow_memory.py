@@ -22,7 +22,8 @@ _NOTED_UFUNCS = {"matmul", "vecdot", "exp", "exp2"}
 class SlowMemory:
     """Holds q, k and v of (seq, width), drawn from `seed`, each number from -largest to largest.
 
-    At most block_q rows of q and o, and block_k rows of k and v, pass at a time.
+    At most block_q rows of q and o, and block_k rows of k and v, pass at a time; one below 1 limits
+    nothing, so that who refuses such tiles is the student's function.
     moved: the numbers loaded and stored so far. output: what was stored, (seq, width); NaN where
     nothing was. largest_scores: the elements of the largest array of scores that a product made, or
     that went through exp, as far as what was loaded can be followed.
@@ -104,7 +105,7 @@ class SlowMemory:
         if not 0 <= low < high <= self.seq:
             raise ValueError(f"there are rows 0 to {self.seq - 1}, not {low} to {high - 1}")
         most = self.block_q if name in "qo" else self.block_k
-        if high - low > most:
+        if high - low > most >= 1:
             raise ValueError(f"{high - low} rows of {name} do not fit: at most {most} at a time")
 
     def _note(self, size: int) -> None:
