@@ -108,6 +108,17 @@ def test_no_pinned_package_is_torch():
     assert "torch" not in pins("requirements.txt")
 
 
+def test_make_test_torch_runs_what_is_skipped_without_torch():
+    """And installs the version that the recorded values of torch are of."""
+    skipping = re.compile(r"""importorskip\("torch"|find_spec\("torch"\) is None""")
+    files = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
+    found = [path for path in files if skipping.search(path.read_text(encoding="utf-8"))]
+    assert len(found) >= 3
+    assert [path for path in found if "mark.torch" not in path.read_text(encoding="utf-8")] == []
+    [version] = re.findall(r"^torch=([\d.]+)$", (ROOT / ".ci/test-torch").read_text(), re.MULTILINE)
+    assert f"torch {version}" in (ROOT / "tests/data/record_torch.py").read_text()
+
+
 def test_the_wheel_holds_the_package_and_its_templates_and_nothing_else(tmp_path):
     copy = tmp_path / "copy"
     left_out = shutil.ignore_patterns("__pycache__", "*.pyc")

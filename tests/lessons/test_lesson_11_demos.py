@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -13,6 +14,7 @@ from proflab.lesson.cuda import train_document
 
 LESSON = "11_gpu_training"
 demos = demos_of(LESSON)
+PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
 two_processes = beside(LESSON, "two_processes")
 
 
@@ -53,8 +55,9 @@ def test_a_history_is_drawn_as_what_is_held_after_each_event():
         fake.free(9),
     ]
     count, layers = demos._stacked(history)
-    assert count == 5 and layers["stem"] == [100, 100, 0, 0, 0]
-    assert layers["layer1"] == [0, 50, 50, 50, 50] and layers["gradients"] == [0, 0, 0, 30, 30]
+    assert count == 5 and list(layers["stem"]) == [100, 100, 0, 0, 0]
+    assert list(layers["layer1"]) == [0, 50, 50, 50, 50]
+    assert list(layers["gradients"]) == [0, 0, 0, 30, 30]
     drawn = demos.allocations([{"name": "a", "history": history}], title="Mine")
     assert drawn.alt == "Mine by event. a at most 0 MB"
 
@@ -144,6 +147,35 @@ def test_two_processes_add_their_arrays_by_pipes(monkeypatch):
     assert all(len(row["ms"]) == 3 and min(row["ms"]) > 0 for row in rows)
     for number, row in enumerate(rows):
         train_document.KINDS["allreduce"](row, f"rows[{number}]")
+
+
+def test_where_torchs_processes_do_not_meet_pipes_do_it(monkeypatch):
+    monkeypatch.setattr(two_processes.importlib.util, "find_spec", lambda name: "torch is here")
+    started = []
+
+    def start(backend, rank, *others):
+        started.append((backend, rank))
+        if backend == "gloo":
+            return subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"], **PIPES)
+        return original(backend, rank, *others)
+
+    original = two_processes._start
+    monkeypatch.setattr(two_processes, "_start", start)
+    [row] = two_processes.measure([64], repeats=1)
+    assert row["backend"] == "pipes" and started == [("gloo", 0), ("gloo", 1), ("pipes", 1)]
+
+
+def test_processes_that_wait_for_each_other_in_vain_are_ended(monkeypatch):
+    sleeping = []
+
+    def start(*others):
+        command = [sys.executable, "-c", "import time; time.sleep(600)"]
+        sleeping.append(subprocess.Popen(command, **PIPES))
+        return sleeping[-1]
+
+    monkeypatch.setattr(two_processes, "_start", start)
+    assert two_processes._by_gloo([64], 1, limit=0.1) is None
+    assert [process.returncode for process in sleeping] == [-9, -9]
 
 
 def test_a_process_that_adds_wrongly_is_told(monkeypatch):

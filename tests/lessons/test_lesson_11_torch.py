@@ -8,14 +8,17 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
 
+import nbformat
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
 from lesson_demos import beside
+from nbclient import NotebookClient
 
 from proflab.lesson.cuda import timeline, train_document
 
@@ -322,6 +325,15 @@ def test_a_snapshot_is_reduced_to_allocations_frees_and_segments(measures):
     segment = measures._segment({"total_size": 8, "blocks": blocks, "address": 0})
     row = {"name": "a", "batch": 1, "history": history, "segments": [segment]}
     train_document.KINDS["memory"](row, "row")
+
+
+def test_the_notebook_runs_from_top_to_bottom_where_torch_is_installed(tmp_path):
+    place = shutil.copytree(ROOT / "source" / LESSON, tmp_path / LESSON)
+    notebook = nbformat.read(place / f"{LESSON}.ipynb", as_version=4)
+    kernel = {"resources": {"metadata": {"path": str(place)}}, "timeout": 600}
+    NotebookClient(notebook, kernel_name="python3", **kernel).execute()
+    said = json.dumps([cell.get("outputs", []) for cell in notebook.cells])
+    assert "gloo: " in said  # the two processes are torch's
 
 
 # ── the ring against torch.distributed ───────────────────────────────────────────────────────

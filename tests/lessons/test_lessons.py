@@ -63,7 +63,7 @@ def test_every_section_with_an_exercise_says_its_minutes(name):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", COURSE.lessons())
-def test_the_box_on_torch_has_one_piece_of_code_that_runs(name):
+def test_the_box_on_torch_has_one_piece_of_code_that_runs(name, tmp_path, monkeypatch):
     cells = read_module(COURSE.module(name), name).cells
     text = "\n\n## \n".join(cell.source for cell in cells if cell.role == "text")
     (box,) = re.findall(r"^### In torch$(.*?)^##? ", f"{text}\n## ", re.DOTALL | re.MULTILINE)
@@ -71,4 +71,5 @@ def test_the_box_on_torch_has_one_piece_of_code_that_runs(name):
     program = compile(code, f"{name}, In torch", "exec")
     assert "torch" in code and len(code.strip().splitlines()) <= 14
     pytest.importorskip("torch", reason=NO_TORCH)
+    monkeypatch.chdir(tmp_path)  # a box may write a file
     exec(program, {"__name__": "box"})
