@@ -4,6 +4,7 @@ It is built once, with the demo cells of two lessons; the soak test runs those o
 """
 
 import doctest
+import json
 import re
 import shutil
 
@@ -18,6 +19,7 @@ from proflab_course.course.notebook import HIDDEN, read_module, regions
 COURSE = Course(ROOT)
 LESSONS = COURSE.lessons("release")
 FIRST = LESSONS[0]
+RECORDS = sorted((ROOT / "docs/figures").glob("*.json"))
 SHOWN = [FIRST, next(name for name in LESSONS if name.startswith("10"))]
 WIDTHS = {"desktop": 1200, "phone": 500}  # a window of Chromium's is not narrower
 KINDS = {
@@ -134,6 +136,16 @@ def test_the_api_has_every_public_name_and_its_examples(pages, monkeypatch):
     assert listed > 300
     assert "Tensor([2., 4.])" in pages["docs/api/tensor.html"].get_text()
     assert "('ops', 'op')" not in pages["docs/api/dispatch.html"].get_text()
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_the_page_of_figures_shows_every_record(pages, path):
+    record = json.loads(path.read_text(encoding="utf-8"))
+    article = pages["docs/figures.html"].article
+    assert record["title"] in {heading.contents[0] for heading in article.select("h2")}
+    text = article.get_text()
+    for part in ("date", "machine", "command", "table"):
+        assert record[part] in text, part
 
 
 def test_docstrings_become_lists(monkeypatch):
