@@ -109,7 +109,7 @@ def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
         if slot.key is not None and slot.key.kind == "test":
             blocks = key.tests[slot.key.grade_id].blocks
             items = [
-                RunBlock(b.hidden, b.steps, b.doubles, position, (position, number) in late)
+                RunBlock(b.hidden, b.steps, b.doubles, position, late=(position, number) in late)
                 for number, b in enumerate(blocks)
             ]
         else:

@@ -83,7 +83,7 @@ def _unpack_item(item: Any) -> RunCell | RunBlock:
         for place, name, kind, given, of in item["doubles"]
     )
     steps = tuple(Step(*step) for step in item["steps"])
-    return RunBlock(item["hidden"], steps, tuple(doubles), item["cell"], item["late"])
+    return RunBlock(item["hidden"], steps, tuple(doubles), item["cell"], late=item["late"])
 
 
 def unpack_task(data: bytes) -> Task:

@@ -60,7 +60,7 @@ class Session:
         self.allowance = allowance or Allowance(limits)
         self.meter = LimitMonitor(body, limits, self.allowance)
         self.main = Connection(sock, self.meter)
-        self.allowance.begin()
+        self.allowance.mark()
         self.result = Result(*self.allowance.first)
         self.copies: list[Copy] = []
         self.late: list[tuple[int, RunBlock]] = []

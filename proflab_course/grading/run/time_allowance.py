@@ -34,7 +34,7 @@ class Allowance:
         self.first = ("finished", "")
         self.patient = True
         self._stopped: set[int] = set()
-        self.begin()
+        self.mark()
 
     def charge(self, seconds: float) -> bool:
         """Note that something ran out of time after `seconds`; return True if more of it may."""
@@ -42,9 +42,9 @@ class Allowance:
         self.share = max(LEAST_SHARE, self.share / 2)
         return self.left > 0
 
-    def begin(self) -> None:
-        """Note that a turn begins."""
-        self._before = self.first, set(self._stopped)
+    def mark(self) -> None:
+        """Remember what one_by_one goes back to: how things are as a turn begins."""
+        self._before = self.first, self._stopped.copy()
 
     def one_by_one(self) -> None:
         """Let another turn do what this one did, with a copy of its own for each hidden block."""
@@ -53,7 +53,7 @@ class Allowance:
 
     def calm(self) -> bool:
         """Return True while nothing has gone wrong, so that hidden blocks may share a copy."""
-        return self.patient and self.share == 1.0 and not self.kept
+        return self.patient and self.left == self.limits.stuck_seconds and not self.kept
 
     def renew(self) -> None:
         """Leave hidden blocks something, too, where the notebook has used it up."""
