@@ -218,6 +218,18 @@ def test_functions_that_the_lesson_gives_are_not_suspected():
     assert [test for test in TESTS if suspects.concern(test)] == [TESTS[1]]
 
 
+def test_a_method_that_is_stuck_makes_its_class_a_suspect_and_no_other():
+    timer = "class Timer:\n    def __init__(self): ...\n    def stop(self): ..."
+    tracker = "class Tracker:\n    def __init__(self): ...\n    def stop(self): ..."
+    cells = [RunCell(text) for text in (timer, tracker, "report = lambda: Timer().stop()")]
+    names = "Timer()", "Tracker()", "report()"
+    tests = [RunBlock(True, (Step("setup", f"t = {n}"), Step("value", "t.stop()"))) for n in names]
+    suspects = Suspects((*cells, *tests))
+    suspects.note(tests[0], "t.stop()")
+    assert suspects.names == {"Timer"}
+    assert [suspects.concern(test) for test in tests] == [True, False, True]
+
+
 def test_a_test_cell_has_a_limit_of_its_own():
     allowance = Allowance(Limits(statement_seconds=2.0))
     allowance.begin((*CALLS, *TESTS))
