@@ -1,15 +1,20 @@
 """`proflab grade` beside `nbgrader autograde`: the same hand-ins of lesson 01, in one run.
 
-    python benchmarks/bench_grading.py            # 60 hand-ins, without and with demo cells
-    python benchmarks/bench_grading.py --quick    # 10 hand-ins, without demo cells
-    python benchmarks/bench_grading.py --growth   # 1,000 hand-ins: seconds and memory as it goes on
+    python benchmarks/bench_grading.py                 # 40 right hand-ins, without demo cells
+    python benchmarks/bench_grading.py --quick         # 10 of them
+    python benchmarks/bench_grading.py --mixed         # of six kinds, right and wrong
+    python benchmarks/bench_grading.py --demo          # with demo cells, on both sides
+    python benchmarks/bench_grading.py --against v0.1  # and this program as it was then
+    python benchmarks/bench_grading.py --growth        # 1,000: seconds and memory as it goes on
 
-Each row grades the class twice, one hand-in and then all, in fresh courses: the first is the fixed
-cost with one, the slope is the cost of one more. The programs take turns, so that a disturbance
-meets all of them. Without demo cells: `proflab grade` skips them by itself; nbgrader gets hand-ins
-and a lesson in which they were emptied beforehand. Isolation is on for `proflab grade`; nbgrader
-has none. CPU is what all processes of a program used for one more, which a busy machine changes
-little. Memory is the most that they took together, shared pages counted once (PSS).
+Each row grades the class twice in each round, one hand-in and then all, in fresh courses: the first
+is the fixed cost with one, the slope is the cost of one more. The programs take turns, so that a
+disturbance meets all of them; a row shows the median of its rounds. CPU is what all processes of a
+program used, user and system; a busy machine changes it far less than the time on a clock, and the
+load is printed for each round. Without demo cells: `proflab grade` skips them by itself; nbgrader
+gets hand-ins and a lesson in which they were emptied beforehand. Isolation is on for `proflab
+grade`; nbgrader has none. Memory is the most that they took together, shared pages counted once
+(PSS).
 """
 
 from __future__ import annotations
@@ -40,12 +45,18 @@ from grading_course import copy_course  # noqa: E402
 
 LESSON = sample_class.LESSON
 BIN = Path(sys.executable).parent
-KINDS = ("complete", "half_done", "forgets_biases", "other_megabyte", "empty", "syntax_error")
-PROFLAB = {
-    "proflab grade --jobs 1": ["proflab", "grade", LESSON, "--jobs", "1"],
-    "proflab grade --jobs 2": ["proflab", "grade", LESSON, "--jobs", "2"],
-}
-STOCK = {"nbgrader autograde": ["nbgrader", "autograde", LESSON]}
+RIGHT = ("complete",)
+MIXED = (*RIGHT, "half_done", "forgets_biases", "other_megabyte", "empty", "syntax_error")
+PROFLAB = ["proflab", "grade", LESSON]
+STOCK = "nbgrader autograde"
+
+
+@dataclass(frozen=True)
+class Program:
+    """What grades the class, and the folder with the package, if that is not the installed one."""
+
+    words: tuple[str, ...]
+    package: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -57,12 +68,12 @@ class Run:
     memory: int
 
 
-def make_class(place: Path, count: int, demo: bool, stock: bool):
-    """A course with `count` hand-ins, each text different from all others."""
+def make_class(place: Path, count: int, demo: bool, stock: bool, kinds: tuple[str, ...] = MIXED):
+    """A course with `count` hand-ins of these kinds, each text different from all others."""
     course = copy_course(place, [])
     texts = sample_class.make_all()
     for number in range(count):
-        notebook = json.loads(texts[KINDS[number % len(KINDS)]])
+        notebook = json.loads(texts[kinds[number % len(kinds)]])
         for cell in notebook["cells"]:
             if "grade_id" in cell["metadata"].get("nbgrader", {}) and cell["cell_type"] == "code":
                 if cell["metadata"]["nbgrader"].get("solution"):
@@ -85,7 +96,7 @@ def make_class(place: Path, count: int, demo: bool, stock: bool):
             f"c.CourseDirectory.root = {str(course.root)!r}\n"
             'c.CourseDirectory.course_id = "proflab"\n'
         )
-        run([*"nbgrader generate_assignment --force".split(), LESSON], course.root)
+        run(Program(("nbgrader", "generate_assignment", "--force", LESSON)), course.root)
     return course
 
 
@@ -96,12 +107,15 @@ def empty_demos(notebook: dict) -> None:
             cell["source"] = ""
 
 
-def run(words: list[str], folder: Path) -> Run:
+def run(program: Program, folder: Path) -> Run:
     """Run a program to its end and watch what it takes."""
+    words = program.words
     environment = os.environ | {
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         "PROFLAB_DEMO": "small",
     }
+    if program.package is not None:
+        environment["PYTHONPATH"] = str(program.package)
     began, used = time.perf_counter(), cpu_of_children()
     process = subprocess.Popen(
         [str(BIN / words[0]), *words[1:]],
@@ -152,33 +166,68 @@ def tree_memory(pid: int) -> int:
     return total * 1024
 
 
-def compare(count: int, demo: bool, rounds: int) -> None:
-    """Grade one hand-in and `count`, with each program in turn, and print a table."""
-    programs = STOCK | PROFLAB
-    singles: dict[str, list[Run]] = {name: [] for name in programs}
-    alls: dict[str, list[Run]] = {name: [] for name in programs}
-    for _ in range(rounds):
-        for size, results in ((1, singles), (count, alls)):
-            for name, words in programs.items():
-                stock = name in STOCK
-                full = ["--full"] if demo and not stock else []
+def compare(arguments: argparse.Namespace, programs: dict[str, Program]) -> None:
+    """Grade one hand-in and all of them, with each program in turn, and print a table."""
+    count, kinds = arguments.count, MIXED if arguments.mixed else RIGHT
+    rounds: list[dict[str, tuple[Run, Run]]] = []
+    loads: list[float] = []
+    for _ in range(arguments.rounds):
+        found: dict[str, list[Run]] = {name: [] for name in programs}
+        for size in (1, count):
+            for name, program in programs.items():
+                loads.append(os.getloadavg()[0])
                 with tempfile.TemporaryDirectory(prefix="proflab-bench-") as place:
-                    course = make_class(Path(place), size, demo, stock)
-                    results[name].append(run([*words, *full], course.root))
-    with_or_without = "with demo cells (--full)" if demo else "without demo cells"
-    print(f"\n{count} hand-ins of {LESSON}, {with_or_without}, median of {rounds}")
-    heads = ("one alone", "all", "one more", "ratio", "CPU", "memory")
-    print(" " * 24 + "".join(f"{head:>10}" for head in heads))
-    base = 0.0
-    for name in programs:
-        one, all_ = (median(r.seconds for r in runs[name]) for runs in (singles, alls))
-        cpu_one, cpu_all = (median(r.cpu for r in runs[name]) for runs in (singles, alls))
-        more, cpu = (all_ - one) / (count - 1), (cpu_all - cpu_one) / (count - 1)
-        base = base or more
-        memory = max(r.memory for r in alls[name])
-        shown = (f"{one:.2f} s", f"{all_:.1f} s", f"{more * 1000:.0f} ms", f"{base / more:.1f}×")
-        shown += (f"{cpu * 1000:.0f} ms", f"{memory / 1024**2:,.0f} MB")
-        print(f"{name:<24}" + "".join(f"{each:>10}" for each in shown), flush=True)
+                    stock = name == STOCK
+                    course = make_class(Path(place), size, arguments.demo, stock, kinds)
+                    found[name].append(run(program, course.root))
+        rounds.append({name: (one, all_) for name, (one, all_) in found.items()})
+    kind = "hand-ins of six kinds" if arguments.mixed else "right hand-ins"
+    demo = "with demo cells (--full)" if arguments.demo else "without demo cells"
+    print(f"\n{count} {kind} of {LESSON}, {demo}, median of {arguments.rounds}; "
+          f"load {min(loads):.1f} to {max(loads):.1f}")  # fmt: skip
+    print_rows(rounds, count)
+
+
+def print_rows(rounds: list[dict[str, tuple[Run, Run]]], count: int) -> None:
+    """Print each program's row; one more: the slope in each round, and then the median."""
+    print(f"{'':<26}{'CPU time':>28}{'time':>22}")
+    heads = ("one alone", "one more", "of stock", "one alone", "one more", "memory")
+    print(" " * 26 + "".join(f"{head:>11}" for head in heads))
+    for name in rounds[0]:
+        pairs = [found[name] for found in rounds]
+        more = slope([(one.cpu, all_.cpu) for one, all_ in pairs], count)
+        stock = slope([(one.cpu, all_.cpu) for one, all_ in (f[STOCK] for f in rounds)], count)
+        wall = slope([(one.seconds, all_.seconds) for one, all_ in pairs], count)
+        shown = (
+            f"{median(one.cpu for one, _ in pairs):.2f} s",
+            f"{more * 1000:.0f} ms",
+            "" if name == STOCK else f"1/{stock / more:.1f}",
+            f"{median(one.seconds for one, _ in pairs):.2f} s",
+            f"{wall * 1000:.0f} ms",
+            f"{max(all_.memory for _, all_ in pairs) / 1024**2:,.0f} MB",
+        )
+        print(f"{name:<26}" + "".join(f"{each:>11}" for each in shown), flush=True)
+
+
+def slope(pairs: list[tuple[float, float]], count: int) -> float:
+    """Return the median, over (with one, with all), of what one more takes."""
+    return median((all_ - one) / (count - 1) for one, all_ in pairs)
+
+
+def chosen_programs(arguments: argparse.Namespace, place: Path) -> dict[str, Program]:
+    """Return the programs to compare; an earlier revision is put into `place`."""
+    full = ["--full"] if arguments.demo else []
+    one, two = ((*PROFLAB, *full, "--jobs", str(jobs)) for jobs in (1, 2))
+    programs = {STOCK: Program(("nbgrader", "autograde", LESSON))}
+    if arguments.against:
+        archive = ["git", "-C", str(ROOT), "archive", arguments.against]
+        packed = subprocess.run([*archive, "proflab", "proflab_course"], capture_output=True)
+        if packed.returncode:
+            sys.exit(packed.stderr.decode(errors="replace"))
+        subprocess.run(["tar", "-x", "-C", str(place)], input=packed.stdout, check=True)
+        programs[f"{arguments.against[:12]} --jobs 1"] = Program(one, place)
+    now = {f"proflab grade --jobs {jobs}": Program(w) for jobs, w in ((1, one), (2, two))}
+    return programs | now
 
 
 def growth(count: int) -> None:
@@ -195,7 +244,7 @@ def growth(count: int) -> None:
 def watch_growth(course, count: int, steps: int = 10) -> list[tuple[int, float, float, float]]:
     """(graded so far, seconds for one more lately, MB of the grader, MB of all) in `steps`."""
     process = subprocess.Popen(
-        [str(BIN / "proflab"), *PROFLAB["proflab grade --jobs 2"][1:]],
+        [str(BIN / "proflab"), *PROFLAB[1:], "--jobs", "2"],
         cwd=course.root,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -220,9 +269,12 @@ def watch_growth(course, count: int, steps: int = 10) -> list[tuple[int, float, 
 
 
 def main() -> None:
-    """Print the tables that were asked for."""
+    """Print the table that was asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="10 hand-ins, no demo cells")
+    parser.add_argument("--quick", action="store_true", help="10 hand-ins")
+    parser.add_argument("--mixed", action="store_true", help="six kinds, right and wrong")
+    parser.add_argument("--demo", action="store_true", help="demo cells are executed, too")
+    parser.add_argument("--against", metavar="REVISION", help="also this program as it was there")
     parser.add_argument("--growth", action="store_true", help="only 1,000 hand-ins, ours alone")
     parser.add_argument("--count", type=int, default=None, help="how many hand-ins")
     parser.add_argument("--rounds", type=int, default=1)
@@ -237,9 +289,9 @@ def main() -> None:
         sys.exit("bubblewrap is not installed, and grading without isolation is not measured here")
     if arguments.growth:
         return growth(arguments.count or 1_000)
-    compare(arguments.count or (10 if arguments.quick else 60), False, arguments.rounds)
-    if not arguments.quick:
-        compare(arguments.count or 60, True, arguments.rounds)
+    arguments.count = arguments.count or (10 if arguments.quick else 40)
+    with tempfile.TemporaryDirectory(prefix="proflab-before-") as place:
+        compare(arguments, chosen_programs(arguments, Path(place)))
     return None
 
 

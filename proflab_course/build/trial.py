@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -19,7 +20,7 @@ from proflab_course.course.notebook import Lesson, set_cell_ids
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
 from proflab_course.grading.match_cells import Aligned, Slot, align, copy_cell
-from proflab_course.grading.plan import Result, Runner, Submission
+from proflab_course.grading.plan import Limits, Result, Runner, Submission
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 SHOWN_TAG = "nbval-check-output"
@@ -95,7 +96,8 @@ class Trial:
 
 def execute(runs: Iterable[Run], jobs: int) -> Iterator[Run]:
     """Execute runs, `jobs` at a time; yields each, in order, once it is done."""
-    runner = SubprocessRunner()
+    limits = Limits()
+    runner = SubprocessRunner(replace(limits, statement_seconds=limits.cell_seconds))
 
     def executed(run: Run) -> Run:
         run.execute(runner)

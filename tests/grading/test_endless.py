@@ -10,6 +10,7 @@ import textwrap
 from dataclasses import replace
 
 import pytest
+import sample_class
 from grading_course import solved, source
 from nbformat.v4 import new_code_cell
 from sandboxes import needs_sandbox
@@ -21,7 +22,13 @@ from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.suspects import Suspects
-from proflab_course.grading.run.time_allowance import LEAST_SHARE, NOT_TRIED, Allowance, run_through
+from proflab_course.grading.run.time_allowance import (
+    LEAST_SHARE,
+    NOT_TRIED,
+    TOO_LARGE,
+    Allowance,
+    run_through,
+)
 
 KEY = make_key("01_parameters", source())
 HERE = Submission("someone")
@@ -115,6 +122,32 @@ def test_one_that_is_endless_for_hidden_input_alone_costs_its_test(loop, runner)
     assert (result.status, result.again) == ("timed out", False)
 
 
+BUSY = """import time
+    until = time.process_time() + {}
+    while time.process_time() < until: pass
+"""
+
+
+def test_a_loop_leaves_a_slow_exercise_its_time(runner, without_exercise):
+    conv2d = textwrap.dedent(sample_class.COMPLETE["conv2d_parameters"]).strip()
+    first, rest = conv2d.split("\n", 1)
+    slow = f"{first}\n    {BUSY.format(0.12)}{rest}"
+    loop = defined(LOOPS["a loop"])
+    _, left, _ = scores(solved(linear_parameters=loop, conv2d_parameters=slow), runner)
+    assert left == without_exercise
+
+
+def test_a_value_that_takes_long_and_is_too_large_ends_its_test_and_nothing_else(
+    runner, without_exercise
+):
+    body = f"{BUSY.format(0.25)}    return [0] * 10**7".replace("\n    ", "\n")
+    _, left, graded = scores(solved(linear_parameters=defined(body)), runner)
+    assert left == without_exercise
+    reasons = [c.reason for c in graded.cases if c.cell == "test_linear_parameters"]
+    assert reasons[0] == "the value is larger than 16 MB"
+    assert set(reasons[1:]) == {TOO_LARGE}
+
+
 def test_the_rest_of_its_test_is_not_tried_and_says_so(runner):
     _, _, graded = scores(solved(linear_parameters=defined(LOOPS["a loop"])), runner)
     reasons = [c.reason for c in graded.cases if c.cell == "test_linear_parameters"]
@@ -183,6 +216,18 @@ def test_functions_that_the_lesson_gives_are_not_suspected():
     suspects.note(TESTS[1], "make_model()")
     assert suspects.names == {"uses_it"}
     assert [test for test in TESTS if suspects.concern(test)] == [TESTS[1]]
+
+
+def test_a_method_that_is_stuck_makes_its_class_a_suspect_and_no_other():
+    timer = "class Timer:\n    def __init__(self): ...\n    def stop(self): ..."
+    tracker = "class Tracker:\n    def __init__(self): ...\n    def stop(self): ..."
+    cells = [RunCell(text) for text in (timer, tracker, "report = lambda: Timer().stop()")]
+    names = "Timer()", "Tracker()", "report()"
+    tests = [RunBlock(True, (Step("setup", f"t = {n}"), Step("value", "t.stop()"))) for n in names]
+    suspects = Suspects((*cells, *tests))
+    suspects.note(tests[0], "t.stop()")
+    assert suspects.names == {"Timer"}
+    assert [suspects.concern(test) for test in tests] == [True, False, True]
 
 
 def test_a_test_cell_has_a_limit_of_its_own():

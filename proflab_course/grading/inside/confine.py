@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_libc_with_lock = ctypes.PyDLL(None, use_errno=True)  # it keeps Python's global lock
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
+_SPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
+_CLONE3 = 435
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP = 1, 4, 22
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 24, 38, 47
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
@@ -48,12 +52,27 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
     _check(_libc.mount(*texts, ctypes.c_ulong(flags), data.encode()), f"mount {target}")
 
 
-def new_namespaces() -> None:
-    """Move into user, mount, pid, net, ipc and uts namespaces of one's own, as the same user."""
-    user, group = os.getuid(), os.getgid()
+def fork_into_namespaces() -> int:
+    """Fork as os.fork does; the child is process 1 of user, mount, pid, net, ipc and uts namespaces
+    of its own, and has to call map_user. Raises OSError.
+
+    os.fork and unshare take one process more. What glibc would do at a fork concerns threads, of
+    which the process may have none.
+    """
+    described = struct.pack("=8Q", _SPACES, 0, 0, 0, signal.SIGCHLD, 0, 0, 0)
+    python = ctypes.pythonapi
+    python.PyOS_BeforeFork()
+    pid = _libc_with_lock.syscall(_CLONE3, described, ctypes.c_size_t(len(described)))
+    if pid == 0:
+        python.PyOS_AfterFork_Child()
+        return 0
+    python.PyOS_AfterFork_Parent()
+    return _check(pid, "clone3")
+
+
+def map_user(user: int, group: int) -> None:
+    """Be, in a new user namespace, who one was outside."""
     prctl(PR_SET_DUMPABLE, 1)  # the map below belongs to root while this is 0
-    unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
-    prctl(PR_SET_DUMPABLE, 1)
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{user} {user} 1")
     _write("/proc/self/gid_map", f"{group} {group} 1")

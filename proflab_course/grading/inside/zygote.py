@@ -1,8 +1,8 @@
 """The warm process inside bubblewrap: holds Python, numpy, IPython, the course; forks students.
 
-It holds no answers and runs no student code. For each turn it forks a child that moves into
-namespaces of its own; in these an init with its own /proc and scratch space starts the worker and
-reaps what the worker leaves. When the grader lets go of init, init ends, and the kernel ends all
+It holds no answers and runs no student code. For each turn it forks a child into namespaces of its
+own; this init, with its own /proc and scratch space, starts the worker and reaps what the worker
+leaves. When the grader lets go of init, init ends, and the kernel ends all
 that is in its namespaces. It imports nothing of the grading package but its neighbours.
 """
 
@@ -59,6 +59,7 @@ class Zygote:
         order, program = self.control.receive()
         self.limits, self.nested, self.program = order["limits"], order["nested"], program
         self.writable = order["writable"]
+        self.user = os.getuid(), os.getgid()
         sys.path += [p for p in order["site"] if p not in sys.path]
         sys.path.insert(0, order["library"])
         from proflab.checks.values import dumps, loads
@@ -77,15 +78,15 @@ class Zygote:
 
     def try_nesting(self) -> bool:
         """Return True if a child can have namespaces and a /proc of its own here."""
-        pid = os.fork()
+        _end_threads()
+        try:
+            pid = self.confine.fork_into_namespaces()
+        except OSError:
+            return False
         if pid == 0:
             try:
                 self.enter_namespaces()
-                inner = os.fork()
-                if inner == 0:
-                    self.mount_scratch()
-                    os._exit(0)
-                os._exit(os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1]))
+                os._exit(0)
             except BaseException:
                 os._exit(1)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
@@ -95,8 +96,7 @@ class Zygote:
         while True:
             order, fds = self.receive_turn()
             with socket.socket(fileno=fds[0]) as init, socket.socket(fileno=fds[1]) as channel:
-                if os.fork() == 0:
-                    self.begin(init, channel)
+                self.fork_init(init, channel)
             self.wait_for_children()
             self.control.send({"ended": order["turn"]})
 
@@ -121,25 +121,34 @@ class Zygote:
             if self.wake in ready:
                 os.read(self.wake, 4096)
 
-    def begin(self, init: socket.socket, channel: socket.socket) -> None:
-        """Enter namespaces, in the turn's first child, and become, or make, their init."""
+    def fork_init(self, init: socket.socket, channel: socket.socket) -> None:
+        """Fork the turn's process 1, in namespaces of its own where they can be nested."""
+        try:
+            pid = self.confine.fork_into_namespaces() if self.nested else os.fork()
+        except OSError as error:
+            self.report(init, error)
+            return
+        if pid:
+            return
         try:
             signal.set_wakeup_fd(-1)
             os.close(self.control.sock.detach())
             if self.nested:
                 self.enter_namespaces()
-                if os.fork():
-                    os._exit(0)
-                self.mount_scratch()
             Init(self, self.student_side.Channel(init), channel).run()
         except BaseException as error:
-            report = {"failed": f"{type(error).__name__}: {error}"[:500]}
-            self.student_side.Channel(init).send(report)
+            self.report(init, error)
         os._exit(1)
 
+    def report(self, init: socket.socket, error: BaseException) -> None:
+        """Tell the grader that a turn could not be started."""
+        failed = f"{type(error).__name__}: {error}"[:500]
+        self.student_side.Channel(init).send({"failed": failed})
+
     def enter_namespaces(self) -> None:
-        """Enter new namespaces; the next fork is their pid 1."""
-        self.confine.new_namespaces()
+        """Make the new namespaces one's own."""
+        self.confine.map_user(*self.user)
+        self.mount_scratch()
 
     def mount_scratch(self) -> None:
         """Mount a /proc of one's own, and one small file system for all that may be written."""
@@ -276,6 +285,14 @@ class Init:
             (resource.RLIMIT_MEMLOCK, 0),
         ):
             resource.setrlimit(kind, (most, most))
+
+
+def _end_threads() -> None:
+    """Let BLAS end its threads, as it does before each fork that it is told of."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
 
 
 def _wake_on_children() -> int:

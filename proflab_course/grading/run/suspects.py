@@ -11,7 +11,10 @@ import re
 from proflab_course.grading.plan import Plan, RunBlock, RunCell, statements
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+# Only what stands at top level: that two classes have a method of one name connects nothing.
+_DEFINED = re.compile(
+    r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*=[ \t]*lambda\b", re.MULTILINE
+)
 _MOST_TEXT = 100_000
 
 
@@ -48,12 +51,12 @@ class Suspects:
         if self._uses is None:
             cells = [item for item in self.plan if isinstance(item, RunCell) and not item.given]
             texts = [cell.code[:_MOST_TEXT] for cell in cells]
-            defined = [set(_DEFINED.findall(text)) for text in texts]
-            known = set().union(*defined)
+            defined = [{name for names in _DEFINED.findall(t) for name in names} for t in texts]
+            known = set().union(*defined) - {""}
             self._uses = {name: set() for name in known}
             for text, names in zip(texts, defined, strict=True):
                 used = _words(text) & known
-                for name in names:
+                for name in names & known:
                     self._uses[name] |= used - {name}
         return self._uses
 
