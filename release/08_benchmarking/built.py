@@ -107,6 +107,7 @@ __all__ = [
     "attention_bytes",
     "measure_peak_flops",
     "measure_bandwidth",
+    "write_allocate",
     "roofline_points",
     "classify",
     "inspect_step",
@@ -1510,6 +1511,22 @@ def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
         copy(written, read)
         times.append(time.perf_counter() - start)
     return 2 * read.nbytes / min(times)
+
+
+def write_allocate(copy, one_in, two_in):
+    """Return which stores a copy used, "plain" or "non-temporal"; optional, no points.
+
+    copy, one_in, two_in: rates above 0, all in one unit, of the copy and of two programs that read
+        one and two arrays and store plainly. They count the arrays' bytes, not what a store reads.
+    On one bus one_in and two_in reach 2/3 and 3/4 of the rate of a copy by non-temporal stores,
+    1 and 9/8 of that of a plain one. The answer is the pair that is nearer, by the sum of the two
+    differences. Raises ValueError for a rate that is not above 0.
+    """
+    if min(copy, one_in, two_in) <= 0:
+        raise ValueError(f"rates must be above 0, not {copy}, {one_in} and {two_in}")
+    one, two = one_in / copy, two_in / copy
+    past = abs(one - 2 / 3) + abs(two - 3 / 4)
+    return "non-temporal" if past < abs(one - 1) + abs(two - 9 / 8) else "plain"
 
 
 def roofline_points(rows, hardware):

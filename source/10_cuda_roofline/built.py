@@ -14,13 +14,14 @@ import psutil
 import statistics
 import time
 import tracemalloc
-from proflab import Tensor, autograd, dispatch, example_input, meta, nn, no_grad
+from proflab import Tensor, autograd, dispatch, example_input, meta, nn, no_grad, stack
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.recording import (
-    Recorder, as_model, column, dtype_name, elementwise_kind, row_name, work_and_traffic,
+    Recorder, as_model, column, dtype_name, elementwise_kind, region, row_name, work_and_traffic,
 )
 from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, each_op, memory_of, present
 from proflab.lesson.tracebacks import own_function
+from proflab.nn import functional as F
 from statistics import mean, median, stdev
 
 __all__ = [
@@ -141,6 +142,20 @@ __all__ = [
     "energy_joules",
     "audit_speedups",
     "audit_memory",
+    "diagnose",
+    "simulate_loader",
+    "half_gradients",
+    "scale_after",
+    "accumulate",
+    "checkpoint_plan",
+    "graph_of",
+    "fuse",
+    "graph_bytes",
+    "merge",
+    "tiled_attention",
+    "generation_flops",
+    "paged_tokens",
+    "fixed_step",
 ]
 
 
@@ -2173,6 +2188,340 @@ def audit_memory(parameters, rows):
         {"name": name, "floor_gb": floor, "holds": floor <= claimed + 0.5}
         for (name, _, claimed), floor in zip(rows, floors, strict=True)
     ]
+
+
+# ── 09_optimization ───────────────────────────────────────────────────────────────────────────
+
+
+def diagnose(rows, hardware):
+    """Return for each name how much faster all would be if that name ran at its roof.
+
+    rows: a list of dicts as lesson 05's recorder makes them, at least one. Used are row_name(row),
+        self_ms, and work_and_traffic([row]), which returns the row's FLOPs and bytes.
+    hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s.
+    At its roof a row takes the larger of its FLOPs / peak_flops and its bytes / bandwidth, and
+    never longer than it took. A row without FLOPs and bytes takes no time there.
+    Returns a list of dicts: name; share, the name's part of the sum of all self_ms; best, that sum
+    over what it would be with all rows of this name at their roofs (math.inf if that is 0). The
+    largest best comes first; equal ones stay in the order in which the names first occur.
+    Raises ValueError for no rows, and if all self_ms are 0.
+    """
+    total = sum(row["self_ms"] for row in rows)
+    if not total:
+        raise ValueError("there is no time to divide: no rows, or none that took any")
+    spent, saved = {}, {}
+    for row in rows:
+        flops, moved = work_and_traffic([row])
+        roof = 1000 * max(flops / hardware.peak_flops, moved / hardware.bandwidth)
+        name = row_name(row)
+        spent[name] = spent.get(name, 0.0) + row["self_ms"]
+        saved[name] = saved.get(name, 0.0) + max(0.0, row["self_ms"] - roof)
+    found = [
+        {"name": name, "share": ms / total,
+         "best": total / (total - saved[name]) if total > saved[name] else math.inf}
+        for name, ms in spent.items()
+    ]  # fmt: skip
+    return sorted(found, key=lambda row: row["best"], reverse=True)
+
+
+def simulate_loader(load_ms, step_ms, workers, prefetch=2):
+    """Return how long an epoch takes and how much of that the training waits for data, as a dict.
+
+    load_ms: for each batch, in order, the ms to load it, numbers above 0; at least one.
+    step_ms: the ms of a training step on one batch, a number above 0.
+    workers: int, at least 0. With 0, the main program loads each batch itself, before its step.
+    prefetch: int, at least 1.
+    With W workers, worker w loads the batches w, w + W, w + 2W, …, in this order, one at a time.
+    It may begin a batch once that is asked for: the first W * prefetch batches at the start, and one
+    more each time that the main program takes a batch (the next that was not asked for). The main
+    program takes the batches in order, each as soon as it is loaded and the step before has ended.
+    Keys: total_ms, until the last step ends; wait_ms, in which the main program takes no step.
+    Raises ValueError for no batches and for a number out of range.
+    """
+    if not len(load_ms) or min(*load_ms, step_ms) <= 0 or workers < 0 or prefetch < 1:
+        raise ValueError("an epoch has batches, each with a time above 0; prefetch is at least 1")
+    if workers == 0:
+        return {"total_ms": sum(load_ms) + len(load_ms) * step_ms, "wait_ms": sum(load_ms)}
+    now = wait = 0
+    free, taken = [0] * workers, []
+    for number, ms in enumerate(load_ms):
+        ahead = number - workers * prefetch
+        asked = taken[ahead] if ahead >= 0 else 0
+        worker = number % workers
+        free[worker] = max(free[worker], asked) + ms
+        taken.append(max(now, free[worker]))
+        wait += taken[-1] - now
+        now = taken[-1] + step_ms
+    return {"total_ms": now, "wait_ms": wait}
+
+
+def half_gradients(gradients, scale):
+    """Return gradients as they come out of a backward pass in float16 with a scaled loss, or None.
+
+    gradients: a float32 array of any shape. It stays as it is.
+    scale: a number above 0, by which the loss, and so each gradient, was multiplied.
+    Multiplies by scale in float32, rounds to float16, goes back to float32, and divides by scale.
+    Returns a float32 array of the same shape; None if any scaled gradient is infinite or NaN in
+    float16. Warns of nothing. Raises ValueError for a scale that is not above 0.
+    """
+    if not scale > 0:
+        raise ValueError(f"the scale must be above 0, not {scale}")
+    scale = np.float32(scale)
+    with np.errstate(over="ignore", invalid="ignore"):
+        half = (gradients * scale).astype(np.float16)
+    if not np.isfinite(half).all():
+        return None
+    return half.astype(np.float32) / scale
+
+
+def scale_after(overflows, scale=2**16, growth=2, backoff=0.5, interval=2000):
+    """Return the loss scale after each step, as a list of numbers.
+
+    overflows: for each step, in order, True (or 1) if a gradient overflowed; may be empty.
+    scale: before the first step, above 0. growth: above 1. backoff: above 0 and below 1.
+    interval: int, at least 1.
+    A step that overflows multiplies the scale by backoff. The last of `interval` steps in a row
+    without overflow multiplies it by growth. After either, counting begins anew at 0.
+    Raises ValueError for a number out of range.
+    """
+    if scale <= 0 or growth <= 1 or not 0 < backoff < 1 or interval < 1:
+        raise ValueError("scale above 0, growth above 1, backoff between 0 and 1, interval from 1")
+    scales, good = [], 0
+    for overflow in overflows:
+        good = 0 if overflow else good + 1
+        if overflow:
+            scale *= backoff
+        elif good == interval:
+            scale, good = scale * growth, 0
+        scales.append(scale)
+    return scales
+
+
+def accumulate(model, loss, batches):
+    """Leave in `.grad` the gradients of the mean loss over all samples; return that loss, a float.
+
+    model: a Module. It is called with x, once for each batch, in order; nothing else of it changes.
+    loss: loss(model(x), y) is a scalar Tensor, the mean over the samples of the batch.
+    batches: a list of pairs (x, y), at least one; len(x) is the number of samples, at least 1 and
+        not the same in each batch.
+    Gradients that are there before do not count. Each batch has a backward pass of its own, before
+    the next forward pass, so that only one graph exists at a time.
+    Raises ValueError for no batches and for a batch without samples.
+    """
+    sizes = [len(x) for x, _ in batches]
+    if not sizes or min(sizes) < 1:
+        raise ValueError("there must be batches, each with samples")
+    model.zero_grad()
+    mean = 0.0
+    for (x, y), size in zip(batches, sizes, strict=True):
+        part = loss(model(x), y) * (size / sum(sizes))
+        part.backward()
+        mean += part.item()
+    return mean
+
+
+def checkpoint_plan(kept, inputs):
+    """Return where to begin segments so that the peak is the least, as a dict. (Optional.)
+
+    kept: for each layer, in order, the bytes that it keeps for backward, its own input included.
+    inputs: for each layer the bytes of its input, at most those kept, above 0.
+    Segments are runs of layers, together all of them. The inputs of all segments stay. Backward runs
+    each segment once more, which then keeps what its layers keep; its own input is there already.
+    The peak: the sum of the segments' inputs, plus the most that one keeps without its own input.
+    Keys: peak, in bytes; starts, the list of the segments' first layers, from 0 (of any best plan).
+    Raises ValueError for no layers, and for lists of different lengths.
+    """
+    layers = len(kept)
+    if not layers or layers != len(inputs):
+        raise ValueError("each layer needs the bytes that it keeps, and those of its input")
+    sums = [0, *itertools.accumulate(kept)]
+
+    def size(first, end):
+        return sums[end] - sums[first] - inputs[first]
+
+    best = {"peak": math.inf}
+    spans = [(a, b) for a in range(layers) for b in range(a + 1, layers + 1)]
+    for most in sorted({size(*span) for span in spans}):
+        least = [(0, [])] + [(math.inf, [])] * layers  # the inputs' sum, and starts, for a prefix
+        for first, end in sorted(spans, key=lambda span: span[1]):
+            cost = least[first][0] + inputs[first]
+            if size(first, end) <= most and cost < least[end][0]:
+                least[end] = cost, [*least[first][1], first]
+        if least[-1][0] + most < best["peak"]:
+            best = {"peak": least[-1][0] + most, "starts": least[-1][1]}
+    return best
+
+
+def graph_of(*lines, **kinds):
+    """Return a graph from lines "name: its inputs"; where kinds says nothing, a node is elementwise."""
+    nodes = [line.split(": ") for line in lines]
+    return [(name, inputs.split(), kinds.get(name, "elementwise")) for name, inputs in nodes]
+
+
+def fuse(graph):
+    """Return the nodes of a graph in groups, each to be computed in one pass over memory.
+
+    graph: a list of nodes (name, inputs, kind), in the order of computation; at least one. name: of
+        the tensor that the node computes, no two alike. inputs: names of what it reads: of nodes
+        before it, or of tensors from outside, such as weights. kind: "elementwise" or another word.
+    A node of kind "elementwise" joins the group of the first of its inputs that a node computed and
+    that no other node reads. (Reading a tensor twice makes no second user.) Every other node begins
+    a group of its own, "product" and "reduction" for example; such a group may be joined.
+    Returns a list of lists of names, each in the order of the graph; the groups in the order of
+    their first nodes.
+    Raises ValueError for no nodes, a name that is there twice, and an input computed only later.
+    """
+    names = [name for name, _, _ in graph]
+    if not graph or len(set(names)) < len(names):
+        raise ValueError("a graph has nodes, and no two of one name")
+    users = {name: sum(name in inputs for _, inputs, _ in graph) for name in names}
+    groups = {}
+    for at, (name, inputs, kind) in enumerate(graph):
+        if set(inputs) & set(names[at:]):
+            raise ValueError(f"{name} reads what is computed only later")
+        alone = [tensor for tensor in inputs if users.get(tensor) == 1]
+        groups[name] = groups[alone[0]] if kind == "elementwise" and alone else []
+        groups[name].append(name)
+    return [group for name, group in groups.items() if group[0] == name]
+
+
+def graph_bytes(graph, sizes, groups):
+    """Return the bytes that a graph moves between memory and processor, computed in these groups.
+
+    graph: as for fuse. sizes: a dict, the bytes of each tensor, computed or from outside, by name.
+    groups: lists of names, each node of the graph in exactly one.
+    Each group reads each tensor that one of its nodes reads and none of its nodes computes, once;
+    and writes, once, each tensor that it computes and that a node of another group reads, or nobody.
+    Raises ValueError if a node is in no group or in two, if a group has a name of no node, and if
+    sizes lacks a tensor.
+    """
+    names = [name for name, _, _ in graph]
+    if sorted(name for group in groups for name in group) != sorted(names):
+        raise ValueError("each node belongs to exactly one group")
+    missing = {tensor for name, inputs, _ in graph for tensor in (name, *inputs)} - set(sizes)
+    if missing:
+        raise ValueError(f"sizes lacks {sorted(missing)}")
+    total = 0
+    for group in map(set, groups):
+        read = {tensor for name, inputs, _ in graph if name in group for tensor in inputs}
+        inside = {t for name, inputs, _ in graph if name in group for t in inputs}
+        outside = {t for name, inputs, _ in graph if name not in group for t in inputs}
+        written = {name for name in group if name in outside or name not in inside}
+        total += sum(sizes[tensor] for tensor in (read - group)) + sum(map(sizes.get, written))
+    return total
+
+
+def merge(one, two):
+    """Return the partial softmax over two blocks of keys together, from those over each.
+
+    one, two: tuples (highest, total,
+        values), arrays of one floating type: highest (rows,), the largest  # fmt: skip
+        score of each row in the block; total (rows,), the sum of exp(score - highest); values
+        (rows, width), the sum of exp(score - highest) * value. They stay as they are.
+    Returns such a tuple of the same type. A row without scores in a block (
+        all are masked) has highest -inf,  # fmt: skip
+    total 0 and values 0 there, and is then what it is in the other block. Warns of nothing, and
+    nothing overflows, however far apart the scores are.
+    """
+    highest = np.maximum(one[0], two[0])
+    base = np.where(np.isneginf(highest), 0, highest).astype(highest.dtype)
+    first, second = np.exp(one[0] - base), np.exp(two[0] - base)
+    total = one[1] * first + two[1] * second
+    return highest, total, one[2] * first[:, None] + two[2] * second[:, None]
+
+
+def tiled_attention(memory, block_q, block_k, causal=False):
+    """Compute softmax(Q Kᵀ / √width) V tile by tile and store it in `memory` as "o"; return nothing.
+
+    memory: has seq and width, ints; load(name, low, high) returns the rows low to high - 1 of "q",
+        "k" or "v", an array (high - low, width); store("o", low,
+            rows) puts rows there, from row low  # fmt: skip
+        on. At most block_q rows of q and o and block_k rows of k and v pass at a time.
+    block_q, block_k: ints, at least 1; seq need not be a multiple of either.
+    causal: row i sees the keys 0 to i. A tile that is masked altogether is not loaded.
+    The rows of q come in tiles of block_q from row 0; each tile is loaded once, and with it once
+    each tile of block_k rows of k and of v that it needs. No array of scores is larger than
+    (block_q, block_k). Raises ValueError for blocks below 1.
+    """
+    if min(block_q, block_k) < 1:
+        raise ValueError(f"a tile has at least a row, not {block_q} and {block_k}")
+    for low in range(0, memory.seq, block_q):
+        high = min(low + block_q, memory.seq)
+        q = memory.load("q", low, high)
+        whole = (np.full(len(q), -np.inf, q.dtype), np.zeros(len(q), q.dtype), np.zeros_like(q))
+        for start in range(0, high if causal else memory.seq, block_k):
+            end = min(start + block_k, memory.seq)
+            scores = q @ memory.load("k", start, end).T / math.sqrt(memory.width)
+            if causal:
+                seen = np.arange(low, high)[:, None] >= np.arange(start, end)
+                scores = np.where(seen, scores, -np.inf).astype(q.dtype)
+            highest = scores.max(axis=1)
+            base = np.where(np.isneginf(highest), 0, highest).astype(q.dtype)
+            weights = np.exp(scores - base[:, None])
+            tile = highest, weights.sum(axis=1), weights @ memory.load("v", start, end)
+            whole = merge(whole, tile)
+        memory.store("o", low, whole[2] / whole[1][:, None])
+
+
+def generation_flops(layers, d, vocab, prompt, new, cached):
+    """Return the FLOPs of the matrix products of a decoder that generates tokens. (Optional.)
+
+    layers, d, vocab: of a GPT-2: its blocks, its width, the words that it knows. prompt: tokens at
+        the start; new: tokens to generate. All are ints, at least 1.
+    The first pass has the prompt's tokens, and gives the first new token; each later pass gives one
+    more. cached: True if keys and values of earlier tokens are kept, so that each later pass has
+    the newest token alone; else it has all tokens so far.
+    A pass of n tokens that look at t (themselves included): in each block 24 * n * d**2 for the
+    projections and the feed-forward part, 4 * n * t * d for scores and mix; and 2 * n * d * vocab.
+    Raises ValueError for a number below 1.
+    """
+    if min(layers, d, vocab, prompt, new) < 1:
+        raise ValueError("sizes and tokens are at least 1")
+
+    def one_pass(tokens, seen):
+        block = 24 * tokens * d**2 + 4 * tokens * seen * d
+        return layers * block + 2 * tokens * d * vocab
+
+    lengths = range(prompt + 1, prompt + new)
+    later = [one_pass(1 if cached else length, length) for length in lengths]
+    return one_pass(prompt, prompt) + sum(later)
+
+
+def paged_tokens(lengths, page):
+    """Return for how many tokens caches reserve memory, page by page, an int. (Optional.)
+
+    lengths: the tokens of each sequence, ints, at least 1; at least one. page: tokens of a page, at
+    least 1. A sequence has as many whole pages as its tokens need, of its own.
+    Raises ValueError for no sequences, and for a number below 1.
+    """
+    if not lengths or min(lengths) < 1 or page < 1:
+        raise ValueError("there must be sequences with tokens, and pages")
+    return sum(-(-length // page) * page for length in lengths)
+
+
+def fixed_step(model, batch, state):
+    """Train on one batch as slow_training.slow_step does, without waste; return the same loss.
+
+    model: a slow_training.Reader. batch: a list of names of images. state: a dict as slow_step's,
+        with images, optimizer and losses; it may get further entries.
+    Returns the loss before the step, a float, within 1e-5 of slow_step's, and adds it to losses,
+    which then does not keep a graph. The thread that calls it reads no image twice. No op is in
+    float64. Of the steps on a batch of 32 images that it has seen, each has at most 120 recorded
+    ops, which move at most 24 MB (slow_step: 330 and 123), and leaves no more memory than it found.
+    """
+    images, known = state["images"], state.setdefault("known", {})
+    with region("data loading"):
+        for name in batch:
+            if name not in known:
+                known[name] = images.tokens(Tensor(images.read(name)))
+        inputs = stack([known[name] for name in batch])
+        labels = Tensor([images.label(name) for name in batch])
+    state["optimizer"].zero_grad()
+    loss = F.cross_entropy(model(inputs, F.scaled_dot_product_attention), labels)
+    loss.backward()
+    state["optimizer"].step()
+    state["losses"].append(loss.item())
+    return state["losses"][-1]
 
 # ── yours, where there are any ──
 

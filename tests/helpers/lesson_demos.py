@@ -17,7 +17,7 @@ def demos_of(lesson: str) -> ModuleType:
 
 @cache
 def beside(lesson: str, name: str) -> ModuleType:
-    """Return a module that lies beside a lesson, such as "train"; it may import the others there."""
+    """Return a module that lies beside a lesson, such as "train"; it may import others there."""
     path = ROOT / "modules" / lesson / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"{name}_of_{lesson}", path)
     module = importlib.util.module_from_spec(spec)
