@@ -10,11 +10,10 @@ import numpy as np
 from proflab.dispatch import Op, apply, register
 from proflab.meta import MetaArray
 from proflab.ops.conv import Pair, output_size, padded, pair, window
+from proflab.ops.parts import cached_parts
 from proflab.tensor import Tensor
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
-
-_CACHED = 2**20  # bytes
 
 
 def _out(shape, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil: bool) -> Pair:
@@ -46,12 +45,6 @@ def _bordered(input, out: Pair, kernel, stride, padding, dilation, value: float)
     return result
 
 
-def _parts(images: np.ndarray) -> list[slice]:
-    """Return slices of the first dimension, each small enough to stay in a cache."""
-    step = max(1, _CACHED // max(1, images.nbytes // max(1, len(images))))
-    return [slice(start, start + step) for start in range(0, len(images), step)]
-
-
 @register
 class _MaxPool2d(Op):
     """The largest of each window. Keeps which one it was, in a byte, not the input"""
@@ -69,7 +62,8 @@ class _MaxPool2d(Op):
         out = np.empty((*input.shape[:-2], *size), input.dtype)
         down = [window(i, 0, size, stride, dilation)[1] for i in range(kernel_size[0])]
         across = [window(0, j, size, stride, dilation)[2] for j in range(kernel_size[1])]
-        for part in _parts(images):  # first the largest of a window's rows, then of its columns
+        for part in cached_parts(images.shape, images.itemsize):
+            # First the largest of a window's rows, then of its columns.
             rows = reduce(np.maximum, (images[part][..., i, :] for i in down))
             out[part] = reduce(np.maximum, (rows[..., j] for j in across))
         return out
@@ -84,7 +78,7 @@ class _MaxPool2d(Op):
         size, nowhere = out.shape[-2:], np.iinfo(dtype).max
         images = _bordered(input, size, kernel_size, stride, padding, dilation, -np.inf)
         which = np.full(out.shape, nowhere, dtype)
-        for part in _parts(images):
+        for part in cached_parts(images.shape, images.itemsize):
             for place in range(places):  # the least, so that the first of equals wins
                 i, j = divmod(place, kernel_size[1])
                 other = images[part][window(i, j, size, stride, dilation)] != out[part]
@@ -105,7 +99,7 @@ class _MaxPool2d(Op):
         images = np.zeros(
             (*shape[:-2], max(span[0], h + 2 * p), max(span[1], w + 2 * q)), grad.dtype
         )
-        for part in _parts(images):
+        for part in cached_parts(images.shape, images.itemsize):
             for place in range(math.prod(kernel_size)):
                 at = window(*divmod(place, kernel_size[1]), size, stride, dilation)
                 images[part][at] += grad[part] * (which[part] == place)
