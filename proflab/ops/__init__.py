@@ -17,5 +17,5 @@ For tensors                                       For networks
   concat      cat, split, repeat, triangles         random       dropout
   sort        sort, topk, max, min                  loss         cross-entropy …
   matmul      products, through BLAS                composite    short compositions of these
-  einsum      products over named dimensions
+  einsum      products over named dimensions        parts        what stays in a cache
 """

@@ -2,7 +2,8 @@
 
 A column holds what one window of the input covers; the weights times all columns are the result.
 The columns of one image are made, used and overwritten by the next one's, so they stay in the
-cache, and are never kept for backward: they are made again from the input.
+cache, and are never kept for backward: they are made again from the input. Small images are taken
+several at a time, since one wide product of matrices is faster than many narrow ones.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from proflab.tensor import Tensor
 __all__ = ["conv1d", "conv2d"]
 
 Pair = tuple[int, int]
+_WIDE = 512  # columns from which on a product is about as fast as it gets
 
 
 def output_size(size: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
@@ -48,7 +50,7 @@ def window(i: int, j: int, out: Pair, stride: Pair, dilation: Pair) -> tuple:
 
 
 class _Windows:
-    """One convolution's geometry: turns an image into columns, and adds columns into an image."""
+    """One convolution's geometry: turns images into columns, and adds up columns to images."""
 
     def __init__(self, input_shape, weight_shape, stride: Pair, padding: Pair, dilation: Pair):
         self.stride, self.padding, self.dilation = stride, padding, dilation
@@ -61,39 +63,57 @@ class _Windows:
         self.trivial = self.kernel == (1, 1) and stride == (1, 1) and padding == (0, 0)
         self._columns = None
 
-    def columns(self, image: np.ndarray) -> np.ndarray:
-        """Return (channels, h, w) as (channels · kernel size, windows), until the next call."""
+    def parts(self, batch: int) -> list[slice]:
+        """Return which images are taken together: as many as make a product wide."""
+        step = 1 if self.trivial else max(1, _WIDE // max(1, self.places))
+        return [slice(start, min(start + step, batch)) for start in range(0, batch, step)]
+
+    def turns(self, filters: int) -> bool:
+        """Return True where grad has a convolution back to the input, of no more channels."""
+        sides = zip(self.padding, self.dilation, self.kernel, strict=True)
+        fits = all(p <= d * (k - 1) for p, d, k in sides)
+        return self.stride == (1, 1) and fits and filters <= self.channels and not self.trivial
+
+    def columns(self, images: np.ndarray) -> np.ndarray:
+        """Return (n, channels, h, w) as (channels · kernel size, n · windows), until the next call.
+
+        The buffers are made once: a border stays 0, whatever is written inside it.
+        """
         if self.trivial:
-            return np.ascontiguousarray(image).reshape(self.channels, -1)
-        if self._columns is None:
-            self._columns = np.empty((self.channels, *self.kernel, *self.out), image.dtype)
-            p, q = self.padding
-            bordered = (self.channels, self.size[0] + 2 * p, self.size[1] + 2 * q)
-            self._bordered = np.zeros(bordered, image.dtype) if p or q else None
-        if self._bordered is not None:
-            p, q = self.padding
-            self._bordered[:, p : p + self.size[0], q : q + self.size[1]] = image
-            image = self._bordered
+            return np.ascontiguousarray(images).reshape(self.channels, -1)
+        count = len(images)
+        if self._columns is None or self._columns.shape[3] != count:
+            self._columns = np.empty((self.channels, *self.kernel, count, *self.out), images.dtype)
+            self._bordered = np.zeros(self._bordered_shape(count), images.dtype)
+        images = images.swapaxes(0, 1)
+        if self.padding != (0, 0):
+            self._inside(self._bordered)[...] = images
+            images = self._bordered
         for i in range(self.kernel[0]):
             for j in range(self.kernel[1]):
-                self._columns[:, i, j] = image[window(i, j, self.out, self.stride, self.dilation)]
-        return self._columns.reshape(-1, self.places)
+                self._columns[:, i, j] = images[window(i, j, self.out, self.stride, self.dilation)]
+        return self._columns.reshape(-1, count * self.places)
 
-    def add_columns(self, columns: np.ndarray, image: np.ndarray) -> None:
-        """Add each element of the columns to the place of the image that it was taken from."""
+    def sum_columns(self, columns: np.ndarray, images: np.ndarray) -> None:
+        """Write to each place of the images the sum of what was taken from it into columns."""
         if self.trivial:
-            image += columns.reshape(image.shape)
+            images[...] = columns.reshape(images.shape)
             return
-        p, q = self.padding
-        bordered = np.zeros(
-            (self.channels, self.size[0] + 2 * p, self.size[1] + 2 * q), columns.dtype
-        )
-        columns = columns.reshape(self.channels, *self.kernel, *self.out)
+        bordered = np.zeros(self._bordered_shape(len(images)), columns.dtype)
+        columns = columns.reshape(self.channels, *self.kernel, len(images), *self.out)
         for i in range(self.kernel[0]):
             for j in range(self.kernel[1]):
                 place = window(i, j, self.out, self.stride, self.dilation)
                 bordered[place] += columns[:, i, j]
-        image += bordered[:, p : p + self.size[0], q : q + self.size[1]]
+        images[...] = self._inside(bordered).swapaxes(0, 1)
+
+    def _bordered_shape(self, count: int) -> tuple:
+        sides = (n + 2 * p for n, p in zip(self.size, self.padding, strict=True))
+        return self.channels, count, *sides
+
+    def _inside(self, bordered: np.ndarray) -> np.ndarray:
+        (p, q), (h, w) = self.padding, self.size
+        return bordered[..., p : p + h, q : q + w]
 
 
 @register
@@ -127,9 +147,15 @@ class _Conv2d(Op):
         batch, filters = input.shape[0], weight.shape[0]
         matrix = weight.reshape(groups, filters // groups, -1)
         out = np.empty((batch, groups, filters // groups, windows.places), input.dtype)
-        for image, result in zip(input, out, strict=True):
-            columns = windows.columns(image)
-            np.matmul(matrix, columns.reshape(groups, -1, windows.places), out=result)
+        for part in windows.parts(batch):
+            results = out[part]
+            columns = windows.columns(input[part])
+            columns = columns.reshape(groups, -1, len(results) * windows.places)
+            if len(results) == 1:
+                np.matmul(matrix, columns, out=results[0])
+            else:
+                product = (matrix @ columns).reshape(*matrix.shape[:2], len(results), -1)
+                results[...] = np.moveaxis(product, 2, 0)
         out = out.reshape(batch, filters, *windows.out)
         if bias is not None:
             out += bias[:, None, None]
@@ -147,16 +173,29 @@ class _Conv2d(Op):
         grads = [None] * len(node.need)
         grad = np.ascontiguousarray(grad)
         grad = grad.reshape(shape[0], groups, filters[0] // groups, windows.places)
-        if node.need[0]:
-            grads[0] = np.zeros(shape, grad.dtype)
-            matrix = weight.reshape(groups, filters[0] // groups, -1).swapaxes(1, 2)
-            for g, image in zip(grad, grads[0], strict=True):
-                windows.add_columns(matrix @ g, image)
+        matrices = groups, filters[0] // groups, filters[1] * filters[2] * filters[3]
+        parts = windows.parts(shape[0])
+        side_by_side = [np.moveaxis(grad[part], 0, 2).reshape(*matrices[:2], -1) for part in parts]
+        if node.need[0] and windows.turns(filters[0]):
+            # With stride 1 it is itself a convolution, of grad with each filter turned around:
+            # to fill columns is faster than to add them up.
+            border = tuple(
+                d * (k - 1) - p for d, k, p in zip(dilation, filters[2:], padding, strict=True)
+            )
+            turned = weight[..., ::-1, ::-1].reshape(*matrices[:2], *filters[1:]).swapaxes(1, 2)
+            turned = turned.reshape(shape[1], matrices[1], *filters[2:])
+            images = grad.reshape(shape[0], filters[0], *windows.out)
+            settings = {"stride": stride, "dilation": dilation, "groups": groups}
+            grads[0] = self.forward(images, turned, padding=border, **settings)
+        elif node.need[0]:
+            grads[0] = np.empty(shape, grad.dtype)
+            matrix = weight.reshape(matrices).swapaxes(1, 2)
+            for part, g in zip(parts, side_by_side, strict=True):
+                windows.sum_columns(matrix @ g, grads[0][part])
         if node.need[1]:
-            total = np.zeros((groups, filters[0] // groups, filters[1] * filters[2] * filters[3]),
-                             grad.dtype)  # fmt: skip
-            for g, image in zip(grad, input, strict=True):
-                columns = windows.columns(image).reshape(groups, -1, windows.places)
+            total = np.zeros(matrices, grad.dtype)
+            for part, g in zip(parts, side_by_side, strict=True):
+                columns = windows.columns(input[part]).reshape(groups, matrices[2], -1)
                 total += g @ columns.swapaxes(1, 2)
             grads[1] = total.reshape(filters)
         if len(grads) > 2 and node.need[2]:

@@ -10,6 +10,7 @@ import numpy as np
 from proflab.creation import ones, zeros
 from proflab.dispatch import Op, apply, register
 from proflab.meta import MetaArray
+from proflab.ops.parts import cached_parts
 from proflab.tensor import Tensor, float32
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "rms_norm"]
@@ -197,15 +198,19 @@ class _BatchNorm(Op):
             mean += momentum * (batch_mean - mean)
             var += momentum * (batch_var * (count / (count - 1)) - var)
             rstd = (1 / np.sqrt(batch_var + eps)).astype(x.dtype, copy=False)
-            out *= (rstd if weight is None else rstd * weight)[:, None]
-            if bias is not None:
-                out += bias[:, None]
+            scale = rstd if weight is None else rstd * weight
+            for part in cached_parts(x.shape, x.itemsize):
+                out[part] *= scale[:, None]
+                if bias is not None:
+                    out[part] += bias[:, None]
             return out.reshape(input.shape), batch_mean, rstd
         rstd = (1 / np.sqrt(var + eps)).astype(x.dtype, copy=False)
         scale = rstd if weight is None else rstd * weight
         shift = -mean * scale if bias is None else bias - mean * scale
-        out = x * scale[:, None]
-        out += shift[:, None]
+        out = np.empty(x.shape, np.result_type(x, scale, shift))
+        for part in cached_parts(x.shape, x.itemsize):
+            np.multiply(x[part], scale[:, None], out=out[part])
+            out[part] += shift[:, None]
         return out.reshape(input.shape), mean.copy(), rstd
 
     def save_for_backward(
@@ -234,9 +239,12 @@ class _BatchNorm(Op):
                 count = grad.shape[0] * grad.shape[2]
                 # scale · (grad - mean(grad) - normalised · mean(grad · normalised))
                 slope = -scale * rstd * along / count
-                out = x * slope[:, None]
-                out += (-scale * total / count - slope * mean)[:, None]
-                out += grad * scale[:, None]
+                constant = -scale * total / count - slope * mean
+                out = np.empty(grad.shape, np.result_type(x, slope, grad, scale))
+                for part in cached_parts(grad.shape, grad.itemsize):
+                    np.multiply(x[part], slope[:, None], out=out[part])
+                    out[part] += constant[:, None]
+                    out[part] += grad[part] * scale[:, None]
             else:
                 out = grad * scale[:, None]
             grads[0] = out.reshape(shape)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import numpy as np
 
 from proflab.dispatch import Op, apply, register
 from proflab.meta import MetaArray
 from proflab.ops.conv import Pair, output_size, padded, pair, window
+from proflab.ops.parts import cached_parts
 from proflab.tensor import Tensor
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
@@ -56,27 +58,34 @@ class _MaxPool2d(Op):
     def forward(self, input, kernel_size, stride, padding, dilation, ceil_mode):
         size = _out(input.shape, kernel_size, stride, padding, dilation, ceil_mode)
         low = -np.inf if input.dtype.kind == "f" else np.iinfo(input.dtype).min
-        image = _bordered(input, size, kernel_size, stride, padding, dilation, low)
-        out = None
-        for i in range(kernel_size[0]):
-            for j in range(kernel_size[1]):
-                part = image[window(i, j, size, stride, dilation)]
-                out = part.copy() if out is None else np.maximum(out, part, out=out)
+        images = _bordered(input, size, kernel_size, stride, padding, dilation, low)
+        out = np.empty((*input.shape[:-2], *size), input.dtype)
+        down = [window(i, 0, size, stride, dilation)[1] for i in range(kernel_size[0])]
+        across = [window(0, j, size, stride, dilation)[2] for j in range(kernel_size[1])]
+        for part in cached_parts(images.shape, images.itemsize):
+            # First the largest of a window's rows, then of its columns.
+            rows = reduce(np.maximum, (images[part][..., i, :] for i in down))
+            out[part] = reduce(np.maximum, (rows[..., j] for j in across))
         return out
 
     def save_for_backward(
         self, need, out, input, kernel_size, stride, padding, dilation, ceil_mode
     ):
         places = math.prod(kernel_size)
-        dtype = np.dtype(np.uint8 if places <= 256 else np.uint16)
+        dtype = np.dtype(np.uint8 if places < 256 else np.uint16)
         if type(out) is MetaArray:
             return (MetaArray(out.shape, dtype),)
-        size = out.shape[-2:]
-        image = _bordered(input, size, kernel_size, stride, padding, dilation, -np.inf)
-        which = np.zeros(out.shape, dtype)
-        for place in reversed(range(places)):  # backwards, so that the first of equals wins
-            i, j = divmod(place, kernel_size[1])
-            np.copyto(which, place, where=image[window(i, j, size, stride, dilation)] == out)
+        size, nowhere = out.shape[-2:], np.iinfo(dtype).max
+        images = _bordered(input, size, kernel_size, stride, padding, dilation, -np.inf)
+        which = np.full(out.shape, nowhere, dtype)
+        for part in cached_parts(images.shape, images.itemsize):
+            for place in range(places):  # the least, so that the first of equals wins
+                i, j = divmod(place, kernel_size[1])
+                other = images[part][window(i, j, size, stride, dilation)] != out[part]
+                # 0 → place, 1 → nowhere, without a branch: -1 is all bits, and so is nowhere
+                found = np.negative(other.astype(dtype)) | dtype.type(place)
+                np.minimum(which[part], found, out=which[part])
+        which[which == nowhere] = 0  # nan, which equals nothing
         return (which,)
 
     def backward(self, node, grad, kernel_size, stride, padding, dilation, ceil_mode):
@@ -87,13 +96,14 @@ class _MaxPool2d(Op):
         sides = zip(size, kernel_size, stride, dilation, strict=True)
         span = [s * (o - 1) + d * (k - 1) + 1 for o, k, s, d in sides]
         h, w = shape[-2:]
-        image = np.zeros(
+        images = np.zeros(
             (*shape[:-2], max(span[0], h + 2 * p), max(span[1], w + 2 * q)), grad.dtype
         )
-        for place in range(math.prod(kernel_size)):
-            i, j = divmod(place, kernel_size[1])
-            image[window(i, j, size, stride, dilation)] += grad * (which == place)
-        return (image[..., p : p + h, q : q + w],)
+        for part in cached_parts(images.shape, images.itemsize):
+            for place in range(math.prod(kernel_size)):
+                at = window(*divmod(place, kernel_size[1]), size, stride, dilation)
+                images[part][at] += grad[part] * (which[part] == place)
+        return (images[..., p : p + h, q : q + w],)
 
 
 @register
