@@ -112,7 +112,7 @@ expect("the order", column(found, "name"), ["loading", "gelu", "linear"],
     mistakes={"the largest share first": ["linear", "loading", "gelu"]})  # fmt: skip
 expect("shares", column(found, "share"), [0.4, 0.1, 0.5])
 expect("best", column(found, "best"), [100 / 60, 100 / 91.6, 100 / 95],
-    mistakes={"as if each name took no time": [100 / 60, 100 / 90, 100 / 50],
+    mistakes={"as if each name took no time": [100 / 50, 100 / 60, 100 / 90],
     "without the bytes": [100 / 60, 100 / 90.08, 100 / 95]})  # fmt: skip
 expect("the keys", sorted(found[0]), ["best", "name", "share"])
 twice = profiled.made_up(kinds,
@@ -219,7 +219,7 @@ def timing(*arguments):
 even, uneven = [30] * 8, [8] * 8 + [60] + [8] * 7
 expect("the keys", simulate_loader([30], 10, 1), {"total_ms": 40, "wait_ms": 30})
 expect("no workers", timing(even, 10, 0), [320, 240])
-expect("one worker", timing(even, 10, 1), [250, 170], mistakes={"only the first wait": [110, 30]})
+expect("one worker", timing(even, 10, 1), [250, 170], mistakes={"only the first wait": [250, 30]})
 expect("two workers", timing(even, 10, 2), [140, 60])
 expect("three and four workers", [timing(even, 10, 3), timing(even, 10, 4)], [[110, 30]] * 2)
 found = [timing(uneven, 10, 2, prefetch) for prefetch in (1, 2, 4)]
@@ -636,10 +636,9 @@ def fuse(graph):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_fuse", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
-expect("a chain, and a norm", fuse(chain), [["bias", "gelu", "drop", "add"], ["norm"]],
-    mistakes={"the norm is no elementwise op": [["bias", "gelu", "drop", "add", "norm"]]})  # fmt: skip
+expect("a chain, and a norm", fuse(chain), [["bias", "gelu", "drop", "add"], ["norm"]])
 expect("a diamond", fuse(diamond), [["a"], ["b", "d"], ["c"]],
-    mistakes={"a has two users": [["a", "b", "c", "d"]], "the groups' order": [["a"], ["c"], ["b", "d"]]})  # fmt: skip
+    mistakes={"the groups' order": [["a"], ["c"], ["b", "d"]]})  # fmt: skip
 expect("the first input decides", fuse(graph_of("a: x", "b: a", "c: a", "d: c b")),
     [["a"], ["b"], ["c", "d"]])  # fmt: skip
 layer = graph_of("fc: x w", "y: fc b", "z: y w2", fc="product", z="product")

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import show
+from lesson_cells import diagnoses, show
 from lesson_demos import demos_of
 
 from proflab import Tensor
@@ -329,3 +329,36 @@ def test_unequal_roofs_of_the_first_example():
 
 
 # ── what a wrong solution is told ────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "exercise, mutant, diagnosis",
+    [
+        ("diagnose", "the largest share first", "the largest share first"),
+        ("diagnose", "bytes are ignored", "without the bytes"),
+        ("diagnose", "as if the name took no time", "as if each name took no time"),
+        ("simulate_loader", "only the first wait counts", "only the first wait"),
+        ("half_gradients", "divided in float16", "divided in float16"),
+        ("half_gradients", "not divided", "not divided"),
+        (
+            "scale_after",
+            "an overflow does not restart the count",
+            "counting goes on after an overflow",
+        ),
+        ("accumulate", "the mean of the means", "the mean of means"),
+        ("accumulate", "one backward pass at the end", "one backward pass at the end"),
+        ("fuse", "groups in the order of their last nodes", "the groups' order"),
+        ("graph_bytes", "only reads", "only read"),
+        ("graph_bytes", "what nobody reads is not written", "the last output is missing"),
+        ("merge", "the first is not rescaled", "the first is not rescaled"),
+        (
+            "tiled_attention",
+            "keys and values are loaded once for all",
+            "k and v are loaded once for all",
+        ),
+        ("tiled_attention", "masked tiles are loaded", "masked tiles are loaded"),
+        ("fixed_step", "images are forgotten after each step", "in three of five steps, all"),
+    ],
+)
+def test_a_wrong_solution_is_told_why(exercise, mutant, diagnosis):
+    assert diagnosis in diagnoses("lesson_09", exercise, mutant)
