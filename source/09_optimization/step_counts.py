@@ -53,7 +53,7 @@ def count_steps(
         step(model, given[0], state)
         gc.collect()
 
-    return found | {"grows_in": find_leak(further, 3)["function"]}
+    return found | {"grows_in": find_leak(further, 2)["function"]}
 
 
 def _ops(rows: Sequence[dict]) -> list[dict]:

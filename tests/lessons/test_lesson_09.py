@@ -347,7 +347,6 @@ def test_unequal_roofs_of_the_first_example():
         ),
         ("accumulate", "the mean of the means", "the mean of means"),
         ("accumulate", "one backward pass at the end", "one backward pass at the end"),
-        ("fuse", "groups in the order of their last nodes", "the groups' order"),
         ("graph_bytes", "only reads", "only read"),
         ("graph_bytes", "what nobody reads is not written", "the last output is missing"),
         ("merge", "the first is not rescaled", "the first is not rescaled"),
