@@ -211,7 +211,7 @@ def test_a_generation_with_and_without_a_cache(scope, text):
         [flops(12, 768, 50257, n, n, cached) for cached in (False, True)] for n in (32, 128)
     )
     assert round(short[0] / short[1], 1) == 24.2 and round(long[0] / long[1], 1) == 96.7
-    assert "24× at 32 + 32 tokens" in text
+    assert "24× fewer FLOPs at 32 + 32 tokens" in text
 
 
 def test_the_cache_saves_what_a_recording_of_the_model_says(scope):
@@ -223,6 +223,14 @@ def test_the_cache_saves_what_a_recording_of_the_model_says(scope):
         rows = scope["rows_of"](lambda cached=cached: model.generate(start, new, cached))
         said = scope["generation_flops"](layers, width, vocab, prompt, new, cached)
         assert sum(row["matmul_flops"] for row in rows) == said
+
+
+def test_a_recorded_generation_computes_less_with_a_cache(shown, scope):
+    found = re.findall(r"([\d.]+) GFLOPs", shown["demo_cache"][0])
+    said = [
+        scope["generation_flops"](2, 128, 1000, 32, 4, cached) / 1e9 for cached in (False, True)
+    ]
+    assert found == [f"{flops:.2f}" for flops in said]
 
 
 def test_pages_of_a_cache(scope):
