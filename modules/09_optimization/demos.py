@@ -123,7 +123,7 @@ def timeline(spans: Sequence[tuple[str, int, float, float]], title: str) -> Pict
         axes.set_yticks(range(len(lanes)), lanes)
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
-        axes.set(xlabel="ms; numbers are batches")
+        axes.set(xlabel="ms; numbers are batches", xlim=(0, None))
         axes.set_title(title)
     return picture
 
