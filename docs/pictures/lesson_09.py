@@ -22,7 +22,7 @@ from proflab.lesson.plot import Picture
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "modules" / "09_optimization"
 RECORD = Path(__file__).with_suffix(".json")
-ROUNDS = 44
+ROUNDS = 30
 
 
 def demos() -> Any:
