@@ -16,7 +16,7 @@
 # %% [markdown]
 # # 09 · Measure, diagnose, fix, measure
 #
-# ![Three bars, one below the other, that lead from 1 to about three times as fast: what a training step gains when its loading, then also its attention, then also its list of losses is mended. Each bar ends in an interval; a diamond beside it says what the fix gives alone.](waterfall.png)
+# ![Three bars, one below the other, that lead from 1 to about five times as fast: what a training step gains when its loading, then also its attention, then also its list of losses is mended. Each bar ends in an interval; a diamond beside it says what the fix gives alone.](waterfall.png)
 #
 # So far you have measured, and nothing became faster by your hand. Beside this notebook lies a training script, `slow_training.py`. It is correct, and it wastes most of its time. The usual help is a list of quick wins: "mixed precision, 1.5 to 2×". A list does not know your program. Your profiler does. You find out where the script loses its time and what each cure can give at most. You write the cures yourself, small enough to be counted exactly. At the end you fix the script, and draw this picture for your own machine.
 #
@@ -112,7 +112,7 @@ expect("the order", column(found, "name"), ["loading", "gelu", "linear"],
     mistakes={"the largest share first": ["linear", "loading", "gelu"]})  # fmt: skip
 expect("shares", column(found, "share"), [0.4, 0.1, 0.5])
 expect("best", column(found, "best"), [100 / 60, 100 / 91.6, 100 / 95],
-    mistakes={"as if each name took no time": [100 / 60, 100 / 90, 100 / 50],
+    mistakes={"as if each name took no time": [100 / 50, 100 / 60, 100 / 90],
     "without the bytes": [100 / 60, 100 / 90.08, 100 / 95]})  # fmt: skip
 expect("the keys", sorted(found[0]), ["best", "name", "share"])
 twice = profiled.made_up(kinds,
@@ -219,7 +219,7 @@ def timing(*arguments):
 even, uneven = [30] * 8, [8] * 8 + [60] + [8] * 7
 expect("the keys", simulate_loader([30], 10, 1), {"total_ms": 40, "wait_ms": 30})
 expect("no workers", timing(even, 10, 0), [320, 240])
-expect("one worker", timing(even, 10, 1), [250, 170], mistakes={"only the first wait": [110, 30]})
+expect("one worker", timing(even, 10, 1), [250, 170], mistakes={"only the first wait": [250, 30]})
 expect("two workers", timing(even, 10, 2), [140, 60])
 expect("three and four workers", [timing(even, 10, 3), timing(even, 10, 4)], [[110, 30]] * 2)
 found = [timing(uneven, 10, 2, prefetch) for prefetch in (1, 2, 4)]
@@ -564,7 +564,7 @@ expect_raises("no layers", lambda: checkpoint_plan([], []), ValueError)
 expect_raises("an input is missing", lambda: checkpoint_plan([5, 5], [2]), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("an equal split is not the best where layers differ",
-    checkpoint_plan([9, 1, 1, 1, 9, 9], [3, 1, 1, 1, 1, 3]), {"peak": 16, "starts": [0, 1, 4, 5]})  # fmt: skip
+    checkpoint_plan([4, 4, 3, 11, 2, 7], [4, 4, 2, 2, 2, 4]), {"peak": 17, "starts": [0, 3, 4]})  # fmt: skip
 expect("100 layers need about two roots of memory",
     checkpoint_plan([1] * 100, [1] * 100)["peak"], 19)  # fmt: skip
 ### END HIDDEN TESTS
@@ -576,9 +576,7 @@ expect("100 layers need about two roots of memory",
 #
 # An elementwise op computes next to nothing. It takes its time to read its inputs from memory and to write its result (lesson 06). After a linear layer often come a bias, a GELU, dropout and an addition, and each reads what the one before has just written. *Fusion* computes the chain in one pass and keeps what is between in registers. That is most of what `torch.compile` does.
 #
-# Take tensors of 400 bytes, a bias of 4 and a dropout mask of 100 bytes, and a layer norm at the end. One by one: 804 + 800 + 900 + 1,200 + 800 = 4,504 bytes. With the first four in one group, which reads x, bias, mask and the tensor to add, 904 bytes, and writes 400, and then the norm with 800: 2,104 bytes, 2.14 times fewer.
-#
-# A tensor that two nodes read must be written, and a reduction needs a whole row before its first result. So the rule of this lesson: an elementwise node joins the group of an input that nobody else reads. In a diamond, where b and c read a, and d reads both, the groups are [a], [b, d] and [c].
+# Take tensors of 400 bytes, a bias of 4 and a dropout mask of 100 bytes, and a layer norm at the end. One by one: 804 + 800 + 900 + 1,200 + 800 = 4,504 bytes. With the first four in one group, which reads x, bias, mask and the tensor to add, 904 bytes, and writes 400, and then the norm with 800: 2,104 bytes, 2.14 times fewer. A tensor that two nodes read must be written, and a reduction needs a whole row before its first result. So the rule of this lesson: an elementwise node joins the group of an input that nobody else reads. In a diamond, where b and c read a, and d reads both, the groups are [a], [b, d] and [c].
 #
 # <details><summary>Hint 1: who reads a tensor?</summary>
 #
@@ -636,10 +634,8 @@ def fuse(graph):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_fuse", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
-expect("a chain, and a norm", fuse(chain), [["bias", "gelu", "drop", "add"], ["norm"]],
-    mistakes={"the norm is no elementwise op": [["bias", "gelu", "drop", "add", "norm"]]})  # fmt: skip
-expect("a diamond", fuse(diamond), [["a"], ["b", "d"], ["c"]],
-    mistakes={"a has two users": [["a", "b", "c", "d"]], "the groups' order": [["a"], ["c"], ["b", "d"]]})  # fmt: skip
+expect("a chain, and a norm", fuse(chain), [["bias", "gelu", "drop", "add"], ["norm"]])
+expect("a diamond", fuse(diamond), [["a"], ["b", "d"], ["c"]])
 expect("the first input decides", fuse(graph_of("a: x", "b: a", "c: a", "d: c b")),
     [["a"], ["b"], ["c", "d"]])  # fmt: skip
 layer = graph_of("fc: x w", "y: fc b", "z: y w2", fc="product", z="product")
@@ -756,8 +752,7 @@ ways = [[name] for name, _, _ in graph], fuse(graph)
 moved = [graph_bytes(graph, sizes, groups) / 1e6 for groups in ways]
 print(f"{len(ways[0])} nodes: {moved[0]:.1f} MB; in {len(ways[1])} groups: {moved[1]:.1f} MB")
 ms = demos.in_blocks([None, 2**20, 2**16, 2**13, 2**10])
-gain = round(ms[None] / ms[2**16], 2)
-guesses.compare("the chain in pieces of 65,536", guess_pieces, gain, unit="times as fast")
+guesses.compare("in pieces", guess_pieces, round(ms[None] / ms[2**16], 2), unit="times as fast")
 named = {f"{piece:,} numbers" if piece else "whole arrays": value for piece, value in ms.items()}
 plot.bars(named, unit="ms", title="Four elementwise ops, in pieces", show="{:.0f} ms".format)
 
@@ -996,6 +991,16 @@ expect("with a cache each pass looks at all tokens so far",
 ### END HIDDEN TESTS
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo_cache", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from proflab.models import GPT2
+
+model, start = GPT2(1000, 128, 128, 2, heads=4).eval(), Tensor(np.arange(32)[None])
+for name, cached in {"all tokens again": False, "with a KV cache": True}.items():
+    with on_threads(1):
+        rows = rows_of(lambda cached=cached: model.generate(start, demo_size(32, 4), cached))
+    flops, ms = (sum(column(rows, key)) for key in ("matmul_flops", "self_ms"))
+    print(f"{name}: {flops / 1e9:.2f} GFLOPs, {ms:,.0f} ms")
+
 # %% [markdown]
 # **Optional.** The cache takes memory, and nobody knows how long a text will become. Reserving 2,048 tokens for each wastes most of it. [vLLM](https://arxiv.org/abs/2309.06180) hands out small *pages*, as an operating system does.
 
@@ -1029,7 +1034,7 @@ expect_raises("a sequence has tokens", lambda: paged_tokens([4, 0], 16), ValueEr
 # %% [markdown]
 # ## 8 · The slow script · 45 min
 #
-# Back to `slow_training.py`. Name its three bottlenecks, and the lines that cause them, from what section 1 printed. Then write the step anew. The result must stay the same: five steps on the same batches give the same five losses, to 10⁻⁵. A cure that changes the result is another program. `state` is yours: a step may keep in it what the next one needs.
+# Back to `slow_training.py`. Name its three bottlenecks, and the lines that cause them, from what section 1 printed. Then write the step anew. The result must stay the same: five steps on the same batches give the same five losses, to 10⁻⁵. `state` is yours: a step may keep in it what the next one needs.
 #
 # <details><summary>Hint 1: which three?</summary>
 #
@@ -1097,13 +1102,13 @@ expect("nothing grows in any training", other["grows_in"], None)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_waterfall", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-found = demos.time_fixes(fixed_step, demo_size(8, 2), run_order, speedup_interval)
+found = demos.time_fixes(fixed_step, demo_size(12, 2), run_order, speedup_interval)
 for row in found:
     print("{name:<20}{speedup:5.2f}× as fast ({low:.2f} to {high:.2f})".format(**row))
 demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown]
-# Compare the diamonds with `best` in section 1. The loader's fix can give what was promised for its row, and no more. The attention may give more than its rows promised, since most of its ops are gone. The third fix seems to give least. But without it the process grows until it is killed; and fresh pages cost time, too. Fixes multiply: each one makes the others' share of what is left larger.
+# (The clock is the processor's time for this program.) Compare the diamonds with `best` in section 1. The loader's fix can give what was promised for its row, and no more. The attention may give more than its rows promised, since most of its ops are gone. The third fix seems to give least. But without it the process grows until it is killed; and fresh pages cost time. Savings add up: fixes of 1.4× and 1.8× save 29 and 44 % of the time, together 73 %, and that is 3.7×, more than their product.
 #
 # **Quick wins, confronted.** A guide lists, in this order: mixed precision 1.5 to 2× "in five minutes", loader workers 1.2 to 1.5× "in ten", `torch.compile` 1.1 to 1.5× "in one line", pinned memory 1.1× "in one argument". On this script the first would be a loss (section 3 timed numpy's float16), the second gains nothing from threads, the third is section 5's fusion, and the fourth needs a GPU to copy to. None of the four finds a leak. The list is ordered by effort; yours, by measurement.
 #
@@ -1115,7 +1120,7 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # | out of memory at the batch you want | activations of the whole batch | accumulation, checkpoints | peak of the largest piece | 4 |
 # | elementwise ops near their roof | one trip to memory for each op | fusion | bytes before/after | 5 |
 # | attention's bytes grow with s² | scores in memory | tiles, fused attention | about 2sd · s/block | 6 |
-# | generation slows down with length | the text is run again for each token | KV cache | 24× at 32 + 32 tokens | 7 |
+# | generation slows down with length | the text is run again for each token | KV cache | 24× fewer FLOPs at 32 + 32 tokens | 7 |
 # | memory grows step by step | graphs kept in a list | `float(loss)` | no time, but no crash | 1, 8 |
 
 # %% [markdown]
@@ -1155,7 +1160,6 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # - The largest share is not the best target, and what runs at its roof may still be superfluous.
 # - Loading hides behind computing as long as there are workers enough, and nothing locks them.
 # - float16 loses small gradients in silence: scale the loss, skip what overflows, keep weights and sums in float32.
-# - Memory traffic is what fusion and tiles save; FLOPs stay the same.
 # - A fix that changes the result is no fix: compare losses first, time second.
 #
 # **Next.** Lesson 10 repeats the roofline on a GPU, and lesson 11 speeds up a training run there.

@@ -169,6 +169,32 @@ ALTERNATES = {
                     found = cost + limit, starts
             return {"starts": list(found[1]), "peak": found[0]}
         """,
+        "every way to cut, where there are few; else the search": """
+            layers = len(kept)
+            if layers == 0 or layers != len(inputs):
+                raise ValueError("layers")
+
+            def peak(starts):
+                ends = [*starts[1:], layers]
+                parts = [sum(kept[a:b]) - inputs[a] for a, b in zip(starts, ends)]
+                return sum(inputs[a] for a in starts) + max(parts)
+
+            if layers <= 16:
+                cuts = itertools.product([False, True], repeat=layers - 1)
+                plans = [[0, *(at + 1 for at, cut in enumerate(c) if cut)] for c in cuts]
+                best = min(plans, key=lambda starts: (peak(starts), len(starts)))
+                return {"peak": peak(best), "starts": best}
+            best = math.inf, []
+            for limit in range(1, sum(kept) + 1):
+                least = [(0, ())] + [(math.inf, ())] * layers
+                for end in range(1, layers + 1):
+                    for a in range(end - 1, -1, -1):
+                        if sum(kept[a:end]) - inputs[a] > limit:
+                            break
+                        least[end] = min(least[end], (least[a][0] + inputs[a], (*least[a][1], a)))
+                best = min(best, (least[-1][0] + limit, list(least[-1][1])))
+            return {"peak": best[0], "starts": best[1]}
+        """,
         "fronts of input sum and largest segment": """
             if len(kept) < 1 or len(kept) != len(inputs):
                 raise ValueError("layers")

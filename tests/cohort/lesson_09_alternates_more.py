@@ -125,6 +125,18 @@ ALTERNATES = {
             looked = sum(n * t for n, t in zip(tokens, lengths))
             return sum(tokens) * (layers * 24 * d**2 + 2 * d * vocab) + layers * 4 * d * looked
         """,
+        "a pass at a time, by parts": """
+            for number in (layers, d, vocab, prompt, new):
+                if number < 1:
+                    raise ValueError("sizes")
+            done = products = 0
+            for length in range(prompt, prompt + new):
+                for token in range(done if cached else 0, length):
+                    assert token < length
+                    products += layers * 12 * d * d + d * vocab + layers * 2 * length * d
+                done = length
+            return 2 * products
+        """,
         "by recursion": """
             if min((layers, d, vocab, prompt, new)) <= 0:
                 raise ValueError("sizes")
@@ -144,6 +156,15 @@ ALTERNATES = {
             if sizes.size == 0 or sizes.min() <= 0 or page <= 0:
                 raise ValueError("pages")
             return int(((sizes + page - 1) // page * page).sum())
+        """,
+        "by the remainder": """
+            if page <= 0 or not len(lengths) or not all(length > 0 for length in lengths):
+                raise ValueError("pages")
+            total = 0
+            for length in lengths:
+                whole, rest = divmod(length, page)
+                total += (whole + bool(rest)) * page
+            return total
         """,
         "page by page": """
             if len(lengths) == 0 or any(n < 1 for n in lengths) or page < 1:

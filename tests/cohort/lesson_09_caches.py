@@ -106,6 +106,22 @@ sequences without tokens
 any page
 -if not lengths or min(lengths) < 1 or page < 1:
 +if not lengths or min(lengths) < 1:
+
+a page for each token
+-return sum(math.ceil(length / page) * page for length in lengths)
++return sum(length * page for length in lengths)
+
+the longest alone
+-return sum(math.ceil(length / page) * page for length in lengths)
++return math.ceil(max(lengths) / page) * page
+
+what is left over
+-return sum(math.ceil(length / page) * page for length in lengths)
++return sum(-length % page for length in lengths)
+
+rounded to the nearest page
+-return sum(math.ceil(length / page) * page for length in lengths)
++return sum(max(1, round(length / page)) * page for length in lengths)
 """,
     ),
 }

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import show
+from lesson_cells import diagnoses, show
 from lesson_demos import demos_of
 
 from proflab import Tensor
@@ -211,7 +211,7 @@ def test_a_generation_with_and_without_a_cache(scope, text):
         [flops(12, 768, 50257, n, n, cached) for cached in (False, True)] for n in (32, 128)
     )
     assert round(short[0] / short[1], 1) == 24.2 and round(long[0] / long[1], 1) == 96.7
-    assert "24× at 32 + 32 tokens" in text
+    assert "24× fewer FLOPs at 32 + 32 tokens" in text
 
 
 def test_the_cache_saves_what_a_recording_of_the_model_says(scope):
@@ -223,6 +223,14 @@ def test_the_cache_saves_what_a_recording_of_the_model_says(scope):
         rows = scope["rows_of"](lambda cached=cached: model.generate(start, new, cached))
         said = scope["generation_flops"](layers, width, vocab, prompt, new, cached)
         assert sum(row["matmul_flops"] for row in rows) == said
+
+
+def test_a_recorded_generation_computes_less_with_a_cache(shown, scope):
+    found = re.findall(r"([\d.]+) GFLOPs", shown["demo_cache"][0])
+    said = [
+        scope["generation_flops"](2, 128, 1000, 32, 4, cached) / 1e9 for cached in (False, True)
+    ]
+    assert found == [f"{flops:.2f}" for flops in said]
 
 
 def test_pages_of_a_cache(scope):
@@ -329,3 +337,35 @@ def test_unequal_roofs_of_the_first_example():
 
 
 # ── what a wrong solution is told ────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "exercise, mutant, diagnosis",
+    [
+        ("diagnose", "the largest share first", "the largest share first"),
+        ("diagnose", "bytes are ignored", "without the bytes"),
+        ("diagnose", "as if the name took no time", "as if each name took no time"),
+        ("simulate_loader", "only the first wait counts", "only the first wait"),
+        ("half_gradients", "divided in float16", "divided in float16"),
+        ("half_gradients", "not divided", "not divided"),
+        (
+            "scale_after",
+            "an overflow does not restart the count",
+            "counting goes on after an overflow",
+        ),
+        ("accumulate", "the mean of the means", "the mean of means"),
+        ("accumulate", "one backward pass at the end", "one backward pass at the end"),
+        ("graph_bytes", "only reads", "only read"),
+        ("graph_bytes", "what nobody reads is not written", "the last output is missing"),
+        ("merge", "the first is not rescaled", "the first is not rescaled"),
+        (
+            "tiled_attention",
+            "keys and values are loaded once for all",
+            "k and v are loaded once for all",
+        ),
+        ("tiled_attention", "masked tiles are loaded", "masked tiles are loaded"),
+        ("fixed_step", "images are forgotten after each step", "in three of five steps, all"),
+    ],
+)
+def test_a_wrong_solution_is_told_why(exercise, mutant, diagnosis):
+    assert diagnosis in diagnoses("lesson_09", exercise, mutant)
