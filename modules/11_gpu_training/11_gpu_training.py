@@ -83,7 +83,7 @@ def gpu_busy(events, window=None):
     window: (start, end), outside of which nothing counts; None for the whole trace, from the first
         start to the last end of all events with a dur, of whichever cat.
     Returns a dict: busy; idle, the rest of the window; gaps, (start, end) pairs in order.
-    Raises ValueError for a window that does not end after its start, and for no window and no dur.
+    Raises ValueError for a window that does not end after its start, and for None without any dur.
     """
     ### BEGIN SOLUTION
     timed = [(e["ts"], e["ts"] + e["dur"], e.get("cat")) for e in events if "dur" in e]

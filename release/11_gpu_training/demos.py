@@ -127,7 +127,7 @@ def allocations(rows: Sequence[dict], title: str = "") -> Picture:
         for name, (count, layers) in drawn.items():
             x = np.arange(count) / count + at
             values = [np.array(layers.get(group, [0] * count)) / _MB for group in groups]
-            colours = [(*COLOURS, FAINT, QUIET)[n % 10] for n in range(len(groups))]
+            colours = [(*COLOURS[:7], QUIET, FAINT)[n % 9] for n in range(len(groups))]
             areas = axes.stackplot(x, values, colors=colours, lw=0)
             for area, group in zip(areas, groups, strict=True):
                 area.set_label(group if at == 0 else f"_{group}")
@@ -148,29 +148,27 @@ def allocations(rows: Sequence[dict], title: str = "") -> Picture:
     return picture
 
 
-def _stacked(history: Sequence[dict], most: int = 7) -> tuple[int, dict[str, list[int]]]:
+def _stacked(history: Sequence[dict], most: int = 7) -> tuple[int, dict[str, np.ndarray]]:
     """Return how many events there are, and for each group its bytes after each event."""
-    largest: dict[str, int] = {}
-    for event in history:
+    begun: dict[int, int] = {}
+    blocks: list[list] = []  # group, bytes, first event, event that frees it
+    for number, event in enumerate(history):
         if event["action"] == "alloc":
-            group = _group(event["frame"])
-            largest[group] = largest.get(group, 0) + event["size"]
-    kept = sorted(largest, key=largest.get, reverse=True)[:most]
-    names = [group for group in largest if group in kept]
-    names += ["others"]
-    live: dict[int, tuple[str, int]] = {}
-    now, layers = dict.fromkeys(names, 0), {name: [] for name in names}
-    for event in history:
-        if event["action"] == "alloc":
-            group = _group(event["frame"])
-            live[event["addr"]] = group if group in kept else "others", event["size"]
-            now[live[event["addr"]][0]] += event["size"]
-        elif event["addr"] in live:
-            group, size = live.pop(event["addr"])
-            now[group] -= size
-        for name in names:
-            layers[name].append(now[name])
-    return len(history), layers
+            begun[event["addr"]] = len(blocks)
+            blocks.append([_group(event["frame"]), event["size"], number, len(history)])
+        elif event["addr"] in begun:
+            blocks[begun.pop(event["addr"])][3] = number
+    weight: dict[str, int] = {}
+    for group, size, *_ in blocks:
+        weight[group] = weight.get(group, 0) + size
+    kept = sorted(weight, key=weight.get, reverse=True)[:most]
+    names = [group for group in weight if group in kept] + ["others"]
+    changes = {name: np.zeros(len(history) + 1, dtype=np.int64) for name in names}
+    for group, size, first, last in blocks:
+        drawn = changes[group if group in kept else "others"]
+        drawn[first] += size
+        drawn[last] -= size
+    return len(history), {name: np.cumsum(drawn[:-1]) for name, drawn in changes.items()}
 
 
 def _group(frame: str) -> str:
