@@ -537,6 +537,11 @@ expect("the largest free block is in one segment", largest_hole([*full, fake.seg
 # 6. **All that helped**, without `.item()` and the transfer, and with a fused optimizer: one kernel for many weights, and the GradScaler no longer waits for the card in each step.
 #
 # Each part is compared with an earlier one in pairs, and stays if its interval lies above 1 and the loss falls as before.
+#
+# **Predict.** Of the way from "as written" to "all that helped", which share is mixed precision's?
+
+# %% tags=["guess"]
+guess_gpu_amp_share = None  # your guess, in percent of the way
 
 # %% nbgrader={"grade": false, "grade_id": "device_lab", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 from measures import MEASURES
@@ -556,11 +561,6 @@ for row in record.rows("step"):
 
 # %% [markdown]
 # Checkpoints cost a forward pass more, and a batch of 128 filled the card already: out they go. The rest makes a series. If its steps are 2×, 2× and 1.1×, what did each give? The milliseconds saved favour whoever came first. Factors multiply, so their *logarithms* add: 0.69 + 0.69 + 0.10 = 1.48, and each 2× gets 47 %.
-#
-# **Predict.** Of the way from "as written" to "all that helped", which share is mixed precision's?
-
-# %% tags=["guess"]
-guess_gpu_amp_share = None  # your guess, in percent of the way
 
 
 # %% nbgrader={"grade": false, "grade_id": "step_report", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -651,10 +651,10 @@ demos.losses(record.rows("loss"), title=record.title("200 steps"))
 
 # %% nbgrader={"grade": false, "grade_id": "interaction", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def interaction(base, a, b, both):
-    """Return how many times as large two changes' speed-up is as the product of their own.
+    """Return the speed-up of two changes together, over the product of what each gives alone.
 
     base: ms of a step without either. a, b: with one of them. both: with both. All above 0, at one
-    batch. 1 means that they do not depend on each other.
+    batch. Above 1, they help each other; below 1, one is in the other's way.
     Raises ValueError for a time that is not above 0.
     """
     ### BEGIN SOLUTION
