@@ -148,7 +148,7 @@ guesses.compare("time without a kernel, starved", guess_gpu_idle, idle["starved"
 # %% [markdown]
 # ## 2 · What did the host do meanwhile? · 35 min
 #
-# A gap has its cause with the *host*, the Python program that should have queued the next kernel. Four things keep it from that:
+# The cause of a gap lies with the *host*, the Python program that should have queued the next kernel. Four things keep it from that:
 #
 # | cause | in torch's trace | the host |
 # |---|---|---|
@@ -763,7 +763,7 @@ for row in record.rows("power"):
     print(f"product of {row['name']:<8}{rate:5.1f} TFLOP/s, {row['watts']} W, {row['sm_mhz']} MHz")
 
 # %% [markdown]
-# The last lines: zeros switch few transistors, so the card stays below its power limit and keeps its clock. [On an A100](https://www.thonking.ai/p/strangely-matrix-multiplications): 295 TFLOP/s on zeros, 257 on random numbers. So never benchmark on zeros.
+# The last lines show one product on different numbers. Zeros switch few transistors, so the card stays below its power limit and keeps its clock. [On an A100](https://www.thonking.ai/p/strangely-matrix-multiplications): 295 TFLOP/s on zeros, 257 on random numbers. So never benchmark on zeros.
 
 # %% [markdown]
 # ## 7 · The ring · 45 min
@@ -856,7 +856,7 @@ expect_raises("dtypes must not differ", lambda: ring_allreduce([np.ones(2),
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Each step has a *latency*, whatever it carries; each byte takes time by the *bandwidth*. A *tree* takes few steps with whole arrays, a ring many with small parts.
+# Each step has a *latency*, whatever it carries, and each byte takes 1/bandwidth. A *tree* takes few steps with whole arrays, a ring many with small parts.
 #
 # **Predict.** The gradients of ResNet-18, 46.8 MB, take 3.4 ms on a ring of 8 ranks (10 µs a step, 25 GB/s). How long do they take on 64 ranks?
 
