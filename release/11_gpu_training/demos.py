@@ -127,7 +127,7 @@ def allocations(rows: Sequence[dict], title: str = "") -> Picture:
         for name, (count, layers) in drawn.items():
             x = np.arange(count) / count + at
             values = [np.array(layers.get(group, [0] * count)) / _MB for group in groups]
-            colours = [(*COLOURS, FAINT, QUIET)[n % 10] for n in range(len(groups))]
+            colours = [(*COLOURS[:7], QUIET, FAINT)[n % 9] for n in range(len(groups))]
             areas = axes.stackplot(x, values, colors=colours, lw=0)
             for area, group in zip(areas, groups, strict=True):
                 area.set_label(group if at == 0 else f"_{group}")

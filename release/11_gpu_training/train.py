@@ -69,7 +69,7 @@ def train(
     compile: True, a mode ("max-autotune") or a backend of torch.compile ("eager").
     checkpoint: keep only what enters each block, and compute the block again in backward.
     faults: of FAULTS. "item" reads the loss in every step, "transfer" makes the classes' weights
-        on the host in every step, "shape" crops each batch to another size.
+        on the host in every step, "shape" crops or pads each batch to another size.
     device: "cuda" or "cpu"; a card if there is one. size: pixels a side, 224 or 32.
     on_step: is called after each step, such as the step of a profiler.
 
@@ -101,8 +101,8 @@ def train(
         x = x.to(place, non_blocking=pin, memory_format=layout)
         y = y.to(place, non_blocking=pin)
         if "shape" in faults:
-            side = size - 2 * (number % 12)
-            x = x[:, :, :side, :side]
+            more = 2 * (number % 11 - 5)  # as many larger as smaller; a negative pad crops
+            x = torch.nn.functional.pad(x, (0, more, 0, more))
         with precision:
             given = torch.ones(classes).to(place) if weights is None else weights
             loss = torch.nn.functional.cross_entropy(run(x), y, weight=given)

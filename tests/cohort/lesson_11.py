@@ -4,6 +4,7 @@ from cohort.lesson_11_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_11_memory import MUTANTS as MEMORY
 from cohort.lesson_11_overlap import MUTANTS as OVERLAP
 from cohort.lesson_11_ranks import MUTANTS as RANKS
+from cohort.lesson_11_reports import MUTANTS as REPORTS
 from cohort.lesson_11_traces import MUTANTS as TRACES
 
-MUTANTS = TRACES | MEMORY | RANKS | OVERLAP
+MUTANTS = TRACES | MEMORY | REPORTS | RANKS | OVERLAP

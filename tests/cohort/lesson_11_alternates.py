@@ -1,7 +1,8 @@
 """Lesson 11: right solutions in unusual style, which must keep every point."""
 
 from cohort.lesson_11_alternates_ranks import ALTERNATES as RANKS
-from cohort.lesson_11_memory import HOLE, INTERACTION, MFU, PEAK, REPORT
+from cohort.lesson_11_memory import HOLE, PEAK
+from cohort.lesson_11_reports import INTERACTION, MFU, REPORT
 from cohort.lesson_11_traces import BUSY, CAUSES, TABLE
 
 ALTERNATES = {
@@ -214,6 +215,15 @@ ALTERNATES = {
     },
     "largest_hole": {
         "a loop": HOLE,
+        "sums of numpy": """
+            if not segments:
+                raise ValueError("none")
+            sizes = np.array([b["size"] for s in segments for b in s["blocks"]])
+            free = np.array([b["state"] == "inactive" for s in segments for b in s["blocks"]])
+            largest = int((sizes * free).max())
+            reserved = int(sizes.sum())
+            return {"reserved": reserved, "free": int(sizes[free].sum()), "largest": largest}
+        """,
         "from the largest on": """
             if len(segments) == 0:
                 raise ValueError("none")

@@ -140,6 +140,11 @@ ALTERNATES = {
                 raise ValueError("range")
             return (workers / speedup - 1) / (workers - 1)
         """,
+        "Amdahl's law solved by numpy": """
+            if workers < 2 or speedup <= 0:
+                raise ValueError("range")
+            return float(np.linalg.solve([[1 - 1 / workers]], [1 / speedup - 1 / workers])[0])
+        """,
     },
     "sharded_bytes": {
         "each by its stage": SHARDED,
@@ -149,6 +154,13 @@ ALTERNATES = {
                 raise ValueError("range")
             whole, divided = table[stage]
             return parameters * (whole + divided / ranks) * 1.0
+        """,
+        "a list of three things, each with its first stage": """
+            if stage not in range(4) or min(parameters, ranks) < 1:
+                raise ValueError("range")
+            things = [(3, 2), (2, 2), (1, 12)]
+            shares = [size / ranks if stage >= first else size for first, size in things]
+            return float(sum(shares) * parameters)
         """,
     },
 }  # fmt: skip

@@ -44,6 +44,7 @@ if stage >= 3:
 return float(weights + gradients + state)
 """
 
+_KARP = "(1 / speedup - 1 / workers) / (1 - 1 / workers)"
 _EXPOSED = '"exposed_ms": step - now'
 
 MUTANTS = {
@@ -167,6 +168,14 @@ MUTANTS = {
                 "1 / speedup",
                 "1 / (speedup or 1)",
             ),
+            "1 over the speed-up": (_KARP, "1 / speedup"),
+            "workers for cores beside the first": ("1 / workers", "1 / (workers - 1 or 1)"),
+            "the share of a twofold part": (_KARP, "(2 / speedup - 1 / workers) / 2"),
+            "of the speed-up's logarithm": (_KARP, "1 - math.log2(speedup) / math.log2(workers)"),
+            "never negative, never exact": (_KARP, f"max({_KARP}, 0.001)"),
+            "at most 5 percent": (_KARP, f"min({_KARP}, 0.05)"),
+            "the difference to the ideal": (_KARP, "workers - speedup"),
+            "a speed-up below 1 is refused, and 1, too": ("speedup <= 0", "speedup <= 1"),
             "in percent": ("return (", "return 100 * ("),
             "rounded": (
                 "return (1 / speedup - 1 / workers) / (1 - 1 / workers)",
@@ -215,6 +224,17 @@ MUTANTS = {
             ),
             "all ranks together": ("return float(", "return ranks * float("),
             "whole bytes of a share": ("state /= ranks", "state = 0"),
+            "no moments": ("12 * parameters", "4 * parameters"),
+            "one moment": ("12 * parameters", "8 * parameters + 0"),
+            "no gradients": ("weights + gradients + state", "weights + state"),
+            "gradients in float32": (
+                "2 * parameters, 2 * parameters,",
+                "2 * parameters, 4 * parameters,",
+            ),
+            "stage 3 keeps the weights": ("if stage >= 3:\n    weights /= ranks", ""),
+            "stage 2 keeps the gradients": ("if stage >= 2:\n    gradients /= ranks", ""),
+            "stage 1 keeps the state": ("if stage >= 1:", "if stage >= 2:"),
+            "divided by the stage": ("/= ranks", "/= max(stage, 1)"),
             "the stage is not checked": (" or stage not in (0, 1, 2, 3)", ""),
             "ranks are not checked": (" or ranks < 1", "", "/= ranks", "/= ranks or 1"),
             "in GB": ("return float(", "return 1e-9 * float("),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from proflab.lesson.cuda import timeline, train_document
 from proflab.lesson.cuda import trace_doubles as fake
 
@@ -37,6 +39,18 @@ def test_the_host_is_told_in_kinds():
         ("launch", 60, 90),
         ("copy", 81, 83),  # an item of another thread has nothing to do with it
     ]
+
+
+def test_a_gap_gets_the_spans_that_overlap_it_and_no_others():
+    random = np.random.default_rng(11)
+    starts = sorted(random.integers(0, 300, 80).tolist())
+    spans = [("launch", at, at + int(random.integers(0, 40))) for at in starts]
+    gaps = [(at, at + 5) for at in range(0, 350, 7)]
+    found = list(timeline.with_host(gaps, spans))
+    assert [gap for gap, _ in found] == gaps
+    for (start, end), near in found:
+        assert near == [s for s in spans if s[1] < end and s[2] > start]
+    assert list(timeline.with_host([(0, 5)], [])) == [((0, 5), [])]
 
 
 def test_the_device_works_on_streams_and_a_users_span_is_no_work():

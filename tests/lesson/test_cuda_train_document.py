@@ -33,7 +33,9 @@ def whole() -> dict:
         compile=[{"name": "eager", "compile_s": 0, "ms": 3.0, "recompiles": 0}],
         loader=[{"workers": 0, "pin": False, "images_s": 300.0}],
         allreduce=[{"backend": "gloo", "ranks": 2, "bytes": 8, "ms": [0.5]}],
-        power=[{"name": "zeros", "dtype": "float16", "n": 8, "watts": 60.0, "ms": 1.0}],
+        power=[
+            {"name": "zeros", "dtype": "float16", "n": 8, "watts": None, "sm_mhz": 900, "ms": 1.0}
+        ],
     )
 
 
@@ -90,7 +92,8 @@ SENTENCES = [
     (changed("rows", "compile", 0, "recompiles", drop=True), "recompiles is missing"),
     (changed("rows", "loader", 0, "pin", value=1), "pin must be true or false, not 1"),
     (changed("rows", "allreduce", 0, "ms", value=[0]), "ms must be a list of positive numbers"),
-    (changed("rows", "power", 0, "watts", value=None), "watts must be a positive number"),
+    (changed("rows", "power", 0, "watts", value=0), "watts must be a positive number, or null"),
+    (changed("rows", "power", 0, "sm_mhz", drop=True), "sm_mhz must be a positive number"),
 ]
 
 

@@ -266,9 +266,11 @@ def test_there_is_a_best_bucket(shown):
     assert min(exposed, key=float) not in (exposed[0], exposed[-1])
 
 
-def test_two_real_processes_take_the_time_that_they_take(shown):
-    assert re.search(r"(gloo|pipes): -?\d+ µs of latency a step, [\d.]+ GB/s",
-        shown["demo_two_processes"][1])  # fmt: skip
+def test_the_cost_model_says_what_two_real_processes_take(shown):
+    printed = shown["demo_two_processes"][1]
+    assert re.search(r"^(gloo|pipes): \d+ µs of latency a step, [\d.]+ GB/s$", printed, re.M)
+    model, measured = map(float, re.findall(r"([\d.]+) ms", printed))
+    assert model > 0 and measured > 0  # how near depends on how busy the machine is
 
 
 # ── what it builds, and what a wrong solution is told ────────────────────────────────────────

@@ -5,6 +5,10 @@ What may not enter: how long a device was busy, and whose fault a gap is; that i
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+
 DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 _ITEM = ("aten::item", "aten::_local_scalar_dense")
 
@@ -26,6 +30,20 @@ def host_spans(trace: dict) -> list[tuple[str, float, float]]:
         if kind:
             spans.append((kind, event["ts"], event["ts"] + event["dur"]))
     return sorted(spans, key=lambda span: (span[1], span[2]))
+
+
+def with_host(
+    gaps: list[tuple[float, float]], spans: list[tuple[str, float, float]]
+) -> Iterator[tuple[tuple[float, float], list[tuple[str, float, float]]]]:
+    """Yield each gap with the spans that overlap it, of thousands each, without looking at all.
+
+    gaps: (start, end). spans: (kind, start, end), sorted by start, as `host_spans` returns them.
+    """
+    starts = [start for _, start, _ in spans]
+    reached = list(accumulate((end for *_, end in spans), max))
+    for gap in gaps:
+        near = spans[bisect_right(reached, gap[0]) : bisect_left(starts, gap[1])]
+        yield gap, [span for span in near if span[2] > gap[0]]
 
 
 def device_spans(trace: dict) -> list[tuple[int, str, float, float]]:

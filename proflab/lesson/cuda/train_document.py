@@ -44,7 +44,6 @@ _FIELDS: dict[str, dict[str, str]] = {
         "name": "name",
         "dtype": "name",
         "n": "size",
-        "watts": "positive",
         "ms": "positive",
     },
 }
@@ -162,6 +161,13 @@ def _check_allreduce(row: Any, where: str) -> None:
     _check_list(row, "ms", where, _is("positive"), "positive numbers")
 
 
+def _check_power(row: Any, where: str) -> None:
+    documents.check_fields(row, _FIELDS["power"], where)
+    for name in ("watts", "sm_mhz"):
+        good = name in row and (row[name] is None or _is("positive")(row[name]))
+        _require(good, f"{where}: {name} must be a positive number, or null where it is not known")
+
+
 def _plain(kind: str) -> documents.CheckRow:
     return lambda row, where: documents.check_fields(row, _FIELDS[kind], where)
 
@@ -175,7 +181,7 @@ KINDS: dict[str, documents.CheckRow] = {
     "compile": _plain("compile"),
     "loader": _plain("loader"),
     "allreduce": _check_allreduce,
-    "power": _plain("power"),
+    "power": _check_power,
 }
 
 
