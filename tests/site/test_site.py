@@ -36,7 +36,7 @@ KINDS = {
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site, as `make site` makes it but for the demo cells of most lessons."""
-    return build_site(tmp_path_factory.mktemp("site"), "--demos", *SHOWN)
+    return build_site(tmp_path_factory.mktemp("site"), "--size", "small", "--demos", *SHOWN)
 
 
 @pytest.fixture(scope="module")
