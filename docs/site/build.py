@@ -127,7 +127,7 @@ _API = """\
 
 What stands here is public: the names are torch's where torch has them ([what differs from
 torch](../torch.md#what-differs)), and they stay. The descriptions are those of the code, and tests
-run the examples.
+run the examples. {{ref}}`An index of all names <genindex>` is on a page of its own.
 
 ```{{toctree}}
 {}
