@@ -3,6 +3,7 @@
     python docs/site/build.py                   # the whole site
     python docs/site/build.py -o FOLDER         # elsewhere
     python docs/site/build.py --demos 01 10     # run the demo cells of these lessons only
+    python docs/site/build.py --size small      # smaller: seconds a lesson, not a minute
 
 The steps: put the pages together (this file, lessons.py, api.py, figures.py), have Sphinx make HTML
 of them (conf.py, links.py), and search the result for solutions and hidden cases. A warning of
@@ -24,6 +25,7 @@ import nbformat
 from api import write_api
 from figures import figures_page
 from lessons import demo_outputs, lesson_page
+from tqdm import tqdm
 
 from proflab_course.build.leaks import leaks
 from proflab_course.build.make import Plan, support_files
@@ -42,12 +44,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "build" / "site")
     help_demos = "run the demo cells of these lessons only (default: of all)"
     parser.add_argument("--demos", nargs="+", metavar="LESSON", help=help_demos)
+    parser.add_argument("--size", choices=("full", "small"), default="full",
+                        help="small: demo cells as the course's tests run them")  # fmt: skip
     parser.add_argument("--jobs", default="auto", help="how many processes Sphinx uses")
     options = parser.parse_args(arguments)
     began = time.monotonic()
     course = Course(ROOT)
     try:
-        lessons = stage(course, options.output, options.demos)
+        lessons = stage(course, options.output, options.demos, options.size)
         status = run_sphinx(options.output, options.jobs)
         found = audit(course, options.output / "html")
     except CourseError as error:
@@ -67,10 +71,10 @@ def main(arguments: list[str] | None = None) -> int:
 # ── the pages ────────────────────────────────────────────────────────────────────────────────
 
 
-def stage(course: Course, output: Path, demos: list[str] | None = None) -> list[str]:
+def stage(course: Course, output: Path, demos: list[str] | None, size: str) -> list[str]:
     """Put the pages of the site into output/pages; returns the names of the lessons.
 
-    demos: the lessons whose demo cells are run; None: all
+    demos: the lessons whose demo cells are run; None: all. size: of their demo cells, full or small
     """
     pages, extra = output / "pages", output / "extra"
     for folder in (pages, extra, output / "html"):
@@ -83,9 +87,9 @@ def stage(course: Course, output: Path, demos: list[str] | None = None) -> list[
         if picture.suffix in PICTURES:
             copy(picture, pages / picture.relative_to(course.root))
     run = lessons if demos is None else [course.lesson(name, "release") for name in demos]
-    shown = demo_outputs(course, run, RUNS)
-    for lesson in lessons:
-        stage_lesson(course, lesson, shown.get(lesson, []), pages, extra)
+    for lesson in tqdm(lessons, "demo cells", disable=None, leave=False):
+        shown = demo_outputs(course, lesson, RUNS, size) if lesson in run else []
+        stage_lesson(course, lesson, shown, pages, extra)
     names = write_api(pages / "docs" / "api")
     (pages / "docs" / "api" / "index.md").write_text(_API.format("\n".join(names)), "utf-8")
     (pages / "docs" / "figures.md").write_text(figures_page(course.root / "docs" / "figures"))
@@ -123,7 +127,7 @@ _API = """\
 
 What stands here is public: the names are torch's where torch has them ([what differs from
 torch](../torch.md#what-differs)), and they stay. The descriptions are those of the code, and tests
-run the examples.
+run the examples. {{ref}}`An index of all names <genindex>` is on a page of its own.
 
 ```{{toctree}}
 {}

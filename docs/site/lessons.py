@@ -10,22 +10,25 @@ import base64
 import hashlib
 import io
 import json
-import os
 import re
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
 from PIL import Image
 
 from proflab_course.build.stamp import LAST_CELL
-from proflab_course.build.trial import Trial, execute
+from proflab_course.build.trial import Trial
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Cell, read_notebook
+from proflab_course.grading.plan import Limits
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 _DRAWN = re.compile(r'src="data:image/png;base64,([^"]+)"')
 _COLOURS = 128  # of a picture: a plot has few, and its file is a third as large
-_DIGEST = 16  # letters of it in a file's name
+_SIZE = 'import os\n\nos.environ["PROFLAB_DEMO"] = "{}"'
+_LIMITS = Limits(cell_seconds=300, notebook_seconds=1_200, memory=8 * 2**30, idle_seconds=60)
 
 
 def lesson_page(course: Course, lesson: str, shown: list[list[dict]], files: Path) -> NotebookNode:
@@ -49,27 +52,24 @@ def lesson_page(course: Course, lesson: str, shown: list[list[dict]], files: Pat
     return notebook
 
 
-def demo_outputs(course: Course, lessons: list[str], cache: Path) -> dict[str, list[list[dict]]]:
-    """Return lesson → outputs of its demo cells in order, from the solved notebook's run."""
-    found, trials = {}, {}
-    for lesson in lessons:
-        size = os.environ.get("PROFLAB_DEMO", "full")
-        kept = cache / f"{lesson}.{size}.{_digest(course, lesson)}.json"
-        if kept.exists():
-            found[lesson] = json.loads(kept.read_text(encoding="utf-8"))
-        else:
-            source = read_notebook(course.source(lesson), lesson)
-            release = read_notebook(course.release(lesson), lesson)
-            trials[lesson] = kept, Trial(source, release.notebook, course.release(lesson).parent)
-    # One after the other: what they measure should not disturb what another measures.
-    done = execute([trial.released for _, trial in trials.values()], jobs=1)
-    for _, (lesson, (kept, trial)) in zip(done, trials.items(), strict=True):
-        found[lesson] = _demo_cells(lesson, trial)
+def demo_outputs(course: Course, lesson: str, cache: Path, size: str) -> list[list[dict]]:
+    """Return the outputs of each demo cell of a lesson, in order, from the solved notebook's run.
+
+    size: "full", as students run it, or "small", as the course's tests do
+    """
+    kept = cache / f"{lesson}.{size}.{_digest(course, lesson)}.json"
+    if not kept.exists():
+        source = read_notebook(course.source(lesson), lesson)
+        release = read_notebook(course.release(lesson), lesson).notebook
+        release.cells.insert(0, new_code_cell(_SIZE.format(size)))
+        trial = Trial(source, release, course.release(lesson).parent)
+        trial.released.execute(SubprocessRunner(_LIMITS))
+        outputs = json.dumps(_demo_cells(lesson, trial))
         cache.mkdir(parents=True, exist_ok=True)
-        for former in cache.glob(f"{kept.name[: -len('.json') - _DIGEST]}*.json"):
+        for former in cache.glob(f"{lesson}.{size}.*.json"):
             former.unlink()
-        kept.write_text(json.dumps(found[lesson]), encoding="utf-8")
-    return found
+        kept.write_text(outputs, encoding="utf-8")
+    return json.loads(kept.read_text(encoding="utf-8"))
 
 
 def _demo_cells(lesson: str, trial: Trial) -> list[list[dict]]:
@@ -121,4 +121,4 @@ def _digest(course: Course, lesson: str) -> str:
     digest = hashlib.sha256()
     for path in sorted(path for path in paths if path.is_file()):
         digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()[:_DIGEST]
+    return digest.hexdigest()[:16]

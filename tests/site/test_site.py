@@ -21,7 +21,7 @@ LESSONS = COURSE.lessons("release")
 FIRST = LESSONS[0]
 RECORDS = sorted((ROOT / "docs/figures").glob("*.json"))
 SHOWN = [FIRST, next(name for name in LESSONS if name.startswith("10"))]
-WIDTHS = {"desktop": 1200, "phone": 500}  # a window of Chromium's is not narrower
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
 KINDS = {
     "start page": "index.html",
     "lesson": f"release/{FIRST}/{FIRST}.html",
@@ -36,7 +36,7 @@ KINDS = {
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site, as `make site` makes it but for the demo cells of most lessons."""
-    return build_site(tmp_path_factory.mktemp("site"), "--demos", *SHOWN)
+    return build_site(tmp_path_factory.mktemp("site"), "--size", "small", "--demos", *SHOWN)
 
 
 @pytest.fixture(scope="module")
@@ -234,9 +234,14 @@ def test_the_audit_sees_a_secret_on_a_page(site, tmp_path, secret):
 # ── in a browser ─────────────────────────────────────────────────────────────────────────────
 
 
-def prefer(browser, scheme):
+def prefer(browser, scheme, device="desktop"):
+    """Let the browser be a phone's, or not, whose owner wants a dark or a light scheme."""
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    if device == "phone":
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    else:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.mark.parametrize("scheme, device", [("light", "desktop"), ("dark", "phone")])
@@ -244,11 +249,11 @@ def prefer(browser, scheme):
 def test_axe_finds_nothing_and_the_page_fits(browser, address, kind, scheme, device):
     from browsing import faults
 
-    prefer(browser, scheme)
-    assert faults(browser, f"{address}/{KINDS[kind]}", WIDTHS[device]) == {}
+    prefer(browser, scheme, device)
+    assert faults(browser, f"{address}/{KINDS[kind]}") == {}
     wide = "return [document.documentElement.scrollWidth, window.innerWidth]"
     page, window = browser.execute_script(wide)
-    assert page <= window
+    assert page <= window and (window == PHONE["width"]) is (device == "phone")
     asked = browser.execute_script(
         "return performance.getEntriesByType('resource').map(entry => entry.name)"
     )
@@ -281,8 +286,8 @@ def test_the_search_works_without_a_server(browser, site):
 def test_a_reader_with_a_keyboard_unfolds_and_scrolls(browser, address):
     from browsing import open_page
 
-    prefer(browser, "light")
-    open_page(browser, f"{address}/{KINDS['lesson']}", WIDTHS["phone"])
+    prefer(browser, "light", "phone")
+    open_page(browser, f"{address}/{KINDS['lesson']}")
     assert browser.execute_script("""
         const boxes = [...document.querySelectorAll('pre, .table-wrapper')];
         const wide = boxes.filter(box => box.scrollWidth > box.clientWidth + 1);

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.soak
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    return build_site(tmp_path_factory.mktemp("site"))
+    return build_site(tmp_path_factory.mktemp("site"), "--size", "small")
 
 
 def test_every_demo_cell_of_every_lesson_shows_something(site):

@@ -1,0 +1,81 @@
+"""The notebook behind a lesson's page: outputs of demo cells and nothing else of the solved one."""
+
+import nbformat
+import pytest
+from mini_course import make_course
+from site_pages import SITE
+
+from proflab_course.build.command import build
+from proflab_course.course.layout import CourseError
+
+LESSON = "01_first"
+DRAWN = """\
+from proflab.lesson import demo, plot
+
+print("the size is", demo.demo_size("full", "small"))
+plot.bars({"field": area(90, 120)}, title="Areas")
+"""
+
+
+@pytest.fixture
+def lessons(monkeypatch):
+    monkeypatch.syspath_prepend(str(SITE))
+    import lessons
+
+    return lessons
+
+
+@pytest.fixture
+def course(tmp_path):
+    course = make_course(tmp_path / "course")
+    build(course, audit="static")
+    return course
+
+
+def add_demo(course, source):
+    """Let a demo cell follow the last one, in the release and in the source."""
+    for path in (course.release(LESSON), course.source(LESSON)):
+        notebook = nbformat.read(path, as_version=4)
+        last = max(i for i, c in enumerate(notebook.cells) if c.id == "first_guess")
+        locked = {"grade_id": "more", "locked": True, "grade": False, "solution": False}
+        metadata = {"tags": ["demo"], "nbgrader": {**locked, "schema_version": 3, "task": False}}
+        cell = nbformat.v4.new_code_cell(source, metadata=metadata, id="more")
+        notebook.cells.insert(last + 1, cell)
+        nbformat.write(notebook, path)
+
+
+def test_what_demo_cells_print_draw_and_say_is_on_the_page(lessons, course, tmp_path):
+    add_demo(course, DRAWN)
+    shown = lessons.demo_outputs(course, LESSON, tmp_path / "runs", "full")
+    page = lessons.lesson_page(course, LESSON, shown, tmp_path / "files")
+    cells = {cell.id: cell for cell in page.cells}
+    assert cells["first_demo"].outputs[0].text == "1 1\n2 4\n3 9\n"
+    assert "you made no guess" in str(cells["first_guess"].outputs)
+    assert cells["more"].outputs[0].text == "the size is full\n"
+    assert cells["more"].outputs[1].data["text/html"].startswith('<img alt="Areas')
+    assert 'src="more-2.png"' in cells["more"].outputs[1].data["text/html"]
+    assert (tmp_path / "files/more-2.png").read_bytes().startswith(b"\x89PNG")
+    of_others = [c for c in page.cells if "demo" not in c.metadata.tags and c.get("outputs")]
+    assert of_others == []
+    text = nbformat.writes(page)
+    for secret in ("surface = width", "7_919", "isoperimetric", "google.colab", "data:image"):
+        assert secret not in text
+
+
+def test_a_run_is_kept_until_the_lesson_changes(lessons, course, tmp_path):
+    runs = tmp_path / "runs"
+    shown = lessons.demo_outputs(course, LESSON, runs, "small")
+    [kept] = runs.iterdir()
+    kept.write_text("[]")
+    assert lessons.demo_outputs(course, LESSON, runs, "small") == []
+    add_demo(course, "print('more')")
+    assert len(lessons.demo_outputs(course, LESSON, runs, "small")) == len(shown) + 1
+    assert [path.name for path in runs.iterdir()] != [kept.name]
+    assert len(list(runs.iterdir())) == 1
+
+
+def test_a_demo_cell_that_fails_stops_the_site(lessons, course, tmp_path):
+    add_demo(course, "1 / 0")
+    with pytest.raises(CourseError, match="01_first: the solved notebook raises ZeroDivisionError"):
+        lessons.demo_outputs(course, LESSON, tmp_path / "runs", "small")
+    assert not (tmp_path / "runs").exists()
