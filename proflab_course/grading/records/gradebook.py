@@ -39,6 +39,7 @@ from traitlets.config import Config
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
+from proflab_course.grading.records.first_rows import FirstRows, Marks
 from proflab_course.grading.records.lateness import Extension, as_timedelta
 from proflab_course.grading.records.new_gradebook import make_tables
 from proflab_course.grading.records.queries import Standing, read_scores, read_standings
@@ -98,6 +99,7 @@ class Book:
         self.penalties = nbgrader.preprocessors.AssignLatePenalties(config=config or Config())
         self.penalties.init_plugin()
         self.names: dict[str, str] = {}
+        self.first = FirstRows()
         self.extensions: dict[str, Extension] | None = None  # None: those in the gradebook stay
 
     def __enter__(self) -> Book:
@@ -182,10 +184,15 @@ class Book:
             book.update_or_create_student(outcome.student)
             # A time that was known once, and is no longer, is not the time.
             late = {"timestamp": handed.at} if handed.at or handed.problem else {}
-            submission = book.update_or_create_submission(key.name, outcome.student, **late)
-            notebook = next(n for n in submission.notebooks if n.name == key.name)
-            self._write_grades(notebook, key, graded)
-            self._write_penalty(book, submission, notebook)
+            marks = _marks_of(key, graded)
+            usual = outcome.student not in (self.extensions or {})
+            if not usual or not self.first.insert(
+                book, key.name, outcome.student, handed.at, marks
+            ):
+                submission = book.update_or_create_submission(key.name, outcome.student, **late)
+                notebook = next(n for n in submission.notebooks if n.name == key.name)
+                self._write_grades(notebook, marks)
+                self._write_penalty(book, submission, notebook)
             self._write_outcome(book, outcome)
 
     def write_outcome(self, outcome: Outcome) -> None:
@@ -206,23 +213,14 @@ class Book:
             if table is OUTCOMES or outcome.guesses:
                 book.db.execute(table.insert().values(values))
 
-    def _write_grades(self, notebook: Any, key: Key, graded: Graded | None) -> None:
-        scores = graded.scores if graded else {}
-        kinds = {cell.grade_id: cell.kind for cell in key.cells}
-        unanswered = set(graded.unanswered) if graded else set(kinds)
+    def _write_grades(self, notebook: Any, marks: Marks) -> None:
         names = self._cell_names(notebook)
         for grade in notebook.grades:
-            name = names[grade.cell_id]
-            if kinds.get(name) == "manual" and name not in unanswered:
-                grade.auto_score = None
-            else:
-                grade.auto_score = scores.get(name, 0.0)
+            grade.auto_score = marks.grade(names[grade.cell_id])["auto_score"]
             # As nbgrader does: a person's earlier mark is kept, and shown for another look.
             grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
         for comment in notebook.comments:
-            name = names[comment.cell_id]
-            empty = kinds.get(name) == "manual" and name in unanswered
-            comment.auto_comment = "No response." if empty else None
+            comment.auto_comment = marks.comment(names[comment.cell_id])["auto_comment"]
 
     def _cell_names(self, notebook: Any) -> dict[str, str]:
         """Return the names of a lesson's cells by their ids: nbgrader would ask for each alone."""
@@ -312,6 +310,22 @@ class Book:
         """Return each student's points; `needs_manual`: to be looked at; `unread`: no mark yet."""
         with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return read_scores(connection, assignment)
+
+
+def _marks_of(key: Key, graded: Graded | None) -> Marks:
+    """Return what each cell of the lesson gets."""
+    scores = graded.scores if graded else {}
+    manual = {cell.grade_id for cell in key.cells if cell.kind == "manual"}
+    unanswered = set(graded.unanswered) if graded else manual
+
+    def grade(name: str) -> dict[str, Any]:
+        score = None if name in manual - unanswered else scores.get(name, 0.0)
+        return {"auto_score": score, "needs_manual_grade": score is None}
+
+    def comment(name: str) -> dict[str, Any]:
+        return {"auto_comment": "No response." if name in manual & unanswered else None}
+
+    return Marks(grade, comment)
 
 
 def _open_gradebook(path: Path, course_id: str) -> Gradebook:

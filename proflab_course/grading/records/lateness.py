@@ -94,7 +94,7 @@ def _extension(cells: dict[str, str], where: str) -> Extension:
 def as_timedelta(
     extension: Extension | None, due: datetime.datetime | None
 ) -> datetime.timedelta | None:
-    """Return an extension as nbgrader keeps it: the time after everybody's due date."""
-    if isinstance(extension, datetime.datetime):
-        return extension - due if due else None
-    return extension
+    """Return an extension as nbgrader keeps it: the time after everybody's due date, if any."""
+    if due is None:
+        return None  # nbgrader cannot add it to nothing
+    return extension - due if isinstance(extension, datetime.datetime) else extension
