@@ -173,7 +173,18 @@ def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> G
             number_cell(slot.cell, count)
     graded.unanswered = unanswered(aligned, key)
     name_outcome(graded, aligned, result)
+    if cell := _cell_of(result, places, aligned):
+        graded.sentence = graded.sentence.replace(result.sentence, f"{result.sentence} ({cell})", 1)
     return graded
+
+
+def _cell_of(result: Result, places: list[int], aligned: Aligned) -> str:
+    """Return the name of the cell that the result's sentence is about; empty where it has none."""
+    for place, replies in zip(places, result.replies, strict=True):
+        if result.sentence and any(reply.message == result.sentence for reply in replies):
+            key = aligned.slots[place].key
+            return key.grade_id if key is not None else ""
+    return ""
 
 
 def conclude_test(

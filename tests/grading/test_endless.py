@@ -153,7 +153,8 @@ def test_the_rest_of_its_test_is_not_tried_and_says_so(runner):
     reasons = [c.reason for c in graded.cases if c.cell == "test_linear_parameters"]
     assert "0.5 CPU seconds" in reasons[0]
     assert set(reasons[1:]) == {NOT_TRIED}
-    assert graded.sentence.startswith("a cell used more than 0.5 CPU seconds")
+    sentence = "a cell used more than 0.5 CPU seconds (test_linear_parameters)"
+    assert graded.sentence.startswith(sentence)
 
 
 def test_what_stands_before_a_killed_cell_is_there_in_the_next_turn(runner):
