@@ -28,7 +28,7 @@ from proflab_course.grading.run.subprocess_runner import (
     Submission,
     SubprocessRunner,
 )
-from proflab_course.grading.run.time_allowance import LEFT_OUT
+from proflab_course.grading.run.time_allowance import LEFT_OUT, NOT_TRIED
 from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
 from proflab_course.grading.submissions.read_notebook import notebook_of
 from proflab_course.grading.verdict import judge
@@ -180,10 +180,13 @@ def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> G
 
 def _cell_of(result: Result, places: list[int], aligned: Aligned) -> str:
     """Return the name of the cell that the result's sentence is about; empty where it has none."""
-    for place, replies in zip(places, result.replies, strict=True):
-        if result.sentence and any(reply.message == result.sentence for reply in replies):
-            key = aligned.slots[place].key
-            return key.grade_id if key is not None else ""
+    if result.status != "timed out":
+        return ""
+    for said in (result.sentence, NOT_TRIED):
+        for place, replies in zip(places, result.replies, strict=True):
+            if any(reply.message == said for reply in replies):
+                key = aligned.slots[place].key
+                return key.grade_id if key is not None else ""
     return ""
 
 
