@@ -28,7 +28,7 @@ from proflab_course.grading.run.subprocess_runner import (
     Submission,
     SubprocessRunner,
 )
-from proflab_course.grading.run.time_allowance import LEFT_OUT, NOT_TRIED
+from proflab_course.grading.run.time_allowance import LEFT_OUT
 from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
 from proflab_course.grading.submissions.read_notebook import notebook_of
 from proflab_course.grading.verdict import judge
@@ -178,18 +178,6 @@ def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> G
     return graded
 
 
-def _cell_of(result: Result, places: list[int], aligned: Aligned) -> str:
-    """Return the name of the cell that the result's sentence is about; empty where it has none."""
-    if result.status != "timed out":
-        return ""
-    for said in (result.sentence, NOT_TRIED):
-        for place, replies in zip(places, result.replies, strict=True):
-            if any(reply.message == said for reply in replies):
-                key = aligned.slots[place].key
-                return key.grade_id if key is not None else ""
-    return ""
-
-
 def conclude_test(
     graded: Graded, position: int, slot: Slot, key: Key, replies: list[list[Reply]]
 ) -> None:
@@ -312,6 +300,18 @@ def unanswered(aligned: Aligned, key: Key) -> list[str]:
         and slot.key.kind == "manual"
         and slot.cell.source.strip() == slot.key.released.source.strip()
     ]
+
+
+def _cell_of(result: Result, places: list[int], aligned: Aligned) -> str:
+    """Return the name of the cell that the result's sentence is about; empty where it has none."""
+    if result.status != "timed out":
+        return ""
+    for said in (result.sentence, *LEFT_OUT):
+        for place, replies in zip(places, result.replies, strict=True):
+            if any(reply.message == said for reply in replies):
+                key = aligned.slots[place].key
+                return key.grade_id if key is not None else ""
+    return ""
 
 
 def name_outcome(graded: Graded, aligned: Aligned, result: Result) -> None:
