@@ -96,20 +96,27 @@ def show_loops(count: int, names: list[str]) -> None:
         print(f"{name:<32}{shown}", flush=True)
 
 
+def run_on_graded(count: int, command: str) -> tuple[bench.Run, int]:
+    """Run a command on a class that is graded; return what it took, and the bytes of its page."""
+    with tempfile.TemporaryDirectory(prefix="proflab-bench-") as place:
+        course = bench.make_class(Path(place), count, demo=False, stock=False)
+        with SandboxRunner() as runner:
+            grade_class(course, LESSON, FromMemory(runner), progress=False)
+        took = bench.run(["proflab", command, LESSON], course.root)
+        pages = (course.root / "reports").glob(f"{LESSON}.html")
+        return took, sum(page.stat().st_size for page in pages)
+
+
 def show_unchanged(count: int, on_page: int) -> None:
     """Print what a large class costs in which nothing has changed, and its page."""
-    for size, command in ((count, "grade"), (on_page, "report")):
-        with tempfile.TemporaryDirectory(prefix="proflab-bench-") as place:
-            course = bench.make_class(Path(place), size, demo=False, stock=False)
-            with SandboxRunner() as runner:
-                grade_class(course, LESSON, FromMemory(runner), progress=False)
-            took = bench.run(["proflab", command, LESSON], course.root)
-            said = f"{took.seconds:.1f} s, CPU {took.cpu:.1f} s, {took.memory / 1024**2:,.0f} MB"
-            if command == "report":
-                size_kb = (course.root / "reports" / f"{LESSON}.html").stat().st_size / 1000
-                said += f", a page of {size_kb:,.0f} kB"
-        what = "none of which has changed" if command == "grade" else "graded"
-        print(f"proflab {command} {LESSON} of {size:,} hand-ins, {what}: {said}", flush=True)
+    for size, command, what in (
+        (count, "grade", "none of which has changed"),
+        (on_page, "report", "graded"),
+    ):
+        took, written = run_on_graded(size, command)
+        said = f"{took.seconds:.1f} s, CPU {took.cpu:.1f} s, {took.memory / 1024**2:,.0f} MB"
+        page = f", a page of {written / 1000:,.0f} kB" if written else ""
+        print(f"proflab {command} {LESSON} of {size:,} hand-ins, {what}: {said}{page}", flush=True)
 
 
 def main() -> None:

@@ -188,6 +188,8 @@ def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> G
             number_cell(slot.cell, count)
     graded.unanswered = unanswered(aligned, key)
     name_outcome(graded, aligned, result)
+    if cell := _cell_of(result, places, aligned):
+        graded.sentence = graded.sentence.replace(result.sentence, f"{result.sentence} ({cell})", 1)
     return graded
 
 
@@ -326,6 +328,18 @@ def unanswered(aligned: Aligned, key: Key) -> list[str]:
         and slot.key.kind == "manual"
         and slot.cell.source.strip() == slot.key.released.source.strip()
     ]
+
+
+def _cell_of(result: Result, places: list[int], aligned: Aligned) -> str:
+    """Return the name of the cell that the result's sentence is about; empty where it has none."""
+    if result.status != "timed out":
+        return ""
+    for said in (result.sentence, *LEFT_OUT):
+        for place, replies in zip(places, result.replies, strict=True):
+            if any(reply.message == said for reply in replies):
+                key = aligned.slots[place].key
+                return key.grade_id if key is not None else ""
+    return ""
 
 
 def name_outcome(graded: Graded, aligned: Aligned, result: Result) -> None:

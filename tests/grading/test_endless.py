@@ -137,6 +137,13 @@ def test_a_loop_leaves_a_slow_exercise_its_time(runner, without_exercise):
     assert left == without_exercise
 
 
+def test_an_exercise_that_is_slow_for_ever_costs_itself(runner, without_exercise):
+    slow = defined(f"{BUSY.format(0.35)}    return 1".replace("\n    ", "\n"))
+    status, left, graded = scores(solved(linear_parameters=slow), runner)
+    assert status == "timed out"
+    assert left == without_exercise
+
+
 def test_a_value_that_takes_long_and_is_too_large_ends_its_test_and_nothing_else(
     runner, without_exercise
 ):
@@ -153,7 +160,8 @@ def test_the_rest_of_its_test_is_not_tried_and_says_so(runner):
     reasons = [c.reason for c in graded.cases if c.cell == "test_linear_parameters"]
     assert "0.5 CPU seconds" in reasons[0]
     assert set(reasons[1:]) == {NOT_TRIED}
-    assert graded.sentence.startswith("a cell used more than 0.5 CPU seconds")
+    sentence = "a cell used more than 0.5 CPU seconds (test_linear_parameters)"
+    assert graded.sentence.startswith(sentence)
 
 
 def test_what_stands_before_a_killed_cell_is_there_in_the_next_turn(runner):
@@ -233,7 +241,7 @@ def test_a_method_that_is_stuck_makes_its_class_a_suspect_and_no_other():
 def test_a_test_cell_has_a_limit_of_its_own():
     allowance = Allowance(Limits(statement_seconds=2.0))
     allowance.begin((*CALLS, *TESTS))
-    assert [allowance.overdrawn(TESTS[0], 1.9) for _ in range(6)] == [False] * 5 + [True]
+    assert [allowance.overdrawn(TESTS[0], 1.9) for _ in range(6)] == [0.0] * 5 + [10.0]
     assert not allowance.overdrawn(TESTS[1], 1.9)
     allowance.charge(2.0, TESTS[0], "loop()")
     assert allowance.overdrawn(TESTS[1], 1.9)

@@ -190,3 +190,9 @@ def test_json_outputs_pass_unless_they_are_deep():
         {"output_type": "display_data", "data": json.loads(json.dumps(data))}
     )
     assert read["data"] == {"application/json": {"a": [1]}, "text/plain": "t"}
+
+
+@pytest.mark.parametrize("forged", ["9", -1, 1e300, float("nan"), True, [1], None, 10**400])
+def test_a_forged_time_is_none(forged):
+    assert read_reply({"seconds": forged}, b"", "setup").seconds == 0.0
+    assert read_reply({"seconds": 0.25}, b"", "setup").seconds == 0.25

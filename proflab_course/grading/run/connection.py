@@ -108,10 +108,12 @@ class LimitMonitor:
         if memory > limits.memory or self.body.starved():
             return self.starved()
         if self.used - self.base > self.most:
-            return out_of_time(f"a cell used more than {self.most:.2g} CPU seconds", stuck=True)
+            return out_of_time(
+                f"a cell used more than {round(self.most, 1):g} CPU seconds", stuck=True
+            )
         patience = limits.idle_seconds * self.share
         if self.rested > patience:
-            sentence = f"a cell did nothing for more than {patience:.2g} seconds"
+            sentence = f"a cell did nothing for more than {round(patience, 1):g} seconds"
             return out_of_time(f"{sentence} (is it asleep, or waiting?)", stuck=True)
         if self.used + self.allowance.spent > limits.notebook_seconds:
             most = limits.notebook_seconds

@@ -274,10 +274,11 @@ class Session:
         making it took long: another one would, too. Other cells have time.
         """
         spent = self.meter.spent()
-        late = self.allowance.overdrawn(item, spent)
-        if conversation.interrupted is not None or late:
-            if late:
-                self._note(self._overdrawn(item))
+        most = self.allowance.overdrawn(item, spent)
+        if conversation.interrupted is not None or most:
+            if most:
+                said = f"the cases of a test used more than {round(most, 1):g} CPU seconds together"
+                self._note(out_of_time(said))
             fill_lost(replies, item, NOT_TRIED)
             if not self.allowance.charge(spent, item, code):
                 raise self._used_up()
@@ -287,10 +288,6 @@ class Session:
             self.allowance.give_up(item, code, TOO_LARGE)
             return True
         return False
-
-    def _overdrawn(self, item: RunBlock) -> ProcessEnded:
-        most = self.limits.test_seconds(item)
-        return out_of_time(f"the cases of a test used more than {most:g} CPU seconds together")
 
     def _used_up(self) -> ProcessEnded:
         most = self.limits.stuck_seconds

@@ -66,12 +66,13 @@ class Allowance:
         if self.suspects is not None:
             self.suspects.note(item, code)
 
-    def overdrawn(self, item: RunCell | RunBlock, seconds: float) -> bool:
-        """Add what a statement used; return True if its test cell has used more than it may."""
+    def overdrawn(self, item: RunCell | RunBlock, seconds: float) -> float:
+        """Add what a statement used; return what its test cell may if it used more, else 0."""
         if not isinstance(item, RunBlock) or item.cell is None:
-            return False
+            return 0.0
         self.used[item.cell] = self.used.get(item.cell, 0.0) + seconds
-        return self.used[item.cell] > self.limits.test_seconds(item) * self.share(item)
+        most = self.limits.test_seconds(item) * self.share(item)
+        return most if self.used[item.cell] > most else 0.0
 
     def one_by_one(self) -> None:
         """Let another turn do what this one did, with a copy of its own for each hidden block."""
