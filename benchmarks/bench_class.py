@@ -74,6 +74,7 @@ def run(words: list[str], folder: Path) -> bench.Run:
         env=os.environ | {"PROFLAB_DEMO": "small"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     bench.watch_memory(process, most)
     if process.wait():
