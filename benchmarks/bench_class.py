@@ -16,8 +16,10 @@ import argparse
 import copy
 import json
 import os
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import bench_grading as bench
@@ -29,6 +31,8 @@ from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
 LESSON, VICTIM = bench.LESSON, "student_0000"
+# The hand-ins that `bench.make_class` makes, in turn.
+KINDS = ("complete", "half_done", "forgets_biases", "other_megabyte", "empty", "syntax_error")
 CATCHING = """while True:
         try:
             while True: pass
@@ -52,13 +56,31 @@ class FromMemory:
 
     def run(self, submission: Submission, plan: Plan) -> Result:
         """Return the result of the first hand-in of this kind."""
-        kind = int(submission.name.split("_")[1]) % len(bench.KINDS)
+        kind = int(submission.name.split("_")[1]) % len(KINDS)
         if kind not in self.known:
             self.known[kind] = self.runner.run(submission, plan)
         return copy.deepcopy(self.known[kind])
 
     def close(self) -> None:
         """Do nothing: whoever made the runner closes it."""
+
+
+def run(words: list[str], folder: Path) -> bench.Run:
+    """Run a command of `proflab` to its end; return what all of its processes took."""
+    began, used, most = time.perf_counter(), bench.cpu_of_children(), [0]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "proflab_course.cli", *words],
+        cwd=folder,
+        env=os.environ | {"PROFLAB_DEMO": "small"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    bench.watch_memory(process, most)
+    if process.wait():
+        sys.exit(f"proflab {' '.join(words)} failed")
+    took = time.perf_counter() - began
+    return bench.Run(took, bench.cpu_of_children() - used, most[0])
 
 
 def put_loop(course: Course, body: str) -> None:
@@ -79,7 +101,7 @@ def grade_once(count: int, body: str) -> tuple[bench.Run, float]:
         course = bench.make_class(Path(place), count, demo=False, stock=False)
         if body:
             put_loop(course, body)
-        took = bench.run(["proflab", "grade", LESSON, "--jobs", "2"], course.root)
+        took = run(["grade", LESSON, "--jobs", "2"], course.root)
         with Book(course.gradebook) as book:
             return took, book.auto_scores(LESSON)[VICTIM]
 
@@ -102,7 +124,7 @@ def run_on_graded(count: int, command: str) -> tuple[bench.Run, int]:
         course = bench.make_class(Path(place), count, demo=False, stock=False)
         with SandboxRunner() as runner:
             grade_class(course, LESSON, FromMemory(runner), progress=False)
-        took = bench.run(["proflab", command, LESSON], course.root)
+        took = run([command, LESSON], course.root)
         pages = (course.root / "reports").glob(f"{LESSON}.html")
         return took, sum(page.stat().st_size for page in pages)
 
