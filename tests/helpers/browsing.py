@@ -42,6 +42,9 @@ CLICK_ALL = """
 """
 
 
+UNFOLD = "document.querySelectorAll('details').forEach(fold => fold.open = true)"
+
+
 def start_browser(profile: Path, witness: Witness | None = None) -> webdriver.Chrome:
     """Start Chromium; whatever it asks of another host goes to the witness, and nowhere else."""
     options = webdriver.ChromeOptions()
@@ -104,9 +107,16 @@ def open_page(browser: webdriver.Chrome, address: str, width: int = 1200) -> Non
     )
 
 
-def faults(browser: webdriver.Chrome, address: str, width: int = 1200) -> dict[str, list[str]]:
-    """Return what axe-core finds on a page, best practices included: rule → its elements."""
+def faults(
+    browser: webdriver.Chrome, address: str, width: int = 1200, unfold: bool = False
+) -> dict[str, list[str]]:
+    """Return what axe-core finds on a page, best practices included: rule → its elements.
+
+    unfold: also in what is folded, which axe-core cannot see
+    """
     open_page(browser, address, width)
+    if unfold:
+        browser.execute_script(UNFOLD)
     found = Axe().run(browser, options={"resultTypes": ["violations"]})  # the others in short
     assert len(found["passes"]) > 10  # it has looked
     return {
