@@ -30,7 +30,7 @@ _GRADED, _COMMENTED = ("GradeCell", "TaskCell"), ("SolutionCell", "TaskCell")
 
 @dataclass(frozen=True)
 class Marks:
-    """What a cell of this name gets from grading: nbgrader's columns of a grade, of a comment."""
+    """The columns that grading fills in, of a cell's grade and of its comment, by its name."""
 
     grade: Callable[[str], dict[str, Any]]
     comment: Callable[[str], dict[str, Any]]
