@@ -26,7 +26,7 @@ import bench_grading as bench
 
 from proflab_course.course.layout import Course
 from proflab_course.grading.command import grade_class
-from proflab_course.grading.plan import Plan, Result, Submission
+from proflab_course.grading.plan import Plan, Result, Submission, statements
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
@@ -52,11 +52,12 @@ class FromMemory:
 
     def __init__(self, runner: SandboxRunner) -> None:
         self.runner = runner
-        self.known: dict[int, Result] = {}
+        self.known: dict[tuple, Result] = {}
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """Return the result of the first hand-in of this kind."""
-        kind = int(submission.name.split("_")[1]) % len(KINDS)
+        """Return the result of the first hand-in of this kind, for a plan of this form."""
+        form = tuple(len(list(statements(item))) for item in plan)
+        kind = int(submission.name.split("_")[1]) % len(KINDS), form
         if kind not in self.known:
             self.known[kind] = self.runner.run(submission, plan)
         return copy.deepcopy(self.known[kind])
