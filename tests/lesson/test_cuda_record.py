@@ -207,7 +207,7 @@ def test_what_one_cell_fails_to_record_does_not_lose_the_others_rows(script, tmp
         raise MemoryError("80 GB are too many")
 
     record = script("record")["record"]
-    record.__globals__["measures"] = lambda scope: {"gemm": one_row, "workload": fails}
+    record.__globals__["measures"] = lambda scope, _: {"gemm": one_row, "workload": fails}
     assert record(tmp_path / "r.json", fake_gpu) == 1
     assert [row["n"] for row in documents.load(tmp_path / "r.json")["rows"]["gemm"]] == [2]
     first, last = capsys.readouterr().err.splitlines()

@@ -224,7 +224,7 @@ def gpu(monkeypatch):
 def check(kind: str, rows: list[dict]) -> list[dict]:
     """The rows, which must be such as a document takes."""
     for number, row in enumerate(rows):
-        documents._check_row(row, kind, f"{kind}[{number}]")
+        documents._check_row(kind, row, f"{kind}[{number}]")
     assert rows
     return rows
 

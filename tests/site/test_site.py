@@ -4,6 +4,7 @@ It is built once, with the demo cells of two lessons; the soak test runs those o
 """
 
 import doctest
+import importlib.util
 import json
 import re
 import shutil
@@ -148,11 +149,11 @@ def test_the_page_of_figures_shows_every_record(pages, path):
         assert record[part] in text, part
 
 
-def test_docstrings_become_lists(monkeypatch):
-    monkeypatch.syspath_prepend(str(SITE))
-    import docstrings
-
-    result = doctest.testmod(docstrings)
+def test_docstrings_become_lists():
+    spec = importlib.util.spec_from_file_location("site_docstrings", SITE / "docstrings.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    result = doctest.testmod(module)
     assert result.attempted and not result.failed
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Table, func, select
 
 @dataclass(frozen=True)
 class Standing:
-    """What is known of a graded hand-in without its cases, which are far more text."""
+    """A graded hand-in's outcome and points, without its cases, which are far more text."""
 
     status: str
     sentence: str

@@ -19,7 +19,7 @@ _MOST_TEXT = 100_000
 
 
 class Suspects:
-    """What is known of one plan's names, over all turns of a hand-in."""
+    """One plan's names that are suspected of taking too long, over all turns of a hand-in."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
