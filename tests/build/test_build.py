@@ -254,7 +254,5 @@ def test_a_mistake_in_another_lesson_that_could_hide_a_leak_stops_the_build(cour
 
 def test_a_solution_that_needs_what_no_cell_defines_stops_the_build(course):
     write_lesson(course.root, "01_first", FIRST.replace("return surface", "return surface * SCALE"))
-    with pytest.raises(
-        CourseError, match="cell area: SCALE is used but defined nowhere"
-    ):
+    with pytest.raises(CourseError, match="cell area: SCALE is used but defined nowhere"):
         build(course, audit="static")
