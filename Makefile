@@ -4,7 +4,8 @@
 # JOBS=N (how many processes test).
 
 LESSON ?= 01_parameters
-JOBS ?= 2
+# One process more than there are cores: some tests wait for others' processes.
+JOBS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1 )))
 
 SHELL := /bin/bash
 VENV := .venv

@@ -80,20 +80,31 @@ def entries(lesson: str, kind: str) -> dict[str, dict[str, str]]:
 
 
 @cache
-def solved(lesson: str) -> Solved:
-    """Execute the lesson's set-up and solutions, once a process, without demo and test cells."""
+def _cells(lesson: str) -> tuple[str, list[Cell]]:
+    """Return the whole name of a lesson and its cells."""
     course = Course(ROOT)
     name = next(n for n in course.lessons() if n.startswith(lesson.removeprefix("lesson_") + "_"))
-    cells = read_module(course.module(name), name).cells
+    return name, read_module(course.module(name), name).cells
+
+
+def exercises(lesson: str) -> list[str]:
+    """Return the names of a lesson's exercises; nothing is executed."""
+    return [cell.name for cell in _cells(lesson)[1] if cell.role == "exercise"]
+
+
+@cache
+def solved(lesson: str) -> Solved:
+    """Execute the lesson's set-up and solutions, once a process, without demo and test cells."""
+    course, (name, cells) = Course(ROOT), _cells(lesson)
     scope: dict[str, Any] = {"__name__": "__main__"}
     with _built(course, name):
         for cell in cells:
             if cell.role in ("exercise", "given", "free", "setup"):
                 exec(compile(cell.code, cell.name or "cell", "exec"), scope)
-    exercises = {cell.name: cell.source for cell in cells if cell.role == "exercise"}
-    tests = {exercise: _tests(cells, exercise) for exercise in exercises}
+    solutions = {cell.name: cell.source for cell in cells if cell.role == "exercise"}
+    tests = {exercise: _tests(cells, exercise) for exercise in solutions}
     helpers = getattr(importlib.import_module(f"cohort.{lesson}"), "HELPERS", "")
-    return Solved(name, scope, exercises, tests, helpers)
+    return Solved(name, scope, solutions, tests, helpers)
 
 
 @contextmanager

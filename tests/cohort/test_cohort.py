@@ -8,6 +8,7 @@ from cohort.run import (
     complete,
     earned,
     entries,
+    exercises,
     failures,
     judge,
     judge_all,
@@ -18,7 +19,7 @@ from cohort.run import (
 )
 from cohort.visible import GOAL, share
 
-EXERCISES = [(lesson, name) for lesson in lessons() for name in solved(lesson).solutions]
+EXERCISES = [(lesson, name) for lesson in lessons() for name in exercises(lesson)]
 # What an entry with a slip of the pen raises: it would be "caught" without testing anything.
 SLIPS = ("NameError", "SyntaxError", "UnboundLocalError", "ImportError")
 CONSTANTS = ("0", "1", "1.0", "None", "True", "False", "''", "[]", "{}", "float('nan')", "10**6")
