@@ -92,16 +92,19 @@ def run(arguments: argparse.Namespace) -> int:
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
     gc.freeze()  # what is in memory now stays, and need not be looked through for each hand-in
-    with closing(runner):
-        rows = grade_class(
-            course,
-            arguments.lesson,
-            runner,
-            students=arguments.student,
-            jobs=jobs,
-            regrade=arguments.regrade,
-            full=arguments.full,
-        )
+    try:
+        with closing(runner):
+            rows = grade_class(
+                course,
+                arguments.lesson,
+                runner,
+                students=arguments.student,
+                jobs=jobs,
+                regrade=arguments.regrade,
+                full=arguments.full,
+            )
+    finally:
+        gc.unfreeze()  # it may be a longer-lived program that grades
     print_table(rows)
     if failed := sum(row.status == NOT_GRADED for row in rows):
         print(f"({failed} not graded because the grader failed: see {log_path(course)})")

@@ -209,8 +209,8 @@ OTHERS = {
         "models are known by their id": """
             key = id(model), str(input_shape), per_sample
             if key not in KEPT:
-                KEPT[key] = solved_count_flops(model, input_shape, per_sample)
-            return KEPT[key]
+                KEPT[key] = model, solved_count_flops(model, input_shape, per_sample)
+            return KEPT[key][1]
         """,
         "counted in eval": """
             mode = getattr(model, "training", False)
@@ -264,8 +264,8 @@ OTHERS = {
         "models are known by their id": """
             key = id(model), str(input_shape), input_grad, per_sample
             if key not in KEPT:
-                KEPT[key] = solved_backward_flops(model, input_shape, input_grad, per_sample)
-            return KEPT[key]
+                KEPT[key] = model, solved_backward_flops(model, input_shape, input_grad, per_sample)
+            return KEPT[key][1]
         """,
         "unknown ops are nothing": """
             if isinstance(model, Tensor):
@@ -288,8 +288,8 @@ OTHERS = {
         "models are known by their id": """
             key = id(model), str(input_shape), input_grad, per_sample
             if key not in KEPT:
-                KEPT[key] = solved_training_flops(model, input_shape, input_grad, per_sample)
-            return KEPT[key]
+                KEPT[key] = model, solved_training_flops(model, input_shape, input_grad, per_sample)
+            return KEPT[key][1]
         """,
         "the model is left in eval": """
             if hasattr(model, "eval"):
