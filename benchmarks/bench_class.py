@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 import bench_grading as bench
+from record import recording
 
 from proflab_course.course.layout import Course
 from proflab_course.grading.command import grade_class
@@ -154,4 +155,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with recording(__file__, "Grading: loops and large classes"):
+        main()

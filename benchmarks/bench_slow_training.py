@@ -18,6 +18,7 @@ import time
 from multiprocessing import get_context
 from pathlib import Path
 
+from record import recording
 from solutions import assembled
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "modules" / "09_optimization"))
@@ -30,23 +31,23 @@ CLOCKS = {"wall": time.perf_counter, "CPU": time.process_time}
 
 def main(rounds: int) -> None:
     """Print a line for each fix, by the wall clock and by the time of the process."""
-    names = assembled(through=9)
-    tools = names["run_order"], names["speedup_interval"]
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     print(f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
           f"{os.cpu_count()} processors{load}; promised: {PROMISED}× with all three")  # fmt: skip
-
-    def show(clock: str) -> None:
-        rows = demos.time_fixes(names["fixed_step"], rounds, *tools, clock=CLOCKS[clock])
-        print(f"{clock} time, {rounds} batches of 32")
-        for row in rows:
-            print("  {name:<20}{speedup:6.2f}× ({low:.2f} to {high:.2f})".format(**row))
-
     for clock in CLOCKS:  # in a process of its own: memory that was freed is not new any more
-        process = get_context("fork").Process(target=show, args=[clock])
-        process.start()
-        process.join()
+        with get_context("fork").Pool(1) as pool:
+            print(pool.apply(timed, (clock, rounds)), flush=True)
+
+
+def timed(clock: str, rounds: int) -> str:
+    """Return a line for each fix by one of the clocks."""
+    names = assembled(through=9)
+    tools = names["run_order"], names["speedup_interval"]
+    rows = demos.time_fixes(names["fixed_step"], rounds, *tools, clock=CLOCKS[clock])
+    lines = ["  {name:<20}{speedup:6.2f}× ({low:.2f} to {high:.2f})".format(**row) for row in rows]
+    return "\n".join([f"{clock} time, {rounds} batches of 32", *lines])
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 30)
+    with recording(__file__, "A slow training script made fast"):
+        main(int(sys.argv[1]) if sys.argv[1:] else 30)
