@@ -1,4 +1,4 @@
-"""What an endless loop costs a class, and what a large class costs where nothing has changed.
+"""Measure what an endless loop costs a class, and a large class where nothing has changed.
 
     python benchmarks/bench_class.py            # 52 hand-ins with a loop; 1,000 unchanged; the page
     python benchmarks/bench_class.py --quick    # 12 hand-ins, one loop; 100 unchanged

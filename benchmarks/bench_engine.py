@@ -42,14 +42,14 @@ else:
 
 
 def seconds(run: Callable) -> float:
-    """CPU seconds, of all threads."""
+    """Return the CPU seconds of all threads."""
     start = time.process_time()
     run()
     return time.process_time() - start
 
 
 def side_by_side(ours: Callable, theirs: Callable, rounds: int) -> tuple[float, float]:
-    """Median seconds of each, after one discarded round."""
+    """Return the median seconds of each, after one discarded round."""
     pairs = [(seconds(ours), seconds(theirs)) for _ in range(rounds + 1)][1:]
     a, b = zip(*pairs, strict=True)
     return median(a), median(b)
@@ -62,7 +62,7 @@ def row(what: str, ours: float, theirs: float, unit: str, promise: str) -> None:
 
 
 def pair_of_models(name: str):
-    """The same model in both libraries, with the same weights."""
+    """Make the same model in both libraries, with the same weights."""
     mine = {"gpt2": models.gpt2, "resnet18": models.resnet18}[name]()
     theirs = getattr(torch_models, name)()
     with torch.no_grad():
@@ -94,7 +94,7 @@ def bench_model(name: str, shape: tuple, forward: str, training: str, rounds: in
 
 
 def bench_small_ops() -> None:
-    """One op on 16 elements, less numpy's own call; 2,000 calls a sample."""
+    """Time one op on 16 elements, less numpy's own call; 2,000 calls a sample."""
     calls = 2000
     a, b = np.ones(16, np.float32), np.ones(16, np.float32)
 
@@ -134,7 +134,7 @@ def events(model, shape: tuple) -> int:
 
 
 def bench_counting() -> None:
-    """Watching a pass on meta tensors, beside torch's own counter on its meta tensors.
+    """Time watching a pass on meta tensors, beside torch's own counter on its meta tensors.
 
     (What is counted stands in lesson 02; its rules cost about a microsecond an op more.)
     """

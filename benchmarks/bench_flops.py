@@ -42,7 +42,7 @@ FACTORS = {"macs_as_flops": 2, "macs": 2, "mult_adds": 2, "flops": 1}
 
 
 def assembled(folder: str) -> Path:
-    """The lessons' solutions as one file, made anew."""
+    """Make the lessons' solutions anew as one file."""
     path = Path(folder) / "profiler.py"
     command = [sys.executable, "-m", "proflab_course.cli", "assemble", str(ROOT / "modules"), "-o"]
     subprocess.run([*command, str(path), "--through", "2"], check=True, stdout=subprocess.PIPE)
@@ -50,7 +50,7 @@ def assembled(folder: str) -> Path:
 
 
 def load(path: Path) -> dict:
-    """The names of the assembled file."""
+    """Return the names of the assembled file."""
     names: dict = {"__name__": "profiler"}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
     return names
@@ -65,7 +65,7 @@ def on_meta(make: Callable):
 
 
 def print_table(profiler: dict) -> None:
-    """Each row of the reference: ours, its difference from torch's, other tools in percent."""
+    """Print each row of the reference: ours, its distance from torch's, other tools in percent."""
     data = json.loads((ROOT / "tests" / "data" / "reference_flops.json").read_text())
     tools = list(data["rows"][0]["peers"])
     shown = {tool: data["versions"][tool] for tool in ["torch", *tools] if tool in data["versions"]}
@@ -99,7 +99,7 @@ def seconds(run: Callable) -> float:
 
 
 def torch_counter(name: str, shape: tuple) -> Callable | None:
-    """The same model counted by torch on its meta device; None where torch is not installed."""
+    """Count the same model by torch on its meta device; None where torch is not installed."""
     try:
         import torch
     except ImportError:
@@ -122,7 +122,7 @@ def torch_counter(name: str, shape: tuple) -> Callable | None:
 
 
 def print_times(profiler: dict, path: Path) -> None:
-    """Counting a model that exists on meta; torch's counter beside it."""
+    """Print what counting a model that exists on meta takes, with torch's counter beside it."""
     count = profiler["count_flops"]
     cases = {
         "resnet18": (models.resnet18, (1, 3, 224, 224), "< 5 ms, < 0.20× torch"),

@@ -53,7 +53,7 @@ STOCK = "nbgrader autograde"
 
 @dataclass(frozen=True)
 class Program:
-    """What grades the class, and the folder with the package, if that is not the installed one."""
+    """A command that grades the class; the folder with its package, if not the installed one."""
 
     words: tuple[str, ...]
     package: Path | None = None
@@ -69,7 +69,7 @@ class Run:
 
 
 def make_class(place: Path, count: int, demo: bool, stock: bool, kinds: tuple[str, ...] = MIXED):
-    """A course with `count` hand-ins of these kinds, each text different from all others."""
+    """Make a course with `count` hand-ins of these kinds, each text different from all others."""
     course = copy_course(place, [])
     texts = sample_class.make_all()
     for number in range(count):
@@ -137,7 +137,7 @@ def run(program: Program, folder: Path) -> Run:
 
 
 def cpu_of_children() -> float:
-    """CPU seconds of all processes that this one, or one below it, has waited for."""
+    """Return the CPU seconds of all processes that this one, or one below it, has waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -150,7 +150,7 @@ def watch_memory(process: subprocess.Popen, most: list[int]) -> None:
 
 
 def tree_memory(pid: int) -> int:
-    """Bytes of a process and all below it, pages that they share counted once."""
+    """Return the bytes of a process and all below it, pages that they share counted once."""
     try:
         leader = psutil.Process(pid)
         family = [leader, *leader.children(recursive=True)]
@@ -242,7 +242,7 @@ def growth(count: int) -> None:
 
 
 def watch_growth(course, count: int, steps: int = 10) -> list[tuple[int, float, float, float]]:
-    """(graded so far, seconds for one more lately, MB of the grader, MB of all) in `steps`."""
+    """Return (graded so far, seconds for one more, MB of the grader, MB of all) in `steps`."""
     process = subprocess.Popen(
         [str(BIN / "proflab"), *PROFLAB[1:], "--jobs", "2"],
         cwd=course.root,

@@ -114,7 +114,7 @@ def run(runner: SandboxRunner, code: str) -> str:
 
 
 def measure(place: Path, way: str, before: Callable[[Path], None]) -> Row:
-    """The median of several trials, with `place` bound where all submissions see it."""
+    """Return the median of several trials, with `place` bound where all submissions see it."""
     binds = bubblewrap.package_binds
     bubblewrap.package_binds = lambda: [*binds(), (str(place), SEEN)]
     try:
@@ -131,7 +131,7 @@ def measure(place: Path, way: str, before: Callable[[Path], None]) -> Row:
 
 
 def make(parent: Path) -> Path:
-    """A folder with a file of random bytes that any user can read."""
+    """Make a folder with a file of random bytes that any user can read."""
     place = Path(tempfile.mkdtemp(prefix="proflab-channel-", dir=parent))
     place.chmod(0o755)
     with open(place / "data", "wb") as file:

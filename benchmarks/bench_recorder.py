@@ -31,7 +31,7 @@ LONG_MS = 20.0
 
 
 def forward(model, shape: tuple) -> Callable:
-    """A pass without gradients."""
+    """Run a pass without gradients."""
     x = proflab.example_input(model.eval(), shape)
 
     def run() -> None:
@@ -42,7 +42,7 @@ def forward(model, shape: tuple) -> Callable:
 
 
 def both(model, shape: tuple) -> Callable:
-    """A forward and a backward pass."""
+    """Run a forward and a backward pass."""
     x = proflab.example_input(model, shape)
 
     def run() -> None:
@@ -69,7 +69,7 @@ def seconds(run: Callable) -> float:
 
 
 def measure(run: Callable, rows_of: Callable, rounds: int) -> dict:
-    """Ops, the bare run's ms, and what the recorder and cProfile add."""
+    """Return ops, the bare run's ms, and what the recorder and cProfile add."""
     ways = (run, lambda: rows_of(run), lambda: cProfile.Profile().runcall(run))
     ops = len(rows_of(run))
     times = [[seconds(way) for way in ways] for _ in range(rounds + 1)][1:]

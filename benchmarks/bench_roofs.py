@@ -37,7 +37,7 @@ ROUNDS = int(os.environ.get("ROUNDS", 12))
 
 
 def in_turns(measurements: dict[str, Callable[[], float]], rounds: int = ROUNDS) -> dict:
-    """Each measurement once a round; name → its values, one a round."""
+    """Take each measurement once a round; return name → its values, one a round."""
     found: dict[str, list[float]] = {name: [] for name in measurements}
     for _ in range(rounds):
         for name, measure in measurements.items():
@@ -46,7 +46,7 @@ def in_turns(measurements: dict[str, Callable[[], float]], rounds: int = ROUNDS)
 
 
 def print_row(name: str, values: list[float], reference: float, promise: str = "") -> None:
-    """The best, where the rounds' bests lie, and the best against the reference's."""
+    """Print the best, where the rounds' bests lie, and the best against the reference's."""
     low, middle, best = (f(values) / 1e9 for f in (min, median, max))
     ratio = f"{best * 1e9 / reference:>8.3f}" if reference else " " * 8
     print(f"  {name:<34}{best:>9.1f}{middle:>9.1f}{low:>9.1f}{ratio}   {promise}")
@@ -60,7 +60,7 @@ def head(what: str) -> None:
 
 
 def long_run(threads: int, seconds: float = 1.5) -> float:
-    """FLOP/s of the best product in so many seconds, of random numbers, in many sizes."""
+    """Return FLOP/s of the best product in so many seconds, of random numbers, in many sizes."""
     rng, best = np.random.default_rng(0), 0.0
     sizes = (384, 512, 640, 768, 1024, 1280, 1536, 2048)
     made = [[rng.random((n, n), np.float32) for _ in "abc"] for n in sizes]
@@ -75,7 +75,7 @@ def long_run(threads: int, seconds: float = 1.5) -> float:
 
 
 def print_peak(profiler: dict) -> None:
-    """The lesson's ceiling beside the best of a long run, on one thread and on all."""
+    """Print the lesson's ceiling beside the best of a long run, on one thread and on all."""
     if blas_threads() is None:
         print("numpy's library for matrices is not known here, so its threads cannot be set")
         return
@@ -97,7 +97,7 @@ def print_peak(profiler: dict) -> None:
 
 
 def compiled(folder: str) -> Path | None:
-    """stream.c as a program; None, with a sentence, where it cannot be built."""
+    """Return stream.c as a program; None, with a sentence, where it cannot be built."""
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if compiler is None:
         print("no C compiler here (cc, gcc, clang): STREAM is left out")
@@ -114,7 +114,7 @@ def compiled(folder: str) -> Path | None:
 
 
 def print_memory(profiler: dict, folder: str) -> None:
-    """The lesson's slope beside STREAM's copy, on one thread and on as many as BLAS has."""
+    """Print the lesson's slope beside STREAM's copy, on one thread and on as many as BLAS has."""
     size = beyond_caches(this_machine().caches, 2**29)
     stream = compiled(folder)
     head(f"copies, {size // 2**20} MB, GB/s")
@@ -142,7 +142,7 @@ def _stream(program: Path | None, size: int, threads: int) -> list[str]:
 
 
 def print_sweep(profiler: dict) -> None:
-    """Copies on one thread from 64 KB to main memory, and the drop at each cache."""
+    """Print copies on one thread from 64 KB to main memory, and the drop at each cache."""
     measure, caches = profiler["measure_bandwidth"], this_machine().caches
     sizes = [2**k for k in range(16, 30)]
     repeats = {size: max(3, min(2000, 2**28 // size)) for size in sizes}

@@ -1,4 +1,4 @@
-"""How much faster lesson 09's training step gets by its three fixes, each alone and together.
+"""Measure what the three fixes of lesson 09's training step gain, each alone and together.
 
     python benchmarks/bench_slow_training.py        # 30 batches
     python benchmarks/bench_slow_training.py 100    # so many: 17 MB each

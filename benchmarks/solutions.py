@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def assembled(through: int) -> dict:
-    """The names of the file that `proflab assemble --through` makes of the lessons' solutions."""
+    """Return the names of the file that `proflab assemble --through` makes of solved lessons."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "profiler.py"
         command = [sys.executable, "-m", "proflab_course.cli", "assemble", str(ROOT / "modules")]

@@ -198,7 +198,7 @@ class ModelCard:
 
 
 def construct() -> dict:
-    """The document, from the lesson's own device cells and the model."""
+    """Return the document, from the lesson's own device cells and the model."""
     os.environ.pop("PROFLAB_DEMO", None)  # all sizes
     scope = solved()
     card, rows = ModelCard(scope), {}

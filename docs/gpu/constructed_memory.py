@@ -1,4 +1,4 @@
-"""What torch's caching allocator does in a training step, for a card that does not exist.
+"""Construct what torch's caching allocator does in a training step, for a card that is not there.
 
 The tensors are those of the course's ResNet-18, counted without data; the allocator is a small
 model of torch's: sizes in 512s, segments of 2 and 20 MiB or as large as asked for, best fit.

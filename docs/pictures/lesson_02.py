@@ -19,7 +19,7 @@ DARK, LIGHT = plot.COLOURS[0], "#d6e6f2"
 
 
 def where():
-    """Where the FLOPs are, as the lesson draws it."""
+    """Draw where the FLOPs are, as the lesson draws it."""
     return run_demo("02_flops", "demo_where")[0]
 
 
@@ -35,7 +35,7 @@ def _grid(axes, left: float, top: float, rows: int, columns: int, dark=lambda ro
 
 
 def matmul():
-    """A row times a column is a number of the result."""
+    """Draw a row times a column, which is a number of the result."""
     m, k, n, row, column = 4, 6, 5, 1, 3
     with plot.canvas(6.2, 2.5, "One row, one column, one number of the product") as (picture, axes):
         _grid(axes, 0, m, m, k, lambda r, c: r == row)
@@ -53,7 +53,7 @@ def matmul():
 
 
 def windows():
-    """The places of a window of three that moves by two, in eight with a border of one."""
+    """Draw the places of a window of three that moves by two, in eight with a border of one."""
     with plot.canvas(6.2, 2.2, "Four places of a window of three, moved by two") as (picture, axes):
         _grid(axes, 0, 1, 1, 10, lambda r, c: 0 < c < 9)
         for x in (0, 9):

@@ -20,12 +20,12 @@ DARK, LIGHT, GREY = plot.COLOURS[0], "#d6e6f2", "#b0b0b0"
 
 
 def latencies():
-    """The times of one image through LeNet-5, as the lesson draws them."""
+    """Draw the times of one image through LeNet-5, as the lesson does."""
     return run_demo("03_latency", "demo_histogram")[0]
 
 
 def warmup():
-    """Twelve calls: two are thrown away, of ten the median and the mean."""
+    """Draw twelve calls: two are thrown away, of ten the median and the mean."""
     cold, timed = [9.4, 6.1], [2.0, 2.1, 1.9, 2.0, 10.0, 2.0, 2.1, 2.0, 1.9, 2.0]
     with plot.canvas(6.6, 2.5, "Two calls to warm up, ten timed") as (picture, axes):
         axes.bar(range(2), cold, 0.7, color=GREY)
@@ -41,7 +41,7 @@ def warmup():
 
 
 def ranks():
-    """Ten sorted times and their interval; how often so many of ten coins show heads."""
+    """Draw ten sorted times and their interval; how often so many of ten coins show heads."""
     times = [4.0, 4.4, 4.7, 5.0, 5.2, 5.4, 5.7, 6.2, 6.9, 9.2]
     with plot.canvas(6.6, 3.4, "Ranks 2 and 9 of ten times, and ten coins") as (picture, axes):
         axes.plot([times[1], times[8]], [0, 0], color=LIGHT, lw=9, solid_capstyle="butt", zorder=1)
@@ -65,7 +65,7 @@ def ranks():
 
 
 def cache():
-    """Which tokens are computed for each new token, without and with a KV cache."""
+    """Draw the tokens that are computed for each new token, without and with a KV cache."""
     from matplotlib.patches import Rectangle
 
     first, last, right = 4, 9, 14

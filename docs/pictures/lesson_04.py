@@ -19,7 +19,7 @@ DARK, LIGHT, AMBER = plot.COLOURS[0], "#d6e6f2", plot.COLOURS[1]
 
 
 def bytes():
-    """Where the bytes of a training step go, as the lesson draws it."""
+    """Draw where the bytes of a training step go, as the lesson draws it."""
     return run_demo("04_memory", "demo_training")[0]
 
 
@@ -36,7 +36,7 @@ def _arrow(axes, start, end, **style):
 
 
 def kept():
-    """What five operations in a row keep for backward."""
+    """Draw what five operations in a row keep for backward."""
     ops = ["Linear", "ReLU", "Linear", "+ y", "softmax"]
     shelf = {0: ("x", (0,)), 2.0: ("ReLU's result", (1, 2)), 4.8: ("softmax's result", (4,))}
     with plot.canvas(7.6, 2.5, "What five operations keep for backward") as (picture, axes):
@@ -63,7 +63,7 @@ def kept():
 
 
 def segments():
-    """Eight layers with all that they keep, and in two segments of which one is run again."""
+    """Draw eight layers with all that they keep, and in two segments of which one is run again."""
     with plot.canvas(7.6, 3.2, "Eight layers, kept in full and in segments") as (picture, axes):
         rows = {
             3.2: ("all kept", range(8), ()),

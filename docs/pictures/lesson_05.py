@@ -21,13 +21,13 @@ PASSES = 12
 
 
 def timeline():
-    """A forward and a backward pass, as the lesson draws it."""
+    """Draw a forward and a backward pass, as the lesson does."""
     passes = [run_demo("05_profiler", "demo_timeline") for _ in range(PASSES)]
     return min(passes, key=lambda each: each[1]["recorder"].rows[-1]["start_ms"])[0]
 
 
 def nest():
-    """Two times of what runs inside something: with it, and without."""
+    """Draw two times of what runs inside something: with it, and without."""
     spans = [  # depth, begin, end, name, ms, self_ms
         (0, 0, 10, "region: data loading", "ms 10, self_ms 4"),
         (1, 2, 5, "exp", "3, 3"),

@@ -21,13 +21,13 @@ LANES = ("host", "device")
 
 
 def roofs():
-    """A Transformer's parts under the roofs, as the lesson draws it."""
+    """Draw a Transformer's parts under the roofs, as the lesson does."""
     record = Record(FOLDER / "constructed_t4.json")
     return run_demo("10_cuda_roofline", "demo_workloads", record=record)[0]
 
 
 def chains():
-    """FMAs over time: one accumulator waits for itself, four take turns."""
+    """Draw FMAs over time: one accumulator waits for itself, four take turns."""
     from matplotlib.patches import Rectangle
 
     with plot.canvas(7.2, 2.3, "One chain waits; four take turns") as (picture, axes):
@@ -53,7 +53,7 @@ def chains():
 
 
 def events():
-    """What the host queues, and when the device comes to it."""
+    """Draw what the host queues, and when the device comes to it."""
     from matplotlib.patches import Rectangle
 
     host = [(0.0, "flush"), (0.9, "start"), (1.8, "kernel"), (2.7, "end")]

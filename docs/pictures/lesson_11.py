@@ -20,7 +20,7 @@ CELL = 0.5
 
 
 def timelines():
-    """A starved, a synchronous and a good run."""
+    """Draw a starved, a synchronous and a good run."""
     path = FOLDER / "demos.py"
     spec = importlib.util.spec_from_file_location("lesson_11_demos", path)
     demos = importlib.util.module_from_spec(spec)
@@ -31,7 +31,7 @@ def timelines():
 
 
 def ring():
-    """Reduce-scatter of four ranks: in three steps a part goes round and grows."""
+    """Draw reduce-scatter of four ranks: in three steps a part goes round and grows."""
     from matplotlib.patches import Patch
 
     alt = "Four ranks in a ring: three steps of reduce-scatter; parts grow from 1 to 4 summands"

@@ -30,7 +30,7 @@ TARGET = ROOT / "docs" / "pictures" / "readme.png"
 
 
 def notebook_page() -> str:
-    """The section as JupyterLab draws them, with the outputs of an execution."""
+    """Write the section as JupyterLab draws it, with the outputs of an execution."""
     notebook = nbformat.read(HAND_IN / f"{LESSON}.ipynb", as_version=4)
     where = {"metadata": {"path": str(ROOT / "release" / LESSON)}}
     NotebookClient(notebook, allow_errors=True, resources=where).execute()
@@ -45,7 +45,7 @@ def notebook_page() -> str:
 
 
 def photograph(page: Path, picture: Path) -> Image.Image:
-    """The top of a page, at one and a half times its points."""
+    """Take a picture of the top of a page, at one and a half times its points."""
     names = (os.environ.get("CHROME", ""), "chromium", "chromium-browser", "google-chrome")
     browser = next(filter(None, map(shutil.which, names)), None)
     if browser is None:

@@ -1,4 +1,4 @@
-"""What only lesson 11 draws: timelines, allocations, steps, and lines of several runs."""
+"""Draw timelines, allocations, steps, and lines of several runs for the demo cells of lesson 11."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a student is in a lesson: each exercise, the points so far, what to do next.
+"""Show where a student is in a lesson: each exercise, the points so far, what to do next.
 
 The last cell of every lesson shows it, of what has been run in its kernel, and stores the functions
 that pass in mine.py; `proflab check` shows the same table in a terminal. Beside the text the cell's

@@ -1,4 +1,4 @@
-"""What lesson 05's recorder is made from, beside what its students write: when it records, a list
+"""Give lesson 05's recorder its parts, beside what its students write: when it records, a list
 for rows, what rows are called. What may not enter: what an op costs, and what a row says of it.
 """
 

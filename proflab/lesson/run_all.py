@@ -25,7 +25,7 @@ _ATTRIBUTE = "_proflab_record"
 
 @dataclass
 class TestRun:
-    """How a test cell ended, with the sentence that it showed.
+    """A test cell's end, with the sentence that it showed.
 
     state: "passed", "failed", "not written", or "waits" for another exercise that is not written.
     """
@@ -38,7 +38,7 @@ class TestRun:
 
 @dataclass
 class Record:
-    """What has been run in this kernel.
+    """Cells and tests that have been run in this kernel.
 
     cells: the text of each cell that ran without an error, and the same as plain Python, in the
     order of their last runs; tests: how each test cell ended, since its exercise was last run.
@@ -132,7 +132,7 @@ def install() -> None:
 
 
 class _Hooks:
-    """What IPython calls: before a cell, when it shows an exception, after the cell."""
+    """Hooks that IPython calls: before a cell, when it shows an exception, after the cell."""
 
     def __init__(self, shell: Any, record: Record) -> None:
         self.shell, self.record = shell, record

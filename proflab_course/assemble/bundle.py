@@ -145,7 +145,7 @@ def _must_stay_first(node: ast.stmt) -> bool:
 
 
 def engine_sources() -> dict[str, tuple[bool, str]]:
-    """Module name → (whether it is a package, its source), in a fixed order."""
+    """Return module name → (whether it is a package, its source), in a fixed order."""
     root = Path(proflab.__file__).parent
     sources = {}
     for path in sorted(root.rglob("*.py")):

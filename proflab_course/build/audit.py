@@ -132,7 +132,7 @@ def _metadata(lesson: Lesson) -> Iterator[str]:
 
 
 def delimiter_mistakes(lesson: Lesson) -> Iterator[str]:
-    """Solution, hidden and mark-scheme regions that do not end, or stand in the wrong cell."""
+    """Yield a sentence for each wrong mark of a solution, of hidden tests or of a mark scheme."""
     for cell in lesson.cells:
         try:
             found = {pair: regions(cell.source, pair) for pair in _PLACES}

@@ -39,13 +39,13 @@ class Section:
 
     @property
     def minutes(self) -> int | None:
-        """What the heading says; None where it does not."""
+        """Minutes by the heading; None where it does not say."""
         found = (_MINUTES.fullmatch(part) for part in self._parts[1:])
         return next((int(match[1]) for match in found if match), None)
 
     @property
     def says_points(self) -> bool:
-        """Whether its heading has points in it."""
+        """True where its heading has points in it."""
         return any(_POINTS.match(part) for part in self._parts[1:])
 
     @property

@@ -1,4 +1,4 @@
-"""What the build stamps into a lesson: badges, time and points, Colab's cell, and the last cell.
+"""Stamp what the build adds into a lesson: badges, time and points, Colab's and the last cell.
 
 The course's address stands in pyproject.toml, under [project.urls], and nowhere else.
 """
@@ -73,7 +73,7 @@ class Address:
 
     @property
     def owner_and_name(self) -> str:
-        """OWNER/NAME, as GitHub, Binder and Colab name the repository."""
+        """Return OWNER/NAME, as GitHub, Binder and Colab name the repository."""
         return "/".join(self.repository.split("/")[-2:])
 
     @property
@@ -82,7 +82,7 @@ class Address:
         return f"{self.repository}/archive/refs/tags/{self.tag}.zip"
 
     def badges(self, lesson: str) -> str:
-        """Markdown: one badge that opens the lesson on Binder, one for Colab."""
+        """Return Markdown: one badge that opens the lesson on Binder, one for Colab."""
         notebook = f"release/{lesson}/{lesson}.ipynb"
         binder = f"https://mybinder.org/v2/gh/{self.owner_and_name}/{self.tag}"
         colab = "https://colab.research.google.com"

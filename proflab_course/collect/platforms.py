@@ -39,7 +39,7 @@ _BY_PLATFORM = {"Moodle": _MOODLE, "Brightspace": _BRIGHTSPACE, "Canvas": _CANVA
 
 @dataclass
 class Attempt:
-    """What one student handed in at one time.
+    """One student's hand-in at one time.
 
     name, number: as the platform writes them. files: by their paths in what was handed in.
     at: the time, None where the platform tells none; problem: why a time cannot be used.

@@ -39,7 +39,7 @@ _DAMAGES = (
 
 @dataclass
 class Stored:
-    """What became of one student's attempt: taken, replaced, unchanged, or not taken and why.
+    """The fate of one student's attempt: taken, replaced, unchanged, or not taken and why.
 
     retimed: the same work is there, and only its time of submission is now another.
     """

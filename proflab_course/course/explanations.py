@@ -1,4 +1,4 @@
-"""What a lesson's writer says of hidden cases, to be shown to students when the deadline is over.
+"""Read what a lesson's writer says of hidden cases, for students when the deadline is over.
 
 It stands in the hidden block, as a comment above the case, and is released with nothing else of it:
 

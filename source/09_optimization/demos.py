@@ -1,6 +1,6 @@
-"""What the demo cells of lesson 09 run and draw: loaders, formats, numpy in pieces, fixes.
+"""Run and draw loaders, formats, numpy in pieces and fixes for the demo cells of lesson 09.
 
-What may not enter: anything that an exercise asks for.
+Nothing here does what an exercise asks for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the checks count of a training step of slow_training.py: losses, ops, bytes, reads, growth.
+"""Count losses, ops, bytes, reads and growth of a training step of slow_training.py for the checks.
 
 What may not enter: a bound, or an expected loss.
 """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
+import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,33 +66,39 @@ def start_browser(profile: Path, witness: Witness | None = None) -> webdriver.Ch
 
 @contextmanager
 def jupyter_lab(folder: Path, *options: str) -> Iterator[str]:
-    """Run JupyterLab in a folder; yields its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    """Run JupyterLab in a folder, on a port that it chooses; yields its address."""
     programs = Path(sys.executable).parent
-    words = ["--no-browser", "--ServerApp.token=", "--ServerApp.password=", f"--port={port}"]
-    server = subprocess.Popen(
-        [programs / "jupyter-lab", *words, "--ip=127.0.0.1", "--allow-root", *options],
-        cwd=folder,
-        env=os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield _wait_for(f"http://127.0.0.1:{port}")
-    finally:
-        server.terminate()
-        server.wait(WAIT)
+    words = ["--no-browser", "--ServerApp.token=", "--ServerApp.password=", "--port=0"]
+    with tempfile.TemporaryDirectory() as runtime:
+        server = subprocess.Popen(
+            [programs / "jupyter-lab", *words, "--ip=127.0.0.1", "--allow-root", *options],
+            cwd=folder,
+            env=os.environ
+            | {
+                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+                "JUPYTER_RUNTIME_DIR": runtime,
+            },
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            yield _address_in(Path(runtime), server)
+        finally:
+            server.terminate()
+            server.wait(WAIT)
 
 
-def _wait_for(address: str) -> str:
+def _address_in(runtime: Path, server: subprocess.Popen) -> str:
+    """Wait until a server answers, and return the address that it left in its runtime folder."""
+    told = runtime / f"jpserver-{server.pid}.json"
     for _ in range(WAIT * 4):
         try:
+            address = json.loads(told.read_text())["url"].rstrip("/")
             urllib.request.urlopen(f"{address}/api")
             return address
-        except (urllib.error.URLError, ConnectionError):
+        except (OSError, ValueError):  # not written yet, half written, or not listening yet
             time.sleep(0.25)
+        assert server.poll() is None, "JupyterLab ended at once"
     raise AssertionError("JupyterLab did not start")
 
 

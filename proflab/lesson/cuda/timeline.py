@@ -1,4 +1,4 @@
-"""What a torch trace says of the host: spans of a few kinds, and the lanes that a plot draws.
+"""Read what a torch trace says of the host: spans of a few kinds, and the lanes of a plot.
 
 What may not enter: how long a device was busy, and whose fault a gap is; that is students' work.
 """

@@ -1,5 +1,5 @@
-"""What lesson 05's test cells profile: layers of scripted time, one that is trained in parts, calls
-that make calls, rows of one's own. What may not enter: what should come out.
+"""Make what lesson 05's test cells profile: layers of scripted time, one that is trained in parts,
+calls that make calls, rows of one's own. What may not enter: what should come out.
 """
 
 from __future__ import annotations

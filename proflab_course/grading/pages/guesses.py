@@ -1,4 +1,4 @@
-"""What a class guessed: for each prediction of a lesson, guesses beside the answer.
+"""Gather a class's guesses: for each prediction of a lesson, guesses beside the answer.
 
 Which predictions there are is read from the lesson, never from what was handed in.
 """
