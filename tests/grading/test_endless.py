@@ -180,6 +180,17 @@ def test_what_stands_before_a_killed_cell_is_there_in_the_next_turn(runner):
     assert (result.status, result.again) == ("timed out", False)
 
 
+def test_what_was_said_of_a_given_up_test_is_said_after_another_turn(runner):
+    body = f"{BUSY.format(0.25)}    return [0] * 10**7"
+    large = RunCell(f"def large():\n    {body}\ndef stuck(): sum(range(10**12))")
+    steps = (Step("value", "large()"), Step("value", "1"))
+    stuck = RunBlock(False, (Step("value", "stuck()"),), cell=2)
+    result = runner.run(HERE, (large, RunBlock(False, steps, cell=1), stuck, RunCell("print(1)")))
+    said = [reply.message for reply in result.replies[1]]
+    assert said == ["the value is larger than 16 MB", TOO_LARGE]
+    assert result.replies[3][0].outputs[0]["text"] == "1\n"
+
+
 def test_code_that_does_not_end_has_a_limit_in_all():
     cells = [RunCell("while True: pass")] * 60
     runner = SubprocessRunner(replace(LIMITS, stuck_seconds=2.0))

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -291,6 +292,18 @@ def test_a_zygote_is_replaced_when_worn_or_dead():
         second.turns = warm.TURNS - 1
         runner.run(HERE, (RunCell("3"),))
         assert not slot.zygotes
+
+
+def test_a_turn_whose_zygote_is_ended_from_outside_is_had_again():
+    with SandboxRunner(Limits()) as runner:
+        runner.run(HERE, (RunCell("1"),))
+        first = runner._slots.queue[-1].zygote()
+        kill = threading.Timer(0.3, first.process.kill)
+        kill.start()
+        result = runner.run(HERE, (RunCell("import time\ntime.sleep(1)\nprint(2)"),))
+        kill.join()
+        assert (result.status, text(result)) == ("finished", "2\n")
+        assert runner._slots.queue[-1].zygote() is not first
 
 
 def test_where_namespaces_cannot_be_nested_each_turn_gets_its_own_bubblewrap():

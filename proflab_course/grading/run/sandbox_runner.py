@@ -216,20 +216,28 @@ class Slot:
             raise
 
     def turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
-        """Carry out a turn; where the sandbox fails before the student's code began, once more."""
+        """Carry out a turn; once more, where the sandbox fails or is ended from outside."""
         plots = draws(plan)
         try:
             return self._turn(files, plan, allowance, plots)
         except SandboxError:
-            return self._turn(files, plan, allowance, plots)
+            allowance.undo()
+            return self._turn(files, plan, allowance, plots, last=True)
 
     def _turn(
-        self, files: dict[str, bytes], plan: Plan, allowance: Allowance, plots: bool
+        self,
+        files: dict[str, bytes],
+        plan: Plan,
+        allowance: Allowance,
+        plots: bool,
+        last: bool = False,
     ) -> Result:
         zygote = self.zygote(plots)
         try:
             with _keeping_to(self.cores):
                 result = zygote.turn(files, plan, allowance)
+            if zygote.lost and not last and result.status in ("process died", "tampered"):
+                raise SandboxError("its warm process ended")  # and the student's with it
         except BaseException:
             self._end(plots)
             raise

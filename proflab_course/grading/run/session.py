@@ -89,6 +89,7 @@ class Session:
                             self._put_off(index, item)
                             continue
                         self._carry_out_item(self.main, item, replies)
+                        self.allowance.keep_given_up(index, item, replies)
                         if self._in_trouble():
                             self._copy_late_blocks()
                     except ProcessEnded as error:

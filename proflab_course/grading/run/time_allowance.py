@@ -40,12 +40,15 @@ class Allowance:
         self.first = ("finished", "")
         self.patient = True
         self._stopped: dict[int, str] = {}
+        self._given_up: dict[int, list[Reply]] = {}
         self._before = self.first, self._stopped
 
     def begin(self, plan: Plan) -> None:
         """Begin a turn of this plan; what is suspected in an earlier one still is."""
         self.suspects = self.suspects or Suspects(plan)
         self.used = {}
+        self.kept |= self._given_up
+        self._given_up = {}
         self._before = self.first, dict(self._stopped)
 
     def share(self, item: RunCell | RunBlock) -> float:
@@ -76,8 +79,13 @@ class Allowance:
 
     def one_by_one(self) -> None:
         """Let another turn do what this one did, with a copy of its own for each hidden block."""
-        self.first, self._stopped = self._before
+        self.undo()
         self.patient = False
+
+    def undo(self) -> None:
+        """Forget how this turn went, for one that does the same."""
+        self.first, self._stopped = self._before
+        self._given_up = {}
 
     def calm(self) -> bool:
         """Return True while nothing has gone wrong, so that hidden blocks may share a copy."""
@@ -91,6 +99,11 @@ class Allowance:
         """Try no more of the test cell that `item` is a part of."""
         if isinstance(item, RunBlock) and item.cell is not None:
             self._stopped.setdefault(item.cell, why)
+
+    def keep_given_up(self, index: int, item: RunCell | RunBlock, replies: list[Reply]) -> None:
+        """Keep an item's replies for the next turn, if no more is tried of its test cell."""
+        if self.stopped(item):
+            self._given_up[index] = replies
 
     def stopped(self, item: RunCell | RunBlock) -> str:
         """Return why no more is tried of the test cell that `item` is a part of; "" if it is."""

@@ -66,10 +66,13 @@ class Wanted:
 
 
 class ZygoteClient:
-    """The grader's hold on one zygote."""
+    """The grader's hold on one zygote.
+
+    usable: it can carry out another turn; lost: it was ended in a turn, by what is outside of it.
+    """
 
     def __init__(self, wanted: Wanted) -> None:
-        self.limits, self.turns, self.usable = wanted.limits, 0, True
+        self.limits, self.turns, self.usable, self.lost = wanted.limits, 0, True, False
         self.group = Group.make(f"{next(_NUMBERS)}")
         ours, theirs = socket.socketpair()
         self.control = Channel(ours)
@@ -173,7 +176,7 @@ class ZygoteClient:
             message = self.control.receive()[0]
             self.usable = self.usable and message == {"ended": self.turns}
         except (EOFError, OSError, ValueError):
-            self.usable = False
+            self.usable, self.lost = False, True
 
     def close(self) -> None:
         """End the zygote; with its process 1 all that is in its namespaces ends."""
