@@ -14,33 +14,24 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
+
+from solved_demo import demos_of, solved
 
 from proflab.lesson.hardware import this_machine
 from proflab.lesson.plot import Picture
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "modules" / "09_optimization"
+LESSON = "09_optimization"
+FOLDER = ROOT / "modules" / LESSON
 RECORD = Path(__file__).with_suffix(".json")
 ROUNDS = 30
 
 
-def demos() -> Any:
-    """Return the lesson's demos as a module."""
-    sys.path.insert(0, str(FOLDER))
-    import demos
-
-    return demos
-
-
 def measure() -> None:
     """Time the fixes and keep the rows."""
-    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
-    from cohort.run import solved
-
     scope = solved("lesson_09").scope
     tools = scope["run_order"], scope["speedup_interval"]
-    rows = demos().time_fixes(scope["fixed_step"], ROUNDS, *tools, clock=time.process_time)
+    rows = demos_of(LESSON).time_fixes(scope["fixed_step"], ROUNDS, *tools, clock=time.process_time)
     record = {"machine": this_machine().sentences(), "clock": "process_time", "rows": rows}
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -48,7 +39,7 @@ def measure() -> None:
 def waterfall() -> Picture:
     """Return the fixes, one after the other, as they were measured."""
     rows = json.loads(RECORD.read_text(encoding="utf-8"))["rows"]
-    return demos().waterfall(rows, "One training step, and what each fix gave")
+    return demos_of(LESSON).waterfall(rows, "One training step, and what each fix gave")
 
 
 if __name__ == "__main__":

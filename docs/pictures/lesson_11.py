@@ -7,8 +7,9 @@ The picture at the top is the lesson's own: its three traces, from the construct
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
+
+from solved_demo import demos_of
 
 from proflab.lesson import plot
 from proflab.lesson.cuda import train_document
@@ -21,13 +22,9 @@ CELL = 0.5
 
 def timelines():
     """Draw a starved, a synchronous and a good run."""
-    path = FOLDER / "demos.py"
-    spec = importlib.util.spec_from_file_location("lesson_11_demos", path)
-    demos = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(demos)
     document = train_document.load(FOLDER / "constructed_train.json")
     title = f"Three runs of three training steps · {document['card']['name']}, constructed"
-    return demos.streams(document["rows"]["trace"], title=title)
+    return demos_of(train_document.LESSON).streams(document["rows"]["trace"], title=title)
 
 
 def ring():

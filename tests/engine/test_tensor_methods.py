@@ -1,11 +1,11 @@
 """Tensor's methods: given by decorators, known to editors through a generated stub."""
 
-import importlib.util
 import inspect
 from pathlib import Path
 
 import jedi
 import pytest
+from lesson_demos import module_at
 
 import proflab
 from proflab import Tensor
@@ -20,10 +20,7 @@ PUBLIC = sorted(
 
 
 def test_the_stub_is_in_step():
-    path = ROOT / "docs/make_tensor_pyi.py"
-    spec = importlib.util.spec_from_file_location("make_tensor_pyi", path)
-    make = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make)
+    make = module_at(ROOT / "docs/make_tensor_pyi.py")
     assert make.STUB.read_text() == make.page(), "run: make api"
 
 

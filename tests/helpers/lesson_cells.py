@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import Any
 
-from cohort.run import complete, entries, judge, solved
+import pytest
+from cohort.run import ROOT, complete, entries, judge, solved
+from lesson_demos import demos_of
 
 
 def named(lesson, name: str):
@@ -27,6 +30,19 @@ def show(cell, scope: dict[str, Any]) -> tuple[str, Any]:
     scope["print"] = lambda *parts: printed.append(" ".join(parts))
     value = value_of(cell, scope)
     return "\n".join(printed), value
+
+
+def show_all(lesson) -> tuple[dict[str, tuple[str, Any]], dict[str, Any]]:
+    """What each demo cell shows, in the solved lesson at its small size, and all names after it."""
+    folder = ROOT / "modules" / lesson.name
+    scope = dict(solved(f"lesson_{lesson.name[:2]}").scope)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PROFLAB_DEMO", "small")
+        if (folder / "demos.py").exists():
+            patch.setitem(sys.modules, "demos", demos_of(lesson.name))
+        patch.syspath_prepend(str(folder))
+        patch.chdir(folder)
+        return {cell.name: show(cell, scope) for cell in lesson.named("demo")}, scope
 
 
 def diagnoses(lesson: str, exercise: str, mutant: str) -> list[str]:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import diagnoses, named, show
+from lesson_cells import diagnoses, named, show, show_all
 
 from proflab.lesson import measuring
 from proflab.lesson.hardware import Cache, Hardware, Machine, in_bytes
@@ -47,10 +47,7 @@ def lesson():
 @pytest.fixture(scope="module")
 def shown(lesson):
     """Each demo cell's text and picture, in the solved lesson, and the names that they leave."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PROFLAB_DEMO", "small")
-        scope = dict(solved("lesson_06").scope)
-        return {cell.name: show(cell, scope) for cell in lesson.named("demo")}, scope
+    return show_all(lesson)
 
 
 # ── form ─────────────────────────────────────────────────────────────────────────────────────

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from itertools import pairwise
 from statistics import median
 
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import diagnoses, named, show
+from lesson_cells import diagnoses, named, show_all
 from lesson_demos import demos_of
+from lesson_form import check_essay, check_guesses, check_hints, points_of, torch_box
 
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.plot import Picture
@@ -47,49 +47,34 @@ def scope():
 
 
 @pytest.fixture(scope="module")
+def text(lesson):
+    return "".join(cell.source for cell in lesson.named("text"))
+
+
+@pytest.fixture(scope="module")
 def demos():
     """The lesson's demos, as its cells import them."""
     return demos_of("07_scaling")
 
 
 @pytest.fixture(scope="module")
-def shown(lesson, demos):
+def shown(lesson):
     """Each demo cell's text and picture, in the solved lesson, with guesses made."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PROFLAB_DEMO", "small")
-        patch.setitem(sys.modules, "demos", demos)
-        scope = dict(solved("lesson_07").scope)
-        return {cell.name: show(cell, scope) for cell in lesson.named("demo")}
+    return show_all(lesson)[0]
 
 
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_exercises_are_those_of_the_syllabus(lesson):
-    assert [cell.name for cell in lesson.named("exercise")] == SYLLABUS + REFLECT
-
-
-def test_points(lesson):
-    found = dict.fromkeys(SYLLABUS + REFLECT, 0)
-    for cell in lesson.named("test"):
-        found[re.sub(r"_\d+$", "", cell.name.removeprefix("test_"))] += cell.points
+def test_the_exercises_and_their_points_are_those_of_the_syllabus(lesson):
+    found = points_of(lesson)
+    assert list(found) == SYLLABUS + REFLECT
     assert found == POINTS | {"reflect_crossover_tokens": 8}
-    assert [(cell.name, cell.points) for cell in lesson.named("manual")] == [("essay_scaling", 10)]
-    parts = re.findall(r"\*(\d+) points:\*", lesson.named("manual")[0].source)
-    assert sum(map(int, parts)) == 10
+    check_essay(lesson, "essay_scaling")
 
 
 def test_each_guess_is_none_and_compared_in_a_later_demo_cell(lesson):
-    cells = lesson.cells
-    guesses = {
-        cell.source.split(" = ")[0]: at for at, cell in enumerate(cells) if "guess" in cell.tags
-    }
-    assert 3 <= len(guesses) <= 7
-    for name, at in guesses.items():
-        assert re.fullmatch(rf"{name} = None  # your guess: .+", cells[at].source)
-        assert any("**Predict.**" in cell.source for cell in cells[at - 1 : at])
-        users = [n for n, cell in enumerate(cells) if re.search(rf"compare\(.*{name}", cell.source)]
-        assert len(users) == 1 and users[0] > at and cells[users[0]].role == "demo", name
+    check_guesses(lesson)
 
 
 def test_docstrings_begin_with_what_they_return_and_say_what_they_raise(scope):
@@ -99,17 +84,12 @@ def test_docstrings_begin_with_what_they_return_and_say_what_they_raise(scope):
         assert "Raises ValueError" in text, name
 
 
-def test_hints_are_folded_and_come_in_pairs(lesson):
-    text = "".join(cell.source for cell in lesson.named("text"))
-    assert text.count("<details><summary>Hint 1: ") == text.count("<details><summary>Hint 2: ") == 3
-    assert text.count("</details>") == 6
+def test_hints_are_folded_and_come_in_pairs(text):
+    assert check_hints(text) == 3
 
 
-def test_torchs_box_is_python(lesson):
-    text = "".join(cell.source for cell in lesson.named("text"))
-    [box] = re.findall(r"### In torch\n.*?```python\n(.*?)```", text, re.S)
-    compile(box, "box", "exec")
-    assert "import torch" in box
+def test_torchs_box_is_python(text):
+    torch_box(text)
 
 
 def test_demo_cells_end_on_a_picture_or_print(lesson, shown):

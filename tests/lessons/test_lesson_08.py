@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import diagnoses, show
-from lesson_demos import demos_of
+from lesson_cells import diagnoses, show_all
+from lesson_form import (
+    check_essay,
+    check_guesses,
+    check_hints,
+    check_optional,
+    points_of,
+    torch_box,
+)
 
 from proflab.lesson.plot import Picture
 from proflab_course.course.notebook import read_module
@@ -50,52 +56,24 @@ def text(lesson):
 @pytest.fixture(scope="module")
 def shown(lesson):
     """Each demo cell's text and picture, in the solved lesson."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PROFLAB_DEMO", "small")
-        patch.setitem(sys.modules, "demos", demos_of("08_benchmarking"))
-        patch.chdir(FOLDER)
-        scope = dict(solved("lesson_08").scope)
-        return {cell.name: show(cell, scope) for cell in lesson.named("demo")}
+    return show_all(lesson)[0]
 
 
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_exercises_are_those_of_the_syllabus(lesson):
-    assert [cell.name for cell in lesson.named("exercise")] == list(SYLLABUS)
-
-
-def test_points(lesson):
-    found = dict.fromkeys(SYLLABUS, 0)
-    for cell in lesson.named("test"):
-        found[re.sub(r"_\d+$", "", cell.name.removeprefix("test_"))] += cell.points
-    assert found == SYLLABUS and sum(found.values()) == 100
-    assert [(cell.name, cell.points) for cell in lesson.named("manual")] == [
-        ("essay_benchmarking", 10)
-    ]
-    parts = re.findall(r"\*(\d+) points:\*", lesson.named("manual")[0].source)
-    assert sum(map(int, parts)) == 10
+def test_the_exercises_and_their_points_are_those_of_the_syllabus(lesson):
+    assert list(points_of(lesson).items()) == list(SYLLABUS.items())
+    assert sum(SYLLABUS.values()) == 100
+    check_essay(lesson, "essay_benchmarking")
 
 
 def test_optional_exercises_say_so(scope, text):
-    optional = [name for name, points in SYLLABUS.items() if not points]
-    assert text.count("**Optional.**") == len(optional)
-    for name in SYLLABUS:
-        assert ("(Optional.)" in scope[name].__doc__) == (name in optional), name
+    assert text.count("**Optional.**") == len(check_optional(SYLLABUS, scope))
 
 
 def test_each_guess_is_none_and_compared_in_a_later_demo_cell(lesson):
-    cells = lesson.cells
-    guesses = {
-        cell.source.split(" = ")[0]: at for at, cell in enumerate(cells) if "guess" in cell.tags
-    }
-    assert 3 <= len(guesses) <= 7
-    for name, at in guesses.items():
-        assert re.fullmatch(rf"{name} = None  # your guess.*", cells[at].source)
-        assert "**Predict.**" in cells[at - 1].source
-        used = re.compile(rf"compare\([^\n]*{name}")
-        users = [n for n, cell in enumerate(cells) if used.search(cell.source)]
-        assert len(users) == 1 and users[0] > at and cells[users[0]].role == "demo", name
+    check_guesses(lesson)
 
 
 def test_docstrings_begin_with_what_they_return_and_say_what_they_raise(scope):
@@ -105,14 +83,11 @@ def test_docstrings_begin_with_what_they_return_and_say_what_they_raise(scope):
 
 
 def test_hints_are_folded_and_come_in_pairs(text):
-    hints = [text.count(f"<details><summary>Hint {n}: ") for n in (1, 2)]
-    assert hints[0] == hints[1] >= 1 and text.count("</details>") == sum(hints)
+    assert check_hints(text) >= 1
 
 
 def test_torchs_box_is_python(text):
-    [box] = re.findall(r"### In torch\n.*?```python\n(.*?)```", text, re.S)
-    compile(box, "box", "exec")
-    assert "import torch" in box and "benchmark.Compare" in box
+    assert "benchmark.Compare" in torch_box(text)
 
 
 def test_demo_cells_end_on_a_picture_or_print(shown):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import time
 
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
-from lesson_demos import demos_of
+from lesson_demos import demos_of, module_at
 
 FOLDER = ROOT / "modules" / "08_benchmarking"
 
@@ -31,11 +30,7 @@ def versions(demos, digits):
 
 def script():
     """The script that trained the classifier, as a module."""
-    path = ROOT / "docs" / "digits" / "train.py"
-    spec = importlib.util.spec_from_file_location("train_digits", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(ROOT / "docs" / "digits" / "train.py")
 
 
 def test_the_shipped_images_are_those_that_the_script_does_not_train_on(digits):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 import pytest
-from cohort.run import ROOT
+from lesson_demos import beside
 
 from proflab import Tensor, example_input, meta, models, nn
 from proflab.nn import functional as F
@@ -14,11 +12,7 @@ from proflab.nn import functional as F
 
 @pytest.fixture(scope="module")
 def captured():
-    path = ROOT / "modules" / "09_optimization" / "captured.py"
-    spec = importlib.util.spec_from_file_location("captured_of_lesson_09", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.captured
+    return beside("09_optimization", "captured").captured
 
 
 class Model(nn.Module):

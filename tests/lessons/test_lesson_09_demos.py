@@ -14,7 +14,7 @@ import zlib
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
-from lesson_demos import demos_of
+from lesson_demos import demos_of, module_at
 
 from proflab import Tensor
 
@@ -50,11 +50,7 @@ def small(monkeypatch):
 
 def packing():
     """The script that wrote the archive, as a module."""
-    path = ROOT / "docs" / "digits" / "pack.py"
-    spec = importlib.util.spec_from_file_location("pack_digits", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(ROOT / "docs" / "digits" / "pack.py")
 
 
 # ── the images ───────────────────────────────────────────────────────────────────────────────

@@ -9,8 +9,16 @@ import subprocess
 import sys
 
 import pytest
-from cohort.run import ROOT, entries, judge, solved, stub
+from cohort.run import ROOT, entries, solved
 from lesson_cells import diagnoses, value_of
+from lesson_form import (
+    check_essay,
+    check_guesses,
+    check_hints,
+    check_optional,
+    check_unwritten,
+    points_of,
+)
 
 from proflab import meta, models
 from proflab.lesson import cuda
@@ -79,48 +87,30 @@ def shown(lesson):
 
 
 def test_the_exercises_and_their_points_are_those_of_the_syllabus(lesson):
-    assert [cell.name for cell in lesson.named("exercise")] == list(POINTS)
-    found = dict.fromkeys(POINTS, 0)
-    for cell in lesson.named("test"):
-        found[re.sub(r"_\d+$", "", cell.name.removeprefix("test_"))] += cell.points
-    assert found == POINTS and sum(found.values()) == 100
-    [essay] = lesson.named("manual")
-    assert (essay.name, essay.points) == ("essay_gpu_training", 10)
-    assert sum(map(int, re.findall(r"\*(\d+) points:\*", essay.source))) == 10
+    assert list(points_of(lesson).items()) == list(POINTS.items())
+    assert sum(POINTS.values()) == 100
+    check_essay(lesson, "essay_gpu_training")
 
 
 def test_optional_exercises_say_so_and_docstrings_what_they_raise(scope):
-    for name, points in POINTS.items():
+    check_optional(POINTS, scope)
+    for name in POINTS:
         text = scope[name].__doc__
-        assert ("(Optional.)" in text) == (not points), name
         assert text.startswith("Return "), name
         assert "Raises ValueError" in text or name == "ops_table", name
 
 
 def test_predictions_are_variables_in_cells_of_their_own(lesson):
-    asked = [cell.source for cell in lesson.cells if "guess" in cell.tags]
-    assert len(asked) == 6
-    assert all(re.fullmatch(r"guess_gpu_\w+ = None  # your guess.+", source) for source in asked)
-    cells = lesson.cells
-    for source in asked:
-        name = source.split()[0]
-        at = next(n for n, cell in enumerate(cells) if cell.source == source)
-        used = re.compile(rf"compare\([^\n]*\b{name}\b")
-        users = [n for n, cell in enumerate(cells) if used.search(cell.source)]
-        assert len(users) == 1 and users[0] > at and cells[users[0]].role == "demo", name
+    asked = check_guesses(lesson)
+    assert len(asked) == 6 and all(name.startswith("guess_gpu_") for name in asked)
 
 
 def test_hints_are_folded_and_come_in_pairs():
-    hints = [TEXT.count(f"<details><summary>Hint {n}: ") for n in (1, 2)]
-    assert hints[0] == hints[1] == 3 and TEXT.count("</details>") == sum(hints)
+    assert check_hints(TEXT) == 3
 
 
 def test_no_case_of_an_unwritten_exercise_holds_or_fails_otherwise():
-    """Else the report would count an exercise that nobody began as attempted."""
-    lesson = solved("lesson_11")
-    for exercise, solution in lesson.solutions.items():
-        for case in judge(lesson, exercise, stub(solution)):
-            assert not case.passed and "NotImplementedError" in case.reason, (exercise, case.label)
+    check_unwritten("lesson_11")
 
 
 # ── without a card ───────────────────────────────────────────────────────────────────────────

@@ -4,12 +4,12 @@ It is built once, with the demo cells of two lessons; the soak test runs those o
 """
 
 import doctest
-import importlib.util
 import json
 import re
 import shutil
 
 import pytest
+from lesson_demos import module_at
 from site_pages import ROOT, SITE, broken_links, build_site, outside_requests, parse, served
 
 from proflab_course.build.leaks import leaks
@@ -150,10 +150,7 @@ def test_the_page_of_figures_shows_every_record(pages, path):
 
 
 def test_docstrings_become_lists():
-    spec = importlib.util.spec_from_file_location("site_docstrings", SITE / "docstrings.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    result = doctest.testmod(module)
+    result = doctest.testmod(module_at(SITE / "docstrings.py"))
     assert result.attempted and not result.failed
 
 
