@@ -1,4 +1,4 @@
-"""Runs a lesson's cohort: forks the solved lesson, replaces one exercise, judges its test cells.
+"""Runs a lesson's cohort: replaces one exercise of the solved lesson, judges its test cells.
 
 A lesson's file, `lesson_NN.py`, holds two dicts, `MUTANTS` (wrong, and must lose points) and
 `ALTERNATES` (right in another style, and must keep all). Each maps an exercise to its entries, and
@@ -7,28 +7,26 @@ or, where it says `def NAME`, `class NAME` or `NAME =` itself, the whole of it. 
 is code that all entries can use, so that each differs from the solution in one thing only.
 
 The statements are executed as the grader does it, and judged as the grader does it, but without
-its isolation: what attacks the grader does not belong here.
+its isolation: what attacks the grader does not belong here. Each entry has a fork of a process that
+holds the solved lessons and nothing else: a fork of a test runner takes ten times as long.
 """
 
 from __future__ import annotations
 
 import ast
-import gc
 import importlib
-import io
-import os
 import re
 import sys
 import textwrap
-import traceback
 import types
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from cohort.judging import judged
 from proflab.checks.values import NotPlainData, dumps, loads, to_plain_data
 from proflab.lesson.doubles import HELD
 from proflab_course.assemble.collect import collect
@@ -56,13 +54,24 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """A lesson with its solutions executed: its names, its exercises' code, its test cells."""
+    """A lesson with its solutions: its exercises' code, its test cells, and its names."""
 
+    key: str
     name: str
-    scope: dict[str, Any]
+    cells: list[Cell] = field(repr=False)
     solutions: dict[str, str]
     tests: dict[str, list[TestCell]]
     helpers: str
+
+    @cached_property
+    def scope(self) -> dict[str, Any]:
+        """The names after its set-up and solutions were executed, without demo and test cells."""
+        course, scope = Course(ROOT), {"__name__": "__main__"}
+        with _built(course, self.name):
+            for cell in self.cells:
+                if cell.role in ("exercise", "given", "free", "setup"):
+                    exec(compile(cell.code, cell.name or "cell", "exec"), scope)
+        return scope
 
     def cell_points(self) -> dict[str, float]:
         """Each test cell's points."""
@@ -94,17 +103,12 @@ def exercises(lesson: str) -> list[str]:
 
 @cache
 def solved(lesson: str) -> Solved:
-    """Execute the lesson's set-up and solutions, once a process, without demo and test cells."""
-    course, (name, cells) = Course(ROOT), _cells(lesson)
-    scope: dict[str, Any] = {"__name__": "__main__"}
-    with _built(course, name):
-        for cell in cells:
-            if cell.role in ("exercise", "given", "free", "setup"):
-                exec(compile(cell.code, cell.name or "cell", "exec"), scope)
+    """The lesson with its solutions; they are executed when its names are first asked for."""
+    name, cells = _cells(lesson)
     solutions = {cell.name: cell.source for cell in cells if cell.role == "exercise"}
     tests = {exercise: _tests(cells, exercise) for exercise in solutions}
     helpers = getattr(importlib.import_module(f"cohort.{lesson}"), "HELPERS", "")
-    return Solved(name, scope, solutions, tests, helpers)
+    return Solved(lesson, name, cells, solutions, tests, helpers)
 
 
 @contextmanager
@@ -157,20 +161,12 @@ def complete(exercise: str, code: str, solution: str) -> str:
 
 def judge(lesson: Solved, exercise: str, code: str) -> list[Case]:
     """Every case of the exercise's test cells, in a fork of the solved lesson with `code` in it."""
-
-    def replaced() -> list[list[Any]]:
-        return _rows(_replaced(lesson, {exercise: f"{lesson.helpers}\n{code}"}))
-
-    return [Case(*row) for row in _in_fork(replaced, lesson.scope)]
+    return _cases("all_cases", lesson, {exercise: f"{lesson.helpers}\n{code}"}, None)
 
 
 def judge_all(lesson: Solved, codes: dict[str, str]) -> list[Case]:
     """Every case of the lesson, with all of these exercises replaced at once."""
-
-    def replaced() -> list[list[Any]]:
-        return _rows(_replaced(lesson, codes, list(lesson.tests)))
-
-    return [Case(*row) for row in _in_fork(replaced, lesson.scope)]
+    return _cases("all_cases", lesson, codes, list(lesson.tests))
 
 
 @cache
@@ -179,16 +175,7 @@ def failures(lesson: Solved, exercise: str, code: str) -> list[Case]:
 
     Judged once a process, for all tests that look at the same mutant.
     """
-
-    def replaced() -> list[list[Any]]:
-        failed = []
-        for case in _replaced(lesson, {exercise: f"{lesson.helpers}\n{code}"}):
-            failed += [] if case.passed else [case]
-            if failed and not failed[-1].hidden:
-                break
-        return _rows(failed)
-
-    return [Case(*row) for row in _in_fork(replaced, lesson.scope)]
+    return _cases("first_failures", lesson, {exercise: f"{lesson.helpers}\n{code}"})
 
 
 def earned(lesson: Solved, attempts: list[dict[str, str]]) -> list[float]:
@@ -196,17 +183,37 @@ def earned(lesson: Solved, attempts: list[dict[str, str]]) -> list[float]:
 
     All are made in one fork, one after the other, and a cell's cases up to the first that fails.
     """
+    return judged("totals", lesson.key, attempts)
 
-    def replaced() -> list[float]:
-        totals = []
-        for codes in attempts:
-            _define(lesson, codes)
-            cells = [cell for exercise in codes for cell in lesson.tests[exercise]]
-            passed = [all(case.passed for case in _run(cell, lesson.scope)) for cell in cells]
-            totals.append(sum(c.points for c, full in zip(cells, passed, strict=True) if full))
-        return totals
 
-    return _in_fork(replaced, lesson.scope)
+def _cases(what: str, lesson: Solved, *arguments: Any) -> list[Case]:
+    return [Case(*row) for row in judged(what, lesson.key, *arguments)]
+
+
+def all_cases(lesson: Solved, codes: dict[str, str], exercises: list[str] | None) -> list[list]:
+    """Judge these exercises (those replaced, if None) in this process: a row a case."""
+    return _rows(_replaced(lesson, codes, exercises))
+
+
+def first_failures(lesson: Solved, codes: dict[str, str]) -> list[list]:
+    """Judge in this process, and return the cases that fail, up to the first visible one."""
+    failed = []
+    for case in _replaced(lesson, codes):
+        failed += [] if case.passed else [case]
+        if failed and not failed[-1].hidden:
+            break
+    return _rows(failed)
+
+
+def totals(lesson: Solved, attempts: list[dict[str, str]]) -> list[float]:
+    """Judge attempts in this process, and return their points."""
+    found = []
+    for codes in attempts:
+        _define(lesson, codes)
+        cells = [cell for exercise in codes for cell in lesson.tests[exercise]]
+        passed = [all(case.passed for case in _run(cell, lesson.scope)) for cell in cells]
+        found.append(sum(c.points for c, full in zip(cells, passed, strict=True) if full))
+    return found
 
 
 def _define(lesson: Solved, codes: dict[str, str]) -> None:
@@ -267,34 +274,3 @@ def _ask(step: Step, answer: Answer, scope: dict[str, Any]):
         return judge_value(answer, loads(dumps(to_plain_data(value))))
     except NotPlainData as error:
         return judge_raised(answer, ["NotPlainData"], str(error))
-
-
-class _Notebook:
-    """Stands for `__main__`, as the notebook does where it is graded: its names are the scope."""
-
-    def __init__(self, scope: dict[str, Any]) -> None:
-        self.__dict__ = scope
-
-
-def _in_fork(action: Callable[[], list], scope: dict[str, Any]) -> list:
-    """The plain data that `action` returns in a forked child: nothing that it does is left here."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        sys.modules["__main__"] = _Notebook(scope)  # frozen, so that clocks must find it by name
-        gc.freeze()  # as the grader does: a scripted clock looks through what is made from here on
-        try:
-            with redirect_stdout(io.StringIO()):  # some entries print
-                data = dumps(action())
-        except BaseException:
-            data = dumps(traceback.format_exc())
-        with os.fdopen(writer, "wb") as pipe:
-            pipe.write(data)
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        found = loads(pipe.read())
-    os.waitpid(child, 0)
-    if isinstance(found, str):
-        raise RuntimeError(f"the entry's own code is at fault:\n{found}")
-    return found
