@@ -2,88 +2,41 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import gc
 import statistics
 import threading
 import time
 import timeit
-from time import perf_counter, perf_counter_ns
+from pathlib import Path
+from time import perf_counter
 
+import clock_users
 import numpy as np
 import pytest
+from lesson_demos import module_at
 
 from proflab.lesson import doubles
 
 REAL = {name: vars(time)[name] for name in ("perf_counter", "monotonic", "time", "sleep")}
 
 
-class Watch:
-    """Holds clocks as attributes, of the class and its own."""
-
-    clock = time.perf_counter
-
-    def __init__(self):
-        self.own = time.monotonic
-
-    def by_class(self):
-        return self.clock()
-
-    def by_instance(self):
-        return self.own()
+@pytest.fixture(scope="module")
+def users():
+    """Code that reads clocks, made when all else is frozen: a scripted clock looks through what is
+    not, and a test runner has many objects.
+    """
+    gc.freeze()
+    yield module_at(Path(clock_users.__file__))
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
-def _no_collections():
-    """hypothesis times Python's garbage collections: readings that are not the test's.
-
-    And what another test has frozen, no scripted clock would look through.
-    """
-    gc.unfreeze()
+def _no_collections(users):
+    """hypothesis times Python's garbage collections: readings that are not the test's."""
     gc.disable()
     yield
     gc.enable()
-
-
-@dataclasses.dataclass
-class Started:
-    at: float = dataclasses.field(default_factory=time.perf_counter)
-
-
-def closed_over(clock=None):
-    inner = time.perf_counter if clock is None else clock
-    return lambda: inner()
-
-
-def by_default(clock=time.perf_counter):
-    return clock()
-
-
-def by_keyword(*, clock=time.perf_counter):
-    return clock()
-
-
-WATCH, CLOSURE, LISTED, NAMED = Watch(), closed_over(), [time.perf_counter], {"now": perf_counter}
-SECONDS = {
-    "time.perf_counter": lambda: time.perf_counter(),
-    "imported perf_counter": lambda: perf_counter(),
-    "perf_counter_ns": lambda: perf_counter_ns() / 1e9,
-    "time.monotonic": lambda: time.monotonic(),
-    "time.monotonic_ns": lambda: time.monotonic_ns() / 1e9,
-    "timeit.default_timer": lambda: timeit.default_timer(),
-    "clock_gettime": lambda: time.clock_gettime(time.CLOCK_MONOTONIC),
-    "clock_gettime_ns": lambda: time.clock_gettime_ns(time.CLOCK_MONOTONIC) / 1e9,
-    "a default argument": by_default,
-    "a keyword's default": by_keyword,
-    "a closure": CLOSURE,
-    "a class attribute": WATCH.by_class,
-    "an instance's attribute": WATCH.by_instance,
-    "a list": lambda: LISTED[0](),
-    "a dict": lambda: NAMED["now"](),
-    "a dataclass's factory": lambda: Started().at,
-    "an import within": lambda: __import__("time").perf_counter(),
-}
 
 
 def latency(read, model, calls=1):
@@ -93,13 +46,14 @@ def latency(read, model, calls=1):
     return (read() - start) * 1000
 
 
-@pytest.mark.parametrize("how", SECONDS)
-def test_every_way_to_reach_a_clock_reads_the_script(how):
+@pytest.mark.parametrize("how", clock_users.SECONDS)
+def test_every_way_to_reach_a_clock_reads_the_script(how, users):
+    read = users.SECONDS[how]
     clock = doubles.Clock()
     model = doubles.Model(clock, ms=[4.0, 5.5])
-    assert clock.run(latency, SECONDS[how], model, 2) == pytest.approx(9.5, rel=1e-9)
+    assert clock.run(latency, read, model, 2) == pytest.approx(9.5, rel=1e-9)
     assert clock.readings == 2
-    assert SECONDS[how]() == pytest.approx(REAL["perf_counter"](), abs=60)  # real again
+    assert read() == pytest.approx(REAL["perf_counter"](), abs=60)  # real again
     assert {name: vars(time)[name] for name in REAL} == REAL
 
 
@@ -155,7 +109,7 @@ def test_calling_a_model_without_end_ends_with_a_sentence():
     assert model.calls == 5001
 
 
-def test_time_is_real_again_after_an_exception_and_after_a_clock_within_a_clock():
+def test_time_is_real_again_after_an_exception_and_after_a_clock_within_a_clock(users):
     outer, inner = doubles.Clock(), doubles.Clock()
 
     def nested():
@@ -168,8 +122,8 @@ def test_time_is_real_again_after_an_exception_and_after_a_clock_within_a_clock(
     with pytest.raises(ZeroDivisionError):
         outer.run(lambda: 1 / 0)
     assert perf_counter is REAL["perf_counter"]
-    assert Watch.clock is REAL["perf_counter"]
-    assert by_default.__defaults__ == (REAL["perf_counter"],)
+    assert users.Watch.clock is REAL["perf_counter"]
+    assert users.by_default.__defaults__ == (REAL["perf_counter"],)
 
 
 def test_what_is_imported_within_is_real_afterwards():
