@@ -37,7 +37,8 @@ KINDS = {
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site, as `make site` makes it but for the demo cells of most lessons."""
-    return build_site(tmp_path_factory.mktemp("site"), "--size", "small", "--demos", *SHOWN)
+    options = ("--size", "small", "--jobs", "1", "--demos", *SHOWN)  # tests run side by side
+    return build_site(tmp_path_factory.mktemp("site"), *options)
 
 
 @pytest.fixture(scope="module")
