@@ -291,9 +291,11 @@ class Worker:
 
 def _shown_lines(error: BaseException) -> list[str]:
     """Return a traceback's last lines, without the worker's frames: no student knows them."""
-    lines = traceback.format_exception(error)[-30:]
-    start = next((i for i, line in enumerate(lines) if 'File "<test>"' in line), 1)
-    return [line[:2000] for line in [lines[0], *lines[start:]]]
+    below = error.__traceback__
+    while below is not None and below.tb_frame.f_code.co_filename != "<test>":
+        below = below.tb_next
+    lines = traceback.format_exception(type(error), error, below, chain=False)[-30:]
+    return [line[:2000] for line in lines]
 
 
 def quiet() -> contextlib.AbstractContextManager:

@@ -236,7 +236,9 @@ class Session:
             self._note(error)
             if error.stuck:
                 self.allowance.charge(self.meter.spent(), block, code)
-        self.result.replies[index] = [replace(reply, outputs=[]) for reply in replies]
+        self.result.replies[index] = [
+            replace(reply, outputs=[]) if reply.outputs else reply for reply in replies
+        ]
         return ended
 
     def _carry_out_item(
