@@ -27,6 +27,7 @@ _MAX_INT_DIGITS = 256
 _MAX_DIMENSIONS = 32
 _ARRAY_KINDS = "biufc"
 _ARRAY_DTYPE = re.compile(r"[<|][biufc]\d{1,2}")
+_encode, _decode = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
 # What taking apart a malformed reply may raise.
 _MALFORMED = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError)
 
@@ -105,7 +106,7 @@ def _plain_array(array: np.ndarray, budget: list[int]) -> Any:
 
 def dumps(value: Any) -> bytes:
     """Return plain data in the reply format; raise NotPlainData for anything else."""
-    return json.dumps(_tag(to_plain_data(value)), separators=(",", ":")).encode()
+    return _encode(_tag(to_plain_data(value))).encode()
 
 
 def loads(data: bytes) -> Any:
@@ -113,7 +114,7 @@ def loads(data: bytes) -> Any:
     if len(data) > 4 * MAX_BYTES:
         raise NotPlainData("the reply is too large")
     try:
-        return to_plain_data(_untag(json.loads(data), 0, [_MAX_KEYS]))
+        return to_plain_data(_untag(_decode(data.decode()), 0, [_MAX_KEYS]))
     except NotPlainData:
         raise
     except _MALFORMED as error:

@@ -48,6 +48,9 @@ __all__ = ["Row", "grade_class"]
 _EARLIER_STANDS = "until then the points of the earlier grading stand"
 # Hand-ins read ahead for each job: enough to keep it busy, few enough to keep memory flat.
 _AHEAD = 2
+# Objects made and not yet freed, after which Python looks for cycles: a hand-in's notebooks are
+# thousands that are needed, so that looking more often only costs time.
+_COLLECT_EVERY = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,6 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
     gc.freeze()  # what is in memory now stays, and need not be looked through for each hand-in
+    often = gc.get_threshold()
+    gc.set_threshold(_COLLECT_EVERY)
     try:
         with closing(runner):
             rows = grade_class(
@@ -105,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
     finally:
         gc.unfreeze()  # it may be a longer-lived program that grades
+        gc.set_threshold(*often)
     print_table(rows)
     if failed := sum(row.status == NOT_GRADED for row in rows):
         print(f"({failed} not graded because the grader failed: see {log_path(course)})")

@@ -38,6 +38,9 @@ def cut_cases(cases: list) -> list:
     """Return the cases with reasons of at most 2,000 characters; once there is much, of 100."""
     kept, left = [], MAX_REASONS
     for case in cases:
+        if not case.reason:
+            kept.append(case)
+            continue
         most = MAX_TEXT if left > 0 else _SHORT
         case = replace(case, reason=fit_text(cut_text(case.reason, most)))
         left -= output_size(case.reason)

@@ -124,7 +124,7 @@ def timed(model):
         assert secret.encode() not in everything, kind
 
 
-def test_each_case_enters_alone_and_the_hidden_ones_after_the_notebook(sent):
+def test_each_case_enters_once_and_the_hidden_ones_after_the_notebook(sent):
     cell = split(LESSON_TEST, "test_square", 10)
     blocks = [RunBlock(block.hidden, block.steps, block.doubles) for block in cell.blocks]
     with SandboxRunner(Limits()) as runner:

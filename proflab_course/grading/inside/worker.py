@@ -1,15 +1,16 @@
 """The student's side of grading: executes what it is sent, one request at a time.
 
 Runs in the student's process and therefore holds nothing that a student may not see: no labels,
-no expected values, no later statements. It imports nothing of the grading package but the two files
+no expected values, no later blocks. It imports nothing of the grading package but the two files
 beside it, by their bare names: where it runs, the rest is out of reach. Cells behave as in
 ipykernel (magics, rich display, inline figures, top-level await); test statements are compiled as
 they are, so that a student's transformers do not touch them.
 
-A message is two lengths of four bytes, that much JSON, and that much plain data. Each request
-carries a nonce, which its reply repeats: a reply that was written before the request was known does
-not fit. While a request is carried out, `proflab_grader.call(name, *arguments)` asks the grader for
-what a double of that name returns: its script and its log stay there.
+A message is two lengths of four bytes, that much JSON, and that much plain data. A request holds a
+cell, a statement, or all those of a block of a test, which are answered one by one. It carries a
+nonce, which its replies repeat with their number: a reply that was written before the request was
+known does not fit. While a request is carried out, `proflab_grader.call(name, *arguments)` asks the
+grader for what a double of that name returns: its script and its log stay there.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ from outputs import OutputCapture, Stream, as_json, error_output, join_streams, 
 
 # What a cell has that is not plain Python, or that a transformer might take for that.
 _SPECIAL = re.compile(r"^\s*[%!?,;/]|=\s*[%!](?!=)|\?\s*$|>>>|\.\.\.|In \[|^[ \t]+$", re.MULTILINE)
+# After a statement that took longer the worker waits to be asked for the next one. The grader
+# interrupts later than that at the earliest, so that it never hits the statement behind.
+_PAUSE = 0.05
 _REHEARSAL = (
     "import math\ndef area(radius):\n    return math.pi * radius**2\narea(2)",
     "%pwd",
@@ -160,15 +164,10 @@ class Worker:
         self.shell = _make_shell(self.recorder)
         self.nonce, self.hidden = "", False
         self.calling = threading.Lock()
-        self.doers = {
-            "cell": self.cell,
-            "setup": self.setup,
-            "value": self.value,
-            "raises": self.value,
-        }
+        self.doers = {"cell": self.cell, "setup": self.setup, "value": self.value}
         # Taken now, so that a student's later patches of these names change nothing.
         self.compile, self.exec, self.eval = builtins.compile, builtins.exec, builtins.eval
-        self.clock = time.process_time
+        self.clock, self.wall_clock = time.process_time, time.monotonic
 
     def rehearse(self) -> None:
         """Do once, before there is a student, what takes longer the first time; leave no trace."""
@@ -188,7 +187,6 @@ class Worker:
         self.offer_calls()
         sys.stdout = Stream("stdout", self.recorder)
         sys.stderr = Stream("stderr", self.recorder)
-        streams = sys.stdout, sys.stderr
         self.channel.send({"pid": os.getpid()})
         while True:
             try:
@@ -197,19 +195,38 @@ class Worker:
                 os._exit(0)
             if request["do"] == "snapshot":
                 self.snapshot(request, self.channel.receive_socket())
-                continue
+            else:
+                self.carry_out(request)
+
+    def carry_out(self, request: dict) -> None:
+        """Execute the statements of a request, and send each one's reply when it has ended.
+
+        A reply says whether the next statement follows by itself. None does where the grader may
+        have something to say first: after an interrupt, a set-up that raised, or a while.
+        """
+        steps = [(request["do"], request["code"]), *request.get("then", ())]
+        streams, since = (sys.stdout, sys.stderr), self.wall_clock()
+        for place, (kind, code) in enumerate(steps):
             self.nonce = request["nonce"] if request.get("calls") else ""
-            began = self.clock()
+            stops, began = False, self.clock()
             try:
-                reply, blob = self.doers[request["do"]](request["code"])
+                reply, blob = self.doers[kind](code)
             except BaseException as error:  # an interrupt that came late, say
                 reply, blob = self.raised(error), b""
-            seconds = round(self.clock() - began, 4)
+                stops = kind == "setup" or isinstance(error, KeyboardInterrupt)
+            reply |= {"nonce": request["nonce"], "place": place}
+            reply["seconds"] = round(self.clock() - began, 4)
             with self.calling:
                 self.nonce = ""
             sys.stdout, sys.stderr = streams
-            reply |= {"nonce": request["nonce"], "outputs": join_streams(self.recorder.take())}
-            self.channel.send(reply | {"seconds": seconds}, blob)
+            if outputs := self.recorder.take():
+                reply["outputs"] = join_streams(outputs)
+            now = self.wall_clock()
+            more = not (stops or now - since > _PAUSE or place == len(steps) - 1)
+            self.channel.send(reply | {"more": more}, blob)
+            if not more:
+                return
+            since = now
 
     def snapshot(self, request: dict, sock: socket.socket) -> None:
         """Fork: the copy waits on `sock` with the notebook's state of now, for a hidden block."""
@@ -274,9 +291,11 @@ class Worker:
 
 def _shown_lines(error: BaseException) -> list[str]:
     """Return a traceback's last lines, without the worker's frames: no student knows them."""
-    lines = traceback.format_exception(error)[-30:]
-    start = next((i for i, line in enumerate(lines) if 'File "<test>"' in line), 1)
-    return [line[:2000] for line in [lines[0], *lines[start:]]]
+    below = error.__traceback__
+    while below is not None and below.tb_frame.f_code.co_filename != "<test>":
+        below = below.tb_next
+    lines = traceback.format_exception(type(error), error, below, chain=False)[-30:]
+    return [line[:2000] for line in lines]
 
 
 def quiet() -> contextlib.AbstractContextManager:

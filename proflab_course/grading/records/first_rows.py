@@ -18,12 +18,13 @@ from nbgrader.api import (
     Grade,
     Gradebook,
     Notebook,
+    Student,
     SubmittedAssignment,
     SubmittedNotebook,
     new_uuid,
 )
 from nbgrader.utils import parse_utc
-from sqlalchemy import insert, select
+from sqlalchemy import bindparam, insert, select
 
 _GRADED, _COMMENTED = ("GradeCell", "TaskCell"), ("SolutionCell", "TaskCell")
 
@@ -52,7 +53,7 @@ class FirstRows:
     ) -> bool:
         """Insert a student's rows; return False, having done nothing, where that is not enough."""
         at = None if at is None else parse_utc(at)
-        found = book.db.execute(_places(lesson, student)).all()
+        found = book.db.execute(_PLACES, {"lesson": lesson, "student": student}).all()
         if len(found) != 1:
             return False
         [(assignment, due, notebook, name, there)] = found
@@ -75,7 +76,7 @@ class FirstRows:
             ]
         for table, values in rows.items():
             if values:
-                book.db.execute(insert(table.__table__), values)
+                book.db.execute(_INSERTS[table], values)
         return True
 
     def _cells_of(self, book: Gradebook, notebook: str) -> list[tuple[str, str, str]]:
@@ -87,15 +88,32 @@ class FirstRows:
         return self.cells[notebook]
 
 
-def _places(lesson: str, student: str) -> Any:
+def _places() -> Any:
     """Return the query for each notebook of the assignment, and the student's submission."""
     theirs = (SubmittedAssignment.assignment_id == Assignment.id) & (
-        SubmittedAssignment.student_id == student
+        SubmittedAssignment.student_id == bindparam("student")
     )
     columns = (Assignment.id, Assignment.duedate, Notebook.id, Notebook.name)
     return (
         select(*columns, SubmittedAssignment.id)
         .join(Notebook, Notebook.assignment_id == Assignment.id)
         .outerjoin(SubmittedAssignment, theirs)
-        .where(Assignment.name == lesson)
+        .where(Assignment.name == bindparam("lesson"))
     )
+
+
+# Made once: SQLAlchemy takes longer to put together a statement than SQLite to execute it.
+_PLACES = _places()
+_INSERTS = {
+    table: insert(table.__table__)
+    for table in (SubmittedAssignment, SubmittedNotebook, Grade, Comment)
+}
+_NEW_STUDENT = insert(Student.__table__).prefix_with("OR IGNORE")
+
+
+def ensure_student(book: Gradebook, student: str) -> None:
+    """Insert a student's row if there is none, as nbgrader's `update_or_create_student` does."""
+    if book.authenticator:
+        book.update_or_create_student(student)  # which tells JupyterHub, too
+    else:
+        book.db.execute(_NEW_STUDENT, {"id": student})

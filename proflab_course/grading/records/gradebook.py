@@ -32,14 +32,14 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
-from sqlalchemy import Column, MetaData, String, Table, Text, func, select
+from sqlalchemy import Column, MetaData, String, Table, Text, bindparam, func, select
 from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
 from traitlets.config import Config
 
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
-from proflab_course.grading.records.first_rows import FirstRows, Marks
+from proflab_course.grading.records.first_rows import FirstRows, Marks, ensure_student
 from proflab_course.grading.records.lateness import Extension, as_timedelta
 from proflab_course.grading.records.new_gradebook import make_tables
 from proflab_course.grading.records.queries import Standing, read_scores, read_standings
@@ -67,6 +67,13 @@ GUESSES = Table(
     Column("student", String(128), primary_key=True),
     Column("assignment", String(128), primary_key=True),
     Column("guesses", Text, nullable=False),
+)
+# Made once: SQLAlchemy takes longer to put together a statement than SQLite to execute it.
+_REPLACE_OUTCOME, _REPLACE_GUESSES = (
+    table.insert().prefix_with("OR REPLACE") for table in (OUTCOMES, GUESSES)
+)
+_DELETE_GUESSES = GUESSES.delete().where(
+    (GUESSES.c.student == bindparam("student")) & (GUESSES.c.assignment == bindparam("assignment"))
 )
 
 
@@ -181,7 +188,7 @@ class Book:
     ) -> None:
         """Write one submission's grades, comments, penalty and outcome in one transaction."""
         with self.transaction() as book:
-            book.update_or_create_student(outcome.student)
+            ensure_student(book, outcome.student)
             # A time that was known once, and is no longer, is not the time.
             late = {"timestamp": handed.at} if handed.at or handed.problem else {}
             marks = _marks_of(key, graded)
@@ -206,12 +213,12 @@ class Book:
             "graded_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         }
         guesses = json.dumps([vars(guess) for guess in row.pop("guesses")], ensure_ascii=False)
+        book.db.execute(_REPLACE_OUTCOME, row)
         place = {"student": outcome.student, "assignment": outcome.assignment}
-        for table, values in ((OUTCOMES, row), (GUESSES, place | {"guesses": guesses})):
-            here = (table.c.student == outcome.student) & (table.c.assignment == outcome.assignment)
-            book.db.execute(table.delete().where(here))
-            if table is OUTCOMES or outcome.guesses:
-                book.db.execute(table.insert().values(values))
+        if outcome.guesses:
+            book.db.execute(_REPLACE_GUESSES, place | {"guesses": guesses})
+        else:
+            book.db.execute(_DELETE_GUESSES, place)
 
     def _write_grades(self, notebook: Any, marks: Marks) -> None:
         names = self._cell_names(notebook)

@@ -1,9 +1,9 @@
 """The grader's side of one channel to a student's process: requests, replies, limits on both.
 
 A message is two lengths of four bytes, that much JSON, and that much plain data (`values.py`). Each
-request carries a nonce, which its reply repeats: a reply that was written before the request was
-known does not fit. While a request is carried out the other side may send calls, which are
-answered by the block's doubles.
+request carries a nonce, which its replies repeat with their number: a reply that was written before
+the request was known does not fit. While a request is carried out the other side may send calls,
+which are answered by the block's doubles.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from proflab.checks.values import NotPlainData, dumps
@@ -171,17 +171,12 @@ class Connection:
         Raises ProcessEnded. `interrupted` then says which limit it ran into, if any, even where
         the process obeyed and replied.
         """
-        nonce = secrets.token_hex(8)
-        self.start()
-        self._send(request | {"nonce": nonce})
+        nonce = self._request(request)
         if send is not None:
             self._send_socket(send)
         calls = 0
         while True:
-            message, blob = self._message()
-            effort.check()
-            if message.get("nonce") != nonce:
-                raise tampered("the process answered although it was not asked")
+            message, blob = self._reply(nonce)
             if "call" not in message:
                 return message, blob
             calls += 1
@@ -189,6 +184,37 @@ class Connection:
                 raise tampered("the process sent a request that it may not send")
             answer, data = _answer_call(world, message["call"], blob)
             self._send(answer | {"nonce": nonce}, data)
+
+    def ask_all(self, steps: list[tuple[str, str]]) -> Iterator[tuple[dict, bytes]]:
+        """Send statements at once; yield the reply of each as it comes, within the limits of each.
+
+        Ends where the process waits for a request again, maybe with some of them left to do. Until
+        then no other request may be sent. Raises ProcessEnded, as `ask` does.
+        """
+        (kind, code), *others = steps
+        nonce = self._request({"do": kind, "code": code, "then": others})
+        for place in range(len(steps)):
+            if place:
+                self.start()
+            message, blob = self._reply(nonce, place)
+            yield message, blob
+            if message.get("more") is not True:
+                return
+
+    def _request(self, request: dict) -> str:
+        """Send a request with a new nonce, which is returned; its limits count from now."""
+        nonce = secrets.token_hex(8)
+        self.start()
+        self._send(request | {"nonce": nonce})
+        return nonce
+
+    def _reply(self, nonce: str, place: int = 0) -> tuple[dict, bytes]:
+        """Return the next message, which must belong to this request and, in it, to this place."""
+        message, blob = self._message()
+        effort.check()
+        if message.get("nonce") != nonce or message.get("place", 0) != place:
+            raise tampered("the process answered although it was not asked")
+        return message, blob
 
     def start(self) -> None:
         """Begin a new request: its limits count from now."""
@@ -258,6 +284,8 @@ class Connection:
 
     def _fill(self, size: int) -> None:
         """Wait until `size` bytes are there."""
+        if len(self.buffer) >= size:
+            return
         looked = time.monotonic()
         while (missing := size - len(self.buffer)) > 0:
             came = self._read(min(max(missing, _READ), MB))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import Any
 
 from proflab.checks.values import MAX_BYTES, NotPlainData, loads
@@ -20,7 +19,7 @@ _MAX_ITEMS = 1_200_000
 MAX_TEXT = 2_000
 _MAX_DEPTH = 32
 _JSON_MIME = re.compile(r"application/(.*\+)?json")
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode, _decode = json.JSONEncoder(ensure_ascii=False).encode, json.JSONDecoder().decode
 _CUT_NOTE = "\n… the rest of the output was cut: it was longer than {:,} bytes\n"
 
 
@@ -30,10 +29,10 @@ class BadReply(ValueError):
 
 def parse_message(body: bytes) -> dict:
     """Return the JSON object in `body`; raise BadReply for anything else."""
-    if _items(body) > _MAX_ITEMS:
+    if _too_many_items(body):
         raise BadReply("a reply held too many items")
     try:
-        message = json.loads(body)
+        message = _decode(body.decode())
     except (ValueError, RecursionError, MemoryError):
         raise BadReply("a reply was not in the reply format") from None
     if not isinstance(message, dict):
@@ -43,41 +42,43 @@ def parse_message(body: bytes) -> dict:
 
 def parse_value(blob: bytes) -> Any:
     """Return the plain data in `blob`; raise NotPlainData for what is none or costs too much."""
-    if len(blob) > MAX_VALUE or _items(blob) > _MAX_ITEMS:
+    if len(blob) > MAX_VALUE or _too_many_items(blob):
         raise NotPlainData(f"the value is larger than {MAX_BYTES // MB} MB")
     return loads(blob)
 
 
-def _items(body: bytes) -> int:
-    return body.count(b"[") + body.count(b"{") + body.count(b",")
+def _too_many_items(body: bytes) -> bool:
+    """Return True if what is in `body` would take far more memory than its bytes."""
+    if len(body) <= _MAX_ITEMS:
+        return False
+    return body.count(b"[") + body.count(b"{") + body.count(b",") > _MAX_ITEMS
 
 
 def read_reply(message: dict, blob: bytes, kind: str) -> Reply:
     """Return a worker's reply to a request of `kind`, every field checked."""
-    return replace(_read_state(message, blob, kind), seconds=_seconds(message.get("seconds")))
-
-
-def _seconds(value: Any) -> float:
-    """Return a number of seconds from 0 to a day; 0 for anything else."""
-    return float(value) if type(value) in (int, float) and 0 <= value <= 86_400 else 0.0
-
-
-def _read_state(message: dict, blob: bytes, kind: str) -> Reply:
-    """Return a reply but for the seconds that it took."""
+    seconds = _seconds(message.get("seconds"))
     outputs = [o for o in map(read_output, as_list(message.get("outputs"))) if o]
     if "raised" in message:
         names = [text(name, 200) for name in as_list(message["raised"])[:20]] or ["Exception"]
         lines = [text(line, 4000) for line in as_list(message.get("traceback"))[:40]]
         said = text(message.get("message", ""), MAX_TEXT)
-        return Reply("raised", outputs, raised=names, message=said, traceback=lines)
+        return Reply(
+            "raised", outputs, raised=names, message=said, traceback=lines, seconds=seconds
+        )
     if kind in ("cell", "setup"):
-        return Reply("done", outputs)
+        return Reply("done", outputs, seconds=seconds)
     if "refused" in message:
-        return Reply("refused", outputs, message=text(message["refused"], MAX_TEXT))
+        said = text(message["refused"], MAX_TEXT)
+        return Reply("refused", outputs, message=said, seconds=seconds)
     try:
-        return Reply("value", outputs, value=parse_value(blob))
+        return Reply("value", outputs, value=parse_value(blob), seconds=seconds)
     except NotPlainData as error:
-        return Reply("refused", outputs, message=str(error))
+        return Reply("refused", outputs, message=str(error), seconds=seconds)
+
+
+def _seconds(value: Any) -> float:
+    """Return a number of seconds from 0 to a day; 0 for anything else."""
+    return float(value) if type(value) in (int, float) and 0 <= value <= 86_400 else 0.0
 
 
 def as_list(value: Any) -> list:
@@ -89,7 +90,8 @@ def text(value: Any, most: int = MAX_JSON) -> str:
     """Return `value` if it is a string, cut at `most` characters and fit to be stored; else ""."""
     if not isinstance(value, str):
         return ""
-    return value[:most].encode("utf-8", "replace").decode()
+    value = value[:most]
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def read_output(output: Any) -> dict | None:

@@ -236,27 +236,61 @@ class Session:
             self._note(error)
             if error.stuck:
                 self.allowance.charge(self.meter.spent(), block, code)
-        self.result.replies[index] = [replace(reply, outputs=[]) for reply in replies]
+        self.result.replies[index] = [
+            replace(reply, outputs=[]) if reply.outputs else reply for reply in replies
+        ]
         return ended
 
     def _carry_out_item(
         self, conversation: Connection, item: RunCell | RunBlock, replies: list[Reply]
     ) -> None:
         doubles = dict(getattr(item, "doubles", ()))
-        world = DoubleRegistry() if doubles else None
         self.meter.allow(item)
+        if not doubles:
+            self._carry_out_statements(conversation, item, replies)
+            return
+        world = DoubleRegistry()
         for index, (kind, code) in enumerate(statements(item)):
             if index in doubles:
                 world.declare(doubles[index])
             if kind == "seen":
                 replies.append(Reply("value", value=world.see(code)))
                 continue
-            replies.append(self._execute(conversation, kind, code, world))
-            if kind == "setup" and replies[-1].state == "raised":
-                self._setup_failed(item, replies)
+            request = {"do": _sent_kind(kind), "code": code, "calls": True}
+            answer = conversation.ask(request, world=world)
+            replies.append(self._read(conversation, kind, *answer))
+            if self._ends(conversation, item, (kind, code), replies):
                 return
-            if self._gave_up(conversation, item, code, replies):
-                return
+
+    def _carry_out_statements(
+        self, conversation: Connection, item: RunCell | RunBlock, replies: list[Reply]
+    ) -> None:
+        """Carry out an item's statements in as few requests as its process allows."""
+        steps = list(statements(item))
+        sent = [(_sent_kind(kind), code) for kind, code in steps]
+        while len(replies) < len(steps):
+            answers = conversation.ask_all(sent[len(replies) :])
+            for answer in answers:
+                step = steps[len(replies)]
+                replies.append(self._read(conversation, step[0], *answer))
+                if self._ends(conversation, item, step, replies):
+                    for _ in answers:
+                        pass  # it was under way already; nobody is interested any more
+                    return
+
+    def _ends(
+        self,
+        conversation: Connection,
+        item: RunCell | RunBlock,
+        step: tuple[str, str],
+        replies: list[Reply],
+    ) -> bool:
+        """Return True if nothing of an item is tried after this statement, the last one so far."""
+        kind, code = step
+        if kind == "setup" and replies[-1].state == "raised":
+            self._setup_failed(item, replies)
+            return True
+        return self._gave_up(conversation, item, code, replies)
 
     def _setup_failed(self, item: RunBlock, replies: list[Reply]) -> None:
         """Leave out what stands behind a statement of the set-up that raised: it would be judged
@@ -294,11 +328,8 @@ class Session:
         most = self.limits.stuck_seconds
         return out_of_time(f"code that did not end took more than {most:g} seconds in all")
 
-    def _execute(
-        self, conversation: Connection, kind: str, code: str, world: DoubleRegistry | None
-    ) -> Reply:
-        request = {"do": kind, "code": code, "calls": world is not None}
-        message, blob = conversation.ask(request, world=world)
+    def _read(self, conversation: Connection, kind: str, message: dict, blob: bytes) -> Reply:
+        """Return what a process answered to a statement of this kind, within the limits."""
         if len(blob) > self.values_left:  # not charged: smaller ones may still fit
             most = self.limits.notebook_values / MB
             said = f"the values of all cases take more than {most:,.0f} MB"
@@ -317,6 +348,11 @@ class Session:
         outputs = cut_outputs(reply.outputs, min(self.limits.cell_output, self.output_left))
         self.output_left = max(0, self.output_left - sum(map(output_size, outputs)))
         return replace(reply, outputs=outputs)
+
+
+def _sent_kind(kind: str) -> str:
+    """Return the kind that a process is told: not whether an exception or a value is expected."""
+    return "value" if kind == "raises" else kind
 
 
 def _code_of(item: RunCell | RunBlock, place: int) -> str:

@@ -73,6 +73,8 @@ class Allowance:
         """Add what a statement used; return what its test cell may if it used more, else 0."""
         if not isinstance(item, RunBlock) or item.cell is None:
             return 0.0
+        if not seconds and item.cell not in self.used:
+            return 0.0
         self.used[item.cell] = self.used.get(item.cell, 0.0) + seconds
         most = self.limits.test_seconds(item) * self.share(item)
         return most if self.used[item.cell] > most else 0.0
