@@ -20,7 +20,8 @@ from proflab.tensor import Tensor, wrap
 OPS: dict[str, Op] = {}  # every op by its name
 hooks: tuple[Callable, ...] = ()  # the active hooks, outermost first
 _modules: list = []  # the modules being called, outermost first; kept only while hooks are active
-_paths: dict[int, str] = {}  # name of each module inside the outermost one
+# The name of each module inside the outermost one, as far as they were called; None: not inside it.
+_paths: dict[int, str | None] = {}
 
 
 class Op:
@@ -69,7 +70,8 @@ def apply(op: Op, inputs: tuple[Tensor, ...], **attributes):
     """Run one op on tensors: a Tensor, or a tuple of them for an op with many results."""
     if hooks:
         compute = partial(_run, op, inputs, attributes)
-        return _observe(Call(op.name, inputs, attributes, module_path(), "forward", compute))
+        path = _paths[id(_modules[-1])] or "" if _modules else ""
+        return _observe(Call(op.name, inputs, attributes, path, "forward", compute))
     return _run(op, inputs, attributes)
 
 
@@ -215,8 +217,9 @@ def _observe(call: Call):
     global hooks
     active, hooks = hooks, ()
     try:
-        for h in active[:0:-1]:
-            call._run = partial(_inside, h, call, call._run)
+        if len(active) > 1:
+            for h in active[:0:-1]:
+                call._run = partial(_inside, h, call, call._run)
         result = active[0](call)
     finally:
         hooks = active
@@ -258,15 +261,26 @@ def enter_module(module) -> None:
     """Note that `module` is being called, until `leave_module`; only while hooks are active."""
     if not _modules:
         _paths.clear()
-        module._name_modules(_paths, "")
+        _paths[id(module)] = ""
+    elif id(module) not in _paths:
+        _name(module)
     _modules.append(module)
 
 
-def leave_module() -> None:
-    """Note that the innermost module's call has ended."""
-    _modules.pop()
+def _name(module) -> None:
+    """Find out a module's name: mostly its caller's child, which is quickly found."""
+    path = _paths[id(_modules[-1])]
+    if path is not None:
+        _modules[-1]._name_children(_paths, path)
+        if id(module) not in _paths:  # further inside, as in a ModuleList, or not at all
+            names = {id(m): name for name, m in _modules[0].named_modules()}
+            _paths.update(names | _paths)
+    _paths.setdefault(id(module), None)
+
+
+leave_module = _modules.pop  # notes that the innermost module's call has ended
 
 
 def module_path() -> str:
     """Return the name of the innermost module being called inside the outermost one."""
-    return _paths.get(id(_modules[-1]), "") if _modules else ""
+    return _paths[id(_modules[-1])] or "" if _modules else ""

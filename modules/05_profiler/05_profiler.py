@@ -53,7 +53,7 @@ from proflab.lesson.demo import demo_size
 #
 # </details><details><summary>Hint 2: the shape of the answer</summary>
 #
-# Two dicts of `bytes_by_memory`, one for each circle. Remove from the second what is in the first; ask whether anything is left; only then correct the entry of a table in the first.
+# Two dicts of `bytes_by_memory`, one for each circle. Add up what the second has and the first has not; ask whether that is anything; only then correct the entry of a table in the first.
 #
 # </details>
 #
@@ -80,10 +80,10 @@ def op_bytes(call, result):
     ### BEGIN SOLUTION
     forward = call.phase == "forward"
     read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
-    made = bytes_by_memory(present(result))
-    for memory in read:
-        made.pop(memory, None)
-    written = sum(made.values())
+    written = 0
+    for memory, size in bytes_by_memory(present(result)).items():
+        if memory not in read:
+            written += size
     if not written:
         return 0, 0
     if forward and call.op in TABLES:
@@ -187,11 +187,15 @@ from proflab.lesson.recording import column, columns, dtype_name, elementwise_ki
 
 def op_elementwise(call, shape):
     """Return the elementwise FLOPs, by our convention, of an op whose forward result has a shape."""
-    kind, size = elementwise_kind(call), math.prod(shape)  # its row in lesson 02's table
+    kind = elementwise_kind(call)  # its row in lesson 02's table
+    if kind is None:
+        return 0
+    size = math.prod(shape)
     if call.op == "scaled_dot_product_attention":  # a softmax over keys for each row of the result
         size = size // shape[-1] * call.inputs[1].shape[-2]
-    largest = max(size, *[t.numel() for t in call.inputs])  # for an op that the table does not have
-    return 0 if kind is None else ELEMENTWISE[kind] * size if kind in ELEMENTWISE else largest
+    if kind in ELEMENTWISE:
+        return ELEMENTWISE[kind] * size
+    return max(size, *[t.numel() for t in call.inputs])  # an op that the table does not have
 
 
 # %% nbgrader={"grade": false, "grade_id": "op_facts", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -325,10 +329,12 @@ def add_row(rows, first, start, end, facts):
         inside: of the rows since `first`, those one deeper; depth, how many things ran around it.
     """
     ### BEGIN SOLUTION
-    ms, depth = (end - start) / 1e6, rows.depth
-    inside = sum([row["ms"] for row in rows[first:] if row["depth"] == depth + 1])
-    times = {"start_ms": (start - rows.start) / 1e6, "ms": ms, "self_ms": ms - inside}
-    rows.append({**facts, **times, "depth": depth})
+    ms, depth, inside = (end - start) / 1e6, rows.depth, 0
+    for row in rows[first:]:
+        if row["depth"] == depth + 1:
+            inside += row["ms"]
+    start_ms = (start - rows.start) / 1e6
+    rows.append(dict(facts, start_ms=start_ms, ms=ms, self_ms=ms - inside, depth=depth))
     ### END SOLUTION
 
 

@@ -15,12 +15,11 @@ from proflab import Tensor, dispatch, nn
 dtype_name = functools.cache(str)  # asking numpy takes long: once is enough
 
 # Ops that move, choose or compare elements, and matrix products: no elementwise FLOPs.
-_NO_ELEMENTWISE = frozenset(
-    """
+_NO_ELEMENTWISE = """
     matmul einsum to clone reshape permute expand getitem index index_put embedding gather
     scatter_add nonzero cat split pad tril triu flip roll where masked_fill argsort
     """.split()
-)
+_KINDS = dict.fromkeys(_NO_ELEMENTWISE) | {"scaled_dot_product_attention": "softmax"}
 
 # The facts of a region, but for its name.
 _REGION = {
@@ -31,13 +30,12 @@ _REGION = {
 
 def elementwise_kind(call: dispatch.Call) -> str | None:
     """Return the name of an op's elementwise work: bias, softmax, …; None where it has none."""
-    if call.op in _NO_ELEMENTWISE:
-        return None
-    if call.op in ("linear", "conv2d"):
+    op = call.op
+    if op == "linear" or op == "conv2d":
         return "bias" if len(call.inputs) == 3 else None
-    if call.op == "batch_norm" and call.attributes["training"]:
+    if op == "batch_norm" and call.attributes["training"]:
         return "batch_norm_train"
-    return "softmax" if call.op == "scaled_dot_product_attention" else call.op
+    return _KINDS.get(op, op)
 
 
 class Rows(list):

@@ -40,9 +40,10 @@ def bytes_by_memory(tensors: Iterable[Tensor]) -> dict[int, int]:
             found[id(array)] = array.nbytes
         else:
             views[id(array)] = array
-    for array in views.values():
-        owner = _owner(array)
-        found[id(owner)] = min(found.get(id(owner), 0) + array.nbytes, owner.nbytes)
+    if views:
+        for array in views.values():
+            owner = _owner(array)
+            found[id(owner)] = min(found.get(id(owner), 0) + array.nbytes, owner.nbytes)
     return found
 
 

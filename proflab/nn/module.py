@@ -116,12 +116,12 @@ class Module:
                 inside = f"{path}.{name}" if path else name
                 value._collect(found, memo, inside, remove_duplicate)
 
-    def _name_modules(self, names: dict[int, str], path: str) -> None:
-        """Write named_modules into {id: name}, without a generator, since each pass needs it."""
-        names[id(self)] = path
+    def _name_children(self, names: dict[int, str | None], path: str) -> None:
+        """Add the modules right inside this one, whose name is `path`, to {id: name}."""
+        before = f"{path}." if path else ""
         for name, value in vars(self).items():
-            if isinstance(value, Module) and id(value) not in names:
-                value._name_modules(names, f"{path}.{name}" if path else name)
+            if isinstance(value, Module):
+                names.setdefault(id(value), before + name)
 
     def modules(self) -> Iterator[Module]:
         """Return this module and all inside it, each once."""

@@ -1,14 +1,17 @@
 """Convolution as matrix products over columns.
 
 A column holds what one window of the input covers; the weights times all columns are the result.
-The columns of one image are made, used and overwritten by the next one's, so they stay in the
-cache, and are never kept for backward: they are made again from the input. Small images are taken
-several at a time, since one wide product of matrices is faster than many narrow ones.
+They are made a piece at a time, some rows of one image's result or several small images: few enough
+to stay in the cache, enough for a fast product. None are kept for backward, which makes its own.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from proflab.dispatch import Op, apply, register
 from proflab.meta import MetaArray
@@ -20,6 +23,7 @@ __all__ = ["conv1d", "conv2d"]
 
 Pair = tuple[int, int]
 _WIDE = 512  # columns from which on a product is about as fast as it gets
+_CACHED = 2**18  # numbers that stay in a core's cache
 
 
 def output_size(size: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
@@ -61,59 +65,152 @@ class _Windows:
         self.places = self.out[0] * self.out[1]
         # Windows of one element each, side by side: the image itself is its columns.
         self.trivial = self.kernel == (1, 1) and stride == (1, 1) and padding == (0, 0)
-        self._columns = None
+        self._columns = self._bordered = None
 
-    def parts(self, batch: int) -> list[slice]:
-        """Return which images are taken together: as many as make a product wide."""
-        step = 1 if self.trivial else max(1, _WIDE // max(1, self.places))
-        return [slice(start, min(start + step, batch)) for start in range(0, batch, step)]
+    def turned(self, batch: int, filters: int) -> _Windows | None:
+        """Return grad's windows, one for each place of the input; None where that is no gain.
 
-    def turns(self, filters: int) -> bool:
-        """Return True where grad has a convolution back to the input, of no more channels."""
-        sides = zip(self.padding, self.dilation, self.kernel, strict=True)
-        fits = all(p <= d * (k - 1) for p, d, k in sides)
-        return self.stride == (1, 1) and fits and filters <= self.channels and not self.trivial
-
-    def columns(self, images: np.ndarray) -> np.ndarray:
-        """Return (n, channels, h, w) as (channels · kernel size, n · windows), until the next call.
-
-        The buffers are made once: a border stays 0, whatever is written inside it.
+        With stride 1, the input's gradient is a convolution of grad with each filter turned around.
+        To fill columns is faster than to add them up, if there are more of them than filters.
         """
-        if self.trivial:
-            return np.ascontiguousarray(images).reshape(self.channels, -1)
-        count = len(images)
-        if self._columns is None or self._columns.shape[3] != count:
-            self._columns = np.empty((self.channels, *self.kernel, count, *self.out), images.dtype)
-            self._bordered = np.zeros(self._bordered_shape(count), images.dtype)
+        sides = list(zip(self.padding, self.dilation, self.kernel, strict=True))
+        border = tuple(d * (k - 1) - p for p, d, k in sides)
+        gain = filters <= min(self.channels, batch * self.places // 2) and not self.trivial
+        if not gain or self.stride != (1, 1) or min(border) < 0:
+            return None
+        shapes = (batch, filters, *self.out), (0, 0, *self.kernel)
+        return _Windows(*shapes, self.stride, border, self.dilation)
+
+    def pieces(self, batch: int) -> tuple[list[slice], list[slice]]:
+        """Return which images are taken together, and which rows of windows of each at a time.
+
+        A piece is wide enough for a fast product, and otherwise no larger than the cache.
+        """
+        height, width = self.out
+        depth = max(1, self.channels * self.kernel[0] * self.kernel[1])
+        wide = _WIDE if self.trivial else max(_WIDE, _CACHED // depth)
+        bands = 1 if self.trivial else -(-height // max(1, wide // width))
+        return _steps(batch, max(1, wide // self.places)), _steps(height, -(-height // bands))
+
+    def each(self, images: np.ndarray) -> Iterator[tuple[slice, slice, np.ndarray]]:
+        """Yield which images, which of their places, and their columns, until the next are made."""
+        several, bands = self.pieces(len(images))
+        for some in several:
+            bordered = self._with_border(images[some])
+            for rows in bands:
+                yield some, self.places_of(rows), self._columns_of(bordered, rows)
+
+    def places_of(self, rows: slice) -> slice:
+        """Return which places these rows of windows are."""
+        return slice(rows.start * self.out[1], rows.stop * self.out[1])
+
+    def _with_border(self, images: np.ndarray) -> np.ndarray:
+        """Return (n, channels, h, w) as (channels, n, h, w), in a buffer whose border stays 0."""
         images = images.swapaxes(0, 1)
-        if self.padding != (0, 0):
-            self._inside(self._bordered)[...] = images
-            images = self._bordered
+        if self.padding == (0, 0):
+            return images
+        if self._bordered is None:
+            self._bordered = self.zeros(images.shape[1], images.dtype)
+        result = self._bordered[:, : images.shape[1]]
+        self.inside(result)[...] = images
+        return result
+
+    def _columns_of(self, images: np.ndarray, rows: slice) -> np.ndarray:
+        """Return (channels · kernel size, n · windows): one copy, from a view with overlaps."""
+        if self.trivial and images.shape[1] == 1:
+            return images.reshape(self.channels, self.places)
+        count, height = images.shape[1], rows.stop - rows.start
+        shape = (self.channels, *self.kernel, count, height, self.out[1])
+        if self._columns is None or self._columns.size < math.prod(shape):
+            self._columns = np.empty(math.prod(shape), images.dtype)
+        columns = self._columns[: math.prod(shape)].reshape(shape)
+        images = images[:, :, rows.start * self.stride[0] :]
+        (plane, image, down, right), (s, t), (d, e) = images.strides, self.stride, self.dilation
+        strides = plane, d * down, e * right, image, s * down, t * right
+        columns[...] = as_strided(images, shape, strides, writeable=False)
+        return columns.reshape(math.prod(shape[:3]), math.prod(shape[3:]))
+
+    def add_columns(self, columns: np.ndarray, images: np.ndarray, rows: slice) -> None:
+        """Add columns of these rows of windows to where they lie in images with a border."""
+        out = rows.stop - rows.start, self.out[1]
+        columns = columns.reshape(self.channels, *self.kernel, images.shape[1], *out)
+        images = images[:, :, rows.start * self.stride[0] :]
         for i in range(self.kernel[0]):
             for j in range(self.kernel[1]):
-                self._columns[:, i, j] = images[window(i, j, self.out, self.stride, self.dilation)]
-        return self._columns.reshape(-1, count * self.places)
+                images[window(i, j, out, self.stride, self.dilation)] += columns[:, i, j]
 
-    def sum_columns(self, columns: np.ndarray, images: np.ndarray) -> None:
-        """Write to each place of the images the sum of what was taken from it into columns."""
-        if self.trivial:
-            images[...] = columns.reshape(images.shape)
-            return
-        bordered = np.zeros(self._bordered_shape(len(images)), columns.dtype)
-        columns = columns.reshape(self.channels, *self.kernel, len(images), *self.out)
-        for i in range(self.kernel[0]):
-            for j in range(self.kernel[1]):
-                place = window(i, j, self.out, self.stride, self.dilation)
-                bordered[place] += columns[:, i, j]
-        images[...] = self._inside(bordered).swapaxes(0, 1)
-
-    def _bordered_shape(self, count: int) -> tuple:
+    def zeros(self, count: int, dtype) -> np.ndarray:
+        """Return that many images of zeros with their border: (channels, count, h, w)."""
         sides = (n + 2 * p for n, p in zip(self.size, self.padding, strict=True))
-        return self.channels, count, *sides
+        return np.zeros((self.channels, count, *sides), dtype)
 
-    def _inside(self, bordered: np.ndarray) -> np.ndarray:
+    def inside(self, bordered: np.ndarray) -> np.ndarray:
+        """Return a view of images without their border."""
         (p, q), (h, w) = self.padding, self.size
         return bordered[..., p : p + h, q : q + w]
+
+
+def _steps(count: int, step: int) -> list[slice]:
+    """Return slices of so many each, the last perhaps shorter; a single empty one of nothing."""
+    starts = range(0, max(1, count), step)
+    return [slice(start, min(start + step, count)) for start in starts]
+
+
+def _side_by_side(images: np.ndarray) -> np.ndarray:
+    """Return (n, groups, channels, places) as (groups, channels, n · places)."""
+    n, groups, channels, places = images.shape
+    return np.moveaxis(images, 0, 2).reshape(groups, channels, n * places)
+
+
+def _products(windows: _Windows, images, groups: int, matrix=None, others=None) -> tuple:
+    """Return two products with the columns of all images; None for what is not given.
+
+    matrix: (groups, m, depth), times columns is (n, groups, m, places)
+    others: (n, groups, m, places), times columns.T is (groups, m, depth), summed over the pieces
+    """
+    out = total = None
+    if matrix is not None:
+        out = np.empty((len(images), *matrix.shape[:2], windows.places), images.dtype)
+    for some, places, columns in windows.each(images):
+        columns = columns.reshape(groups, len(columns) // groups, columns.shape[1])
+        if matrix is not None:
+            results = out[some][..., places]
+            if len(results) == 1:
+                np.matmul(matrix, columns, out=results[0])
+            else:
+                in_rows = np.moveaxis(results, 0, 2)  # (groups, m, n, places)
+                in_rows[...] = (matrix @ columns).reshape(in_rows.shape)
+        if others is not None:
+            product = _times_transposed(_side_by_side(others[some][..., places]), columns)
+            total = product if total is None else np.add(total, product, out=total)
+    return out, total
+
+
+def _times_transposed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a @ b.T; of few rows times many, BLAS is faster if it turns the few around."""
+    if a.shape[1] <= 128 and a.shape[1] < b.shape[1]:
+        return (b @ a.swapaxes(1, 2)).swapaxes(1, 2)
+    return a @ b.swapaxes(1, 2)
+
+
+def _sum_columns(windows: _Windows, matrix: np.ndarray, grad: np.ndarray) -> np.ndarray:
+    """Return the images of whose columns matrix.T @ grad is the gradient.
+
+    matrix: (groups, filters, depth) · grad: (n, groups, filters, places) → (n, channels, h, w)
+    """
+    matrix = matrix.swapaxes(1, 2)
+    shape = len(grad), windows.channels, *windows.size
+    if windows.trivial:
+        return (matrix @ grad).reshape(shape)
+    images = np.empty(shape, grad.dtype)
+    several, bands = windows.pieces(len(grad))
+    for some in several:
+        sums = windows.zeros(len(images[some]), grad.dtype)
+        for rows in bands:
+            part = _side_by_side(grad[some][..., windows.places_of(rows)])
+            windows.add_columns(matrix @ part, sums, rows)
+        images[some] = windows.inside(sums).swapaxes(0, 1)
+    return images
 
 
 @register
@@ -144,19 +241,9 @@ class _Conv2d(Op):
     def forward(self, input, weight, bias=None, *, stride, padding, dilation, groups):
         self.check(input, weight, bias, groups)
         windows = _Windows(input.shape, weight.shape, stride, padding, dilation)
-        batch, filters = input.shape[0], weight.shape[0]
-        matrix = weight.reshape(groups, filters // groups, -1)
-        out = np.empty((batch, groups, filters // groups, windows.places), input.dtype)
-        for part in windows.parts(batch):
-            results = out[part]
-            columns = windows.columns(input[part])
-            columns = columns.reshape(groups, -1, len(results) * windows.places)
-            if len(results) == 1:
-                np.matmul(matrix, columns, out=results[0])
-            else:
-                product = (matrix @ columns).reshape(*matrix.shape[:2], len(results), -1)
-                results[...] = np.moveaxis(product, 2, 0)
-        out = out.reshape(batch, filters, *windows.out)
+        matrix = weight.reshape(groups, weight.shape[0] // groups, -1)
+        out, _ = _products(windows, input, groups, matrix)
+        out = out.reshape(input.shape[0], weight.shape[0], *windows.out)
         if bias is not None:
             out += bias[:, None, None]
         return out
@@ -167,40 +254,49 @@ class _Conv2d(Op):
     def backward(self, node, grad, stride, padding, dilation, groups):
         # grad: (b, out, h', w') · input: (b, c, h, w) · weight: (out, c / groups, kh, kw)
         # → input's shape, weight's shape, (out,)
+        grad = np.ascontiguousarray(grad)
+        windows = _Windows(node.shape(0), node.shape(1), stride, padding, dilation)
+        turned = windows.turned(len(grad), node.shape(1)[0])
+        if turned is None:
+            grads = self._straight(windows, node, grad, groups)
+        else:
+            grads = self._turned(turned, node, grad, groups)
+        if len(node.need) > 2:
+            grads = *grads, grad.sum(axis=(0, 2, 3)) if node.need[2] else None
+        return grads
+
+    @staticmethod
+    def _straight(windows: _Windows, node, grad, groups: int) -> tuple:
+        """Return the gradients of input and weight by the columns of the input."""
         input, weight = node.saved
         shape, filters = node.shape(0), node.shape(1)
-        windows = _Windows(shape, filters, stride, padding, dilation)
-        grads = [None] * len(node.need)
-        grad = np.ascontiguousarray(grad)
         grad = grad.reshape(shape[0], groups, filters[0] // groups, windows.places)
-        matrices = groups, filters[0] // groups, filters[1] * filters[2] * filters[3]
-        parts = windows.parts(shape[0])
-        side_by_side = [np.moveaxis(grad[part], 0, 2).reshape(*matrices[:2], -1) for part in parts]
-        if node.need[0] and windows.turns(filters[0]):
-            # With stride 1 it is itself a convolution, of grad with each filter turned around:
-            # to fill columns is faster than to add them up.
-            border = tuple(
-                d * (k - 1) - p for d, k, p in zip(dilation, filters[2:], padding, strict=True)
-            )
-            turned = weight[..., ::-1, ::-1].reshape(*matrices[:2], *filters[1:]).swapaxes(1, 2)
-            turned = turned.reshape(shape[1], matrices[1], *filters[2:])
-            images = grad.reshape(shape[0], filters[0], *windows.out)
-            settings = {"stride": stride, "dilation": dilation, "groups": groups}
-            grads[0] = self.forward(images, turned, padding=border, **settings)
-        elif node.need[0]:
-            grads[0] = np.empty(shape, grad.dtype)
-            matrix = weight.reshape(matrices).swapaxes(1, 2)
-            for part, g in zip(parts, side_by_side, strict=True):
-                windows.sum_columns(matrix @ g, grads[0][part])
+        grads = [None, None]
+        if node.need[0]:
+            grads[0] = _sum_columns(windows, weight.reshape(*grad.shape[1:3], -1), grad)
         if node.need[1]:
-            total = np.zeros(matrices, grad.dtype)
-            for part, g in zip(parts, side_by_side, strict=True):
-                columns = windows.columns(input[part]).reshape(groups, matrices[2], -1)
-                total += g @ columns.swapaxes(1, 2)
+            _, total = _products(windows, input, groups, others=grad)
             grads[1] = total.reshape(filters)
-        if len(grads) > 2 and node.need[2]:
-            grads[2] = grad.sum(axis=(0, 3)).reshape(-1)
         return tuple(grads)
+
+    @staticmethod
+    def _turned(windows: _Windows, node, grad, groups: int) -> tuple:
+        """Return the gradients of input and weight, both by the columns of grad."""
+        input, weight = node.saved
+        shape, (filters, channels, *kernel) = node.shape(0), node.shape(1)
+        matrix = others = None
+        if node.need[0]:
+            matrix = weight[..., ::-1, ::-1].reshape(groups, -1, channels, *kernel).swapaxes(1, 2)
+            matrix = matrix.reshape(groups, channels, -1)
+        if node.need[1]:
+            others = input.reshape(shape[0], groups, channels, windows.places)
+        out, total = _products(windows, grad, groups, matrix, others)
+        if node.need[0]:
+            out = out.reshape(shape)
+        if node.need[1]:
+            total = total.reshape(groups, channels, -1, *kernel)[..., ::-1, ::-1]
+            total = total.swapaxes(1, 2).reshape(filters, channels, *kernel)
+        return out, total
 
 
 def pair(value) -> Pair:

@@ -101,6 +101,26 @@ def test_module_paths_are_those_a_person_would_name():
     assert ("gelu", "blocks.0.mlp.gelu") in backward
 
 
+def test_paths_of_modules_that_are_called_by_others_than_their_owners():
+    class Odd(nn.Module):
+        def __init__(self):
+            self.inner = nn.Sequential(nn.ReLU())
+            self.blocks = nn.ModuleList([nn.Sequential(nn.Tanh()), nn.Sequential(nn.Tanh())])
+            self.again = self.inner
+            self.hidden = [nn.Sequential(nn.Sigmoid())]  # a plain list: no module of the model's
+
+        def forward(self, x):
+            x = self.inner[0](x)
+            for module in [*self.blocks, *self.hidden, self.again]:
+                x = module(x)
+            return x.exp()
+
+    model = Odd()
+    calls = watch(lambda: [model(proflab.ones(2)), model.blocks[1](proflab.ones(2))])
+    paths = [c[2] for c in calls]
+    assert paths == ["inner.0", "blocks.0.0", "blocks.1.0", "", "inner.0", "", "0"]
+
+
 def test_hooks_nest_and_the_last_is_innermost():
     order = []
 
