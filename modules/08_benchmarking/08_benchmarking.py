@@ -538,7 +538,7 @@ guess_users_p99 = None  # your guess, in ms
 # %% [markdown]
 # <details><summary>Hint 1: when does the server begin with a request?</summary>
 #
-# Draw the example on a line of time: a mark for each arrival, and a bar for the work on it. A bar begins at its mark, or where the bar before it ends. Which of the two?
+# Draw the example on a timeline: a mark for each arrival, and a bar for the work on it. A bar begins at its mark, or where the bar before it ends. Which of the two?
 #
 # </details>
 #
@@ -616,7 +616,7 @@ plot.curves(lines, x="request", y="ms", title="One slow request, and those that 
 # %% [markdown]
 # ## 7 · Smaller numbers · 25 min
 #
-# Now you need something to compare. Beside this notebook lies a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen. Can it be smaller and faster, and as good?
+# Now you need something to compare. Beside this notebook is a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen. Can it be smaller and faster, and as good?
 #
 # *Quantization* stores each weight in one byte, as an int8 q from −127 to 127 with weight ≈ q · scale. *Symmetric* means that 0 stays 0. The largest magnitude decides the scale: max |w| / 127. For the weights 1, −0.5 and 0.25 the scale is 1/127, and q is 127, −64 (−63.5, rounded to the even number) and 32 (31.75). One scale for a whole matrix wastes most of the range in rows of small weights; one for each row costs four bytes a row.
 
@@ -823,7 +823,7 @@ expect_raises("a key that is nowhere", lambda: pareto(rows, ["w"]), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the suite of your own. *Quantized* computes in int8, with sums in int32. *Pruned* has half of its weights at zero. *Cached* looks each image up in a dict of images that it has already named. Each call names the 360 test images, on one thread.
+# Now your own suite. *Quantized* computes in int8, with sums in int32. *Pruned* has half of its weights at zero. *Cached* looks each image up in a dict of images that it has already named. Each call names the 360 test images, on one thread.
 #
 # **Predict.** How many times as fast as float32 is int8 here? ("4 times fewer bytes" says the brochure.)
 
@@ -857,7 +857,7 @@ guesses.compare("speed of int8 in numpy", guess_int8_speedup,
 demos.intervals(suite, title="Four versions of one classifier: speed-up over the baseline")
 
 # %% [markdown]
-# Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop. Fewer bytes are faster only on hardware and in libraries that use them. The pruned version takes its time as before, since zeros are multiplied like other numbers. And the cache wins because this benchmark always asks for the same images. For a user who draws a new digit it is the slowest way to the same answer. Before you believe a speed-up, ask which inputs were repeated.
+# Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop. Fewer bytes are faster only on hardware and in libraries that use them. The pruned version takes as long as before, since zeros are multiplied like other numbers. And the cache wins because this benchmark always asks for the same images. For a user who draws a new digit it is the slowest way to the same answer. Before you believe a speed-up, ask which inputs were repeated.
 #
 # And a front takes numbers at face value: a row may stand on it by a microsecond of noise. Read it together with the verdicts.
 
@@ -885,7 +885,7 @@ def energy_joules(samples, idle_watts=0.0):
     """Return the energy of a run in joules, a float, from samples of its power.
 
     samples: (second, watts) pairs, at least two; seconds rise, watts are not below 0.
-    idle_watts: at least 0; what the machine draws without the run, taken off all the time.
+    idle_watts: at least 0; what the machine draws without the run, subtracted for all of it.
     Between two samples the power runs in a straight line. The result may be negative, where the
     samples lie below idle_watts.
     Raises ValueError for fewer than two samples, for seconds that do not rise, for negative power.
@@ -941,7 +941,7 @@ if record.samples:
     print(f"{joules:.1f} J over {record.idle_watts:.0f} W idle: {1000 * joules / record.calls:.3f} mJ a call")  # fmt: skip
 
 # %% [markdown]
-# The cell reads [RAPL](https://www.kernel.org/doc/html/latest/power/powercap/powercap.html), the energy counter of Intel's and AMD's processors, or else a GPU's own sensor by NVML; on many machines neither may be read, and the cell says so. NVML's usual power is an average over the last second on newer cards, so a short run disappears in it: ask for `NVML_FI_DEV_POWER_INSTANT`, or hold the load for several seconds.
+# The cell reads [RAPL](https://www.kernel.org/doc/html/latest/power/powercap/powercap.html), the energy counter of Intel's and AMD's processors, or else a GPU's own sensor by NVML; on many machines neither can be read, and the cell says so. NVML's usual power is an average over the last second on newer cards, so a short run disappears in it: ask for `NVML_FI_DEV_POWER_INSTANT`, or hold the load for several seconds.
 #
 # ## Reflect · 60 min
 #
