@@ -574,17 +574,17 @@ def response_times(arrivals_ms, service_ms):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_response_times", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
-expect("one slow request", response_times([0, 10, 20, 30], [5, 25, 5, 5]), [5, 25, 20, 15],
-       mistakes={"the service times": [5, 25, 5, 5], "the waits alone": [0, 0, 15, 10],
-                 "times of the answers, not from the arrival": [5, 35, 40, 45]})  # fmt: skip
-expect("idle time is not saved up", response_times([0, 100, 105], [10, 10, 10]), [10, 10, 15])
-expect("three at once", response_times([7, 7, 7], [4, 2, 1]), [4, 6, 7])
+expect("one slow request", response_times([0, 10, 20, 30], [5, 25, 5, 5]), [5.0, 25.0, 20.0, 15.0],
+    mistakes={"the service times": [5.0, 25.0, 5.0, 5.0], "the waits alone": [0.0, 0.0, 15.0, 10.0],
+    "times of the answers, not from the arrival": [5.0, 35.0, 40.0, 45.0]})  # fmt: skip
+expect("idle time is not saved up", response_times([0, 100, 105], [10, 10, 10]), [10.0, 10.0, 15.0])
+expect("three at once", response_times([7, 7, 7], [4, 2, 1]), [4.0, 6.0, 7.0])
 arrivals, work = [1000.5, 1001.0], [2.0, 0.5]
 expect("the first comes late", response_times(arrivals, work), [2.0, 2.0])
 expect("the lists stay as they are", [arrivals, work], [[1000.5, 1001.0], [2.0, 0.5]])
-expect("an overloaded server", response_times([0, 1, 2, 3], [3, 3, 3, 3]), [3, 5, 7, 9])
+expect("an overloaded server", response_times([0, 1, 2, 3], [3, 3, 3, 3]), [3.0, 5.0, 7.0, 9.0])
 expect("a gap between two bursts", response_times([0, 0, 50, 50], [20, 20, 20, 20]),
-    [20, 40, 20, 40])  # fmt: skip
+    [20.0, 40.0, 20.0, 40.0])  # fmt: skip
 expect_raises("no requests", lambda: response_times([], []), ValueError)
 expect_raises("a service time is missing", lambda: response_times([0, 1], [3]), ValueError)
 expect_raises("arrivals that fall", lambda: response_times([0, 5, 4], [1, 1, 1]), ValueError)
@@ -592,13 +592,13 @@ expect_raises("no work", lambda: response_times([0, 5], [1, 0]), ValueError)
 expect_raises("negative work", lambda: response_times([0, 5], [-1, 1]), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("the queue empties, and the server waits again",
-    response_times([0, 1, 2, 40, 41], [10, 1, 1, 5, 5]), [10, 10, 10, 5, 9])  # fmt: skip
+    response_times([0, 1, 2, 40, 41], [10, 1, 1, 5, 5]), [10.0, 10.0, 10.0, 5.0, 9.0])  # fmt: skip
 expect("a request that comes just in time does not wait",
-    response_times([0, 8, 16], [8, 8, 8]), [8, 8, 8])  # fmt: skip
-expect("a late start is no waiting time", response_times([500], [3]), [3])
+    response_times([0, 8, 16], [8, 8, 8]), [8.0, 8.0, 8.0])  # fmt: skip
+expect("a late start is no waiting time", response_times([500], [3]), [3.0])
 slow = response_times([20 * n for n in range(100)], [1000 if n == 40 else 10 for n in range(100)])
 expect("users behind a slow request wait, too",
-    [max(slow), sum(ms > 10 for ms in slow), slow[-1]], [1000, 60, 410])  # fmt: skip
+    [max(slow), sum(ms > 10 for ms in slow), slow[-1]], [1000.0, 60, 410.0])  # fmt: skip
 expect_raises("a missing arrival", lambda: response_times([0], [1, 2]), ValueError)
 expect_raises("arrivals that fall at the end",
     lambda: response_times([3, 3, 2], [1, 1, 1]), ValueError)  # fmt: skip

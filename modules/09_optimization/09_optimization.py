@@ -217,19 +217,20 @@ def timing(*arguments):
 
 
 even, uneven = [30] * 8, [8] * 8 + [60] + [8] * 7
-expect("the keys", simulate_loader([30], 10, 1), {"total_ms": 40, "wait_ms": 30})
-expect("no workers", timing(even, 10, 0), [320, 240])
-expect("one worker", timing(even, 10, 1), [250, 170], mistakes={"only the first wait": [250, 30]})
-expect("two workers", timing(even, 10, 2), [140, 60])
-expect("three and four workers", [timing(even, 10, 3), timing(even, 10, 4)], [[110, 30]] * 2)
+expect("the keys", simulate_loader([30], 10, 1), {"total_ms": 40.0, "wait_ms": 30.0})
+expect("no workers", timing(even, 10, 0), [320.0, 240.0])
+expect("one worker", timing(even, 10, 1), [250.0, 170.0],
+    mistakes={"only the first wait": [250.0, 30.0]})  # fmt: skip
+expect("two workers", timing(even, 10, 2), [140.0, 60.0])
+expect("three and four workers", [timing(even, 10, 3), timing(even, 10, 4)], [[110.0, 30.0]] * 2)
 found = [timing(uneven, 10, 2, prefetch) for prefetch in (1, 2, 4)]
-expect("one slow batch, prefetch 1, 2, 4", found, [[208, 48], [188, 28], [172, 12]])
-expect("a slow batch holds up its worker", timing([10, 50, 10, 50, 10, 50], 5, 2, 4), [155, 125])
-expect("a batch that is asked for late", timing([1, 1, 40, 1], 20, 1, 1), [101, 21])
-expect("slow steps", timing([10, 10, 10], 50, 1), [160, 10])
-expect("more workers than batches", timing([7, 9], 1, 8), [10, 8])
+expect("one slow batch, prefetch 1, 2, 4", found, [[208.0, 48.0], [188.0, 28.0], [172.0, 12.0]])
+expect("a slow batch holds up its worker", timing([10, 50] * 3, 5, 2, 4), [155.0, 125.0])
+expect("a batch that is asked for late", timing([1, 1, 40, 1], 20, 1, 1), [101.0, 21.0])
+expect("slow steps", timing([10, 10, 10], 50, 1), [160.0, 10.0])
+expect("more workers than batches", timing([7, 9], 1, 8), [10.0, 8.0])
 loads = [3, 4]
-expect("the list stays as it is", [timing(loads, 1, 1), loads], [[8, 6], [3, 4]])
+expect("the list stays as it is", [timing(loads, 1, 1), loads], [[8.0, 6.0], [3, 4]])
 expect_raises("no batches", lambda: timing([], 10, 2), ValueError)
 expect_raises("a batch that takes no time", lambda: timing([30, 0], 10, 2), ValueError)
 expect_raises("no step", lambda: timing([30], 0, 2), ValueError)
@@ -237,12 +238,12 @@ expect_raises("workers below 0", lambda: timing([30], 10, -1), ValueError)
 expect_raises("prefetch 0", lambda: timing([30], 10, 1, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("each worker has its own batches: none takes over another's",
-    timing([9, 40, 9, 9, 40, 9, 9, 40, 9], 4, 3, 3), [128, 92])  # fmt: skip
-expect("prefetch counts for each worker", timing([6, 6, 70, 6, 6, 6, 6, 6, 6], 9, 2, 3), [139, 58])
+    timing([9, 40, 9, 9, 40, 9, 9, 40, 9], 4, 3, 3), [128.0, 92.0])  # fmt: skip
+expect("prefetch counts for each worker", timing([6, 6, 70] + [6] * 6, 9, 2, 3), [139.0, 58.0])
 expect("with one batch in advance a worker idles while the step runs",
-    timing([12, 12, 12, 12, 40, 12], 15, 1, 1), [127, 37])  # fmt: skip
-expect("without workers each load is waited for", timing([5, 7, 90], 3, 0), [111, 102])
-expect("one batch", timing([25], 5, 3), [30, 25])
+    timing([12, 12, 12, 12, 40, 12], 15, 1, 1), [127.0, 37.0])  # fmt: skip
+expect("without workers each load is waited for", timing([5, 7, 90], 3, 0), [111.0, 102.0])
+expect("one batch", timing([25], 5, 3), [30.0, 25.0])
 expect("times need not be whole numbers", timing([0.5, 0.25], 0.125, 1), [0.875, 0.625])
 expect_raises("negative loading time", lambda: timing([5, -5], 10, 2), ValueError)
 expect_raises("a negative step", lambda: timing([5], -1, 0), ValueError)
@@ -316,8 +317,10 @@ tiny = np.array([2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)], np.float32)
 expect("the loss as it is", half_gradients(tiny, 1).tolist(), [2.0**-20, 2.0**-24, 0.0, 0.0])
 expect("scaled by 1,024", half_gradients(tiny, 1024).tolist(), [2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)],
     mistakes={"divided in float16": [2.0**-20, 2.0**-24, 0.0, 0.0],
+    "not multiplied": [2.0**-30, 2.0**-34, 0.0, 0.0],
     "not divided": [2.0**-10, 2.0**-14, 2.0**-15, -(2.0**-16)]})  # fmt: skip
-expect("the array stays as it is", tiny.tolist(), [2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)])
+expect("the array stays as it is", tiny.tolist(), [2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)],
+    mistakes={"changed in place": [2.0**-10, 2.0**-14, 2.0**-15, -(2.0**-16)]})  # fmt: skip
 half = np.array([[0.5, 0.25], [-0.1, 3.0]], np.float32)
 expect("too large at 2**17", half_gradients(half, 2**17), None)
 found = half_gradients(half, 2.0**10)
@@ -524,8 +527,8 @@ def checkpoint_plan(kept, inputs):
 
     kept: for each layer, in order, the bytes that it keeps for backward, its own input included.
     inputs: for each layer the bytes of its input, at most those kept, above 0.
-    Segments are runs of layers, together all of them. The inputs of all segments stay. Backward runs
-    each segment once more, which then keeps what its layers keep; its own input is there already.
+    Segments are runs of layers, together all of them. All segments' inputs stay. Backward runs each
+    segment once more, which then keeps what its layers keep; its own input is there already.
     The peak: the sum of the segments' inputs, plus the most that one keeps without its own input.
     Keys: peak, in bytes; starts, the list of the segments' first layers, from 0 (of any best plan).
     Raises ValueError for no layers, and for lists of different lengths.
@@ -615,8 +618,8 @@ def fuse(graph):
     a "product" or a "reduction", begins a group of its own, which later nodes may join.
     Returns a list of lists of names, each in the order of the graph; the groups in the order of
     their first nodes.
-    Raises ValueError for no nodes, a name that is there twice, and an input that is computed only by
-    the node itself or by a later one.
+    Raises ValueError for no nodes, a name that is there twice, and an input that only the node
+    itself or a later one computes.
     """
     ### BEGIN SOLUTION
     names = [name for name, _, _ in graph]
