@@ -516,7 +516,7 @@ demos.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each rou
 #
 # - **Untouched memory.** `np.empty` and `np.zeros` only reserve addresses; the system finds memory when a page is first written. Until then all pages are one and the same page of zeros, which is in the cache. So write to both arrays before you measure.
 # - **Bytes counted once.** A copy moves each byte twice, in and out. (Some tables say "copy: 10 GB/s" and mean 20.)
-# - **Bytes that nobody counts.** To write a number, a processor first reads the 64 bytes around it (*write allocate*): a plain copy of n bytes moves 3 n on the bus. *Non-temporal* instructions avoid that. The C library, which does numpy's copies, switches to them above a hidden size (192 MB an array on one machine), and then a copy is faster than any addition. numpy's arithmetic writes plainly, so the slope for its operations is measured with `np.multiply(source, 1, out=destination)`, and the copy's slope is a second one. We count 2 n for both, as the [STREAM](https://www.cs.virginia.edu/stream/ref.html) benchmark does.
+# - **Bytes that nobody counts.** To write a number, a processor first reads the 64 bytes around it (*write allocate*): a plain copy of n bytes moves 3 n on the bus. *Non-temporal* instructions avoid that. The C library, which does numpy's copies, switches to them above a hidden size (192 MB an array on one machine), and then a copy is faster than any addition. numpy's arithmetic writes plainly, so the slope for its operations is measured with `np.multiply(source, 1, out=destination)`, and the copy's slope is a second one. We count 2 n for both, as [STREAM](https://www.cs.virginia.edu/stream/ref.html) does.
 # - **One core.** numpy's copies and elementwise operations run on one thread, which may not saturate the memory. Then there are two slopes, and a picture must say which it shows.
 #
 # **Predict.** How many times faster is a copy that stays in a cache than one in main memory?
@@ -653,7 +653,7 @@ demos.ranges(rates, unit="B/s", title="Main memory: best of each round")
 # %% [markdown]
 # This is what *these* programs reach on *this* many threads, here and now. Write threads, working set, best or median, and the date beside every roof.
 #
-# **Optional: which stores does a copy use?** Programs that store plainly tell: x · 1 moves 3 n where we count 2 n, x + y 4 n where we count 3 n.
+# **Optional: which stores does a copy use?** Compare it with programs that store plainly: x · 1 moves 3 n where we count 2 n, x + y 4 n where we count 3 n.
 
 
 # %% nbgrader={"grade": false, "grade_id": "write_allocate", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -663,8 +663,8 @@ def write_allocate(copy, one_in, two_in):
     copy, one_in, two_in: rates above 0, all in one unit, of the copy and of two programs that read
         one and two arrays and store plainly. They count the arrays' bytes, not what a store reads.
     On one bus one_in and two_in reach 2/3 and 3/4 of the rate of a copy by non-temporal stores,
-    1 and 9/8 of that of a plain one. The answer is the pair that is nearer, by the sum of the two
-    differences. Raises ValueError for a rate that is not above 0.
+    1 and 9/8 of that of a plain one. The answer is the nearer pair, by the sum of the two absolute
+    differences; "plain" if both are equally near. Raises ValueError for a rate not above 0.
     """
     ### BEGIN SOLUTION
     if min(copy, one_in, two_in) <= 0:

@@ -538,7 +538,7 @@ guess_users_p99 = None  # your guess, in ms
 # %% [markdown]
 # <details><summary>Hint 1: when does the server begin with a request?</summary>
 #
-# Draw the example on a line of time: a mark for each arrival, and a bar for the work on it. A bar begins at its mark, or where the bar before it ends. Which of the two?
+# Draw the example on a timeline: a mark for each arrival, and a bar for the work on it. A bar begins at its mark, or where the bar before it ends. Which of the two?
 #
 # </details>
 #
@@ -574,17 +574,17 @@ def response_times(arrivals_ms, service_ms):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_response_times", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
-expect("one slow request", response_times([0, 10, 20, 30], [5, 25, 5, 5]), [5, 25, 20, 15],
-       mistakes={"the service times": [5, 25, 5, 5], "the waits alone": [0, 0, 15, 10],
-                 "times of the answers, not from the arrival": [5, 35, 40, 45]})  # fmt: skip
-expect("idle time is not saved up", response_times([0, 100, 105], [10, 10, 10]), [10, 10, 15])
-expect("three at once", response_times([7, 7, 7], [4, 2, 1]), [4, 6, 7])
+expect("one slow request", response_times([0, 10, 20, 30], [5, 25, 5, 5]), [5.0, 25.0, 20.0, 15.0],
+    mistakes={"the service times": [5.0, 25.0, 5.0, 5.0], "the waits alone": [0.0, 0.0, 15.0, 10.0],
+    "times of the answers, not from the arrival": [5.0, 35.0, 40.0, 45.0]})  # fmt: skip
+expect("idle time is not saved up", response_times([0, 100, 105], [10, 10, 10]), [10.0, 10.0, 15.0])
+expect("three at once", response_times([7, 7, 7], [4, 2, 1]), [4.0, 6.0, 7.0])
 arrivals, work = [1000.5, 1001.0], [2.0, 0.5]
 expect("the first comes late", response_times(arrivals, work), [2.0, 2.0])
 expect("the lists stay as they are", [arrivals, work], [[1000.5, 1001.0], [2.0, 0.5]])
-expect("an overloaded server", response_times([0, 1, 2, 3], [3, 3, 3, 3]), [3, 5, 7, 9])
+expect("an overloaded server", response_times([0, 1, 2, 3], [3, 3, 3, 3]), [3.0, 5.0, 7.0, 9.0])
 expect("a gap between two bursts", response_times([0, 0, 50, 50], [20, 20, 20, 20]),
-    [20, 40, 20, 40])  # fmt: skip
+    [20.0, 40.0, 20.0, 40.0])  # fmt: skip
 expect_raises("no requests", lambda: response_times([], []), ValueError)
 expect_raises("a service time is missing", lambda: response_times([0, 1], [3]), ValueError)
 expect_raises("arrivals that fall", lambda: response_times([0, 5, 4], [1, 1, 1]), ValueError)
@@ -592,13 +592,13 @@ expect_raises("no work", lambda: response_times([0, 5], [1, 0]), ValueError)
 expect_raises("negative work", lambda: response_times([0, 5], [-1, 1]), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("the queue empties, and the server waits again",
-    response_times([0, 1, 2, 40, 41], [10, 1, 1, 5, 5]), [10, 10, 10, 5, 9])  # fmt: skip
+    response_times([0, 1, 2, 40, 41], [10, 1, 1, 5, 5]), [10.0, 10.0, 10.0, 5.0, 9.0])  # fmt: skip
 expect("a request that comes just in time does not wait",
-    response_times([0, 8, 16], [8, 8, 8]), [8, 8, 8])  # fmt: skip
-expect("a late start is no waiting time", response_times([500], [3]), [3])
+    response_times([0, 8, 16], [8, 8, 8]), [8.0, 8.0, 8.0])  # fmt: skip
+expect("a late start is no waiting time", response_times([500], [3]), [3.0])
 slow = response_times([20 * n for n in range(100)], [1000 if n == 40 else 10 for n in range(100)])
 expect("users behind a slow request wait, too",
-    [max(slow), sum(ms > 10 for ms in slow), slow[-1]], [1000, 60, 410])  # fmt: skip
+    [max(slow), sum(ms > 10 for ms in slow), slow[-1]], [1000.0, 60, 410.0])  # fmt: skip
 expect_raises("a missing arrival", lambda: response_times([0], [1, 2]), ValueError)
 expect_raises("arrivals that fall at the end",
     lambda: response_times([3, 3, 2], [1, 1, 1]), ValueError)  # fmt: skip
@@ -616,7 +616,7 @@ plot.curves(lines, x="request", y="ms", title="One slow request, and those that 
 # %% [markdown]
 # ## 7 · Smaller numbers · 25 min
 #
-# Now you need something to compare. Beside this notebook lies a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen. Can it be smaller and faster, and as good?
+# Now you need something to compare. Beside this notebook is a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen. Can it be smaller and faster, and as good?
 #
 # *Quantization* stores each weight in one byte, as an int8 q from −127 to 127 with weight ≈ q · scale. *Symmetric* means that 0 stays 0. The largest magnitude decides the scale: max |w| / 127. For the weights 1, −0.5 and 0.25 the scale is 1/127, and q is 127, −64 (−63.5, rounded to the even number) and 32 (31.75). One scale for a whole matrix wastes most of the range in rows of small weights; one for each row costs four bytes a row.
 
@@ -823,7 +823,7 @@ expect_raises("a key that is nowhere", lambda: pareto(rows, ["w"]), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the suite of your own. *Quantized* computes in int8, with sums in int32. *Pruned* has half of its weights at zero. *Cached* looks each image up in a dict of images that it has already named. Each call names the 360 test images, on one thread.
+# Now your own suite. *Quantized* computes in int8, with sums in int32. *Pruned* has half of its weights at zero. *Cached* looks each image up in a dict of images that it has already named. Each call names the 360 test images, on one thread.
 #
 # **Predict.** How many times as fast as float32 is int8 here? ("4 times fewer bytes" says the brochure.)
 
@@ -857,7 +857,7 @@ guesses.compare("speed of int8 in numpy", guess_int8_speedup,
 demos.intervals(suite, title="Four versions of one classifier: speed-up over the baseline")
 
 # %% [markdown]
-# Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop. Fewer bytes are faster only on hardware and in libraries that use them. The pruned version takes its time as before, since zeros are multiplied like other numbers. And the cache wins because this benchmark always asks for the same images. For a user who draws a new digit it is the slowest way to the same answer. Before you believe a speed-up, ask which inputs were repeated.
+# Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop. Fewer bytes are faster only on hardware and in libraries that use them. The pruned version takes as long as before, since zeros are multiplied like other numbers. And the cache wins because this benchmark always asks for the same images. For a user who draws a new digit it is the slowest way to the same answer. Before you believe a speed-up, ask which inputs were repeated.
 #
 # And a front takes numbers at face value: a row may stand on it by a microsecond of noise. Read it together with the verdicts.
 
@@ -885,7 +885,7 @@ def energy_joules(samples, idle_watts=0.0):
     """Return the energy of a run in joules, a float, from samples of its power.
 
     samples: (second, watts) pairs, at least two; seconds rise, watts are not below 0.
-    idle_watts: at least 0; what the machine draws without the run, taken off all the time.
+    idle_watts: at least 0; what the machine draws without the run, subtracted for all of it.
     Between two samples the power runs in a straight line. The result may be negative, where the
     samples lie below idle_watts.
     Raises ValueError for fewer than two samples, for seconds that do not rise, for negative power.
@@ -941,7 +941,7 @@ if record.samples:
     print(f"{joules:.1f} J over {record.idle_watts:.0f} W idle: {1000 * joules / record.calls:.3f} mJ a call")  # fmt: skip
 
 # %% [markdown]
-# The cell reads [RAPL](https://www.kernel.org/doc/html/latest/power/powercap/powercap.html), the energy counter of Intel's and AMD's processors, or else a GPU's own sensor by NVML; on many machines neither may be read, and the cell says so. NVML's usual power is an average over the last second on newer cards, so a short run disappears in it: ask for `NVML_FI_DEV_POWER_INSTANT`, or hold the load for several seconds.
+# The cell reads [RAPL](https://www.kernel.org/doc/html/latest/power/powercap/powercap.html), the energy counter of Intel's and AMD's processors, or else a GPU's own sensor by NVML; on many machines neither can be read, and the cell says so. NVML's usual power is an average over the last second on newer cards, so a short run disappears in it: ask for `NVML_FI_DEV_POWER_INSTANT`, or hold the load for several seconds.
 #
 # ## Reflect · 60 min
 #

@@ -16,9 +16,9 @@
 # %% [markdown]
 # # 09 · Measure, diagnose, fix, measure
 #
-# ![Three bars, one below the other, that lead from 1 to about five times as fast: what a training step gains when its loading, then also its attention, then also its list of losses is mended. Each bar ends in an interval; a diamond beside it says what the fix gives alone.](waterfall.png)
+# ![Three bars, one below the other, that lead from 1 to about five times as fast: what a training step gains when its loading, then also its attention, then also its list of losses is fixed. Each bar ends in an interval; a diamond beside it says what the fix gives alone.](waterfall.png)
 #
-# So far you have measured, and nothing became faster by your hand. Beside this notebook lies a training script, `slow_training.py`. It is correct, and it wastes most of its time. The usual help is a list of quick wins: "mixed precision, 1.5 to 2×". A list does not know your program. Your profiler does. You find out where the script loses its time and what each cure can give at most. You write the cures yourself, small enough to be counted exactly. At the end you fix the script, and draw this picture for your own machine.
+# So far you have measured programs and made none of them faster. Beside this notebook is a training script, `slow_training.py`. It is correct, and it wastes most of its time. The usual help is a list of quick wins: "mixed precision, 1.5 to 2×". A list does not know your program. Your profiler does. You find out where the script loses its time and what each fix can give at most. You write models of the fixes, small enough to count exactly. At the end you fix the script, and draw this picture for your own machine.
 #
 # **You will be able to**
 #
@@ -26,7 +26,7 @@
 # - explain what hides the loading of data, how training survives 16 bits, and what fusion and tiles save;
 # - fix a slow training step, and say with an interval what each fix gave.
 #
-# **You need** lessons 04 to 06 and 08, and attention from lesson 02.
+# **You need** lessons 04 to 06 and 08, and attention from lesson 02. Take two sittings.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import itertools
@@ -43,13 +43,13 @@ from proflab.lesson.demo import demo_size
 # %% [markdown]
 # ## 1 · Where would it pay? · 25 min
 #
-# Amdahl's law (lesson 06) says what the whole gains if a part becomes faster. But how much faster *can* the part become? No op beats its roof: it takes at least FLOPs/peak, and at least bytes/bandwidth. Suppose that of 100 ms
+# Amdahl's law (lesson 06) says what the whole gains if a part becomes faster. But how much faster *can* the part become? No op beats its roof: it takes at least FLOPs/peak, and at least bytes/bandwidth. Suppose that a step of 100 ms spends
 #
-# - 40 load data, without any FLOPs;
-# - 50 are a linear layer's, with 4.5 · 10⁹ FLOPs and 10 MB;
-# - 10 are a GELU's, with 8 · 10⁶ FLOPs and 16 MB,
+# - 40 ms on loading data, without any FLOPs;
+# - 50 ms on a linear layer, with 4.5 · 10⁹ FLOPs and 10⁷ bytes;
+# - 10 ms on a GELU, with 8 · 10⁶ FLOPs and 1.6 · 10⁷ bytes,
 #
-# on a machine with 100 GFLOP/s and 10 GB/s. At its roof the linear layer takes 45 ms: at best the whole becomes 100/95 = 1.05 times as fast. The GELU would take 1.6 ms: 100/91.6 = 1.09. Loading need not take any time of the training: 100/60 = 1.67. So the largest share is the worst target.
+# on a machine with 10¹¹ FLOP/s and 10¹⁰ bytes/s. At its roof the linear layer takes 45 ms: at best the whole becomes 100/95 = 1.05 times as fast. The GELU would take 1.6 ms: 100/91.6 = 1.09. Loading need not take any of the training's time: 100/60 = 1.67. So the largest share is the worst target.
 #
 # **Predict.** Open `slow_training.py` and read `slow_step`. What share of a step's time does it spend on loading data?
 
@@ -68,10 +68,10 @@ from proflab.lesson.recording import column, columns, row_name, work_and_traffic
 
 # %% nbgrader={"grade": false, "grade_id": "diagnose", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def diagnose(rows, hardware):
-    """Return for each name how much faster all would be if that name ran at its roof.
+    """Return for each name how much faster the whole would be if that name ran at its roof.
 
-    rows: a list of dicts as lesson 05's recorder makes them, at least one. Used are row_name(row),
-        self_ms, and work_and_traffic([row]), which returns the row's FLOPs and bytes.
+    rows: a list of dicts as lesson 05's recorder makes them, at least one. A row has self_ms;
+        row_name(row) is its name, and work_and_traffic([row]) returns its FLOPs and bytes.
     hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s.
     At its roof a row takes the larger of its FLOPs / peak_flops and its bytes / bandwidth, and
     never longer than it took. A row without FLOPs and bytes takes no time there.
@@ -152,20 +152,20 @@ for row in found[:8]:
 share = next(row["share"] for row in found if row["name"] == "data loading")
 guesses.compare("loading's share", guess_loading_share, round(100 * share), unit="%")
 leak = find_leak(lambda: slow_step(model, todo[0], state), demo_size(4, 2))
-print(f"a step leaves {leak['bytes_per_step'] / 1e6:.1f} MB allocated, by {leak['function']}")
+print(f"a step leaves {leak['bytes_per_step'] / 1024**2:.1f} MB allocated, by {leak['function']}")
 
 # %% [markdown]
-# Two of the three bottlenecks stand in the rows, the third in the last line: memory that grows has no row, and kills the process hours later. Read `best` with care: it takes every op as given. An op may run at its roof and still be superfluous: several of these rows belong to one attention that writes all its scores to memory. Sections 5 and 6 are about ops that need not exist.
+# Two of the three bottlenecks show in the rows, the third in the last line: memory that grows has no row, and kills the process hours later. Read `best` with care: it takes every op as given. An op may run at its roof and still be superfluous: several of these rows belong to one attention that writes all its scores to memory. Sections 5 and 6 are about ops that need not exist.
 #
 # ## 2 · Feed the model · 45 min
 #
-# While the main program loads a batch, the model waits; while the model computes, nobody loads. *Workers*, threads or processes of their own, load the next batches meanwhile. torch's `DataLoader` has a simple rule: worker w of W makes the batches w, w + W, w + 2W and so on. Each worker may be `prefetch` batches ahead of the main program, which takes them in order.
+# While the main program loads a batch, the model waits; while the model computes, nothing is loaded. *Workers*, separate threads or processes, load the next batches meanwhile. torch's `DataLoader` has a simple rule: worker w of W loads the batches w, w + W, w + 2W and so on. Each worker may be `prefetch` (torch: `prefetch_factor`) batches ahead of the main program, which takes them in order.
 #
-# Eight batches of 30 ms each, with steps of 10 ms: without workers, 8 · 40 = 320 ms. One worker delivers every 30 ms, and the last step follows: 8 · 30 + 10 = 250. With three workers a batch comes every 10 ms, after the first 30: 30 + 8 · 10 = 110. A fourth worker buys nothing. So you need ⌈load time/step time⌉ workers, and prefetching evens out batches of different sizes.
+# Eight batches of 30 ms each, with steps of 10 ms: without workers, 8 · 40 = 320 ms. One worker delivers a batch every 30 ms, and the last step follows: 8 · 30 + 10 = 250. With three workers there is a batch for every step, after the first 30 ms: 30 + 8 · 10 = 110. A fourth worker buys nothing. So you need ⌈load time/step time⌉ workers, and prefetching evens out slow and fast batches.
 #
 # <details><summary>Hint 1: what must be true before a worker begins a batch?</summary>
 #
-# Draw two lines of time, one for each worker, and below them one for the main program. Three moments matter for a batch: when it is asked for, when its worker is free, when the main program comes to take it.
+# Draw a timeline for each of two workers, and below them one for the main program. Three moments matter for a batch: when it is asked for, when its worker is free, when the main program comes to take it.
 #
 # </details>
 #
@@ -185,9 +185,9 @@ def simulate_loader(load_ms, step_ms, workers, prefetch=2):
     workers: int, at least 0. With 0, the main program loads each batch itself, before its step.
     prefetch: int, at least 1.
     With W workers, worker w loads the batches w, w + W, w + 2W, …, in this order, one at a time.
-    It may begin a batch once that is asked for: the first W * prefetch batches at the start, and one
-    more each time that the main program takes a batch (the next that was not asked for). The main
-    program takes the batches in order, each as soon as it is loaded and the step before has ended.
+    It may begin a batch once that batch is asked for. The first W * prefetch batches are asked for
+    at the start, and the next one each time that the main program takes a batch. The main program
+    takes the batches in order, each as soon as it is loaded and the step before has ended.
     Keys: total_ms, until the last step ends; wait_ms, in which the main program takes no step.
     Raises ValueError for no batches and for a number out of range.
     """
@@ -217,19 +217,20 @@ def timing(*arguments):
 
 
 even, uneven = [30] * 8, [8] * 8 + [60] + [8] * 7
-expect("the keys", simulate_loader([30], 10, 1), {"total_ms": 40, "wait_ms": 30})
-expect("no workers", timing(even, 10, 0), [320, 240])
-expect("one worker", timing(even, 10, 1), [250, 170], mistakes={"only the first wait": [250, 30]})
-expect("two workers", timing(even, 10, 2), [140, 60])
-expect("three and four workers", [timing(even, 10, 3), timing(even, 10, 4)], [[110, 30]] * 2)
+expect("the keys", simulate_loader([30], 10, 1), {"total_ms": 40.0, "wait_ms": 30.0})
+expect("no workers", timing(even, 10, 0), [320.0, 240.0])
+expect("one worker", timing(even, 10, 1), [250.0, 170.0],
+    mistakes={"only the first wait": [250.0, 30.0]})  # fmt: skip
+expect("two workers", timing(even, 10, 2), [140.0, 60.0])
+expect("three and four workers", [timing(even, 10, 3), timing(even, 10, 4)], [[110.0, 30.0]] * 2)
 found = [timing(uneven, 10, 2, prefetch) for prefetch in (1, 2, 4)]
-expect("one slow batch, prefetch 1, 2, 4", found, [[208, 48], [188, 28], [172, 12]])
-expect("a slow batch holds up its worker", timing([10, 50, 10, 50, 10, 50], 5, 2, 4), [155, 125])
-expect("a batch that is asked for late", timing([1, 1, 40, 1], 20, 1, 1), [101, 21])
-expect("slow steps", timing([10, 10, 10], 50, 1), [160, 10])
-expect("more workers than batches", timing([7, 9], 1, 8), [10, 8])
+expect("one slow batch, prefetch 1, 2, 4", found, [[208.0, 48.0], [188.0, 28.0], [172.0, 12.0]])
+expect("a slow batch holds up its worker", timing([10, 50] * 3, 5, 2, 4), [155.0, 125.0])
+expect("a batch that is asked for late", timing([1, 1, 40, 1], 20, 1, 1), [101.0, 21.0])
+expect("slow steps", timing([10, 10, 10], 50, 1), [160.0, 10.0])
+expect("more workers than batches", timing([7, 9], 1, 8), [10.0, 8.0])
 loads = [3, 4]
-expect("the list stays as it is", [timing(loads, 1, 1), loads], [[8, 6], [3, 4]])
+expect("the list stays as it is", [timing(loads, 1, 1), loads], [[8.0, 6.0], [3, 4]])
 expect_raises("no batches", lambda: timing([], 10, 2), ValueError)
 expect_raises("a batch that takes no time", lambda: timing([30, 0], 10, 2), ValueError)
 expect_raises("no step", lambda: timing([30], 0, 2), ValueError)
@@ -237,21 +238,21 @@ expect_raises("workers below 0", lambda: timing([30], 10, -1), ValueError)
 expect_raises("prefetch 0", lambda: timing([30], 10, 1, 0), ValueError)
 ### BEGIN HIDDEN TESTS
 expect("each worker has its own batches: none takes over another's",
-    timing([9, 40, 9, 9, 40, 9, 9, 40, 9], 4, 3, 3), [128, 92])  # fmt: skip
-expect("prefetch counts for each worker", timing([6, 6, 70, 6, 6, 6, 6, 6, 6], 9, 2, 3), [139, 58])
+    timing([9, 40, 9, 9, 40, 9, 9, 40, 9], 4, 3, 3), [128.0, 92.0])  # fmt: skip
+expect("prefetch counts for each worker", timing([6, 6, 70] + [6] * 6, 9, 2, 3), [139.0, 58.0])
 expect("with one batch in advance a worker idles while the step runs",
-    timing([12, 12, 12, 12, 40, 12], 15, 1, 1), [127, 37])  # fmt: skip
-expect("without workers each load is waited for", timing([5, 7, 90], 3, 0), [111, 102])
-expect("one batch", timing([25], 5, 3), [30, 25])
+    timing([12, 12, 12, 12, 40, 12], 15, 1, 1), [127.0, 37.0])  # fmt: skip
+expect("without workers each load is waited for", timing([5, 7, 90], 3, 0), [111.0, 102.0])
+expect("one batch", timing([25], 5, 3), [30.0, 25.0])
 expect("times need not be whole numbers", timing([0.5, 0.25], 0.125, 1), [0.875, 0.625])
 expect_raises("negative loading time", lambda: timing([5, -5], 10, 2), ValueError)
 expect_raises("a negative step", lambda: timing([5], -1, 0), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Does the rule hold for real workers? The next cell times the loading of batches, lets your function predict an epoch with none, one and two threads, and then runs it. A step sleeps for a quarter of the loading time. The batches are the script's PNG files, and then large blocks that zlib unpacks.
+# Does the rule hold for real workers? The next cell times the loading of batches, lets your function predict an epoch with none, one and two threads, and then runs it. A step sleeps for a quarter of the loading time. The batches are the script's PNG files, and then large blocks that zlib decompresses.
 #
-# **Predict.** By what factor do two threads shorten an epoch of PNG files? (1 for not at all.)
+# **Predict.** By what factor do two threads shorten an epoch of PNG files, compared with none?
 
 # %% tags=["guess"]
 guess_two_threads = None  # your guess: a factor
@@ -271,22 +272,22 @@ guesses.compare("two threads for PNG files", guess_two_threads, gains["png"], un
 demos.timeline(seen["spans"], title="zlib: two threads load, the main program takes steps")
 
 # %% [markdown]
-# Your rule supposes that workers do not hold each other up. Threads that run Python do: they share one interpreter, whose lock lets one of them run at a time. `decode` is Python code, so a second thread gains nothing, and switching costs something. zlib unpacks in C and releases the lock; there the prediction comes true as far as processors are free. torch's workers are processes for this reason.
+# Your function assumes that workers do not hold each other up. Threads that run Python do: they share one interpreter, whose lock lets one of them run at a time. `decode` is Python code, so a second thread gains nothing, and switching costs something. zlib decompresses in C and releases the lock; there the prediction comes true if processors are free. torch's workers are processes for this reason.
 #
-# What lies on the disk matters as much. The same images can be a file each; one array; one array *mapped into memory*, of which the system reads the pages that you touch; or compressed. A file that was read before is *warm*: the system keeps its pages in memory. *Cold* means from the disk.
+# The file format matters as much. The same images can be a file each; one array; one array *mapped into memory*, of which the system reads the pages that you touch; or compressed. A file that was read before is *warm*: the system keeps its pages in memory. *Cold* means from the disk.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_formats", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-print(f"{'ms':<14}{'MB':>8}{'all, cold':>11}{'all, warm':>11}{'one image':>11}")
+print(f"{'times in ms':<14}{'MB':>8}{'all, cold':>11}{'all, warm':>11}{'one image':>11}")
 for row in demos.formats(demo_size(1500, 60)):
     row["cold_ms"] = "not told" if row["cold_ms"] is None else f"{row['cold_ms']:.1f}"
     print("{format:<14}{mb:8.2f}{cold_ms:>11}{warm_ms:11.1f}{one_ms:11.3f}".format(**row))
 
 # %% [markdown]
-# For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages, and nothing is unpacked. Compression pays where the disk or the network is slower than unpacking. A file for each image costs system calls for each.
+# For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages, and nothing is unpacked. Compression pays where the disk or the network is slower than unpacking. A file each costs system calls for every image.
 #
 # ## 3 · Half the bits · 50 min
 #
-# float16 halves bytes, and on GPUs tensor cores multiply it several times faster. It has 1 bit for the sign, 5 for the exponent and 10 for the fraction. Its largest number is 65,504, its smallest normal one 6.10 · 10⁻⁵; below that the steps are 2⁻²⁴ = 5.96 · 10⁻⁸, and what is at most half a step becomes 0. Small gradients are lost without a warning. The cure is *loss scaling* ([Micikevicius et al. 2018](https://arxiv.org/abs/1710.03740)). Multiply the loss by a scale, and backward multiplies each gradient by it. Divide in float32, where small numbers survive. A gradient of 2⁻²⁵ becomes 0; at scale 1,024 it is 2⁻¹⁵, exact, and after the division 2⁻²⁵ again. At too large a scale, gradients overflow to infinity: then this step must be skipped.
+# float16 halves the bytes, and a GPU's tensor cores multiply it several times as fast. It has 1 bit for the sign, 5 for the exponent and 10 for the fraction. Its largest number is 65,504, its smallest normal one 6.10 · 10⁻⁵; below that the steps are 2⁻²⁴ = 5.96 · 10⁻⁸, and anything up to half a step becomes 0. Small gradients are lost without a warning. The cure is *loss scaling* ([Micikevicius et al. 2018](https://arxiv.org/abs/1710.03740)). Multiply the loss by a scale, and backward multiplies each gradient by it. Divide in float32, where small numbers survive. A gradient of 2⁻²⁵ becomes 0; at scale 1,024 it is 2⁻¹⁵, exact, and after the division 2⁻²⁵ again. At too large a scale, gradients overflow to infinity: then this step must be skipped.
 
 
 # %% nbgrader={"grade": false, "grade_id": "half_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -294,7 +295,7 @@ def half_gradients(gradients, scale):
     """Return gradients as they come out of a backward pass in float16 with a scaled loss, or None.
 
     gradients: a float32 array of any shape. It stays as it is.
-    scale: a number above 0, by which the loss, and so each gradient, was multiplied.
+    scale: a number above 0, by which the loss, and so each gradient, is multiplied.
     Multiplies by scale in float32, rounds to float16, goes back to float32, and divides by scale.
     Returns a float32 array of the same shape; None if any scaled gradient is infinite or NaN in
     float16. Warns of nothing. Raises ValueError for a scale that is not above 0.
@@ -316,8 +317,10 @@ tiny = np.array([2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)], np.float32)
 expect("the loss as it is", half_gradients(tiny, 1).tolist(), [2.0**-20, 2.0**-24, 0.0, 0.0])
 expect("scaled by 1,024", half_gradients(tiny, 1024).tolist(), [2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)],
     mistakes={"divided in float16": [2.0**-20, 2.0**-24, 0.0, 0.0],
+    "not multiplied": [2.0**-30, 2.0**-34, 0.0, 0.0],
     "not divided": [2.0**-10, 2.0**-14, 2.0**-15, -(2.0**-16)]})  # fmt: skip
-expect("the array stays as it is", tiny.tolist(), [2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)])
+expect("the array stays as it is", tiny.tolist(), [2.0**-20, 2.0**-24, 2.0**-25, -(2.0**-26)],
+    mistakes={"changed in place": [2.0**-10, 2.0**-14, 2.0**-15, -(2.0**-16)]})  # fmt: skip
 half = np.array([[0.5, 0.25], [-0.1, 3.0]], np.float32)
 expect("too large at 2**17", half_gradients(half, 2**17), None)
 found = half_gradients(half, 2.0**10)
@@ -422,26 +425,26 @@ for term, total in ((np.float32, np.float32), (np.float16, np.float16), (np.floa
 # %% nbgrader={"grade": false, "grade_id": "demo_half_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import half_bits
 
-print(f"a product in float16 takes {half_bits.product_ratio():.0f} times as long as in float32")
+print(f"float16 products take numpy {half_bits.product_ratio():.0f} times as long as float32 ones")
 half_bits.draw(half_bits.half_training(half_gradients, scale_after, demo_size(300, 20)))
 
 # %% [markdown]
-# In float16 the loss stands still at first: the lower layers get zeros, until the upper ones make larger gradients. With a scale that grows until something overflows, the curve is that of float32. A cross ends the training that took every step, even after an overflow: infinity reached the weights, and from then on each loss is NaN.
+# In float16 the loss stands still at first: the lower layers get zeros, until the upper ones make larger gradients. With a scale that grows until something overflows, the curve is that of float32. A cross ends the training that skipped no step, even after an overflow: infinity reached the weights, and from then on each loss is NaN.
 #
 # ## 4 · A large batch in small pieces · 20 min
 #
-# The batch that trains best may not fit into memory. *Accumulation* runs small batches one after the other and adds up their gradients; then the optimizer steps once. But beware of averages of averages. One batch has three samples, whose gradients are 1, 2 and 3; another has one sample, with 10. The mean of the means is (2 + 10)/2 = 6; the mean over all four is 4. Weigh each batch by its share of the samples. (Batch norm still sees only the small batches.)
+# The batch that trains best may not fit into memory. *Accumulation* runs small batches one after the other and adds up their gradients; then the optimizer steps once. But beware of averages of averages. One batch has three samples, whose gradients are 1, 2 and 3; another has one sample, with 10. The mean of the means is (2 + 10)/2 = 6; the mean over all four is 4. Weight each batch by its share of the samples. (Batch norm still sees only the small batches.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "accumulate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def accumulate(model, loss, batches):
     """Leave in `.grad` the gradients of the mean loss over all samples; return that loss, a float.
 
-    model: a Module. It is called with x, once for each batch, in order; nothing else of it changes.
+    model: a Module. It is called with x, once for each batch, in order; only its gradients change.
     loss: loss(model(x), y) is a scalar Tensor, the mean over the samples of the batch.
     batches: a list of pairs (x, y), at least one; len(x) is the number of samples, at least 1 and
         not the same in each batch.
-    Gradients that are there before do not count. Each batch has a backward pass of its own, before
+    Gradients from before are dropped. Each batch has a backward pass of its own, before
     the next forward pass, so that only one graph exists at a time.
     Raises ValueError for no batches and for a batch without samples.
     """
@@ -515,17 +518,17 @@ for size in (8, 2):
     print(f"ResNet-18, {size} images: {kept:.1f} MB are saved for backward")
 
 # %% [markdown]
-# **Optional.** Where accumulation is not enough, checkpointing (lesson 04) keeps only the input of each segment of layers. With 16 layers of 1 MB and four segments, four inputs stay, and while a segment runs once more it keeps 4 MB, of which its input is there already: 4 + 3 = 7 MB, not 16. Where layers differ, equal segments are not the best. Find those that are.
+# **Optional.** Where accumulation is not enough, checkpointing (lesson 04) keeps only the input of each segment of layers. With 16 layers of 1 MB and four segments, four inputs stay, and while a segment runs once more it keeps 4 MB, of which its input is there already: 4 + 3 = 7 MB, not 16. Where layers differ, other segments are better. Find the best.
 
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint_plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def checkpoint_plan(kept, inputs):
-    """Return where to begin segments so that the peak is the least, as a dict. (Optional.)
+    """Return where to begin segments so that the peak is lowest, as a dict. (Optional.)
 
     kept: for each layer, in order, the bytes that it keeps for backward, its own input included.
     inputs: for each layer the bytes of its input, at most those kept, above 0.
-    Segments are runs of layers, together all of them. The inputs of all segments stay. Backward runs
-    each segment once more, which then keeps what its layers keep; its own input is there already.
+    Segments are runs of layers, together all of them. All segments' inputs stay. Backward runs each
+    segment once more, which then keeps what its layers keep; its own input is there already.
     The peak: the sum of the segments' inputs, plus the most that one keeps without its own input.
     Keys: peak, in bytes; starts, the list of the segments' first layers, from 0 (of any best plan).
     Raises ValueError for no layers, and for lists of different lengths.
@@ -574,7 +577,7 @@ expect("100 layers need about two roots of memory",
 #
 # ## 5 · Fewer trips to memory · 45 min
 #
-# An elementwise op computes next to nothing. It takes its time to read its inputs from memory and to write its result (lesson 06). After a linear layer often come a bias, a GELU, dropout and an addition, and each reads what the one before has just written. *Fusion* computes the chain in one pass and keeps what is between in registers. That is most of what `torch.compile` does.
+# An elementwise op computes next to nothing. Its time goes into reading its inputs from memory and writing its result (lesson 06). A linear layer is often followed by a bias, a GELU, dropout and an addition, and each reads what the one before has just written. *Fusion* computes the chain in one pass and keeps what lies between in registers. That is most of what `torch.compile` does.
 #
 # Take tensors of 400 bytes, a bias of 4 and a dropout mask of 100 bytes, and a layer norm at the end. One by one: 804 + 800 + 900 + 1,200 + 800 = 4,504 bytes. With the first four in one group, which reads x, bias, mask and the tensor to add, 904 bytes, and writes 400, and then the norm with 800: 2,104 bytes, 2.14 times fewer. A tensor that two nodes read must be written, and a reduction needs a whole row before its first result. So the rule of this lesson: an elementwise node joins the group of an input that nobody else reads. In a diamond, where b and c read a, and d reads both, the groups are [a], [b, d] and [c].
 #
@@ -586,7 +589,7 @@ expect("100 layers need about two roots of memory",
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# First count users. Then go through the nodes in order, with a dict from each name to its group, a list. A node is appended to an existing list or gets a new one. At the end, each list is wanted once.
+# First count users. Then go through the nodes in order, with a dict from each name to its group, a list. A node is appended to an existing list or gets a new one. Return each list once.
 #
 # </details>
 
@@ -611,11 +614,12 @@ def fuse(graph):
         the tensor that the node computes, no two alike. inputs: names of what it reads: of nodes
         before it, or of tensors from outside, such as weights. kind: "elementwise" or another word.
     A node of kind "elementwise" joins the group of the first of its inputs that a node computed and
-    that no other node reads. (Reading a tensor twice makes no second user.) Every other node begins
-    a group of its own, "product" and "reduction" for example; such a group may be joined.
+    that no other node reads. (Reading a tensor twice makes no second user.) Any other node, such as
+    a "product" or a "reduction", begins a group of its own, which later nodes may join.
     Returns a list of lists of names, each in the order of the graph; the groups in the order of
     their first nodes.
-    Raises ValueError for no nodes, a name that is there twice, and an input computed only later.
+    Raises ValueError for no nodes, a name that is there twice, and an input that only the node
+    itself or a later one computes.
     """
     ### BEGIN SOLUTION
     names = [name for name, _, _ in graph]
@@ -671,7 +675,7 @@ def graph_bytes(graph, sizes, groups):
     graph: as for fuse. sizes: a dict, the bytes of each tensor, computed or from outside, by name.
     groups: lists of names, each node of the graph in exactly one.
     Each group reads each tensor that one of its nodes reads and none of its nodes computes, once;
-    and writes, once, each tensor that it computes and that a node of another group reads, or nobody.
+    and writes, once, each tensor that it computes and that a node of another group or none reads.
     Raises ValueError if a node is in no group or in two, if a group has a name of no node, and if
     sizes lacks a tensor.
     """
@@ -733,7 +737,7 @@ expect_raises("sizes must cover what nodes compute",
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now your functions on a real graph: a recorded block of GPT-2 small with 512 tokens. Then a chain of four ops in numpy, which cannot fuse, but can go through a large array in pieces, so that what lies between the ops stays in the cache.
+# Now apply your functions to a real graph: a recorded block of GPT-2 small with 512 tokens. Then time a chain of four ops in numpy, which cannot fuse, but can go through a large array in pieces, so that intermediate results stay in the cache.
 #
 # **Predict.** The chain on 16 million numbers, in pieces of 65,536: how many times as fast as on whole arrays?
 
@@ -749,7 +753,7 @@ with meta():
     block = models.gpt2("small").blocks[0].eval()
 graph, sizes = captured(block, example_input(block, (1, 512, 768)))
 ways = [[name] for name, _, _ in graph], fuse(graph)
-moved = [graph_bytes(graph, sizes, groups) / 1e6 for groups in ways]
+moved = [graph_bytes(graph, sizes, groups) / 1024**2 for groups in ways]
 print(f"{len(ways[0])} nodes: {moved[0]:.1f} MB; in {len(ways[1])} groups: {moved[1]:.1f} MB")
 ms = demos.in_blocks([None, 2**20, 2**16, 2**13, 2**10])
 guesses.compare("in pieces", guess_pieces, round(ms[None] / ms[2**16], 2), unit="times as fast")
@@ -757,25 +761,23 @@ named = {f"{piece:,} numbers" if piece else "whole arrays": value for piece, val
 plot.bars(named, unit="ms", title="Four elementwise ops, in pieces", show="{:.0f} ms".format)
 
 # %% [markdown]
-# Large pieces do not fit into the cache; small ones pay the interpreter for each op and piece. A compiler pays neither: it writes one loop.
+# Large pieces do not fit into the cache; small ones cost the interpreter's time for each op. A compiler avoids both: it writes one loop.
 #
 # ## 6 · Attention in tiles · 65 min
 #
-# Fusion stops at the softmax, which needs the largest score and the sum of a whole row. For 1,024 tokens that row is long, and the scores are a million numbers for each head. But both can be gathered block by block ([Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867)). Of a block keep, for each row, its *highest* score, the *total* of exp(score − highest), and the *values* weighted by the same numbers. To merge two blocks, bring the one with the lower highest score to the other's scale. Highest 2, total 1.5, values 1, merged with 5, 1 and 4: the first shrinks by e⁻³, so the total is 1.5 · e⁻³ + 1 = 1.0747 and the values are 1 · e⁻³ + 4 = 4.0498. At the end, values/total is the output: 3.768.
+# Fusion stops at the softmax, which needs the largest score and the sum of a whole row. For 1,024 tokens that row is long, and the scores are a million numbers for each head. But maximum and sum can be gathered block by block ([Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867)). Of a block keep, for each row, its *highest* score, the *total* of exp(score − highest), and the *values* weighted by the same numbers. To merge two blocks, bring the one with the lower highest score to the other's scale. Merge highest 2, total 1.5, values 1 with 5, 1 and 4: the first shrinks by e⁻³, so the total is 1.5 · e⁻³ + 1 = 1.0747 and the values are 1 · e⁻³ + 4 = 4.0498. At the end, values/total is the output: 3.768.
 
 
 # %% nbgrader={"grade": false, "grade_id": "merge", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def merge(one, two):
     """Return the partial softmax over two blocks of keys together, from those over each.
 
-    one, two: tuples (highest, total,
-        values), arrays of one floating type: highest (rows,), the largest  # fmt: skip
-        score of each row in the block; total (rows,), the sum of exp(score - highest); values
-        (rows, width), the sum of exp(score - highest) * value. They stay as they are.
-    Returns such a tuple of the same type. A row without scores in a block (
-        all are masked) has highest -inf,  # fmt: skip
-    total 0 and values 0 there, and is then what it is in the other block. Warns of nothing, and
-    nothing overflows, however far apart the scores are.
+    one, two: tuples (highest, total, values) of arrays of one floating type: highest (rows,), the
+        largest score of each row in the block; total (rows,), the sum of exp(score - highest);
+        values (rows, width), the sum of exp(score - highest) * value. They stay as they are.
+    Returns such a tuple of the same type. A row whose scores in a block are all masked has highest
+    -inf, total 0 and values 0 there, and the result has what the other block has. Warns of nothing,
+    and nothing overflows, however far apart the scores are.
     """
     ### BEGIN SOLUTION
     highest = np.maximum(one[0], two[0])
@@ -829,9 +831,9 @@ expect(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# [FlashAttention](https://arxiv.org/abs/2205.14135) builds on this. A tile of queries stays in fast memory while the keys and values pass by, tile after tile. No score ever goes to memory. `memory` stands for a GPU's: it hands out rows, counts the numbers that pass, and refuses more rows than a tile has.
+# [FlashAttention](https://arxiv.org/abs/2205.14135) builds on this. A tile of queries stays in fast memory while the keys and values pass by, tile after tile. No score ever goes to memory. `memory` stands for a GPU's memory: it hands out rows, counts the numbers that pass, and refuses more rows than a tile has.
 #
-# **Predict.** Q, K, V and the output of one head, 1,024 × 64 each, are 262,144 numbers, and lesson 06 counted each once. How many does tiled attention move, with tiles of 128 rows?
+# **Predict.** Q, K, V and the output of one head, 1,024 × 64 each, are 262,144 numbers, and lesson 06 counted each once. How many does tiled attention move, with tiles of 64 rows?
 
 # %% tags=["guess"]
 guess_tiled_numbers = None  # your guess: numbers loaded and stored
@@ -855,9 +857,8 @@ def tiled_attention(memory, block_q, block_k, causal=False):
     """Compute softmax(Q Kᵀ / √width) V tile by tile and store it in `memory` as "o"; return nothing.
 
     memory: has seq and width, ints; load(name, low, high) returns the rows low to high - 1 of "q",
-        "k" or "v", an array (high - low, width); store("o", low,
-            rows) puts rows there, from row low  # fmt: skip
-        on. At most block_q rows of q and o and block_k rows of k and v pass at a time.
+        "k" or "v", an array (high - low, width); store("o", low, rows) puts rows there, from row
+        low on. At most block_q rows of q and o and block_k rows of k and v pass at a time.
     block_q, block_k: ints, at least 1; seq need not be a multiple of either.
     causal: row i sees the keys 0 to i. A tile that is masked altogether is not loaded.
     The rows of q come in tiles of block_q from row 0; each tile is loaded once, and with it once
@@ -937,7 +938,7 @@ for rows in ((64, 64), (128, 128), (256, 64)):
     print(
         f"tiles of {rows[0]} and {rows[1]} rows: {memory.moved:>9,} numbers; causal {masked.moved:>9,}"
     )
-    if rows == (128, 128):
+    if rows == (64, 64):
         guesses.compare("numbers moved", guess_tiled_numbers, memory.moved)
 print(f"all scores written, read, written and read: {4 * 1024 * 64 + 4 * 1024 * 1024:,} numbers")
 
@@ -946,14 +947,14 @@ print(f"all scores written, read, written and read: {4 * 1024 * 64 + 4 * 1024 * 
 #
 # ## 7 · One token at a time · 25 min
 #
-# **Optional.** A decoder generates text token by token. Without a *KV cache* it runs all tokens so far through the model for each new one; with it, the newest token alone, and looks up the keys and values of the others. Count what that saves.
+# **Optional.** A decoder generates text token by token. Without a *KV cache* it runs all tokens so far through the model for each new one; with one, it runs only the newest token, and looks up the keys and values of the others. Count what that saves.
 
 
 # %% nbgrader={"grade": false, "grade_id": "generation_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def generation_flops(layers, d, vocab, prompt, new, cached):
     """Return the FLOPs of the matrix products of a decoder that generates tokens. (Optional.)
 
-    layers, d, vocab: of a GPT-2: its blocks, its width, the words that it knows. prompt: tokens at
+    layers, d, vocab: the blocks, width and vocabulary size of a GPT-2. prompt: tokens at
         the start; new: tokens to generate. All are ints, at least 1.
     The first pass has the prompt's tokens, and gives the first new token; each later pass gives one
     more. cached: True if keys and values of earlier tokens are kept, so that each later pass has
@@ -1034,17 +1035,17 @@ expect_raises("a sequence has tokens", lambda: paged_tokens([4, 0], 16), ValueEr
 # %% [markdown]
 # ## 8 · The slow script · 45 min
 #
-# Back to `slow_training.py`. Name its three bottlenecks, and the lines that cause them, from what section 1 printed. Then write the step anew. The result must stay the same: five steps on the same batches give the same five losses, to 10⁻⁵. `state` is yours: a step may keep in it what the next one needs.
+# Back to `slow_training.py`. Name its three bottlenecks, and the lines that cause them, from what section 1 printed. Then rewrite the step. The result must stay the same: five steps on the same batches give the same five losses, within 10⁻⁵. `state` is yours: a step may keep in it what the next one needs.
 #
 # <details><summary>Hint 1: which three?</summary>
 #
-# Which images does a step of the second epoch read? In which type, and in how many ops that write scores, does `attend` compute? And what hangs on a tensor in a list?
+# Which images does a step of the second epoch read? In which type, and in how many ops that write scores, does `attend` compute? And what does a tensor in a list keep alive?
 #
 # </details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# As long as `slow_step`: a dict in `state` from names to what was decoded, `F.scaled_dot_product_attention` as the model's attention, and a float in the list.
+# No longer than `slow_step`: a dict in `state` from names to what was decoded, `F.scaled_dot_product_attention` as the model's attention, and a float in the list.
 #
 # </details>
 # %% nbgrader={"grade": false, "grade_id": "step_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1062,9 +1063,9 @@ def fixed_step(model, batch, state):
     model: a slow_training.Reader. batch: a list of names of images. state: a dict as slow_step's,
         with images, optimizer and losses; it may get further entries.
     Returns the loss before the step, a float, within 1e-5 of slow_step's, and adds it to losses,
-    which then does not keep a graph. The thread that calls it reads no image twice. No op is in
-    float64. Of the steps on a batch of 32 images that it has seen, each has at most 120 recorded
-    ops, which move at most 24 MB (slow_step: 330 and 123), and leaves no more memory than it found.
+    which must not keep a graph. The thread that calls it reads no image twice. No op is in float64.
+    On 32 images that it has seen before, a step has at most 120 recorded ops, which move at most 24
+    million bytes (slow_step: 330 and 123), and leaves no more memory allocated than it found.
     """
     ### BEGIN SOLUTION
     images, known = state["images"], state.setdefault("known", {})
@@ -1090,7 +1091,7 @@ expect("state['losses']", found["noted"], [2.640315, 2.333157, 2.349757, 2.16402
 expect("images read twice", found["read_again"], 0, mistakes={"in three of five steps, all": 96})
 expect("ops in float64", found["float64"], 0)
 expect_between("recorded ops of a step", found["ops"], 20, 120)
-expect_between("MB that they move", found["bytes"] / 1e6, 1, 24)
+expect_between("million bytes that they move", found["bytes"] / 1e6, 1, 24)
 expect("the function in which memory grows", found["grows_in"], None)
 ### BEGIN HIDDEN TESTS
 other = count_steps(fixed_step, rows_of, find_leak, seed=4, size=12, heads=2)
@@ -1108,7 +1109,7 @@ for row in found:
 demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown]
-# (The clock is the processor's time for this program.) Compare the diamonds with `best` in section 1. The loader's fix can give what was promised for its row, and no more. The attention may give more than its rows promised, since most of its ops are gone. The third fix seems to give least. But without it the process grows until it is killed; and fresh pages cost time. Savings add up: fixes of 1.4× and 1.8× save 29 and 44 % of the time, together 73 %, and that is 3.7×, more than their product.
+# (The clock counts processor time.) Compare the diamonds with `best` in section 1. The loader's fix gives about what its row promised: only that row and a few ops inside it are gone. The attention may give more than its rows promised, since most of its ops are gone. The third fix seems to give least. But without it the process grows until it is killed. Savings add up: fixes of 1.4× and 1.8× save 29 and 44 % of the time, together 73 %, and that is 3.7×, more than their product.
 #
 # **Quick wins, confronted.** A guide lists, in this order: mixed precision 1.5 to 2× "in five minutes", loader workers 1.2 to 1.5× "in ten", `torch.compile` 1.1 to 1.5× "in one line", pinned memory 1.1× "in one argument". On this script the first would be a loss (section 3 timed numpy's float16), the second gains nothing from threads, the third is section 5's fusion, and the fourth needs a GPU to copy to. None of the four finds a leak. The list is ordered by effort; yours, by measurement.
 #
@@ -1121,7 +1122,7 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # | elementwise ops near their roof | one trip to memory for each op | fusion | bytes before/after | 5 |
 # | attention's bytes grow with s² | scores in memory | tiles, fused attention | about 2sd · s/block | 6 |
 # | generation slows down with length | the text is run again for each token | KV cache | 24× fewer FLOPs at 32 + 32 tokens | 7 |
-# | memory grows step by step | graphs kept in a list | `float(loss)` | no time, but no crash | 1, 8 |
+# | memory grows step by step | graphs kept in a list | `float(loss)` | little time, no crash | 1, 8 |
 
 # %% [markdown]
 # ### In torch
@@ -1142,7 +1143,7 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # %% [markdown]
 # ## Reflect · 35 min
 #
-# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). Three bottlenecks: what you measured, what Amdahl's law promised, what came.
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). Three bottlenecks: what you measured, what Amdahl's law promised, what you got.
 #
 # 1. Take each of the three fixes. Which number told you about it, and from which tool?
 # 2. What did `diagnose` promise for it, and what did the waterfall give, with its interval? Where they differ: why?
@@ -1150,7 +1151,7 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_optimization", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* each bottleneck is tied to the number that showed it: the region's share, the rows of attention (or their bytes and float64), the bytes that a step leaves by `find_leak`; one point each. *4 points:* promised and measured speed-ups of the first two fixes stand side by side, with intervals, and a difference is explained (ops that vanish have no roof; a fix changes what is left to fix; noise); the third is said to give memory, not time. *2 points:* a quick win is chosen for a reason in the writer's own program, with a measurement that could come out against it. *1 point:* each fix is measured on the same batches with equal losses, and this is said. Up to 2 points off for figures without a unit or a calculation.
+# **Mark scheme.** *3 points:* each bottleneck is tied to the number that showed it: the region's share, the rows of attention (or their bytes and float64), the bytes that a step leaves by `find_leak`; one point each. *4 points:* promised and measured speed-ups of the first two fixes stand side by side, with intervals, and a difference is explained (ops that vanish have no roof; a fix changes what is left to fix; noise); the third is said to give memory, and little time. *2 points:* a quick win is chosen for a reason in the writer's own program, with a measurement that could come out against it. *1 point:* each fix is measured on the same batches with equal losses, and this is said. Up to 2 points off for figures without a unit or a calculation.
 # ### END SOLUTION
 
 # %% [markdown]
@@ -1158,8 +1159,8 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 #
 # - Measure, name the part, compute what it can give at most, fix it, measure again in pairs.
 # - The largest share is not the best target, and what runs at its roof may still be superfluous.
-# - Loading hides behind computing as long as there are workers enough, and nothing locks them.
-# - float16 loses small gradients in silence: scale the loss, skip what overflows, keep weights and sums in float32.
+# - Loading hides behind computing if there are enough workers and no lock holds them up.
+# - float16 loses small gradients silently: scale the loss, skip what overflows, keep weights and sums in float32.
 # - A fix that changes the result is no fix: compare losses first, time second.
 #
 # **Next.** Lesson 10 repeats the roofline on a GPU, and lesson 11 speeds up a training run there.

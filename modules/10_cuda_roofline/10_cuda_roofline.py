@@ -22,7 +22,7 @@
 #
 # ![A roofline on logarithmic axes: a slope for the memory, a dotted one for the cache, two ceilings. Below lie an elementwise chain, softmax, layer norm, two forms of attention and a Transformer block; products of growing matrices climb to the ceilings.](roofs.png)
 #
-# **Without a graphics card** you get all exercises, all points and all plots: they work on a *document*, a file of measurements. What you do not get is a measurement. The document beside this notebook is *constructed*: a script made its numbers from a data sheet. No card was measured for it, nor for the picture above. **With a card**, the same cells measure yours. Colab lends one: *Runtime → Change runtime type → T4 GPU*.
+# **Without a graphics card** you get all exercises, all points and all plots: they work on a *document*, a file of measurements. You do not get a measurement. The document beside this notebook is *constructed*: a script made its numbers from a data sheet. No card was measured for it, nor for the picture above. **With a card**, the same cells measure yours. Colab lends one: *Runtime → Change runtime type → T4 GPU*.
 #
 # A GPU multiplies matrices 267 times faster than a CPU, it is said, and launching a kernel costs 1 ms. Anyone can get such numbers: stop the clock before the GPU is done, or give the CPU a slow program. After this lesson you see what is wrong with such a claim, how fast a card *could* be, and what keeps it from being so.
 #
@@ -277,7 +277,7 @@ record.measure("sweep", cuda.loops.sweep)
 #
 # A multiprocessor of a T4 has 65,536 registers and 64 KB of *shared memory*, a store that a block's threads address themselves. It works in warps, never in threads. Three counts say how well a kernel uses it.
 #
-# **Sectors.** Memory moves in *sectors* of 32 bytes. When a warp reads, every sector in which one of its 32 addresses lies is fetched once. Neighbouring floats are 128 bytes in 4 sectors, all used.
+# **Sectors.** Memory moves in *sectors* of 32 bytes. When a warp reads, every sector in which one of its 32 addresses lies is fetched once. 32 neighbouring floats are 128 bytes in 4 sectors, all used.
 #
 # **Predict.** A matrix of float32 is stored row by row, each of 1,024 numbers. The 32 threads of a warp read one column. What share of the bytes fetched do they use?
 
@@ -291,7 +291,7 @@ def warp_sectors(addresses, itemsize) -> int:
 
     addresses: 1 to 32 ints, the byte at which each thread's item begins. Sectors begin at 0, 32, …
     itemsize: bytes of an item: 1, 2, 4, 8 or 16. An item begins at a multiple of its size.
-    Raises ValueError for other sizes and addresses, no addresses, more than 32, and one below 0.
+    Raises ValueError for another size or address, an address below 0, none, and more than 32.
     """
     ### BEGIN SOLUTION
     if itemsize not in (1, 2, 4, 8, 16) or not 1 <= len(addresses) <= 32:
@@ -362,7 +362,7 @@ expect_raises("a word's number is not below 0", lambda: bank_conflicts([-32]), V
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Occupancy.** A warp that waits costs nothing as long as another can go on. *Occupancy* is the share of the possible warps that are on a multiprocessor. A block comes as a whole, where there is room for its threads, registers and shared memory. 256 threads of 65 registers, which the hardware rounds up to 72, take 18,432. So 3 such blocks fit, 768 of a T4's 1,024 threads: 0.75.
+# **Occupancy.** A warp that waits costs nothing as long as another can go on. *Occupancy* is the share of the possible warps that are on a multiprocessor. A block comes as a whole, where there is room for its threads, registers and shared memory. 256 threads of 65 registers, which the hardware rounds up to 72, take 18,432 registers. So 3 such blocks fit, 768 of a T4's 1,024 threads: 0.75.
 
 
 # %% nbgrader={"grade": false, "grade_id": "occupancy", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -422,7 +422,7 @@ for t in (1024, 256, 128):
 demos.lines(shares, x="registers a thread", y="occupancy", title=limits["name"])
 
 # %% [markdown]
-# For a T4, the compiler of CUDA 12.9 gives your chains 8 registers a thread with one accumulator and 23 with eight: all 1,024 threads have room. Full is not the aim: a thread with four chains waits as little as four threads with one ([Volkov 2010](https://www.nvidia.com/content/GTC-2010/pdfs/2238_GTC2010.pdf)).
+# For a T4, the compiler of CUDA 12.9 gives your chains 8 registers a thread with one accumulator and 23 with eight: all 1,024 threads have room. Full occupancy is no aim: a thread with four chains waits as little as four threads with one ([Volkov 2010](https://www.nvidia.com/content/GTC-2010/pdfs/2238_GTC2010.pdf)).
 #
 # ## 4 · The device's own clock · 25 min
 #

@@ -24,7 +24,7 @@
 #
 # **You need no graphics card, and no torch.** All that is graded works on a *document*, a file of measurements: traces, allocations, times of training steps. Without a card you read the one beside this notebook. It is *constructed*: a script made its numbers from assumptions. No card was measured for it, nor for the picture above. With torch and a card, the same cells measure yours. Colab lends a T4: *Runtime → Change runtime type*.
 #
-# Lists of quick wins promise: mixed precision 1.5–2×, loader workers 1.2–1.5×, `torch.compile` 1.1–1.5× in one line, pinned memory 1.1× in one argument. Multiplied, that is 2.2 to 5 times. On your run they may give 1.05, because the card was waiting for something else. A trace shows for what. You write the functions that read it, and use them in a lab that ends in a report: two to three times faster, each step with its cause.
+# Lists of quick wins promise: mixed precision 1.5–2×, loader workers 1.2–1.5×, `torch.compile` 1.1–1.5× in one line, pinned memory 1.1× in one argument. Multiplied, that is 2.2 to 5 times. On your run they may give 1.05, because the card was waiting for something else. A trace shows what it was waiting for. You write the functions that read traces, and use them in a lab that ends in a report: two to three times faster, each step with its cause.
 #
 # **You will be able to**
 #
@@ -32,7 +32,7 @@
 # - find the op that time belongs to, and the layer that memory belongs to;
 # - report improvements so that each gets its due, and predict what a second card brings.
 #
-# **You need** lesson 02 for `training_flops`, lesson 08 for pairs and intervals, and from lesson 10 that a launch only queues a kernel.
+# **You need** lesson 02 for `training_flops`, lesson 08 for pairs and intervals, and from lesson 10 that a launch only queues a kernel. Take two sittings.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -51,7 +51,7 @@ record = cuda.Record("constructed_train.json", form=cuda.train_document)
 print(f"{record.title('The document')}. {record.document.get('note', record.document['command'])}")
 
 # %% [markdown]
-# `train.py`, beside this notebook, trains ResNet-18, with switches (`workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`) and three planted faults: each step reads the loss with `.item()`, each step sends the loss's weights to the card, and each step crops or pads its images to another size. On a card the next cell runs it under torch's profiler. Without one it prints a line for each kind, and the document stays as it is. A constructed document shows what such runs look like. It does not show what a T4 does.
+# `train.py`, beside this notebook, trains ResNet-18, with switches (`workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`) and three planted faults: each step reads the loss with `.item()`, each step sends the class weights of the loss to the card, and each step crops or pads its images to another size. On a card the next cell runs it under torch's profiler. Without one it prints a line for each kind, and the document stays as it is. A constructed document shows what such runs look like. It does not show what a T4 does.
 
 # %% nbgrader={"grade": false, "grade_id": "device_traces", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 from measures import MEASURES  # beside this notebook, as train.py; imports torch when needed
@@ -62,7 +62,7 @@ for kind in ("trace", "memory"):
 # %% [markdown]
 # ## 1 · Is the card at work? · 30 min
 #
-# `nvidia-smi` says 98 % when hardly a moment passes without *some* kernel. A trace says when, and which. [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) writes it as a list of events with a start `ts` and a duration `dur`, in µs:
+# `nvidia-smi` says 98 % when hardly a moment passes without *some* kernel. A trace says which one ran when. [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) writes it as a list of events with a start `ts` and a duration `dur`, in µs:
 #
 #     {"cat": "kernel", "name": "clamp", "ts": 115, "dur": 25, "args": {"stream": 7, "correlation": 2}}
 #
@@ -83,7 +83,7 @@ def gpu_busy(events, window=None):
     window: (start, end), outside of which nothing counts; None for the whole trace, from the first
         start to the last end of all events with a dur, of whichever cat.
     Returns a dict: busy; idle, the rest of the window; gaps, (start, end) pairs in order.
-    Raises ValueError for a window that does not end after its start, and for None without any dur.
+    Raises ValueError for a window not ending after its start, and for None if no event has a dur.
     """
     ### BEGIN SOLUTION
     timed = [(e["ts"], e["ts"] + e["dur"], e.get("cat")) for e in events if "dur" in e]
@@ -157,7 +157,7 @@ guesses.compare("time without a kernel, starved", guess_gpu_idle, idle["starved"
 # | sync | `cudaStreamSynchronize`, the copy of an `.item()` | waits until the queue is empty |
 # | launch | `cudaLaunchKernel`, torch's ops | queues kernels more slowly than the card runs them |
 #
-# Where two of them meet, we blame the upper one. A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2. What is left over, Python between two ops, say, is "other".
+# Where two of them overlap, the upper one gets the time. A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2. What is left over, Python between two ops, say, is "other".
 
 
 # %% nbgrader={"grade": false, "grade_id": "gap_causes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -165,8 +165,8 @@ def gap_causes(gap, host):
     """Return the µs of a gap by what the host did meanwhile, as a dict.
 
     gap: (start, end). host: (cause, start, end) tuples in any order, each cause "data", "copy",
-        "sync" or "launch". They may overlap, also their own kind, and reach beyond the gap.
-    The dict has these four keys and "other". Where causes meet, the time goes to the first of them
+        "sync" or "launch". They may overlap, even within one cause, and reach beyond the gap.
+    The dict has these four keys and "other". Where causes overlap, time goes to the first of them
     in this order; where there is none, to "other". So the five sum to the gap.
     Raises ValueError for a gap that does not end after its start, and for another cause.
     """
@@ -228,7 +228,7 @@ for row in record.rows("trace"):
 demos.streams(record.rows("trace"), title=record.title("Three runs"))
 
 # %% [markdown]
-# Three signatures. A starved card has long gaps of data. Launch-bound code has very many short gaps of launches. An `.item()` is the sly one: *while* the host waits, the card works, and there is no gap. But then the queue is empty, so whatever the host does next, the card stands still: here it writes the loss down ("other") and copies the next batch. In the good run the host is far ahead. It queues three steps and then waits, and the card is never without work.
+# Three signatures. A starved card has long gaps of data. Launch-bound code, not shown here, has very many short gaps of launches. An `.item()` is harder to see: *while* the host waits, the card works, and there is no gap. But then the queue is empty, so whatever the host does next, the card stands still: here it writes the loss down ("other") and copies the next batch. In the good run the host is far ahead. It queues three steps and then waits, and the card is hardly ever without work.
 
 # %% [markdown]
 # ## 3 · Which op is it? · 45 min
@@ -238,7 +238,7 @@ demos.streams(record.rows("trace"), title=record.title("Three runs"))
 #                            | launch 1                    | launch 2
 #     card                       |-------------- gemm, 90 --------------||-- clamp, 25 --|
 #
-# Ops contain ops. What an op does itself is its *self* time: 10 of the 40 µs of `conv2d`. The kernel `gemm` belongs to the innermost op that launched it, `cudnn_convolution`. Time cannot tell: while `clamp` runs, no op does. But a launch and its kernel carry the same number, the *correlation*.
+# Ops contain ops. What an op does itself is its *self* time: 10 of the 40 µs of `conv2d`. The kernel `gemm` belongs to the innermost op that launched it, `cudnn_convolution`. Times alone do not show this: while `clamp` runs, no op does. But a launch and its kernel carry the same number, the *correlation*.
 #
 # **Predict.** Lesson 02 counts: 99.9 % of the FLOPs of ResNet-18 are in convolutions. What share of the card's time do they take in the good trace, forward and backward?
 
@@ -263,14 +263,14 @@ guess_gpu_conv_share = None  # your guess, in percent of the card's time
 def ops_table(trace):
     """Return torch.profiler's table, made from the trace that it exports: a list of dicts.
 
-    trace: a dict; its "traceEvents" are dicts, in any order. Only those with a dur count, by cat:
+    trace: a dict; its "traceEvents" are dicts in any order. Those with a dur and these cats count:
         "cpu_op", "user_annotation": an op on the host's thread (pid, tid). What starts while
             another op of its thread runs is inside that op (by the start: ends are rounded).
         "cuda_runtime", "cuda_driver": a call of CUDA on that thread, no op; args.correlation.
         "kernel", "gpu_memcpy", "gpu_memset": work on the card; args.correlation is its call's.
     Returns a row for each name, sorted by name: name; cpu_us, the ops' durations; self_cpu_us,
     without the ops directly inside; self_gpu_us, the work, which belongs to the innermost op in
-    which its call started; without op or call, to a row of its own name, with CPU times of 0.
+    which its call started. Work without call or op gets a row of its own name, with CPU times of 0.
     """
     ### BEGIN SOLUTION
     events = [event for event in trace["traceEvents"] if "dur" in event]
@@ -382,7 +382,7 @@ share = 100 * sum(op["self_gpu_us"] for op in table if "conv" in op["name"]) / w
 guesses.compare("convolutions' share of the card's time", guess_gpu_conv_share, share, unit="%")
 
 # %% [markdown]
-# Batch normalisation and ReLU have next to no FLOPs and many bytes: lesson 10's memory wall, which `torch.compile` attacks by fusing.
+# Batch normalization and ReLU have next to no FLOPs and many bytes: lesson 10's memory wall, which `torch.compile` attacks by fusing.
 #
 # ### In torch
 #
@@ -396,14 +396,14 @@ guesses.compare("convolutions' share of the card's time", guess_gpu_conv_share, 
 # print(recorded.key_averages().table(sort_by="self_cpu_time_total", row_limit=5))
 # ```
 #
-# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows every op and kernel; `ops_table(json.load(open("trace.json")))` is your own table of the same trace. On a card torch's has the calls of CUDA as rows, too. What it hides is its own cost, which is large for short ops, and all that is not torch. In a long run record few steps, by `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`. `on_trace_ready=torch.profiler.tensorboard_trace_handler("log")` writes traces for TensorBoard's plugin, which is deprecated; [Perfetto](https://ui.perfetto.dev) opens the same files.
+# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows every op and kernel; `ops_table(json.load(open("trace.json")))` is your own table of the same trace. On a card, torch's table also has rows for the calls of CUDA. It hides its own cost, which is large for short ops, and all that is not torch. In a long run record few steps, with `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`. `on_trace_ready=torch.profiler.tensorboard_trace_handler("log")` writes traces for TensorBoard's plugin, which is deprecated; [Perfetto](https://ui.perfetto.dev) opens the same files.
 
 # %% [markdown]
 # ## 4 · Where is the memory? · 30 min
 #
-# "CUDA out of memory" names the allocation that failed, which is rarely the one to blame. After `torch.cuda.memory._record_memory_history()` torch notes each allocation with its stack; [`_dump_snapshot`](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html) saves them for a page that draws them. Our document keeps of each the address, the bytes, and the layer that asked (`frame`). torch's allocator *reserves* segments from the driver, hands out blocks in multiples of 512 bytes, and keeps what is given back.
+# "CUDA out of memory" names the allocation that failed, which is rarely the one to blame. After `torch.cuda.memory._record_memory_history()` torch notes each allocation with its stack; [`_dump_snapshot`](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html) saves them for a page that draws them. Our document keeps the address, the bytes, and the layer that asked (`frame`). torch's allocator *reserves* segments from the driver, hands out blocks in multiples of 512 bytes, and keeps what is given back.
 #
-# **Predict.** *Checkpointing* (lesson 04) drops most activations in the forward pass, and computes them again when the backward pass needs them. By how many percent does it lower the peak of ResNet-18, with each of its eight blocks a checkpoint?
+# **Predict.** *Checkpointing* (lesson 04) drops most activations in the forward pass, and computes them again when the backward pass needs them. By how many percent does it lower the peak of ResNet-18, with a checkpoint for each of its eight blocks?
 
 # %% tags=["guess"]
 guess_gpu_checkpoint = None  # your guess: by how many percent is the peak lower?
@@ -484,17 +484,17 @@ guesses.compare("how much lower checkpoints make the peak", guess_gpu_checkpoint
 demos.allocations(record.rows("memory"), title=record.title("What is allocated"))
 
 # %% [markdown]
-# The peak is where the forward pass ends, and activations make it. So a smaller type or batch helps; a smaller optimizer hardly does.
+# Without checkpoints, the peak is where the forward pass ends, and activations make it. So a smaller type or batch helps; a smaller optimizer hardly does.
 #
-# **Optional.** An allocation can fail although enough is free, in pieces that are each too small. `torch.cuda.memory._snapshot()["segments"]` lists them.
+# **Optional.** An allocation can fail although enough is free, in pieces that are each too small. `torch.cuda.memory._snapshot()["segments"]` lists the pieces.
 
 
 # %% nbgrader={"grade": false, "grade_id": "largest_hole", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def largest_hole(segments):
     """Return how much of the reserved memory is free, and in how large a piece. (Optional.)
 
-    segments: what was reserved, dicts of total_size and blocks, dicts of size and state. Blocks
-    whose state is "inactive" are free. Raises ValueError for no segments.
+    segments: what was reserved, dicts with total_size and blocks, a list of dicts with size and
+    state. Blocks whose state is "inactive" are free. Raises ValueError for no segments.
     Returns a dict, in bytes: reserved, free, largest (the largest free block; 0 if there is none).
     """
     ### BEGIN SOLUTION
@@ -532,15 +532,15 @@ expect("the largest free block is in one segment", largest_hole([*full, fake.seg
 # 2. **Data loading.** `DataLoader(num_workers=4)` decodes images in other processes. `pin_memory=True` puts batches where the card can fetch them by itself, so that `.to(device, non_blocking=True)` returns at once.
 # 3. **Mixed precision** (AMP). `torch.autocast` runs products and convolutions in float16 on the tensor cores; weights stay float32. Small gradients would become 0, so `torch.amp.GradScaler` multiplies the loss and divides the gradients. *channels-last* stores images as N × H × W × C, as tensor cores read them.
 # 4. **Checkpointing**, for a batch twice as large.
-# 5. **torch.compile** fuses ops into fewer kernels. Mode `reduce-overhead` replays a CUDA graph instead of launching one by one; `max-autotune` tries several kernels for each op. A new shape is a *recompilation* (`TORCH_LOGS=recompiles` says why); after eight torch gives up. So the fault of the shapes goes here.
+# 5. **torch.compile** fuses ops into fewer kernels. Mode `reduce-overhead` replays a CUDA graph instead of launching one by one; `max-autotune` tries several kernels for each op. A new shape forces a *recompilation* (`TORCH_LOGS=recompiles` says why); after eight torch gives up. So the changing shapes go here.
 # 6. **All that helped**, without `.item()` and the transfer, and with a fused optimizer: one kernel for many weights, and the GradScaler no longer waits for the card in each step.
 #
 # Each part is compared with an earlier one in pairs, and stays if its interval lies above 1 and the loss falls as before.
 #
-# **Predict.** Of the way from "as written" to "all that helped", which share is mixed precision's?
+# **Predict.** How much of the logarithm of the total speed-up, from "as written" to "all that helped", is mixed precision's?
 
 # %% tags=["guess"]
-guess_gpu_amp_share = None  # your guess, in percent of the way
+guess_gpu_amp_share = None  # your guess, in percent
 
 # %% nbgrader={"grade": false, "grade_id": "device_lab", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 from measures import MEASURES
@@ -559,7 +559,7 @@ for row in record.rows("step"):
         print(f"{'':<16}{span} as fast as {row['against']!r}")
 
 # %% [markdown]
-# Checkpoints cost a forward pass more, and a batch of 128 filled the card already: out they go. The rest makes a series. If its steps are 2×, 2× and 1.1×, what did each give? The milliseconds saved favour whoever came first. Factors multiply, so their *logarithms* add: 0.69 + 0.69 + 0.10 = 1.48, and each 2× gets 47 %.
+# Checkpoints cost another forward pass, and a batch of 128 already kept the card busy: out they go. The other parts make a series. If its steps are 2×, 2× and 1.1×, what did each give? The milliseconds saved favour whichever came first. Factors multiply, so their *logarithms* add: 0.69 + 0.69 + 0.10 = 1.48, and each 2× gets 47 %.
 
 
 # %% nbgrader={"grade": false, "grade_id": "step_report", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -572,7 +572,7 @@ def step_report(rows):
     before; total, as the first row; share, ln(step) / ln(the last total). In the first row step
     and total are 1 and share is 0.
     Raises ValueError for fewer than two rows, for a batch or a time that is not above 0, and where
-    the last row is as fast as the first, so that there is no way to share.
+    the last row is as fast as the first, so that there is nothing to share.
     """
     ### BEGIN SOLUTION
     if len(rows) < 2 or min(min(row["batch"], row["ms"]) for row in rows) <= 0:
@@ -642,7 +642,7 @@ import demos
 demos.losses(record.rows("loss"), title=record.title("200 steps"))
 
 # %% [markdown]
-# Without scaling, small gradients become 0 in float16, and learning stops. With it the curve is float32's, up to rounding; that is what "as before" means.
+# Without scaling, small gradients become 0 in float16, and learning stalls. With scaling the curve is float32's, up to rounding; that is what "as before" means.
 #
 # A table of steps hides that order matters: with a starved card, mixed precision gives nothing until the loader is fixed. So measure two changes in all four combinations: 200 ms with neither, 120 and 150 with one, 70 with both. Alone they give 1.67 and 1.33, so 2.22 together, if they were independent. It is 2.86.
 
@@ -679,7 +679,7 @@ expect_raises("two negative times are no times", lambda: interaction(-9, -3, 3, 
 ms = {row["name"]: row["ms"] for row in record.rows("pairwise")}
 print("times as fast:", ", ".join(f"{name} {ms['neither'] / ms[name]:.2f}" for name in ms))
 four = interaction(ms["neither"], ms["mixed precision"], ms["channels-last"], ms["both"])
-print(f"interaction {four:.2f}: together more than the product, if above 1")
+print(f"interaction {four:.2f} (above 1: together more than the product of both)")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_compile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import demos
@@ -694,12 +694,12 @@ import demos
 demos.loader(record.rows("loader"), title=record.title("The loader alone"))
 
 # %% [markdown]
-# If the loader alone delivers fewer images than the card computes, nothing else helps. And workers help only as far as processors and disk do. In the plot before, compiling has paid where a line crosses 0: after some 2,000 steps, and with a new shape in each step never.
+# If the loader alone delivers fewer images than the card computes, nothing else helps. And workers help only as far as processors and disk do. In the plot before, compiling has paid where a line crosses 0: after some 2,000 steps, with `max-autotune` 6,000, and with a new shape in each step never.
 
 # %% [markdown]
 # ## 6 · How near to the peak? · 20 min
 #
-# Is three times faster fast? *Model FLOPs utilization* ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)) is the share of the card's peak that training uses. It counts the FLOPs that training *needs*; *hardware FLOPs utilization* counts what is computed. A step of ResNet-18 with 256 images needs 2.73 · 10¹² FLOPs; in 400 ms on a card of 65 TFLOP/s, that is 2.73 / 26 = 10.5 %. With checkpoints everywhere it computes 3.65 · 10¹²: an HFU of 14.1 %, for the same images.
+# Three times as fast: is that fast? *Model FLOPs utilization*, MFU ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)), is the share of the card's peak that training uses. It counts the FLOPs that training *needs*; *hardware FLOPs utilization*, HFU, counts what is computed. A step of ResNet-18 with 256 images needs 2.73 · 10¹² FLOPs; in 400 ms on a card of 65 TFLOP/s, that is 2.73 / 26 = 10.5 %. With checkpoints everywhere it computes 3.65 · 10¹²: an HFU of 14.1 %, for the same images.
 #
 # **Predict.** What is the MFU of "all that helped", against the float16 peak?
 
@@ -772,7 +772,7 @@ for row in record.rows("power"):
 #
 # ![Four ranks in a circle in three steps of reduce-scatter. In each step every rank passes one part on, and the part grows by the neighbour's numbers, until each rank holds one part that is summed over all four.](ring.png)
 #
-# *Reduce-scatter*: the neighbour adds its own numbers and passes the part on; after n − 1 steps each rank has one whole sum. *All-gather*: the sums go round once. Each rank sends 2(n − 1) parts, each 1/n of the array: of 3,360 bytes on 8 ranks, 5,880. One that gathers everything receives 23,520.
+# *Reduce-scatter*: the neighbour adds its own numbers and passes the part on; after n − 1 steps each rank has one part summed over all ranks. *All-gather*: these sums go round once. Each rank sends 2(n − 1) parts, each 1/n of the array: of 3,360 bytes on 8 ranks, 5,880. One that gathers everything receives 23,520.
 #
 # <details><summary>Hint 1: which part leaves rank r in step t?</summary>
 #
@@ -856,7 +856,7 @@ expect_raises("dtypes must not differ", lambda: ring_allreduce([np.ones(2),
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Each step has a *latency*, whatever it carries, and each byte takes 1/bandwidth. A *tree* takes few steps with whole arrays, a ring many with small parts.
+# Each step has a *latency*, whatever it carries, and each byte takes 1/bandwidth. A *tree* takes few steps with whole arrays, a ring many with small parts. (Links are sold in powers of ten: from here on, a MB is 10⁶ bytes and a GB 10⁹.)
 #
 # **Predict.** The gradients of ResNet-18, 46.8 MB, take 3.4 ms on a ring of 8 ranks (10 µs a step, 25 GB/s). How long do they take on 64 ranks?
 
@@ -870,8 +870,8 @@ def allreduce_ms(size, ranks, latency_us, gb_per_s, algorithm):
 
     size: bytes on each rank, at least 0. ranks: n, at least 1; one rank takes 0 ms. latency_us: of
     each step, at least 0. gb_per_s: 10**9 bytes a second that a rank sends, above 0.
-    algorithm: "ring", 2(n - 1) steps, each with 1/n of the bytes; or "tree", ⌈log2 n⌉ steps to
-    one rank and as many back, each with all of the bytes.
+    algorithm: "ring", 2(n - 1) steps, each with 1/n of the bytes; or "tree", ⌈log2 n⌉ steps to one
+    rank and as many back, each with all bytes. A step takes its latency plus bytes / bandwidth.
     Raises ValueError for another algorithm and for a number out of range.
     """
     ### BEGIN SOLUTION
@@ -937,12 +937,12 @@ demos.bus_bandwidth(rows, title="An all-reduce between two processes here")
 # | PCIe 3.0 × 16 | 15.75 | 5.2 ms |
 # | NVLink 4 (H100) | 450 | 0.18 ms |
 #
-# A server with two processors has two *NUMA* nodes, each with its own memory and PCIe slots. `nvidia-smi topo -m` says for each pair of cards whether data crosses between nodes (`SYS`), stays in one (`NODE`, `PHB`), passes only PCIe switches (`PIX`, `PXB`) or NVLink (`NV4`). A loader in the wrong node sends each batch across; `numactl --cpunodebind=0 --membind=0 python train.py` keeps it at home.
+# A server with two processors has two *NUMA* nodes, each with its own memory and PCIe slots. `nvidia-smi topo -m` says for each pair of cards whether data crosses between nodes (`SYS`), stays in one (`NODE`, `PHB`), passes only PCIe switches (`PIX`, `PXB`) or NVLink (`NV4`). A loader on the wrong node sends each batch across; `numactl --cpunodebind=0 --membind=0 python train.py` keeps it at home.
 
 # %% [markdown]
 # ## 8 · Behind the backward pass · 45 min
 #
-# The last layer's gradients are ready first. Their all-reduce can run while the backward pass goes on; only what lasts longer is *exposed*. Ten layers of 2 ms and 10 MB on 8 ranks, all at once after the pass: 20 + 7.14 ms. In five buckets of 20 MB, each sent when it is full, only the last one's 1.54 ms are exposed. But one all-reduce for each tensor pays latency each time. So gradients are gathered in *buckets*, of 25 MB in [`DistributedDataParallel`](https://docs.pytorch.org/docs/stable/notes/ddp.html) (`bucket_cap_mb`).
+# The last layer's gradients are ready first. Their all-reduce can run while the backward pass goes on; only what lasts longer is *exposed*. But one all-reduce for each tensor pays latency each time. So gradients are gathered in *buckets*, of 25 · 1024² bytes in [`DistributedDataParallel`](https://docs.pytorch.org/docs/stable/notes/ddp.html) (`bucket_cap_mb`). Ten layers of 2 ms and 10 MB on 8 ranks, all at once after the pass: 20 + 7.14 ms. In five buckets of 20 MB, each sent when it is full, only the last one's 1.54 ms are exposed.
 #
 # <details><summary>Hint 1: what are the two clocks?</summary>
 #
@@ -1073,8 +1073,8 @@ demos.overlap(overlapped(layers, 5e6, link), layers, title="62 tensors in bucket
 def serial_share(speedup, workers):
     """Return the serial share that would explain a speed-up, by Karp and Flatt. (Optional.)
 
-    By Amdahl, 1/speedup is share + (1 - share) / workers. speedup: above 0; workers: at least 2.
-    Raises ValueError for a number out of range.
+    By Amdahl, 1/speedup is share + (1 - share) / workers. If it grows with the workers, it is
+    overhead. speedup: above 0; workers: at least 2. Raises ValueError for a number out of range.
     """
     ### BEGIN SOLUTION
     if workers < 2 or speedup <= 0:
@@ -1141,11 +1141,11 @@ record.save()
 # | `py-spy dump --pid 4242` | `_try_get_data (dataloader.py)`: waits for the loader | the card: `.item()` looks busy |
 # | `perf stat -p 4242` | of a worker: 0.8 instructions a cycle, 12 % cache misses | Python's lines, the card |
 #
-# (The outputs are described, not recorded.) Go from coarse to fine: images/s, then gaps, then ops, then one kernel.
+# (The outputs are examples, not recordings.) Go from coarse to fine: images/s, then gaps, then ops, then one kernel.
 #
 # ## Reflect · 45 min
 #
-# **Essay** (10 points, read by a person; 200 to 300 words in the next cell; add cells to calculate). Write the lab's report from the document that your notebook drew, and say which one that was.
+# **Essay** (10 points, read by a person; 200 to 300 words in the next cell; add cells to calculate). Write the lab's report from the document that your notebook used, and say which one that was.
 #
 # 1. From where to where: images/s, total, batch, loss. Each step with its interval and its share of the way.
 # 2. For each step its cause, in numbers: which gap, which op, which bytes became smaller?
@@ -1154,7 +1154,7 @@ record.save()
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_gpu_training", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* the document is named (constructed, or card and date); images/s before and after, at their batches; each step as a ratio with its interval, and its share in logarithms; the loss is the same. *3 points:* each step has a cause that was measured: idle time by cause (starved: data), self GPU time by op (batch normalisation and ReLU for compile), peak bytes by frame; a step without one is called so. *2 points:* checkpointing did not help, why (a forward pass more, the card was full) and when it would; an interaction calculated. *2 points:* MFU with its peak, HFU not taken for it; the next wall; a second card by allreduce_ms and overlapped, exposed ms against the step. Up to 2 points off for figures without a unit, or for calling the constructed document a measurement.
+# **Mark scheme.** *3 points:* the document is named (constructed, or card and date); images/s before and after, at their batches; each step as a ratio with its interval, and its share in logarithms; the loss is the same. *3 points:* each step has a cause that was measured: idle time by cause (starved: data), self GPU time by op (batch normalization and ReLU for compile), peak bytes by frame; a step without one is called so. *2 points:* checkpointing did not help, why (another forward pass, a card already busy at 128) and when it would; an interaction calculated. *2 points:* MFU with its peak, HFU not taken for it; the next wall; a second card by allreduce_ms and overlapped, exposed ms against the step. Up to 2 points off for figures without a unit, or for calling the constructed document a measurement.
 # ### END SOLUTION
 
 # %% [markdown]

@@ -69,7 +69,7 @@ def _diagnose_ratio(ratio: float) -> tuple[str, str] | None:
     a number of groups or a size, and only the case can know (`mistakes` of `expect`).
     """
     if math.isclose(ratio, 0.5, rel_tol=1e-9):
-        return "multiply-adds, where each counts as two?", "half"
+        return "is a factor of 2 left out (a multiply-add is two FLOPs)?", "half"
     if math.isclose(ratio, 2.0, rel_tol=1e-9):
         return "is something counted two times?", "twice"
     if 3 <= ratio <= 65536 and math.isclose(ratio, round(ratio), rel_tol=1e-9):
@@ -87,9 +87,9 @@ def _diagnose_bias(actual: float, expected: float) -> tuple[str, str]:
     if abs(gap) == 1:
         return "is it off by one?", ""
     if gap > 0 and actual % gap == 0:
-        return "is a bias left out?", f"{gap:,} too few"
+        return "is a term left out, such as a bias?", f"{gap:,} too few"
     if gap < 0 and expected % -gap == 0:
-        return "is a bias counted that is not there?", f"{-gap:,} too many"
+        return "is a term counted that is not there, such as a bias?", f"{-gap:,} too many"
     return "", ""
 
 

@@ -16,7 +16,7 @@ LIMIT_OPTIONS = {
     "case_seconds": ("CPU seconds for a case of a test", _USUAL.statement_seconds),
     "notebook_seconds": ("CPU seconds for a whole hand-in", _USUAL.notebook_seconds),
     "time_factor": (
-        "what takes long may take so many times what the lesson's solution takes",
+        "a case or cell may take N times as long as in the solved notebook, if that is more",
         _USUAL.time_factor,
     ),
 }

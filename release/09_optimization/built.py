@@ -1532,8 +1532,8 @@ def write_allocate(copy, one_in, two_in):
     copy, one_in, two_in: rates above 0, all in one unit, of the copy and of two programs that read
         one and two arrays and store plainly. They count the arrays' bytes, not what a store reads.
     On one bus one_in and two_in reach 2/3 and 3/4 of the rate of a copy by non-temporal stores,
-    1 and 9/8 of that of a plain one. The answer is the pair that is nearer, by the sum of the two
-    differences. Raises ValueError for a rate that is not above 0.
+    1 and 9/8 of that of a plain one. The answer is the nearer pair, by the sum of the two absolute
+    differences; "plain" if both are equally near. Raises ValueError for a rate not above 0.
     """
     if min(copy, one_in, two_in) <= 0:
         raise ValueError(f"rates must be above 0, not {copy}, {one_in} and {two_in}")
@@ -2115,7 +2115,7 @@ def energy_joules(samples, idle_watts=0.0):
     """Return the energy of a run in joules, a float, from samples of its power.
 
     samples: (second, watts) pairs, at least two; seconds rise, watts are not below 0.
-    idle_watts: at least 0; what the machine draws without the run, taken off all the time.
+    idle_watts: at least 0; what the machine draws without the run, subtracted for all of it.
     Between two samples the power runs in a straight line. The result may be negative, where the
     samples lie below idle_watts.
     Raises ValueError for fewer than two samples, for seconds that do not rise, for negative power.

@@ -85,7 +85,7 @@ def overlap(found: dict, layers: Sequence[tuple[float, float]], title: str = "")
     total = sum(ms for ms, _ in layers)
     alt = (
         f"{title or 'Overlap'}: backward takes {total:.4g} ms, {len(found['buckets'])} all-reduces "
-        f"end after {found['step_ms']:.4g} ms, {found['exposed_ms']:.4g} ms of it uncovered"
+        f"end after {found['step_ms']:.4g} ms, {found['exposed_ms']:.4g} ms of it exposed"
     )
     with canvas(7.5, 2.2, alt) as (picture, axes):
         now = 0.0
@@ -99,7 +99,7 @@ def overlap(found: dict, layers: Sequence[tuple[float, float]], title: str = "")
                 label = f"{bucket['bytes'] / 1e6:.3g} MB"
                 axes.text((start + end) / 2, 1, label, ha="center", va="center", fontsize=9)
         axes.axvline(now, color=QUIET, lw=1, ls=(0, (4, 3)))
-        text = f"{found['exposed_ms']:.3g} ms not covered"
+        text = f"{found['exposed_ms']:.3g} ms exposed"
         axes.annotate(text, (now, -0.62), (4, 0), textcoords="offset points", color=QUIET)
         axes.set_yticks([0, 1], ["backward", "all-reduce"])
         axes.tick_params(axis="y", length=0)

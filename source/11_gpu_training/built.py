@@ -2208,10 +2208,10 @@ def audit_memory(parameters, rows):
 
 
 def diagnose(rows, hardware):
-    """Return for each name how much faster all would be if that name ran at its roof.
+    """Return for each name how much faster the whole would be if that name ran at its roof.
 
-    rows: a list of dicts as lesson 05's recorder makes them, at least one. Used are row_name(row),
-        self_ms, and work_and_traffic([row]), which returns the row's FLOPs and bytes.
+    rows: a list of dicts as lesson 05's recorder makes them, at least one. A row has self_ms;
+        row_name(row) is its name, and work_and_traffic([row]) returns its FLOPs and bytes.
     hardware: has peak_flops, in FLOP/s, and bandwidth, in bytes/s.
     At its roof a row takes the larger of its FLOPs / peak_flops and its bytes / bandwidth, and
     never longer than it took. A row without FLOPs and bytes takes no time there.
@@ -2246,9 +2246,9 @@ def simulate_loader(load_ms, step_ms, workers, prefetch=2):
     workers: int, at least 0. With 0, the main program loads each batch itself, before its step.
     prefetch: int, at least 1.
     With W workers, worker w loads the batches w, w + W, w + 2W, …, in this order, one at a time.
-    It may begin a batch once that is asked for: the first W * prefetch batches at the start, and one
-    more each time that the main program takes a batch (the next that was not asked for). The main
-    program takes the batches in order, each as soon as it is loaded and the step before has ended.
+    It may begin a batch once that batch is asked for. The first W * prefetch batches are asked for
+    at the start, and the next one each time that the main program takes a batch. The main program
+    takes the batches in order, each as soon as it is loaded and the step before has ended.
     Keys: total_ms, until the last step ends; wait_ms, in which the main program takes no step.
     Raises ValueError for no batches and for a number out of range.
     """
@@ -2273,7 +2273,7 @@ def half_gradients(gradients, scale):
     """Return gradients as they come out of a backward pass in float16 with a scaled loss, or None.
 
     gradients: a float32 array of any shape. It stays as it is.
-    scale: a number above 0, by which the loss, and so each gradient, was multiplied.
+    scale: a number above 0, by which the loss, and so each gradient, is multiplied.
     Multiplies by scale in float32, rounds to float16, goes back to float32, and divides by scale.
     Returns a float32 array of the same shape; None if any scaled gradient is infinite or NaN in
     float16. Warns of nothing. Raises ValueError for a scale that is not above 0.
@@ -2314,11 +2314,11 @@ def scale_after(overflows, scale=2**16, growth=2, backoff=0.5, interval=2000):
 def accumulate(model, loss, batches):
     """Leave in `.grad` the gradients of the mean loss over all samples; return that loss, a float.
 
-    model: a Module. It is called with x, once for each batch, in order; nothing else of it changes.
+    model: a Module. It is called with x, once for each batch, in order; only its gradients change.
     loss: loss(model(x), y) is a scalar Tensor, the mean over the samples of the batch.
     batches: a list of pairs (x, y), at least one; len(x) is the number of samples, at least 1 and
         not the same in each batch.
-    Gradients that are there before do not count. Each batch has a backward pass of its own, before
+    Gradients from before are dropped. Each batch has a backward pass of its own, before
     the next forward pass, so that only one graph exists at a time.
     Raises ValueError for no batches and for a batch without samples.
     """
@@ -2335,7 +2335,7 @@ def accumulate(model, loss, batches):
 
 
 def checkpoint_plan(kept, inputs):
-    """Return where to begin segments so that the peak is the least, as a dict. (Optional.)
+    """Return where to begin segments so that the peak is lowest, as a dict. (Optional.)
 
     kept: for each layer, in order, the bytes that it keeps for backward, its own input included.
     inputs: for each layer the bytes of its input, at most those kept, above 0.
@@ -2379,11 +2379,12 @@ def fuse(graph):
         the tensor that the node computes, no two alike. inputs: names of what it reads: of nodes
         before it, or of tensors from outside, such as weights. kind: "elementwise" or another word.
     A node of kind "elementwise" joins the group of the first of its inputs that a node computed and
-    that no other node reads. (Reading a tensor twice makes no second user.) Every other node begins
-    a group of its own, "product" and "reduction" for example; such a group may be joined.
+    that no other node reads. (Reading a tensor twice makes no second user.) Any other node, such as
+    a "product" or a "reduction", begins a group of its own, which later nodes may join.
     Returns a list of lists of names, each in the order of the graph; the groups in the order of
     their first nodes.
-    Raises ValueError for no nodes, a name that is there twice, and an input computed only later.
+    Raises ValueError for no nodes, a name that is there twice, and an input that is computed only by
+    the node itself or by a later one.
     """
     names = [name for name, _, _ in graph]
     if not graph or len(set(names)) < len(names):
@@ -2405,7 +2406,7 @@ def graph_bytes(graph, sizes, groups):
     graph: as for fuse. sizes: a dict, the bytes of each tensor, computed or from outside, by name.
     groups: lists of names, each node of the graph in exactly one.
     Each group reads each tensor that one of its nodes reads and none of its nodes computes, once;
-    and writes, once, each tensor that it computes and that a node of another group reads, or nobody.
+    and writes, once, each tensor that it computes and that a node of another group or none reads.
     Raises ValueError if a node is in no group or in two, if a group has a name of no node, and if
     sizes lacks a tensor.
     """
@@ -2428,14 +2429,12 @@ def graph_bytes(graph, sizes, groups):
 def merge(one, two):
     """Return the partial softmax over two blocks of keys together, from those over each.
 
-    one, two: tuples (highest, total,
-        values), arrays of one floating type: highest (rows,), the largest  # fmt: skip
-        score of each row in the block; total (rows,), the sum of exp(score - highest); values
-        (rows, width), the sum of exp(score - highest) * value. They stay as they are.
-    Returns such a tuple of the same type. A row without scores in a block (
-        all are masked) has highest -inf,  # fmt: skip
-    total 0 and values 0 there, and is then what it is in the other block. Warns of nothing, and
-    nothing overflows, however far apart the scores are.
+    one, two: tuples (highest, total, values) of arrays of one floating type: highest (rows,), the
+        largest score of each row in the block; total (rows,), the sum of exp(score - highest);
+        values (rows, width), the sum of exp(score - highest) * value. They stay as they are.
+    Returns such a tuple of the same type. A row whose scores in a block are all masked has highest
+    -inf, total 0 and values 0 there, and the result has what the other block has. Warns of nothing,
+    and nothing overflows, however far apart the scores are.
     """
     highest = np.maximum(one[0], two[0])
     base = np.where(np.isneginf(highest), 0, highest).astype(highest.dtype)
@@ -2448,9 +2447,8 @@ def tiled_attention(memory, block_q, block_k, causal=False):
     """Compute softmax(Q Kᵀ / √width) V tile by tile and store it in `memory` as "o"; return nothing.
 
     memory: has seq and width, ints; load(name, low, high) returns the rows low to high - 1 of "q",
-        "k" or "v", an array (high - low, width); store("o", low,
-            rows) puts rows there, from row low  # fmt: skip
-        on. At most block_q rows of q and o and block_k rows of k and v pass at a time.
+        "k" or "v", an array (high - low, width); store("o", low, rows) puts rows there, from row
+        low on. At most block_q rows of q and o and block_k rows of k and v pass at a time.
     block_q, block_k: ints, at least 1; seq need not be a multiple of either.
     causal: row i sees the keys 0 to i. A tile that is masked altogether is not loaded.
     The rows of q come in tiles of block_q from row 0; each tile is loaded once, and with it once
@@ -2480,7 +2478,7 @@ def tiled_attention(memory, block_q, block_k, causal=False):
 def generation_flops(layers, d, vocab, prompt, new, cached):
     """Return the FLOPs of the matrix products of a decoder that generates tokens. (Optional.)
 
-    layers, d, vocab: of a GPT-2: its blocks, its width, the words that it knows. prompt: tokens at
+    layers, d, vocab: the blocks, width and vocabulary size of a GPT-2. prompt: tokens at
         the start; new: tokens to generate. All are ints, at least 1.
     The first pass has the prompt's tokens, and gives the first new token; each later pass gives one
     more. cached: True if keys and values of earlier tokens are kept, so that each later pass has
@@ -2519,9 +2517,9 @@ def fixed_step(model, batch, state):
     model: a slow_training.Reader. batch: a list of names of images. state: a dict as slow_step's,
         with images, optimizer and losses; it may get further entries.
     Returns the loss before the step, a float, within 1e-5 of slow_step's, and adds it to losses,
-    which then does not keep a graph. The thread that calls it reads no image twice. No op is in
-    float64. Of the steps on a batch of 32 images that it has seen, each has at most 120 recorded
-    ops, which move at most 24 MB (slow_step: 330 and 123), and leaves no more memory than it found.
+    which must not keep a graph. The thread that calls it reads no image twice. No op is in float64.
+    On 32 images that it has seen before, a step has at most 120 recorded ops, which move at most 24
+    million bytes (slow_step: 330 and 123), and leaves no more memory allocated than it found.
     """
     images, known = state["images"], state.setdefault("known", {})
     with region("data loading"):

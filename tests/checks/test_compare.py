@@ -163,15 +163,15 @@ def test_numbers_that_look_alike_are_shown_in_full():
 @pytest.mark.parametrize(
     "actual, expected, hint, amount",
     [
-        (8192, 16384, "multiply-adds, where each counts as two?", "half"),
+        (8192, 16384, "is a factor of 2 left out (a multiply-add is two FLOPs)?", "half"),
         (16384, 8192, "is something counted two times?", "twice"),
         (32 * 16384, 16384, "", "32 times too many"),
         (16384, 32 * 16384, "", "one part in 32"),
         (1024 * 768, 768, "", "1,024 times too many"),  # of counts that is no matter of KB
         (5, 5000, "", "one part in 1,000"),
-        (50, 55, "is a bias left out?", "5 too few"),
-        (55, 50, "is a bias counted that is not there?", "5 too many"),
-        (2_359_296, 2_362_368, "is a bias left out?", "3,072 too few"),
+        (50, 55, "is a term left out, such as a bias?", "5 too few"),
+        (55, 50, "is a term counted that is not there, such as a bias?", "5 too many"),
+        (2_359_296, 2_362_368, "is a term left out, such as a bias?", "3,072 too few"),
         (54, 55, "is it off by one?", ""),
         (9.449472, 9.01171875, "10⁶ bytes, where a MB here is 1024² bytes?", ""),
         (9.01171875, 9.449472, "1024² bytes, where 10⁶ were asked for?", ""),
@@ -213,7 +213,7 @@ def test_any_two_numbers_can_be_compared(actual, expected):
 def test_the_lesson_s_own_mistakes_come_first():
     mistakes = {"tied weights are counted twice": 110, "frozen ones are left out": [5]}
     assert compare(110, 55, mistakes=mistakes).diagnosis == "tied weights are counted twice"
-    assert compare(27.5, 55, mistakes=mistakes).diagnosis.startswith("multiply-adds")
+    assert compare(27.5, 55, mistakes=mistakes).diagnosis.startswith("is a factor of 2 left out")
     assert compare(55, 55, mistakes={"never": 55}).passed
 
 

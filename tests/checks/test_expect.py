@@ -35,7 +35,7 @@ def test_a_failed_case_says_what_was_got_and_why():
         expect("Linear 128→64", 8_192, 16_384)
     assert str(raised.value) == (
         "❌ Linear 128→64: got 8,192, expected 16,384 (half)\n"
-        "   multiply-adds, where each counts as two?"
+        "   is a factor of 2 left out (a multiply-add is two FLOPs)?"
     )
 
 

@@ -180,6 +180,17 @@ ALTERNATES = {
             ]
             return [end - arrival for end, arrival in zip(ends, arrivals_ms)]
         """,
+        "in floats": """
+            if not len(arrivals_ms) or len(arrivals_ms) != len(service_ms) or min(service_ms) <= 0:
+                raise ValueError("requests")
+            if list(arrivals_ms) != sorted(arrivals_ms):
+                raise ValueError("arrivals fall")
+            free, found = 0.0, []
+            for arrival, service in zip(arrivals_ms, service_ms):
+                free = max(free, float(arrival)) + service
+                found.append(free - arrival)
+            return found
+        """,
         "accumulate": """
             import itertools
 

@@ -91,6 +91,19 @@ ALTERNATES = {
                 clock += step_ms
             return dict(total_ms=clock, wait_ms=waited)
         """,
+        "in floats": """
+            if len(load_ms) == 0 or min(*load_ms, step_ms) <= 0 or workers < 0 or prefetch < 1:
+                raise ValueError("times")
+            now, waited, free, taken = 0.0, 0.0, [0.0] * workers, [0.0] * (workers * prefetch)
+            for at, ms in enumerate(load_ms):
+                ready = now + ms
+                if workers:
+                    ready = free[at % workers] = max(free[at % workers], taken[at]) + ms
+                taken.append(max(now, ready))
+                waited += taken[-1] - now
+                now = taken[-1] + step_ms
+            return {"total_ms": float(now), "wait_ms": float(waited)}
+        """,
         "by recursion": """
             from functools import cache
 

@@ -80,7 +80,7 @@ def test_a_failed_case_says_why_in_the_graded_notebook():
     outputs = cell(graded(solved(linear_parameters=no_bias)).notebook, "test_linear_parameters")
     error = next(o for o in outputs.outputs if o.output_type == "error")
     assert "❌ 768 → 3072: got 2,359,296, expected 2,362,368 (3,072 too few)" in error.traceback[1]
-    assert "is a bias left out?" in error.traceback[1]
+    assert "is a term left out, such as a bias?" in error.traceback[1]
 
 
 def test_a_process_that_ends_keeps_what_was_earned_before():

@@ -56,7 +56,7 @@ def test_misconceptions_are_counted_over_the_class(course):
     found = {
         (m.exercise, m.sentence): m.students for m in read_summary(course, LESSON).misconceptions
     }
-    assert found["linear_parameters", "is a bias left out?"] == ["forgets_biases"]
+    assert found["linear_parameters", "is a term left out, such as a bias?"] == ["forgets_biases"]
     megabyte = "10⁶ bytes, where a MB here is 1024² bytes?"
     assert found["parameter_memory_mb", megabyte] == ["other_megabyte"]
 

@@ -118,7 +118,7 @@ def test_an_old_network_counted_by_hand():
 @pytest.mark.parametrize(
     "exercise, mutant, diagnosis",
     [
-        ("linear_parameters", "the bias is left out", "is a bias left out?"),
+        ("linear_parameters", "the bias is left out", "is a term left out, such as a bias?"),
         ("conv2d_parameters", "groups are ignored", "groups are ignored"),
         ("attention_parameters", "the output layer is left out", "the output layer is missing"),
         (

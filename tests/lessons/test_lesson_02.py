@@ -215,7 +215,11 @@ def test_the_lessons_make_one_file_that_counts():
 @pytest.mark.parametrize(
     "exercise, mutant, diagnosis",
     [
-        ("matmul_flops", "multiply-adds", "multiply-adds, where each counts as two?"),
+        (
+            "matmul_flops",
+            "multiply-adds",
+            "is a factor of 2 left out (a multiply-add is two FLOPs)?",
+        ),
         ("matmul_flops", "k − 1 additions", "k − 1 additions"),
         ("linear_flops", "the batch is left out", "the batch is left out"),
         ("linear_flops", "the bias is mixed in", "a bias is counted"),

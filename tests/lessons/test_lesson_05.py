@@ -195,7 +195,7 @@ def test_the_lessons_make_one_file_that_profiles():
         ("op_bytes", "inputs are read as often as they are there", "x is read twice"),
         ("op_bytes", "the whole table is read", "the whole table is read"),
         ("op_facts", "backward is counted as forward", "backward is counted as forward"),
-        ("op_facts", "multiply-adds", "multiply-adds, where each counts as two?"),
+        ("op_facts", "multiply-adds", "is a factor of 2 left out (a multiply-add is two FLOPs)?"),
         ("add_row", "times in s", "in s"),
         ("top_operations", "what ran inside counts twice", "what ran inside the region counts"),
         ("chrome_trace", "in ms", "in ms"),

@@ -332,7 +332,7 @@ def test_the_lessons_make_one_file():
         ("crossover", "a straight line through the sizes", "straight in the sizes"),
         ("crossover", "the middle of the two", "in the middle"),
         ("ceilings", "per ms", "seconds, where milliseconds are asked for?"),
-        ("ceilings", "an FMA is one", "multiply-adds, where each counts as two?"),
+        ("ceilings", "an FMA is one", "is a factor of 2 left out (a multiply-add is two FLOPs)?"),
         ("reflect_launch", "the last, divided", "what it costs once is in it"),
     ],
 )

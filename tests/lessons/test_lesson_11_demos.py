@@ -126,9 +126,9 @@ def test_overlap_draws_backward_from_the_last_layer_and_buckets_below():
     drawn = demos.overlap(found, [(1.0, 2e6), (3.0, 5e6)], title="Two")
     boxes = [(bar.get_x(), bar.get_width()) for bar in axes(drawn).patches]
     assert boxes == [(0, 3), (3, 1), (3, 3)]
-    assert [text.get_text() for text in axes(drawn).texts] == ["5 MB", "2 ms not covered"]
+    assert [text.get_text() for text in axes(drawn).texts] == ["5 MB", "2 ms exposed"]
     assert drawn.alt == (
-        "Two: backward takes 4 ms, 1 all-reduces end after 6 ms, 2 ms of it uncovered"
+        "Two: backward takes 4 ms, 1 all-reduces end after 6 ms, 2 ms of it exposed"
     )
 
 
