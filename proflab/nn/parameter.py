@@ -11,7 +11,7 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data=(), requires_grad: bool = True):
-        super().__init__(data, dtype=data.dtype if isinstance(data, Tensor) else None)
+        super().__init__(data, dtype=data.array.dtype if isinstance(data, Tensor) else None)
         self.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:
