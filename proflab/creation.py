@@ -48,8 +48,8 @@ def _make(make, shape: Shape, dtype, device, requires_grad: bool) -> Tensor:
     dtype = float32 if dtype is None else np.dtype(dtype)
     if min(shape, default=0) < 0:
         raise ValueError(f"negative size in the shape {shape}")
-    array = MetaArray(shape, dtype) if _is_meta(device) else make(shape, dtype)
-    return wrap(array, False).requires_grad_(requires_grad)
+    tensor = wrap(MetaArray(shape, dtype) if _is_meta(device) else make(shape, dtype))
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad: bool = False) -> Tensor:

@@ -163,7 +163,7 @@ def _as_array(data, dtype=None) -> Array:
     """Return what Tensor(data) holds: float64 becomes float32 unless a dtype is given."""
     if isinstance(data, Tensor):
         data = data.array
-    if isinstance(data, MetaArray):
+    if type(data) is MetaArray:
         return data if dtype is None else MetaArray(data.shape, np.dtype(dtype))
     array = np.asarray(data, dtype=dtype)
     if array.dtype.kind not in "fiub":

@@ -53,10 +53,13 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
     _spend(budget, 8)
     if value is None or kind in (bool, float, complex):
         return value
+    if kind is int:
+        _spend(budget, value.bit_length() // 8)
+        return value
     if issubclass(kind, np.generic):
         return _plain_array(np.asarray(value), budget)
     if issubclass(kind, int):
-        value = int.__pos__(value) if kind is not bool else value
+        value = int.__pos__(value)
         _spend(budget, int.bit_length(value) // 8)
         return value
     if issubclass(kind, float):

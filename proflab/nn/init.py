@@ -115,6 +115,8 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
 
 def bias_uniform_(bias: Tensor, weight: Tensor) -> Tensor:
     """Fill uniformly in ±1 / √fan in of `weight`: torch's default for Linear and Conv2d."""
+    if bias.is_meta:
+        return bias
     bound = 1 / math.sqrt(max(fans(weight)[0], 1))
     return uniform_(bias, -bound, bound)
 

@@ -13,6 +13,8 @@ from proflab.tensor import Tensor, int64
 def _positive(owner: str, **sizes) -> None:
     """ValueError unless all of these are positive integers."""
     for name, size in sizes.items():
+        if type(size) is int and size > 0:
+            continue
         for n in size if isinstance(size, (tuple, list)) else (size,):
             if isinstance(n, bool) or not hasattr(n, "__index__") or n <= 0:
                 raise ValueError(f"{owner}: {name} is {size!r}, not a positive integer")

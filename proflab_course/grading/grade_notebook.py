@@ -9,7 +9,6 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 
 from proflab.checks.compare import Verdict
@@ -18,7 +17,7 @@ from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
 from proflab_course.grading.late_blocks import late_blocks
 from proflab_course.grading.match_cells import Aligned, Slot, align
-from proflab_course.grading.output_cells import OutputWriter, lost_output
+from proflab_course.grading.output_cells import OutputWriter, lost_output, output_node
 from proflab_course.grading.run.subprocess_runner import (
     Plan,
     Reply,
@@ -177,7 +176,7 @@ def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> G
         if slot.key is not None and slot.key.kind == "test":
             conclude_test(graded, position, slot, key, replies or [])
         elif replies:
-            slot.cell.outputs = outputs = [nbformat.from_dict(o) for o in replies[0][0].outputs]
+            slot.cell.outputs = outputs = [output_node(o) for o in replies[0][0].outputs]
             if replies[0][0].state == "lost":
                 slot.cell.outputs.append(lost_output(replies[0][0].message))
             graded.errors += [

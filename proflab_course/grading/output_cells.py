@@ -103,7 +103,7 @@ class OutputWriter:
                     "traceback": [*dict.fromkeys(self.tracebacks), *self.failures],
                 }
             )
-        return [nbformat.from_dict(output) for output in self.outputs]
+        return [output_node(output) for output in self.outputs]
 
     def _text(self, text: str) -> None:
         last = self.outputs[-1] if self.outputs else {}
@@ -118,9 +118,18 @@ class OutputWriter:
         self.outputs.append({"output_type": "display_data", "data": data, "metadata": metadata})
 
 
+def output_node(output: dict) -> NotebookNode:
+    """Return an output as nbformat's `from_dict` does, which would visit each line of its texts."""
+    node = NotebookNode(output)
+    for name in ("data", "metadata"):
+        if name in output:
+            node[name] = nbformat.from_dict(output[name])
+    return node
+
+
 def lost_output(message: str) -> NotebookNode:
     """Return the output of a cell from which nothing came back."""
     text = f"This cell was not executed to its end: {message}."
-    return nbformat.from_dict(
+    return output_node(
         {"output_type": "error", "ename": "NotExecuted", "evalue": message, "traceback": [text]}
     )

@@ -48,7 +48,8 @@ def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
         for item in items:
             yield item
             counts[item.status] += 1
-            bar.set_postfix_str(", ".join(f"{n} {status}" for status, n in counts.items()))
+            told = ", ".join(f"{n} {status}" for status, n in counts.items())
+            bar.set_postfix_str(told, refresh=False)  # shown by `update`, not each time
             bar.update()
 
 

@@ -176,7 +176,8 @@ class Init:
 
     def run(self) -> None:
         """Start the worker, then reap until the grader lets go."""
-        shutil.rmtree(_HOME, ignore_errors=True)  # where it is the zygote's own
+        if not self.zygote.nested:  # then it is the zygote's own
+            shutil.rmtree(_HOME, ignore_errors=True)
         for folder in (_HOME, _TEMPORARY):
             os.makedirs(folder, exist_ok=True)
         self.write_files()
@@ -242,10 +243,11 @@ class Init:
         order, data = self.control.receive()
         start = 0
         for path, size in order["files"]:
-            target = Path(_HOME, path)
+            target = os.path.join(_HOME, path)
             with contextlib.suppress(OSError):  # a name or a size that does not fit
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(data[start : start + size])
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                with open(target, "wb") as file:
+                    file.write(data[start : start + size])
             start += size
 
     def become_student(self) -> None:

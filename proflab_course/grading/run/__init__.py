@@ -3,7 +3,7 @@
 Two runners: `subprocess_runner.py` (one's own notebooks) and `sandbox_runner.py` (strangers').
 
     later_runner.py   a runner that starts when there is work for it
-    session.py        one submission's turn: sends the plan, statement by statement
+    session.py        one submission's turn: sends the plan, block by block
     connection.py     the socket to the worker, with limits on time, memory and bytes
     replies.py        what came back, checked
     student_files.py  the files that travel with a submission

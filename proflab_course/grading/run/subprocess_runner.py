@@ -1,6 +1,6 @@
 """Executes a plan in a process of the student's own and brings back the replies.
 
-`Runner.run(submission, plan)` sends the plan statement by statement and returns a `Result`. How the
+`Runner.run(submission, plan)` sends the plan block by block and returns a `Result`. How the
 process is confined is the runner's business, not its caller's: `SubprocessRunner` starts an
 ordinary subprocess and confines nothing but time and memory; `SandboxRunner` isolates.
 """
