@@ -20,6 +20,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+_BLOCK = 1 << 14  # elements that stay in the cache
+
+
 class _Activation(Op):
     """One element in, one out, with settings; keeps its input unless it says otherwise."""
 
@@ -41,7 +44,15 @@ class _Relu(Pointwise):
     keeps = "result"
 
     def forward(self, input):
-        return np.maximum(input, 0)
+        if input.size <= _BLOCK or input.dtype.kind != "f":
+            return np.maximum(input, 0)
+        # numpy compares an array with zeros in the cache in half the time that it takes with a 0
+        zeros, flat = np.zeros(_BLOCK, input.dtype), np.ascontiguousarray(input).reshape(-1)
+        out = np.empty_like(flat)
+        for start in range(0, flat.size, _BLOCK):
+            part = flat[start : start + _BLOCK]
+            np.maximum(part, zeros[: part.size], out=out[start : start + _BLOCK])
+        return out.reshape(input.shape)
 
     def backward(self, node, grad):
         # grad: (…) · out: (…) → (…)
