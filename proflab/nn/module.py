@@ -16,19 +16,17 @@ from proflab.nn.parameter import Parameter
 from proflab.tensor import Tensor, wrap
 
 
-def _enter(module: Module) -> None:
-    """Note for hooks that a module is being called, and its name inside the outermost one."""
-    if not dispatch.modules:
-        dispatch.paths.clear()
-        dispatch.paths[id(module)] = ""
-    elif id(module) not in dispatch.paths:
-        _name(module)
-    dispatch.modules.append(module)
-
-
 def _name(module: Module) -> None:
-    """Find out a module's name: mostly its caller's child, which is quickly found."""
-    names, caller = dispatch.paths, dispatch.modules[-1]
+    """Find out the name inside the outermost module of one that is about to be called.
+
+    Mostly it is its caller's child, which is quickly found.
+    """
+    names = dispatch.paths
+    if not dispatch.modules:
+        names.clear()
+        names[id(module)] = ""
+        return
+    caller = dispatch.modules[-1]
     if id(caller) not in names:  # none of the model's modules: nor is what it calls
         return
     before = names[id(caller)] and f"{names[id(caller)]}."
@@ -38,9 +36,6 @@ def _name(module: Module) -> None:
     if id(module) not in names:  # further inside, as in a ModuleList
         found = {id(m): name for name, m in dispatch.modules[0].named_modules()}
         names.update(found | names)
-
-
-_leave = dispatch.modules.pop
 
 
 class Module:
@@ -70,11 +65,14 @@ class Module:
     def __call__(self, *args, **kwargs):
         if not dispatch.hooks:
             return self._call(*args, **kwargs)
-        _enter(self)
+        modules = dispatch.modules
+        if not modules or id(self) not in dispatch.paths:
+            _name(self)
+        modules.append(self)
         try:
             return self._call(*args, **kwargs)
         finally:
-            _leave()
+            modules.pop()
 
     def _call(self, *args, **kwargs):
         for hook in self._pre_hooks:
