@@ -19,9 +19,8 @@ from proflab.tensor import Tensor, wrap
 
 OPS: dict[str, Op] = {}  # every op by its name
 hooks: tuple[Callable, ...] = ()  # the active hooks, outermost first
-_modules: list = []  # the modules being called, outermost first; kept only while hooks are active
-# The name of each module inside the outermost one, as far as they were called; None: not inside it.
-_paths: dict[int, str | None] = {}
+modules: list = []  # being called, outermost first; nn.Module keeps both, while hooks are active
+paths: dict[int, str] = {}  # name of each module called so far, inside the outermost one
 
 
 class Op:
@@ -70,8 +69,7 @@ def apply(op: Op, inputs: tuple[Tensor, ...], **attributes):
     """Run one op on tensors: a Tensor, or a tuple of them for an op with many results."""
     if hooks:
         compute = partial(_run, op, inputs, attributes)
-        path = _paths[id(_modules[-1])] or "" if _modules else ""
-        return _observe(Call(op.name, inputs, attributes, path, "forward", compute))
+        return _observe(Call(op.name, inputs, attributes, module_path(), "forward", compute))
     return _run(op, inputs, attributes)
 
 
@@ -257,30 +255,6 @@ def _tensors(arrays) -> list[Tensor | None]:
     return [None if array is None else wrap(array) for array in arrays]
 
 
-def enter_module(module) -> None:
-    """Note that `module` is being called, until `leave_module`; only while hooks are active."""
-    if not _modules:
-        _paths.clear()
-        _paths[id(module)] = ""
-    elif id(module) not in _paths:
-        _name(module)
-    _modules.append(module)
-
-
-def _name(module) -> None:
-    """Find out a module's name: mostly its caller's child, which is quickly found."""
-    path = _paths[id(_modules[-1])]
-    if path is not None:
-        _modules[-1]._name_children(_paths, path)
-        if id(module) not in _paths:  # further inside, as in a ModuleList, or not at all
-            names = {id(m): name for name, m in _modules[0].named_modules()}
-            _paths.update(names | _paths)
-    _paths.setdefault(id(module), None)
-
-
-leave_module = _modules.pop  # notes that the innermost module's call has ended
-
-
 def module_path() -> str:
     """Return the name of the innermost module being called inside the outermost one."""
-    return _paths[id(_modules[-1])] or "" if _modules else ""
+    return paths.get(id(modules[-1]), "") if modules else ""

@@ -16,6 +16,28 @@ from proflab.nn.parameter import Parameter
 from proflab.tensor import Tensor, wrap
 
 
+def _name(module: Module) -> None:
+    """Find out the name inside the outermost module of one that is about to be called.
+
+    Mostly it is its caller's child, which is quickly found.
+    """
+    names = dispatch.paths
+    if not dispatch.modules:
+        names.clear()
+        names[id(module)] = ""
+        return
+    caller = dispatch.modules[-1]
+    if id(caller) not in names:  # none of the model's modules: nor is what it calls
+        return
+    before = names[id(caller)] and f"{names[id(caller)]}."
+    for name, value in vars(caller).items():
+        if isinstance(value, Module):
+            names.setdefault(id(value), before + name)
+    if id(module) not in names:  # further inside, as in a ModuleList
+        found = {id(m): name for name, m in dispatch.modules[0].named_modules()}
+        names.update(found | names)
+
+
 class Module:
     """Base of all layers and models: write `__init__` and `forward`.
 
@@ -43,11 +65,14 @@ class Module:
     def __call__(self, *args, **kwargs):
         if not dispatch.hooks:
             return self._call(*args, **kwargs)
-        dispatch.enter_module(self)
+        modules = dispatch.modules
+        if not modules or id(self) not in dispatch.paths:
+            _name(self)
+        modules.append(self)
         try:
             return self._call(*args, **kwargs)
         finally:
-            dispatch.leave_module()
+            modules.pop()
 
     def _call(self, *args, **kwargs):
         for hook in self._pre_hooks:
@@ -115,13 +140,6 @@ class Module:
             if isinstance(value, Module):
                 inside = f"{path}.{name}" if path else name
                 value._collect(found, memo, inside, remove_duplicate)
-
-    def _name_children(self, names: dict[int, str | None], path: str) -> None:
-        """Add the modules right inside this one, whose name is `path`, to {id: name}."""
-        before = f"{path}." if path else ""
-        for name, value in vars(self).items():
-            if isinstance(value, Module):
-                names.setdefault(id(value), before + name)
 
     def modules(self) -> Iterator[Module]:
         """Return this module and all inside it, each once."""

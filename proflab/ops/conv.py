@@ -84,13 +84,13 @@ class _Windows:
     def pieces(self, batch: int) -> tuple[list[slice], list[slice]]:
         """Return which images are taken together, and which rows of windows of each at a time.
 
-        A piece is wide enough for a fast product, and otherwise no larger than the cache.
+        A piece is wide enough for a fast product, and larger only if it stays in the cache.
         """
         height, width = self.out
         depth = max(1, self.channels * self.kernel[0] * self.kernel[1])
         wide = _WIDE if self.trivial else max(_WIDE, _CACHED // depth)
         bands = 1 if self.trivial else -(-height // max(1, wide // width))
-        return _steps(batch, max(1, wide // self.places)), _steps(height, -(-height // bands))
+        return _steps(batch, max(1, _WIDE // self.places)), _steps(height, -(-height // bands))
 
     def each(self, images: np.ndarray) -> Iterator[tuple[slice, slice, np.ndarray]]:
         """Yield which images, which of their places, and their columns, until the next are made."""

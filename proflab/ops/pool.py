@@ -45,6 +45,26 @@ def _bordered(input, out: Pair, kernel, stride, padding, dilation, value: float)
     return result
 
 
+def _planes(images: np.ndarray) -> np.ndarray:
+    """Return (…, h, w) as (n, h, w)."""
+    return images.reshape(math.prod(images.shape[:-2]), *images.shape[-2:])
+
+
+def _combs(images: np.ndarray, stride: int) -> list[np.ndarray]:
+    """Return every stride-th column of images from the first, from the second, …, as copies.
+
+    What a window covers are neighbours there: numpy is twice as fast with them.
+    """
+    return [np.ascontiguousarray(images[..., i::stride]) for i in range(stride)]
+
+
+def _teeth(combs, i: int, j: int, out: Pair, stride: Pair, dilation: Pair) -> np.ndarray:
+    """Return what the place (i, j) of every window covers."""
+    first, comb = divmod(j * dilation[1], stride[1])
+    _, rows, _ = window(i, 0, out, stride, dilation)
+    return combs[comb][:, rows, first : first + out[1]]
+
+
 @register
 class _MaxPool2d(Op):
     """The largest of each window. Keeps which one it was, in a byte, not the input"""
@@ -58,15 +78,16 @@ class _MaxPool2d(Op):
     def forward(self, input, kernel_size, stride, padding, dilation, ceil_mode):
         size = _out(input.shape, kernel_size, stride, padding, dilation, ceil_mode)
         low = -np.inf if input.dtype.kind == "f" else np.iinfo(input.dtype).min
-        images = _bordered(input, size, kernel_size, stride, padding, dilation, low)
-        out = np.empty((*input.shape[:-2], *size), input.dtype)
+        planes = _planes(input)
+        out = np.empty((len(planes), *size), input.dtype)
         down = [window(i, 0, size, stride, dilation)[1] for i in range(kernel_size[0])]
         across = [window(0, j, size, stride, dilation)[2] for j in range(kernel_size[1])]
-        for part in cached_parts(images.shape, images.itemsize):
+        for part in cached_parts(planes.shape, planes.itemsize):
+            images = _bordered(planes[part], size, kernel_size, stride, padding, dilation, low)
             # First the largest of a window's rows, then of its columns.
-            rows = reduce(np.maximum, (images[part][..., i, :] for i in down))
+            rows = reduce(np.maximum, (images[:, i] for i in down))
             out[part] = reduce(np.maximum, (rows[..., j] for j in across))
-        return out
+        return out.reshape(*input.shape[:-2], *size)
 
     def save_for_backward(
         self, need, out, input, kernel_size, stride, padding, dilation, ceil_mode
@@ -76,34 +97,41 @@ class _MaxPool2d(Op):
         if type(out) is MetaArray:
             return (MetaArray(out.shape, dtype),)
         size, nowhere = out.shape[-2:], np.iinfo(dtype).max
-        images = _bordered(input, size, kernel_size, stride, padding, dilation, -np.inf)
-        which = np.full(out.shape, nowhere, dtype)
-        for part in cached_parts(images.shape, images.itemsize):
+        planes, largest = _planes(input), _planes(out)
+        which = np.full(largest.shape, nowhere, dtype)
+        for part in cached_parts(planes.shape, planes.itemsize):
+            images = _bordered(planes[part], size, kernel_size, stride, padding, dilation, -np.inf)
+            combs = _combs(images, stride[1])
             for place in range(places):  # the least, so that the first of equals wins
                 i, j = divmod(place, kernel_size[1])
-                other = images[part][window(i, j, size, stride, dilation)] != out[part]
+                other = _teeth(combs, i, j, size, stride, dilation) != largest[part]
                 # 0 → place, 1 → nowhere, without a branch: -1 is all bits, and so is nowhere
-                found = np.negative(other.astype(dtype)) | dtype.type(place)
+                found = other.astype(dtype)
+                np.negative(found, out=found)
+                found |= dtype.type(place)
                 np.minimum(which[part], found, out=which[part])
         which[which == nowhere] = 0  # nan, which equals nothing
-        return (which,)
+        return (which.reshape(out.shape),)
 
     def backward(self, node, grad, kernel_size, stride, padding, dilation, ceil_mode):
         # grad: (…, h', w') · which: (…, h', w') → (…, h, w)
-        (which,) = node.saved
+        which, grad = _planes(node.saved[0]), _planes(grad)
         shape, size = node.shape(0), grad.shape[-2:]
-        p, q = padding
+        (p, q), (h, w) = padding, shape[-2:]
         sides = zip(size, kernel_size, stride, dilation, strict=True)
         span = [s * (o - 1) + d * (k - 1) + 1 for o, k, s, d in sides]
-        h, w = shape[-2:]
-        images = np.zeros(
-            (*shape[:-2], max(span[0], h + 2 * p), max(span[1], w + 2 * q)), grad.dtype
-        )
-        for part in cached_parts(images.shape, images.itemsize):
+        border = max(span[0], h + 2 * p), -(-max(span[1], w + 2 * q) // stride[1])
+        out = np.empty((len(grad), h, w), grad.dtype)
+        for part in cached_parts(out.shape, out.itemsize):
+            combs = np.zeros((stride[1], len(out[part]), *border), grad.dtype)
             for place in range(math.prod(kernel_size)):
-                at = window(*divmod(place, kernel_size[1]), size, stride, dilation)
-                images[part][at] += grad[part] * (which[part] == place)
-        return (images[..., p : p + h, q : q + w],)
+                at = _teeth(combs, *divmod(place, kernel_size[1]), size, stride, dilation)
+                at += grad[part] * (which[part] == place)
+            for i in range(min(w, stride[1])):  # without the border
+                columns = out[part][..., i :: stride[1]]
+                inside = h, columns.shape[-1]
+                columns[...] = _teeth(combs, p, q + i, inside, (1, stride[1]), (1, 1))
+        return (out.reshape(shape),)
 
 
 @register

@@ -1080,10 +1080,10 @@ def op_bytes(call, result):
     """
     forward = call.phase == "forward"
     read = bytes_by_memory(call.inputs if forward else present(call.grad) + call.saved)
-    made = bytes_by_memory(present(result))
-    for memory in read:
-        made.pop(memory, None)
-    written = sum(made.values())
+    written = 0
+    for memory, size in bytes_by_memory(present(result)).items():
+        if memory not in read:
+            written += size
     if not written:
         return 0, 0
     if forward and call.op in TABLES:
@@ -1093,11 +1093,15 @@ def op_bytes(call, result):
 
 def op_elementwise(call, shape):
     """Return the elementwise FLOPs, by our convention, of an op whose forward result has a shape."""
-    kind, size = elementwise_kind(call), math.prod(shape)  # its row in lesson 02's table
+    kind = elementwise_kind(call)  # its row in lesson 02's table
+    if kind is None:
+        return 0
+    size = math.prod(shape)
     if call.op == "scaled_dot_product_attention":  # a softmax over keys for each row of the result
         size = size // shape[-1] * call.inputs[1].shape[-2]
-    largest = max(size, *[t.numel() for t in call.inputs])  # for an op that the table does not have
-    return 0 if kind is None else ELEMENTWISE[kind] * size if kind in ELEMENTWISE else largest
+    if kind in ELEMENTWISE:
+        return ELEMENTWISE[kind] * size
+    return max(size, *[t.numel() for t in call.inputs])  # an op that the table does not have
 
 
 def op_facts(call, result):
@@ -1136,10 +1140,12 @@ def add_row(rows, first, start, end, facts):
         rows.start to start; ms, from start to end; self_ms, ms less the ms of what ran directly
         inside: of the rows since `first`, those one deeper; depth, how many things ran around it.
     """
-    ms, depth = (end - start) / 1e6, rows.depth
-    inside = sum([row["ms"] for row in rows[first:] if row["depth"] == depth + 1])
-    times = {"start_ms": (start - rows.start) / 1e6, "ms": ms, "self_ms": ms - inside}
-    rows.append({**facts, **times, "depth": depth})
+    ms, depth, inside = (end - start) / 1e6, rows.depth, 0
+    for row in rows[first:]:
+        if row["depth"] == depth + 1:
+            inside += row["ms"]
+    start_ms = (start - rows.start) / 1e6
+    rows.append(dict(facts, start_ms=start_ms, ms=ms, self_ms=ms - inside, depth=depth))
 
 
 def record(call, rows):
