@@ -266,7 +266,7 @@ for kind in ("png", "zlib"):
         said = simulate_loader(loads, step, workers)["total_ms"]
         seen = demos.run_loader(workers, step, count, kind)
         totals.append(seen["total_ms"])
-        print(f"{kind}, {workers} threads: {said:.0f} ms predicted, {totals[-1]:.0f} ms measured")
+        print(f"{kind}, threads: {workers}; {said:.0f} ms predicted, {totals[-1]:.0f} ms measured")
     gains[kind] = round(totals[0] / totals[2], 2)
 guesses.compare("two threads for PNG files", guess_two_threads, gains["png"], unit="times as fast")
 demos.timeline(seen["spans"], title="zlib: two threads load, the main program takes steps")

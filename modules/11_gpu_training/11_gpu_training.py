@@ -1057,7 +1057,7 @@ def link(size):
 
 for mb in (0.001, 1, 5, 25, 100):
     found = overlapped(layers, mb * 1e6, link)
-    print(f"{len(found['buckets'])} buckets, full at {mb} MB: {found['exposed_ms']:.1f} ms exposed")
+    print(f"buckets of {mb} MB: {len(found['buckets'])}, with {found['exposed_ms']:.1f} ms exposed")
 demos.overlap(overlapped(layers, 5e6, link), layers, title="62 tensors in buckets of 5 MB")
 
 # %% [markdown]
