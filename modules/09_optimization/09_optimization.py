@@ -518,7 +518,7 @@ for size in (8, 2):
     print(f"ResNet-18, {size} images: {kept:.1f} MB are saved for backward")
 
 # %% [markdown]
-# **Optional.** Where accumulation is not enough, checkpointing (lesson 04) keeps only the input of each segment of layers. With 16 layers of 1 MB and four segments, four inputs stay, and while a segment runs once more it keeps 4 MB, of which its input is there already: 4 + 3 = 7 MB, not 16. Where layers differ, other segments are better. Find the best.
+# **Optional.** Where accumulation is not enough, checkpointing (lesson 04) keeps only the input of each segment of layers. With 16 layers of 1 MB and four segments, four inputs stay, and while a segment runs once more it keeps 4 MB, of which its input is there already: 4 + 3 = 7 MB, not 16. Where layers differ, so should segments: find the best.
 
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint_plan", "locked": false, "schema_version": 3, "solution": true, "task": false}

@@ -157,7 +157,7 @@ guesses.compare("time without a kernel, starved", guess_gpu_idle, idle["starved"
 # | sync | `cudaStreamSynchronize`, the copy of an `.item()` | waits until the queue is empty |
 # | launch | `cudaLaunchKernel`, torch's ops | queues kernels more slowly than the card runs them |
 #
-# Where two of them overlap, the upper one gets the time. A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2. What is left over, Python between two ops, say, is "other".
+# Where two of them overlap, the one higher up in the table gets the time. A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2. What is left over, Python between two ops, say, is "other".
 
 
 # %% nbgrader={"grade": false, "grade_id": "gap_causes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -396,7 +396,7 @@ guesses.compare("convolutions' share of the card's time", guess_gpu_conv_share, 
 # print(recorded.key_averages().table(sort_by="self_cpu_time_total", row_limit=5))
 # ```
 #
-# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows every op and kernel; `ops_table(json.load(open("trace.json")))` is your own table of the same trace. On a card, torch's table also has rows for the calls of CUDA. It hides its own cost, which is large for short ops, and all that is not torch. In a long run record few steps, with `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`. `on_trace_ready=torch.profiler.tensorboard_trace_handler("log")` writes traces for TensorBoard's plugin, which is deprecated; [Perfetto](https://ui.perfetto.dev) opens the same files.
+# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows every op and kernel; `ops_table(json.load(open("trace.json")))` is your own table of the same trace. On a card, torch's table also has rows for the calls of CUDA. The profiler hides its own cost, which is large for short ops, and all that is not torch. In a long run record few steps, with `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`. `on_trace_ready=torch.profiler.tensorboard_trace_handler("log")` writes traces for TensorBoard's plugin, which is deprecated; [Perfetto](https://ui.perfetto.dev) opens the same files.
 
 # %% [markdown]
 # ## 4 · Where is the memory? · 30 min
