@@ -266,7 +266,7 @@ for kind in ("png", "zlib"):
         said = simulate_loader(loads, step, workers)["total_ms"]
         seen = demos.run_loader(workers, step, count, kind)
         totals.append(seen["total_ms"])
-        print(f"{kind}, {workers} threads: {said:.0f} ms predicted, {totals[-1]:.0f} ms measured")
+        print(f"{kind}, threads: {workers}; {said:.0f} ms predicted, {totals[-1]:.0f} ms measured")
     gains[kind] = round(totals[0] / totals[2], 2)
 guesses.compare("two threads for PNG files", guess_two_threads, gains["png"], unit="times as fast")
 demos.timeline(seen["spans"], title="zlib: two threads load, the main program takes steps")
@@ -518,7 +518,7 @@ for size in (8, 2):
     print(f"ResNet-18, {size} images: {kept:.1f} MB are saved for backward")
 
 # %% [markdown]
-# **Optional.** Where accumulation is not enough, checkpointing (lesson 04) keeps only the input of each segment of layers. With 16 layers of 1 MB and four segments, four inputs stay, and while a segment runs once more it keeps 4 MB, of which its input is there already: 4 + 3 = 7 MB, not 16. Where layers differ, other segments are better. Find the best.
+# **Optional.** Where accumulation is not enough, checkpointing (lesson 04) keeps only the input of each segment of layers. With 16 layers of 1 MB and four segments, four inputs stay, and while a segment runs once more it keeps 4 MB, of which its input is there already: 4 + 3 = 7 MB, not 16. Where layers differ, so should segments: find the best.
 
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint_plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -914,8 +914,8 @@ expect("numbers moved here", [memory.moved for memory in narrow], [1176, 976])
 large = run(False, 40, 16, 16, 8, largest=100.0)
 expect_between("numbers up to 100: the error", large.error(), 0, 1e-3)
 expect_between("one tile holds all: the error", run(False, 12, 4, 32, 32).error(), 0, 1e-6)
-expect_raises("tiles of 0 queries", lambda: run(False, 8, 4, 0, 8), ValueError)
-expect_raises("tiles of 0 keys", lambda: run(False, 8, 4, 8, 0), ValueError)
+expect_raises("tiles of 0 queries", lambda: run(False, 8, 4, 0, 8).moved, ValueError)
+expect_raises("tiles of 0 keys", lambda: run(False, 8, 4, 8, 0).moved, ValueError)
 ### BEGIN HIDDEN TESTS
 uneven = [run(causal, 53, 6, 7, 19, seed=5) for causal in (False, True)]
 expect_between("a length that neither tile divides", uneven[0].error(), 0, 1e-6)
@@ -927,7 +927,7 @@ wide = run(True, 96, 32, 32, 16, largest=100.0, seed=2)
 expect_between("numbers up to 100, causal, in float32", wide.error(causal=True), 0, 1e-3)
 exact = run(False, 30, 5, 8, 4, dtype="float64", seed=3)
 expect_between("in float64", exact.error(), 0, 1e-12)
-expect_raises("tiles have rows", lambda: run(False, 8, 4, -8, 8), ValueError)
+expect_raises("tiles have rows", lambda: run(False, 8, 4, -8, 8).moved, ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tiles", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]

@@ -14,8 +14,16 @@ _UNITS = (
     (10**6 / 1024**2, "", "1024² bytes, where 10⁶ were asked for?"),
     (1024**3 / 10**9, "", "10⁹ bytes, where a GB here is 1024³ bytes?"),
     (10**9 / 1024**3, "", "1024³ bytes, where 10⁹ were asked for?"),
-    (1000.0, "1000 times too much", "milliseconds or thousands, where the unit is larger?"),
-    (0.001, "1000 times too little", "seconds, where milliseconds are asked for?"),
+    (
+        1000.0,
+        "1000 times too much",
+        "a unit 1000 times too small, such as milliseconds for seconds?",
+    ),
+    (
+        0.001,
+        "1000 times too little",
+        "a unit 1000 times too large, such as seconds for milliseconds?",
+    ),
     (1e6, "a million times too much", "a smaller unit than the one that is asked for?"),
     (1e-6, "a million times too little", "a larger unit than the one that is asked for?"),
     (1024.0, "1024 times too much", "KB, where MB are asked for?"),
@@ -34,7 +42,7 @@ def diagnose(actual: Any, expected: Any) -> tuple[str, str]:
     >>> diagnose(64.0, 64)
     ('a float where a whole number is asked: use // instead of /', '')
     >>> diagnose(25.0, 0.025)
-    ('milliseconds or thousands, where the unit is larger?', '1000 times too much')
+    ('a unit 1000 times too small, such as milliseconds for seconds?', '1000 times too much')
     >>> diagnose(3, 40)
     ('', '')
     """

@@ -2136,7 +2136,7 @@ def energy_joules(samples, idle_watts=0.0):
     """Return the energy of a run in joules, a float, from samples of its power.
 
     samples: (second, watts) pairs, at least two; seconds rise, watts are not below 0.
-    idle_watts: at least 0; what the machine draws without the run, taken off all the time.
+    idle_watts: at least 0; what the machine draws without the run, subtracted for all of it.
     Between two samples the power runs in a straight line. The result may be negative, where the
     samples lie below idle_watts.
     Raises ValueError for fewer than two samples, for seconds that do not rise, for negative power.
@@ -2331,8 +2331,8 @@ def checkpoint_plan(kept, inputs):
 
     kept: for each layer, in order, the bytes that it keeps for backward, its own input included.
     inputs: for each layer the bytes of its input, at most those kept, above 0.
-    Segments are runs of layers, together all of them. The inputs of all segments stay. Backward runs
-    each segment once more, which then keeps what its layers keep; its own input is there already.
+    Segments are runs of layers, together all of them. All segments' inputs stay. Backward runs each
+    segment once more, which then keeps what its layers keep; its own input is there already.
     The peak: the sum of the segments' inputs, plus the most that one keeps without its own input.
     Keys: peak, in bytes; starts, the list of the segments' first layers, from 0 (of any best plan).
     Raises ValueError for no layers, and for lists of different lengths.
@@ -2375,8 +2375,8 @@ def fuse(graph):
     a "product" or a "reduction", begins a group of its own, which later nodes may join.
     Returns a list of lists of names, each in the order of the graph; the groups in the order of
     their first nodes.
-    Raises ValueError for no nodes, a name that is there twice, and an input that is computed only by
-    the node itself or by a later one.
+    Raises ValueError for no nodes, a name that is there twice, and an input that only the node
+    itself or a later one computes.
     """
     names = [name for name, _, _ in graph]
     if not graph or len(set(names)) < len(names):

@@ -1510,8 +1510,8 @@ def write_allocate(copy, one_in, two_in):
     copy, one_in, two_in: rates above 0, all in one unit, of the copy and of two programs that read
         one and two arrays and store plainly. They count the arrays' bytes, not what a store reads.
     On one bus one_in and two_in reach 2/3 and 3/4 of the rate of a copy by non-temporal stores,
-    1 and 9/8 of that of a plain one. The answer is the pair that is nearer, by the sum of the two
-    differences. Raises ValueError for a rate that is not above 0.
+    1 and 9/8 of that of a plain one. The answer is the nearer pair, by the sum of the two absolute
+    differences; "plain" if both are equally near. Raises ValueError for a rate not above 0.
     """
     if min(copy, one_in, two_in) <= 0:
         raise ValueError(f"rates must be above 0, not {copy}, {one_in} and {two_in}")

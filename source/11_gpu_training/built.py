@@ -1567,8 +1567,8 @@ def write_allocate(copy, one_in, two_in):
     copy, one_in, two_in: rates above 0, all in one unit, of the copy and of two programs that read
         one and two arrays and store plainly. They count the arrays' bytes, not what a store reads.
     On one bus one_in and two_in reach 2/3 and 3/4 of the rate of a copy by non-temporal stores,
-    1 and 9/8 of that of a plain one. The answer is the pair that is nearer, by the sum of the two
-    differences. Raises ValueError for a rate that is not above 0.
+    1 and 9/8 of that of a plain one. The answer is the nearer pair, by the sum of the two absolute
+    differences; "plain" if both are equally near. Raises ValueError for a rate not above 0.
     """
     if min(copy, one_in, two_in) <= 0:
         raise ValueError(f"rates must be above 0, not {copy}, {one_in} and {two_in}")
@@ -2150,7 +2150,7 @@ def energy_joules(samples, idle_watts=0.0):
     """Return the energy of a run in joules, a float, from samples of its power.
 
     samples: (second, watts) pairs, at least two; seconds rise, watts are not below 0.
-    idle_watts: at least 0; what the machine draws without the run, taken off all the time.
+    idle_watts: at least 0; what the machine draws without the run, subtracted for all of it.
     Between two samples the power runs in a straight line. The result may be negative, where the
     samples lie below idle_watts.
     Raises ValueError for fewer than two samples, for seconds that do not rise, for negative power.
@@ -2345,8 +2345,8 @@ def checkpoint_plan(kept, inputs):
 
     kept: for each layer, in order, the bytes that it keeps for backward, its own input included.
     inputs: for each layer the bytes of its input, at most those kept, above 0.
-    Segments are runs of layers, together all of them. The inputs of all segments stay. Backward runs
-    each segment once more, which then keeps what its layers keep; its own input is there already.
+    Segments are runs of layers, together all of them. All segments' inputs stay. Backward runs each
+    segment once more, which then keeps what its layers keep; its own input is there already.
     The peak: the sum of the segments' inputs, plus the most that one keeps without its own input.
     Keys: peak, in bytes; starts, the list of the segments' first layers, from 0 (of any best plan).
     Raises ValueError for no layers, and for lists of different lengths.
@@ -2389,8 +2389,8 @@ def fuse(graph):
     a "product" or a "reduction", begins a group of its own, which later nodes may join.
     Returns a list of lists of names, each in the order of the graph; the groups in the order of
     their first nodes.
-    Raises ValueError for no nodes, a name that is there twice, and an input that is computed only by
-    the node itself or by a later one.
+    Raises ValueError for no nodes, a name that is there twice, and an input that only the node
+    itself or a later one computes.
     """
     names = [name for name, _, _ in graph]
     if not graph or len(set(names)) < len(names):
@@ -2600,7 +2600,7 @@ def warp_sectors(addresses, itemsize) -> int:
 
     addresses: 1 to 32 ints, the byte at which each thread's item begins. Sectors begin at 0, 32, …
     itemsize: bytes of an item: 1, 2, 4, 8 or 16. An item begins at a multiple of its size.
-    Raises ValueError for other sizes and addresses, no addresses, more than 32, and one below 0.
+    Raises ValueError for another size or address, an address below 0, none, and more than 32.
     """
     if itemsize not in (1, 2, 4, 8, 16) or not 1 <= len(addresses) <= 32:
         raise ValueError(f"a warp reads 1 to 32 items, not {len(addresses)} of {itemsize} bytes")

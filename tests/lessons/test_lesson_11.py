@@ -284,7 +284,7 @@ def test_the_lessons_make_one_file():
         ("training_mfu", "one image"),
         ("training_mfu", "3 × forward"),
         ("ring_allreduce", "whole arrays are sent"),
-        ("allreduce_ms", "bits for bytes"),
+        ("allreduce_ms", "whole arrays in each step, or bits for bytes"),
         ("allreduce_ms", "only half of the way"),
         ("overlapped", "all after the backward pass"),
         ("overlapped", "a bucket is never more than full"),
