@@ -1,6 +1,26 @@
-"""A browser, and who watches where it wants to go: for the tests that look at pages."""
+"""A browser, and who watches where it wants to go, for the tests that look at pages; runners."""
 
 import pytest
+from sandboxes import needs_sandbox
+
+
+@pytest.fixture(scope="module")
+def sandbox(request):
+    """A sandbox with the LIMITS of the test's module."""
+    from proflab_course.grading.run.sandbox_runner import SandboxRunner
+
+    with SandboxRunner(request.module.LIMITS) as runner:
+        yield runner
+
+
+@pytest.fixture(params=["plain", pytest.param("sandbox", marks=needs_sandbox)])
+def runner(request):
+    """Each kind of runner, with the LIMITS of the test's module."""
+    from proflab_course.grading.run.subprocess_runner import SubprocessRunner
+
+    if request.param == "plain":
+        return SubprocessRunner(request.module.LIMITS)
+    return request.getfixturevalue("sandbox")
 
 
 @pytest.fixture(scope="module")

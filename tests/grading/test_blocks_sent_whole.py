@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from sandboxes import needs_sandbox
 
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.plan import Limits, RunBlock, RunCell, Submission
 from proflab_course.grading.run.connection import Connection
-from proflab_course.grading.run.sandbox_runner import SandboxRunner
-from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 HERE = Submission("someone")
 # Real time is generous: a busy machine decides nothing.
 LIMITS = Limits(statement_seconds=0.5, wall_factor=300.0)
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with SandboxRunner(LIMITS) as runner:
-        yield runner
-
-
-@pytest.fixture(params=["plain", pytest.param("sandbox", marks=needs_sandbox)])
-def runner(request):
-    if request.param == "plain":
-        return SubprocessRunner(LIMITS)
-    return request.getfixturevalue("sandbox")
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
-from proflab_course.grading.run.sandbox_runner import SandboxRunner
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.suspects import Suspects
 from proflab_course.grading.run.time_allowance import (
@@ -47,19 +46,6 @@ LOOPS = {
     ),
     "a call that cannot be interrupted": "sum(range(10**12))",
 }
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with SandboxRunner(LIMITS) as runner:
-        yield runner
-
-
-@pytest.fixture(params=["plain", pytest.param("sandbox", marks=needs_sandbox)])
-def runner(request):
-    if request.param == "plain":
-        return SubprocessRunner(LIMITS)
-    return request.getfixturevalue("sandbox")
 
 
 each_loop = pytest.mark.parametrize(

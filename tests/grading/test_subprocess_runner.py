@@ -20,19 +20,6 @@ HERE = Submission("someone")
 LIMITS = Limits(cell_seconds=1.0, notebook_seconds=30.0, memory=600 * MB, wall_factor=300.0)
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with SandboxRunner(LIMITS) as runner:
-        yield runner
-
-
-@pytest.fixture(params=["plain", pytest.param("sandbox", marks=needs_sandbox)])
-def runner(request):
-    if request.param == "plain":
-        return SubprocessRunner(LIMITS)
-    return request.getfixturevalue("sandbox")
-
-
 def block(*steps: tuple[str, str], hidden: bool = False) -> RunBlock:
     return RunBlock(hidden, tuple(Step(*step) for step in steps))
 
