@@ -22,13 +22,9 @@ REAL = {name: vars(time)[name] for name in ("perf_counter", "monotonic", "time",
 
 
 @pytest.fixture(scope="module")
-def users():
-    """Code that reads clocks, made when all else is frozen: a scripted clock looks through what is
-    not, and a test runner has many objects.
-    """
-    gc.freeze()
-    yield module_at(Path(clock_users.__file__))
-    gc.unfreeze()
+def users(quick_clocks):
+    """Code that reads clocks, made when all else is frozen."""
+    return module_at(Path(clock_users.__file__))
 
 
 @pytest.fixture(autouse=True)
