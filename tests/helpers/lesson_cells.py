@@ -12,12 +12,12 @@ from lesson_demos import demos_of
 
 
 def named(lesson, name: str):
-    """The lesson's cell of this name."""
+    """Return the lesson's cell of this name."""
     return next(cell for cell in lesson.cells if cell.name == name)
 
 
 def value_of(cell, scope: dict[str, Any]) -> Any:
-    """Execute a cell in `scope`; the value of the expression on which it ends, None without one."""
+    """Execute a cell in `scope`; return its last expression's value, None without one."""
     body = ast.parse(cell.code).body
     last = body.pop() if isinstance(body[-1], ast.Expr) else ast.parse("None").body[0]
     exec(compile(ast.Module(body, []), cell.name, "exec"), scope)
@@ -25,7 +25,7 @@ def value_of(cell, scope: dict[str, Any]) -> Any:
 
 
 def show(cell, scope: dict[str, Any]) -> tuple[str, Any]:
-    """What a demo cell prints, and the picture that it ends on, if it does."""
+    """Return what a demo cell prints, and the picture that it ends on, if it does."""
     printed: list[str] = []
     scope["print"] = lambda *parts: printed.append(" ".join(parts))
     value = value_of(cell, scope)
@@ -33,7 +33,7 @@ def show(cell, scope: dict[str, Any]) -> tuple[str, Any]:
 
 
 def show_all(lesson) -> tuple[dict[str, tuple[str, Any]], dict[str, Any]]:
-    """What each demo cell shows, in the solved lesson at its small size, and all names after it."""
+    """Return what each small demo cell of the solved lesson shows, and all names after them."""
     folder = ROOT / "modules" / lesson.name
     scope = dict(solved(f"lesson_{lesson.name[:2]}").scope)
     with pytest.MonkeyPatch.context() as patch:
@@ -46,7 +46,7 @@ def show_all(lesson) -> tuple[dict[str, tuple[str, Any]], dict[str, Any]]:
 
 
 def diagnoses(lesson: str, exercise: str, mutant: str) -> list[str]:
-    """The diagnosis of each case of `lesson_NN` for one of the exercise's wrong solutions."""
+    """Return the diagnosis of each case of `lesson_NN` for a wrong solution of the exercise."""
     original = solved(lesson)
     code = entries(lesson, "MUTANTS")[exercise][mutant]
     code = complete(exercise, code, original.solutions[exercise])
