@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from proflab.meta import MetaArray, in_meta_context
 from proflab.tensor import Tensor
 
 
@@ -12,14 +11,7 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data=(), requires_grad: bool = True):
-        if isinstance(data, Tensor):  # what Tensor would make of it, without looking into it
-            array = data.array
-            meta = type(array) is MetaArray or in_meta_context()
-            self.array = MetaArray(array.shape, array.dtype) if meta else array
-            self.grad = self.node = None
-            self.index = 0
-        else:
-            super().__init__(data)
+        super().__init__(data, dtype=data.dtype if isinstance(data, Tensor) else None)
         self.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:
