@@ -10,7 +10,6 @@ from cohort.run import ROOT, solved
 from lesson_cells import diagnoses, named, value_of
 
 from proflab.lesson.plot import Picture
-from proflab_course.course.notebook import read_module
 
 FOLDER = ROOT / "modules" / "01_parameters"
 TEXT = (FOLDER / "01_parameters.py").read_text(encoding="utf-8")
@@ -24,11 +23,6 @@ EXERCISES = [
     "gpt2_parameters",
     "reflect_deployment",
 ]
-
-
-@pytest.fixture(scope="module")
-def lesson():
-    return read_module(FOLDER / "01_parameters.py", "01_parameters")
 
 
 @pytest.fixture(scope="module")

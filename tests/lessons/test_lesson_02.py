@@ -15,7 +15,6 @@ from lesson_cells import diagnoses, value_of
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
-from proflab_course.course.notebook import read_module
 
 FOLDER = ROOT / "modules" / "02_flops"
 TEXT = (FOLDER / "02_flops.py").read_text(encoding="utf-8")
@@ -32,11 +31,6 @@ SYLLABUS = [
     "reflect_6nd",
 ]
 STEPS = ["einsum_flops", "op_flops", "gradient_flops"]  # on the way to the three of whole models
-
-
-@pytest.fixture(scope="module")
-def lesson():
-    return read_module(FOLDER / "02_flops.py", "02_flops")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from proflab.lesson.doubles import HELD
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
-from proflab_course.course.notebook import read_module
 from proflab_course.course.test_cells import split
 
 FOLDER = ROOT / "modules" / "03_latency"
@@ -34,11 +33,6 @@ SYLLABUS = [
 ]
 
 pytestmark = pytest.mark.usefixtures("quick_clocks")
-
-
-@pytest.fixture(scope="module")
-def lesson():
-    return read_module(FOLDER / "03_latency.py", "03_latency")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,6 @@ from proflab import meta, models, nn
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
-from proflab_course.course.notebook import read_module
 
 FOLDER = ROOT / "modules" / "04_memory"
 TEXT = (FOLDER / "04_memory.py").read_text(encoding="utf-8")
@@ -34,11 +33,6 @@ SYLLABUS = [
 STEPS = ["recomputed_gradients"]  # on the way to checkpointed
 REFLECT = ["reflect_training_mb"]
 MB = 1024**2
-
-
-@pytest.fixture(scope="module")
-def lesson():
-    return read_module(FOLDER / "04_memory.py", "04_memory")
 
 
 @pytest.fixture(scope="module")

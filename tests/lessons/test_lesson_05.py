@@ -17,7 +17,6 @@ from proflab.lesson.hardware import read_hardware
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
-from proflab_course.course.notebook import read_module
 
 FOLDER = ROOT / "modules" / "05_profiler"
 SYLLABUS = [
@@ -37,11 +36,6 @@ HINTED = ["op_bytes", "op_facts", "add_row", "profile_backward_pass"]
 BETWEEN = ["op_recorder", "print_top_operations"]  # given, between an exercise and its test
 
 pytestmark = pytest.mark.usefixtures("quick_clocks")
-
-
-@pytest.fixture(scope="module")
-def lesson():
-    return read_module(FOLDER / "05_profiler.py", "05_profiler")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from proflab.lesson.hardware import Cache, Hardware, Machine, in_bytes
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
-from proflab_course.course.notebook import read_module
 
 FOLDER = ROOT / "modules" / "06_roofline"
 SYLLABUS = [
@@ -37,11 +36,6 @@ SYLLABUS = [
 ]
 REFLECT = ["reflect_relu"]
 OPTIONAL = ["attention_bytes", "write_allocate", "inspect_step"]
-
-
-@pytest.fixture(scope="module")
-def lesson():
-    return read_module(FOLDER / "06_roofline.py", "06_roofline")
 
 
 @pytest.fixture(scope="module")

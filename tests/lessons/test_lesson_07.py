@@ -16,7 +16,6 @@ from lesson_form import check_essay, check_guesses, check_hints, points_of, torc
 
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.plot import Picture
-from proflab_course.course.notebook import read_module
 
 FOLDER = ROOT / "modules" / "07_scaling"
 SYLLABUS = [
@@ -34,21 +33,6 @@ SYLLABUS = [
 REFLECT = ["reflect_crossover_tokens"]
 OPTIONAL = ["set_misses"]
 POINTS = dict(zip(SYLLABUS, [8, 10, 8, 10, 14, 12, 16, 6, 0, 8], strict=True))
-
-
-@pytest.fixture(scope="module")
-def lesson():
-    return read_module(FOLDER / "07_scaling.py", "07_scaling")
-
-
-@pytest.fixture(scope="module")
-def scope():
-    return solved("lesson_07").scope
-
-
-@pytest.fixture(scope="module")
-def text(lesson):
-    return "".join(cell.source for cell in lesson.named("text"))
 
 
 @pytest.fixture(scope="module")

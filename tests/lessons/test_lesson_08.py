@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from cohort.run import ROOT, solved
+from cohort.run import ROOT
 from lesson_cells import diagnoses, show_all
 from lesson_form import (
     check_essay,
@@ -18,7 +18,6 @@ from lesson_form import (
 )
 
 from proflab.lesson.plot import Picture
-from proflab_course.course.notebook import read_module
 
 FOLDER = ROOT / "modules" / "08_benchmarking"
 SYLLABUS = {
@@ -36,21 +35,6 @@ SYLLABUS = {
     "audit_speedups": 10,
     "audit_memory": 0,
 }
-
-
-@pytest.fixture(scope="module")
-def lesson():
-    return read_module(FOLDER / "08_benchmarking.py", "08_benchmarking")
-
-
-@pytest.fixture(scope="module")
-def scope():
-    return solved("lesson_08").scope
-
-
-@pytest.fixture(scope="module")
-def text(lesson):
-    return "\n".join(cell.source for cell in lesson.named("text"))
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from cohort.run import ROOT, solved
+from cohort.run import ROOT
 from lesson_cells import diagnoses, show_all
 from lesson_form import (
     check_essay,
@@ -21,7 +21,6 @@ from lesson_form import (
 from proflab import Tensor
 from proflab.lesson.plot import Picture
 from proflab.models import GPT2
-from proflab_course.course.notebook import read_module
 
 FOLDER = ROOT / "modules" / "09_optimization"
 SYLLABUS = {
@@ -39,21 +38,6 @@ SYLLABUS = {
     "paged_tokens": 0,
     "fixed_step": 10,
 }
-
-
-@pytest.fixture(scope="module")
-def lesson():
-    return read_module(FOLDER / "09_optimization.py", "09_optimization")
-
-
-@pytest.fixture(scope="module")
-def scope():
-    return solved("lesson_09").scope
-
-
-@pytest.fixture(scope="module")
-def text(lesson):
-    return "\n".join(cell.source for cell in lesson.named("text"))
 
 
 @pytest.fixture(scope="module")

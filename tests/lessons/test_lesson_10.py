@@ -40,11 +40,6 @@ KERNELS = ["fma_lines", "stream_line"]  # what is written of the kernels themsel
 REFLECT = ["reflect_launch", "reflect_speedup"]
 
 
-@pytest.fixture(scope="module")
-def lesson():
-    return read_module(FOLDER / f"{NAME}.py", NAME)
-
-
 def no_card():
     raise devices.NoDevice("tests measure nothing")
 

@@ -27,7 +27,6 @@ from proflab.lesson.cuda import trace_doubles as fake
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
-from proflab_course.course.notebook import read_module
 
 NAME = "11_gpu_training"
 FOLDER = ROOT / "modules" / NAME
@@ -48,16 +47,6 @@ POINTS = {
     "sharded_bytes": 0,
 }
 RESNET18 = 46_758_048  # bytes of its gradients in float32
-
-
-@pytest.fixture(scope="module")
-def lesson():
-    return read_module(FOLDER / f"{NAME}.py", NAME)
-
-
-@pytest.fixture(scope="module")
-def scope():
-    return solved("lesson_11").scope
 
 
 def no_card():
