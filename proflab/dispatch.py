@@ -19,7 +19,7 @@ from proflab.tensor import Tensor, wrap
 
 OPS: dict[str, Op] = {}  # every op by its name
 hooks: tuple[Callable, ...] = ()  # the active hooks, outermost first
-modules: list = []  # being called, outermost first; nn.Module keeps both, while hooks are active
+modules: list = []  # (module, name), outermost first; nn.Module keeps both, while hooks are active
 paths: dict[int, str] = {}  # name of each module called so far, inside the outermost one
 
 
@@ -68,8 +68,7 @@ def register(cls: type[Op]) -> Op:
 def apply(op: Op, inputs: tuple[Tensor, ...], **attributes):
     """Run one op on tensors: a Tensor, or a tuple of them for an op with many results."""
     if hooks:
-        compute = partial(_run, op, inputs, attributes)
-        return _observe(Call(op.name, inputs, attributes, module_path(), "forward", compute))
+        return _observe(Call(op, inputs, attributes, module_path()))
     return _run(op, inputs, attributes)
 
 
@@ -161,20 +160,19 @@ class Call:
     with a Tensor or None for each input.
     """
 
-    __slots__ = ("op", "inputs", "attributes", "module_path", "phase", "grad", "_node", "_run")
+    phase, grad, _node = "forward", None, None
+    _inner = None  # what to run instead of the op: a hook further inside, or its backward
 
-    def __init__(self, op, inputs, attributes, module_path, phase, run, grad=None, node=None):
-        self.op = op
+    def __init__(self, op: Op, inputs: tuple[Tensor, ...], attributes: dict, module_path: str):
+        self.op = op.name
         self.inputs = inputs
         self.attributes = attributes
         self.module_path = module_path
-        self.phase = phase
-        self.grad = grad
-        self._node = node
-        self._run = run
+        self._op = op
 
     def __call__(self):
-        return self._run()
+        inner = self._inner
+        return _run(self._op, self.inputs, self.attributes) if inner is None else inner()
 
     @property
     def saved(self) -> list[Tensor]:
@@ -217,16 +215,16 @@ def _observe(call: Call):
     try:
         if len(active) > 1:
             for h in active[:0:-1]:
-                call._run = partial(_inside, h, call, call._run)
+                call._inner = partial(_inside, h, call, call._inner)
         result = active[0](call)
     finally:
         hooks = active
     return _forgotten(active[0], call) if result is None else result
 
 
-def _inside(h: Callable, call: Call, inner: Callable):
+def _inside(h: Callable, call: Call, inner: Callable | None):
     """Run a call within another hook: there, running the call is this."""
-    call._run = inner
+    call._inner = inner
     result = h(call)
     return _forgotten(h, call) if result is None else result
 
@@ -246,8 +244,9 @@ def apply_backward(node: graph.Node, grad) -> tuple:
     def compute():
         return tuple(_tensors(node.run_backward(grad)))
 
-    name, attributes, path = node.op.name, node.attributes, node.path
-    grads = _observe(Call(name, inputs, attributes, path, "backward", compute, seen, node))
+    call = Call(node.op, inputs, node.attributes, node.path)
+    call.phase, call.grad, call._node, call._inner = "backward", seen, node, compute
+    grads = _observe(call)
     return tuple([None if g is None else g.array for g in grads])
 
 
@@ -257,4 +256,4 @@ def _tensors(arrays) -> list[Tensor | None]:
 
 def module_path() -> str:
     """Return the name of the innermost module being called inside the outermost one."""
-    return paths.get(id(modules[-1]), "") if modules else ""
+    return modules[-1][1] if modules else ""

@@ -45,6 +45,8 @@ class Rows(list):
     depth: how many things are running now, one inside the other.
     """
 
+    __slots__ = ("depth", "start")
+
     def __init__(self) -> None:
         super().__init__()
         self.start, self.depth = time.perf_counter_ns(), 0

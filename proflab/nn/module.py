@@ -16,8 +16,8 @@ from proflab.nn.parameter import Parameter
 from proflab.tensor import Tensor, wrap
 
 
-def _name(module: Module) -> None:
-    """Find out the name inside the outermost module of one that is about to be called.
+def _name(module: Module) -> str:
+    """Return the name, inside the outermost module, of one that is about to be called.
 
     Mostly it is its caller's child, which is quickly found.
     """
@@ -25,17 +25,18 @@ def _name(module: Module) -> None:
     if not dispatch.modules:
         names.clear()
         names[id(module)] = ""
-        return
-    caller = dispatch.modules[-1]
+        return ""
+    caller = dispatch.modules[-1][0]
     if id(caller) not in names:  # none of the model's modules: nor is what it calls
-        return
+        return ""
     before = names[id(caller)] and f"{names[id(caller)]}."
     for name, value in vars(caller).items():
         if isinstance(value, Module):
             names.setdefault(id(value), before + name)
     if id(module) not in names:  # further inside, as in a ModuleList
-        found = {id(m): name for name, m in dispatch.modules[0].named_modules()}
+        found = {id(m): name for name, m in dispatch.modules[0][0].named_modules()}
         names.update(found | names)
+    return names.get(id(module), "")
 
 
 class Module:
@@ -66,9 +67,10 @@ class Module:
         if not dispatch.hooks:
             return self._call(*args, **kwargs)
         modules = dispatch.modules
-        if not modules or id(self) not in dispatch.paths:
-            _name(self)
-        modules.append(self)
+        name = dispatch.paths.get(id(self)) if modules else None
+        if name is None:
+            name = _name(self)
+        modules.append((self, name))
         try:
             return self._call(*args, **kwargs)
         finally:
