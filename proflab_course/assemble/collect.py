@@ -53,6 +53,7 @@ class Collection:
     exercises: dict[str, str] = field(default_factory=dict)
     unwritten: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    given: list[Statement] = field(default_factory=list)  # constants, … not needed so far
 
     def unwritten_lessons(self) -> dict[str, str]:
         """Return the exercises that are still to be written, each with its lesson."""
@@ -79,10 +80,13 @@ def collect(lessons: Iterable[Lesson], known: Mapping[str, list[str]] | None = N
 
 def _collect_lesson(lesson: Lesson, known: list[str], result: Collection) -> None:
     candidates: list[Statement] = []
+    given: list[Statement] = []
     exercises = [cell.name for cell in lesson.named("exercise")]
     exercises += [name for name in known if name not in exercises]
     for cell in lesson.cells:
-        candidates += _cell_statements(cell, lesson.name, not exercises, result)
+        statements = _cell_statements(cell, lesson.name, not exercises, result)
+        candidates += statements
+        given += [s for s in statements if cell.role == "given" and not s.required]
     if not exercises:
         required = [s for s in candidates if s.required and isinstance(s.node, DEFINITIONS)]
         exercises = [s.node.name for s in required]
@@ -92,6 +96,7 @@ def _collect_lesson(lesson: Lesson, known: list[str], result: Collection) -> Non
         result.exercises[name] = lesson.name
         _note_unwritten(name, lesson.name, candidates, result)
     result.statements += candidates
+    result.given += given
 
 
 def _cell_statements(
@@ -142,11 +147,16 @@ def _defines(node: ast.stmt, name: str) -> bool:
 
 
 def _needed(candidates: list[Statement], result: Collection) -> list[Statement]:
-    """Return the required statements and all that they need, in order."""
+    """Return the required statements and all that they need, in order.
+
+    What earlier lessons gave, such as a table, may be needed only now.
+    """
+    own = _bound_in(candidates)
+    candidates = result.given + candidates
     chosen = {index for index, s in enumerate(candidates) if s.required}
     settled = {name for index in chosen for name in candidates[index].binds}
     wanted = {name for index in chosen for name in candidates[index].uses}
-    settled |= {name for s in result.statements for name in s.binds} - _bound_in(candidates)
+    settled |= {name for s in result.statements for name in s.binds} - own
     while missing := wanted - settled:
         name = min(missing)
         settled.add(name)

@@ -169,6 +169,16 @@ def test_names_that_are_nowhere_or_twice_are_told(work, capsys):
     assert "ground_of = area" in (work / "mine.py").read_text()
 
 
+def test_what_an_earlier_lesson_gave_is_there_when_a_later_one_needs_it(work, capsys):
+    """Also where no solution of its own lesson uses it, such as a table that a student ignored."""
+    later = LESSONS["02_second"] + given("def sheet():\n    return WIDE * HIGH", "sheet")
+    table = given("HIGH = 3\nWIDE = HIGH + 1\nunused = 5", "table")
+    make_course(work, {"01_first": FIRST + table, "02_second": later})
+    names = assemble("modules")
+    assert names["sheet"]() == 12 and "unused" not in names
+    assert "note" not in capsys.readouterr().out
+
+
 def test_on_a_full_disk_the_former_file_stays(built, work, capsys, monkeypatch):
     assemble(built.root / "source")
     before = (work / "mine.py").read_text()
