@@ -1,8 +1,14 @@
 """A lesson as a test's module names it by its FOLDER."""
 
+import re
+import sys
+
 import pytest
 from cohort.run import solved
+from lesson_cells import value_of
 
+from proflab.lesson import cuda
+from proflab.lesson.cuda.device import NoDevice
 from proflab_course.course.notebook import read_module
 
 
@@ -23,3 +29,30 @@ def scope(request):
 def text(lesson):
     """All that is text in the lesson."""
     return "\n".join(cell.source for cell in lesson.named("text"))
+
+
+@pytest.fixture(scope="module")
+def shown(request, lesson):
+    """What each demo cell of a GPU lesson ends on, and what it prints, where there is no card.
+
+    The lesson is solved, nothing is guessed, and the module's DOCUMENT, of its FORM, is shown.
+    """
+    module = request.module
+    record = cuda.Record(module.FOLDER / module.DOCUMENT, find=no_card, form=module.FORM)
+    guesses = {name: None for c in lesson.cells for name in re.findall(r"^guess_\w+", c.code, re.M)}
+    names = solved(f"lesson_{module.FOLDER.name[:2]}").scope | {"record": record} | guesses
+    shown, printed = {}, []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(module.FOLDER)  # where `import demos` finds the lesson's own
+        for path in module.FOLDER.glob("*.py"):
+            patch.delitem(sys.modules, path.stem, raising=False)
+        patch.setattr("builtins.print", lambda *parts: printed.append(" ".join(map(str, parts))))
+        for cell in lesson.named("demo"):
+            printed.clear()
+            value = value_of(cell, names)
+            shown[cell.name] = (value, "\n".join(printed))
+    return shown
+
+
+def no_card():
+    raise NoDevice("tests measure nothing")

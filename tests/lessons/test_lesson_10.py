@@ -10,12 +10,11 @@ import sys
 
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import diagnoses, value_of
+from lesson_cells import diagnoses
 from lesson_form import check_unwritten
 
 from proflab import Tensor, dispatch, meta, models, no_grad
 from proflab.lesson import cuda
-from proflab.lesson.cuda import device as devices
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
@@ -23,6 +22,7 @@ from proflab_course.course.notebook import read_module
 
 NAME = "10_cuda_roofline"
 FOLDER = ROOT / "modules" / NAME
+DOCUMENT, FORM = "constructed_t4.json", cuda.document
 TEXT = (FOLDER / f"{NAME}.py").read_text(encoding="utf-8")
 SYLLABUS = [
     "fma_flops",
@@ -38,26 +38,6 @@ SYLLABUS = [
 ]
 KERNELS = ["fma_lines", "stream_line"]  # what is written of the kernels themselves
 REFLECT = ["reflect_launch", "reflect_speedup"]
-
-
-def no_card():
-    raise devices.NoDevice("tests measure nothing")
-
-
-@pytest.fixture(scope="module")
-def demos(lesson):
-    """What each demo cell ends on, and what it prints, in the solved lesson without a card."""
-    record = cuda.Record(FOLDER / "constructed_t4.json", find=no_card)
-    unguessed = {name: None for name in re.findall(r"^guess_\w+", TEXT, flags=re.M)}
-    scope, shown = dict(solved("lesson_10").scope) | {"record": record} | unguessed, {}
-    with pytest.MonkeyPatch.context() as patch:
-        printed: list[str] = []
-        patch.setattr("builtins.print", lambda *parts: printed.append(" ".join(map(str, parts))))
-        for cell in lesson.named("demo"):
-            printed.clear()
-            value = value_of(cell, scope)
-            shown[cell.name] = (value, "\n".join(printed))
-    return shown
 
 
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
@@ -118,35 +98,35 @@ def test_colab_gives_the_notebook_a_gpu():
 # ── without a card ───────────────────────────────────────────────────────────────────────────
 
 
-def test_each_device_cell_says_in_one_line_a_kind_that_there_is_no_device(lesson, demos):
+def test_each_device_cell_says_in_one_line_a_kind_that_there_is_no_device(lesson, shown):
     cells = [cell for cell in lesson.cells if "device" in cell.tags]
     assert len(cells) == 7 and all(cell.role == "demo" for cell in cells)
     for cell in cells:
-        lines = demos[cell.name][1].splitlines()
+        lines = shown[cell.name][1].splitlines()
         assert len(lines) == cell.source.count("record.")
         if cell.name != "device_save":
             assert all(line.startswith("No CUDA device") for line in lines)
             assert all("constructed, measured by nobody" in line for line in lines)
-    assert "nothing is saved" in demos["device_save"][1]
+    assert "nothing is saved" in shown["device_save"][1]
 
 
-def test_every_demo_ends_on_a_picture_or_prints(lesson, demos):
+def test_every_demo_ends_on_a_picture_or_prints(lesson, shown):
     for cell in lesson.named("demo"):
-        value, printed = demos[cell.name]
+        value, printed = shown[cell.name]
         assert isinstance(value, Picture) or printed, cell.name
 
 
-def test_every_plot_of_the_constructed_document_is_called_constructed(demos):
-    pictures = [value for name, (value, _) in demos.items() if isinstance(value, Picture)]
-    pictures.remove(demos["demo_hardware"][0])  # of NVIDIA's tables, not of the document
+def test_every_plot_of_the_constructed_document_is_called_constructed(shown):
+    pictures = [value for name, (value, _) in shown.items() if isinstance(value, Picture)]
+    pictures.remove(shown["demo_hardware"][0])  # of NVIDIA's tables, not of the document
     assert len(pictures) == 9
     for picture in pictures:
         assert picture.figure.axes[0].get_title(loc="left").endswith("Tesla T4, constructed")
         assert "constructed" in picture.alt and len(picture.alt) > 60
 
 
-def test_the_document_is_called_constructed_wherever_it_is_spoken_of(demos):
-    assert demos["demo_document"][1].startswith(
+def test_the_document_is_called_constructed_wherever_it_is_spoken_of(shown):
+    assert shown["demo_document"][1].startswith(
         "The document · Tesla T4, constructed. Constructed, not measured"
     )
     assert "No card was measured for it" in TEXT
@@ -224,7 +204,7 @@ def test_what_tiles_of_queries_read_is_as_the_text_says():
     assert "1,179,648 numbers instead of 262,144" in TEXT
 
 
-def test_the_worked_numbers_of_the_hardware(demos):
+def test_the_worked_numbers_of_the_hardware(shown):
     scope = solved("lesson_10").scope
     t4 = cuda.multiprocessor({"name": "Tesla T4", "compute_capability": [7, 5]})
     assert (t4["registers"], t4["shared"]) == (65_536, 64 * 1024)
@@ -233,10 +213,10 @@ def test_the_worked_numbers_of_the_hardware(demos):
     assert scope["occupancy"](256, 65, 0, t4) == 768 / 1024 == 0.75
     columns = {rows: [rows * i for i in range(32)] for rows in (32, 33)}
     assert [scope["bank_conflicts"](words) for words in columns.values()] == [32, 1]
-    printed = demos["demo_hardware"][1]
+    printed = shown["demo_hardware"][1]
     assert "a column: 12.5 % of the bytes that are fetched are used" in printed
     assert "a row: 100.0 %" in printed and "every other number: 50.0 %" in printed
-    assert "compute capability 7.5" in demos["demo_hardware"][0].alt
+    assert "compute capability 7.5" in shown["demo_hardware"][0].alt
 
 
 def test_the_opening_says_first_what_a_reader_without_a_card_gets():
@@ -252,9 +232,9 @@ def test_predictions_can_be_worked_out():
     assert 128 / 4 / 64 == 0.5  # threads, cycles, lanes
 
 
-def test_what_the_cells_print_of_the_document_is_what_was_assumed(demos):
+def test_what_the_cells_print_of_the_document_is_what_was_assumed(shown):
     model = cuda.Record(FOLDER / "constructed_t4.json").document["model"]
-    printed = demos["demo_published"][1]
+    printed = shown["demo_published"][1]
     assert f"one by one: {model['µs of a launch']:.1f}" in printed  # 4.53 begins as 4.5
     assert (
         "in a graph: 1.3" in printed and "185 kernels. At 1 ms each, that takes 185 ms" in printed
@@ -262,15 +242,15 @@ def test_what_the_cells_print_of_the_document_is_what_was_assumed(demos):
     share = 8.1e12 * model["share of the float32 peak, at 1,245 MHz"]
     share /= 267 * model["GFLOP/s of the CPU"] * 1e9
     assert int(re.search(r"ran at (\d+)%", printed)[1]) == pytest.approx(100 * share, abs=1)
-    crossing = re.findall(r"worth it from n = (\d+) on", demos["demo_crossover"][1])
+    crossing = re.findall(r"worth it from n = (\d+) on", shown["demo_crossover"][1])
     assert len(crossing) == 2 and int(crossing[0]) < int(crossing[1])
-    assert "share of the peak, 128 threads of one chain: 48." in demos["demo_fma"][1]
-    assert re.search(r"float32 +6\.\d+ TFLOP/s +8\.1 TFLOP/s +0\.76", demos["demo_roofs"][1])
+    assert "share of the peak, 128 threads of one chain: 48." in shown["demo_fma"][1]
+    assert re.search(r"float32 +6\.\d+ TFLOP/s +8\.1 TFLOP/s +0\.76", shown["demo_roofs"][1])
 
 
-def test_each_way_to_a_wrong_number_is_shown_and_found(demos):
+def test_each_way_to_a_wrong_number_is_shown_and_found(shown):
     verdicts = {
-        line[:16].strip(): line[43:].strip() for line in demos["demo_trials"][1].splitlines()[2:]
+        line[:16].strip(): line[43:].strip() for line in shown["demo_trials"][1].splitlines()[2:]
     }
     assert verdicts == {
         "as it should be": "valid",
@@ -282,8 +262,8 @@ def test_each_way_to_a_wrong_number_is_shown_and_found(demos):
     }
 
 
-def test_the_sweep_draws_slope_knee_and_flat(demos):
-    walls = re.findall(r"FMAs: +(\d+), .*, (\w+)$", demos["demo_sweep"][1], flags=re.M)
+def test_the_sweep_draws_slope_knee_and_flat(shown):
+    walls = re.findall(r"FMAs: +(\d+), .*, (\w+)$", shown["demo_sweep"][1], flags=re.M)
     assert [wall for _, wall in walls] == ["memory"] * 7 + ["compute"] * 4
 
 

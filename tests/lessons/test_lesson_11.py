@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from cohort.run import ROOT, entries, solved
-from lesson_cells import diagnoses, value_of
+from cohort.run import ROOT, entries
+from lesson_cells import diagnoses
 from lesson_form import (
     check_essay,
     check_guesses,
@@ -22,7 +22,6 @@ from lesson_form import (
 
 from proflab import meta, models
 from proflab.lesson import cuda
-from proflab.lesson.cuda import device as devices
 from proflab.lesson.cuda import trace_doubles as fake
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.collect import collect
@@ -30,6 +29,7 @@ from proflab_course.assemble.command import read_folder, render
 
 NAME = "11_gpu_training"
 FOLDER = ROOT / "modules" / NAME
+DOCUMENT, FORM = "constructed_train.json", cuda.train_document
 TEXT = (FOLDER / f"{NAME}.py").read_text(encoding="utf-8")
 POINTS = {
     "gpu_busy": 10,
@@ -47,29 +47,6 @@ POINTS = {
     "sharded_bytes": 0,
 }
 RESNET18 = 46_758_048  # bytes of its gradients in float32
-
-
-def no_card():
-    raise devices.NoDevice("tests measure nothing")
-
-
-@pytest.fixture(scope="module")
-def shown(lesson):
-    """What each demo cell ends on, and what it prints, in the solved lesson without a card."""
-    record = cuda.Record(FOLDER / "constructed_train.json", find=no_card, form=cuda.train_document)
-    unguessed = {name: None for name in re.findall(r"^guess_\w+", TEXT, flags=re.M)}
-    names, shown = dict(solved("lesson_11").scope) | {"record": record} | unguessed, {}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)  # where `import demos` finds the lesson's own
-        for name in ("demos", "measures", "train", "two_processes"):
-            patch.delitem(sys.modules, name, raising=False)
-        printed: list[str] = []
-        patch.setattr("builtins.print", lambda *parts: printed.append(" ".join(map(str, parts))))
-        for cell in lesson.named("demo"):
-            printed.clear()
-            value = value_of(cell, names)
-            shown[cell.name] = (value, "\n".join(printed))
-    return shown
 
 
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
