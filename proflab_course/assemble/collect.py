@@ -51,7 +51,7 @@ class Collection:
 
     statements: list[Statement] = field(default_factory=list)
     exercises: dict[str, str] = field(default_factory=dict)
-    unwritten: dict[str, str] = field(default_factory=dict)
+    unwritten: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     given: list[Statement] = field(default_factory=list)  # constants, … not needed so far
 
@@ -94,7 +94,7 @@ def _collect_lesson(lesson: Lesson, known: list[str], result: Collection) -> Non
     candidates = _needed(candidates, result)
     for name in exercises:
         result.exercises[name] = lesson.name
-        _note_unwritten(name, lesson.name, candidates, result)
+        _note_unwritten(name, candidates, result)
     result.statements += candidates
     result.given += given
 
@@ -175,15 +175,11 @@ def _bound_in(statements: Iterable[Statement]) -> set[str]:
     return {name for s in statements for name in s.binds}
 
 
-def _note_unwritten(
-    name: str, lesson: str, statements: list[Statement], result: Collection
-) -> None:
+def _note_unwritten(name: str, statements: list[Statement], result: Collection) -> None:
     nodes = [s.node for s in statements if name in s.binds]
     class_name = next((n for n in sorted(_bound_in(statements)) if name.startswith(f"{n}_")), "")
-    if not nodes and not class_name:
-        result.unwritten[name] = f"{lesson}: not defined"
-    elif any(is_stub(node) for node in nodes):
-        result.unwritten[name] = lesson
+    if (not nodes and not class_name) or any(is_stub(node) for node in nodes):
+        result.unwritten.append(name)
 
 
 def _note_clashes(result: Collection) -> None:

@@ -77,7 +77,12 @@ def summary(collection: Collection, output: Path) -> str:
     """Return what the file holds, and what is still to be written."""
     total = len(collection.exercises)
     lines = [f"{output}: {total - len(collection.unwritten)} of {total} exercises"]
-    lines += [f"  not yet written: {name} ({why})" for name, why in collection.unwritten.items()]
+    by_lesson: dict[str, list[str]] = {}
+    for name, lesson in collection.unwritten_lessons().items():
+        by_lesson.setdefault(lesson, []).append(name)
+    lines += [
+        f"  not yet written in {lesson}: {', '.join(names)}" for lesson, names in by_lesson.items()
+    ]
     lines += [f"  note: {note}" for note in collection.notes]
     return "\n".join(lines)
 
