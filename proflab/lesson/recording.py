@@ -19,7 +19,9 @@ _NO_ELEMENTWISE = """
     matmul einsum to clone reshape permute expand getitem index index_put embedding gather
     scatter_add nonzero cat split pad tril triu flip roll where masked_fill argsort
     """.split()
-_KINDS = dict.fromkeys(_NO_ELEMENTWISE) | {"scaled_dot_product_attention": "softmax"}
+_KINDS = dict.fromkeys(_NO_ELEMENTWISE) | {
+    "linear": "bias", "conv2d": "bias", "scaled_dot_product_attention": "softmax",
+}  # fmt: skip
 
 # The facts of a region, but for its name.
 _REGION = {
@@ -30,12 +32,12 @@ _REGION = {
 
 def elementwise_kind(call: dispatch.Call) -> str | None:
     """Return the name of an op's elementwise work: bias, softmax, …; None where it has none."""
-    op = call.op
-    if op == "linear" or op == "conv2d":
-        return "bias" if len(call.inputs) == 3 else None
-    if op == "batch_norm" and call.attributes["training"]:
+    kind = _KINDS.get(call.op, call.op)
+    if kind == "bias":
+        return kind if len(call.inputs) == 3 else None
+    if kind == "batch_norm" and call.attributes["training"]:
         return "batch_norm_train"
-    return _KINDS.get(op, op)
+    return kind
 
 
 class Rows(list):

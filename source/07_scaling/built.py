@@ -1079,11 +1079,12 @@ def op_facts(call, result):
         output = present(call.grad)[0]
         wanted = [t.requires_grad for t in call.inputs]
         flops = gradient_flops(call.op, shapes, call.attributes, wanted)
+    shape = output.shape
     read, written = op_bytes(call, result)
     return {
         "op": call.op, "module": call.module_path, "phase": call.phase,
-        "input_shapes": shapes, "output_shape": output.shape, "dtype": dtype_name(output.dtype),
-        "matmul_flops": flops, "elementwise_flops": op_elementwise(call, output.shape),
+        "input_shapes": shapes, "output_shape": shape, "dtype": dtype_name(output.dtype),
+        "matmul_flops": flops, "elementwise_flops": op_elementwise(call, shape),
         "bytes_read": read, "bytes_written": written,
     }  # fmt: skip
 
