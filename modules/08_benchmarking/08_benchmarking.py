@@ -32,6 +32,7 @@
 import math
 import statistics
 
+import demos  # what only this lesson draws: a file beside this notebook
 import numpy as np
 from built import confidence_interval
 
@@ -281,8 +282,6 @@ expect_raises("no rounds", lambda: speedup_interval([], []), ValueError)
 # How often is each rule wrong on a real machine? The next cell times *one* program, and gives its calls the names A and B afterwards: the first twelve and the next twelve, or by `run_order`. So every difference that a rule finds is false.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_alarms", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-import demos
-
 rounds, trials = 12, demo_size(200, 20)
 with no_grad():
     series = demos.time_calls(*demos.lenet(), count=2 * rounds * trials)
@@ -451,16 +450,14 @@ expect_raises("an empty run is no run", lambda: runs_interval([[], *many]), Valu
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_coverage", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-import demos
-
 with no_grad():
     series = np.array(demos.time_calls(*demos.lenet(), count=demo_size(6000, 900)))
 truth, shuffled = np.median(series), np.random.default_rng(1).permutation(series)
 held = {}
 for calls in (30, 100, 300):
     for name, times in {"in order": series, "shuffled": shuffled}.items():
-        windows = [times[at : at + calls].tolist() for at in range(0,
-            len(times) - calls + 1, calls)]  # fmt: skip
+        starts = range(0, len(times) - calls + 1, calls)
+        windows = [times[at : at + calls].tolist() for at in starts]
         inside = [low <= truth <= high for low, high in map(confidence_interval, windows)]
         held[f"{calls} calls, {name}"] = 100 * float(np.mean(inside))
 guesses.compare("windows of 300 that hold the median", guess_window_coverage,
@@ -656,9 +653,7 @@ expect("the worst error of the second row, by its own scale",
 q, scale = quantize(weights, axis=0)
 expect("a scale for each column", [q.tolist(), scale.shape],
     [[[127, -127, 127], [3, 3, -20]], (1, 3)])  # fmt: skip
-expect(
-    "halves go to the even number", quantize([127.0, 0.5, 1.5, -2.5])[0].tolist(), [127, 0, 2, -2]
-)
+expect("halves go to even numbers", quantize([127, 0.5, 1.5, -2.5])[0].tolist(), [127, 0, 2, -2])
 expect("negative weights alone", quantize([-2.0, -1.0])[0].tolist(), [-127, -64])
 zeros = [part.tolist() for part in quantize(np.array([[0.0, 0.0], [0.0, 254.0]], np.float32), 1)]
 expect("a row of zeros has the scale 1", zeros, [[[0, 0], [0, 127]], [[1.0], [2.0]]])
@@ -685,8 +680,6 @@ expect_raises("infinity has no scale",
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_quantized", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-import demos
-
 digits = demos.load_digits()
 print(f"float32: {demos.accuracy(digits, digits.weights):.1%} of {len(digits.labels)} images right")
 for name, axis in {"one scale a matrix": None, "one scale a row": 1}.items():
@@ -831,8 +824,6 @@ expect_raises("a key that is nowhere", lambda: pareto(rows, ["w"]), ValueError)
 guess_new_images = None  # your guess: 2 for twice as fast, 0.5 for half as fast
 
 # %% nbgrader={"grade": false, "grade_id": "demo_suite", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-import demos
-
 digits = demos.load_digits()
 versions = demos.versions(digits, quantize)
 ways = {name: version.classify for name, version in versions.items()}
@@ -849,8 +840,8 @@ for name, version in versions.items():
     verdict = gate(ms["baseline"], ms[name], tolerance=0.05, comparisons=3)
     row = {"name": name, "ms": statistics.median(ms[name]), "bytes": version.bytes}
     suite.append(row | {"accuracy": right, "verdict": verdict} | found)
-for row in suite:
-    print("{name:<10}{ms:8.3f} ms{bytes:8,} bytes{accuracy:6.1f} % right, {verdict}".format(**row))
+    says = "{name:<10}{ms:8.3f} ms{bytes:8,} bytes{accuracy:6.1f} % right, {verdict}"
+    print(says.format(**suite[-1]))
 print("on the front:", ", ".join(pareto(suite, ["ms", "bytes"], ["accuracy"])))
 new = speedup_interval(ms["baseline"], ms["new images"], 0.95)["speedup"]
 guesses.compare("the cache on new images", guess_new_images, round(new, 3), unit="times")
@@ -927,14 +918,11 @@ expect_raises("a sensor cannot give less than nothing",
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_energy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-import demos
-
 digits = demos.load_digits()
 baseline = demos.versions(digits, quantize)["baseline"]
 grams = 700 * 1.2 / 3.6e6 * 400  # J by the centre's overhead (PUE), to kWh, by g of CO2 a kWh
 print(f"700 J, a PUE of 1.2, a grid of 400 g/kWh: {grams:.3f} g of CO2")
-record = demos.watch_power(lambda: baseline.classify(digits.images),
-    demo_size(3.0, 0.3))  # fmt: skip
+record = demos.watch_power(lambda: baseline.classify(digits.images), demo_size(3.0, 0.3))
 print(record.source)
 if record.samples:
     joules = energy_joules(record.samples, record.idle_watts)
