@@ -91,5 +91,5 @@ def _has_its_checksum(cell: NotebookNode) -> bool:
 
     try:
         return compute_checksum(cell) == _marks(cell).get("checksum")
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
         return False

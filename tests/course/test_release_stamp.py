@@ -88,6 +88,17 @@ def test_it_is_known_by_nbgraders_checksums_when_a_tool_dropped_the_stamp(change
     assert graded(notebook).status == "older release"
 
 
+@pytest.mark.parametrize(
+    "points", [10**400, "ten", None, []], ids=["large", "word", "none", "list"]
+)
+def test_points_that_are_no_number_make_no_older_release(points):
+    notebook = checksums(solved())
+    del notebook.metadata[STAMP]
+    cell(notebook, "test_linear_parameters").metadata.nbgrader.points = points
+    result = graded(notebook)
+    assert result.status in ("graded", "tampered") and result.score == 100
+
+
 @pytest.mark.parametrize("stamped", [True, False])
 @pytest.mark.parametrize("change", CHANGES[:4], ids=lambda change: change.__name__)
 def test_a_change_to_todays_or_an_older_release_is_tampering(change, stamped):

@@ -150,11 +150,14 @@ def test_strange_fields_do_no_harm():
             data={"image/png": ["aGk=", "\n"]},
             metadata={"image/png": {"width": '1 onload="x"', "height": 4}},
         ),
+        NotebookNode(output_type="execute_result", data={"text/plain": "1"}, execution_count=-1),
     ]
+    cell.execution_count = -7
     notebook = NotebookNode(cells=[cell], metadata=NotebookNode(widgets={}), nbformat=4)
     page, _ = DisarmMarkup().preprocess(notebook, {})
     assert page.cells[0].metadata == {"tags": []}
-    stream, error, odd, picture = page.cells[0].outputs
+    stream, error, odd, picture, result = page.cells[0].outputs
+    assert page.cells[0].execution_count is result.execution_count is None
     assert (stream.text, error.traceback, odd.data) == ("", ["a\nb"], {"text/plain": ""})
     assert picture.metadata == {"image/png": {"height": 4}}
     assert "widgets" not in page.metadata

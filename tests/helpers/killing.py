@@ -94,9 +94,16 @@ def all_end(processes: list[psutil.Process]) -> bool:
 
 
 def left_over(course: Course) -> list[str]:
-    """Files in a course that no finished grading leaves."""
-    names = (str(p.relative_to(course.root)) for p in course.root.rglob("*"))
-    return [name for name in names if re.search(r"\.part|-journal|-wal|\.tmp", name)]
+    """Files in a course that no finished grading leaves.
+
+    A journal without a header is not one of them: nothing had been written when its grading was
+    killed. SQLite passes over it, and removes it when it writes next.
+    """
+    names = [str(p.relative_to(course.root)) for p in course.root.rglob("*")]
+    left = [name for name in names if re.search(r"\.part|-journal|-wal|\.tmp", name)]
+    journals = [name for name in left if name.endswith("-journal")]
+    empty = [name for name in journals if not any((course.root / name).read_bytes()[:8])]
+    return [name for name in left if name not in empty]
 
 
 def files(course: Course) -> dict[str, bytes]:

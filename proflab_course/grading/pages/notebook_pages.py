@@ -107,11 +107,16 @@ class DisarmMarkup(NbGraderPreprocessor):
         kind = cell.cell_type if cell.cell_type in ("code", "markdown") else "text"
         yield cell, "source", Piece(kind, _join_text(cell.get("source")), pasted, folder)
         if cell.cell_type == "code":
-            count = cell.get("execution_count")
-            cell.execution_count = count if type(count) is int else None
+            cell.execution_count = _run_number(cell)
             cell.outputs = _first_outputs(as_list(outputs), min(_MOST_OUTPUTS, max(0, left)))
             for output in cell.outputs:
                 yield from _places_in(output)
+
+
+def _run_number(shown: dict) -> int | None:
+    """Return the number in front of a cell or a result; None where there is none that can be."""
+    count = shown.get("execution_count")
+    return count if type(count) is int and count >= 0 else None
 
 
 def _known_metadata(metadata: dict) -> NotebookNode:
@@ -150,9 +155,7 @@ def _shown_output(output: Any) -> NotebookNode | None:
     shown = _shown_data(data)
     sizes = _picture_sizes(output.get("metadata"), shown)
     if kind == "execute_result":
-        count = output.get("execution_count")
-        count = count if type(count) is int else None
-        return new_output(kind, shown, execution_count=count, metadata=sizes)
+        return new_output(kind, shown, execution_count=_run_number(output), metadata=sizes)
     return new_output(kind, shown, metadata=sizes)
 
 
