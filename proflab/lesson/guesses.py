@@ -81,10 +81,11 @@ def _is_number(value: object) -> bool:
 
 
 def _plain(value: object) -> float | int | str | None:
-    """Return the value as JSON can hold it."""
+    """Return the value as JSON can hold it, without the last digits: machines differ in these."""
     if not _is_number(value):
         return None if value is None or value is ... else str(value)[:200]
-    return int(value) if value == int(value) and abs(value) < 2**53 else float(value)
+    whole = value == int(value) and abs(value) < 2**53
+    return int(value) if whole else float(f"{float(value):.9g}")
 
 
 def _shown(value: object) -> str:

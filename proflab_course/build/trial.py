@@ -16,6 +16,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.lesson import guesses
 from proflab_course.course.notebook import Lesson, set_cell_ids
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
@@ -171,19 +172,22 @@ def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
         ran = outputs.get(cell["id"])
         if SHOWN_TAG in cell.metadata.get("tags", []) and ran and ran.source == cell.source:
             number += 1
-            kept = [_text_only(output, number) for output in ran.outputs]
+            kept = [_kept_output(output, number) for output in ran.outputs]
             cell.outputs = [output for output in kept if output]
             # nbval refuses a cell that has outputs and was never run.
             cell.execution_count = number if cell.outputs else None
 
 
-def _text_only(output: NotebookNode, number: int) -> NotebookNode | None:
+def _kept_output(output: NotebookNode, number: int) -> NotebookNode | None:
     if output.output_type == "stream":
         return output if output.name == "stdout" else None
-    text = output.get("data", {}).get("text/plain")
-    if text is None:
+    data = output.get("data", {})
+    if "text/plain" not in data:
         return None
     kept = {"output_type": output.output_type, "metadata": {}}
     if output.output_type == "execute_result":
         kept["execution_count"] = number
-    return nbformat.from_dict({**kept, "data": {"text/plain": "".join(text)}})
+    shown = {"text/plain": "".join(data["text/plain"])}
+    if guesses.MIME in data:
+        shown[guesses.MIME] = data[guesses.MIME]  # nbval misses what a run has and the file has not
+    return nbformat.from_dict({**kept, "data": shown})
