@@ -1,15 +1,18 @@
-"""Becomes bubblewrap: binds to the grader's life, drops root, makes what is bound reachable.
+"""Becomes bubblewrap: drops root, makes what is bound reachable.
 
 Executed as a program, with its orders as JSON in the first argument. A Python in root's home is out
 of another user's reach, so root first gathers what will be bound on a file system that only this
 process sees, and then becomes an unprivileged user for good.
+
+If the grader dies, the zygote finds its socket closed and ends, and bubblewrap with it. The option
+--die-with-parent may leave one half of bubblewrap waiting for the other for ever
+(github.com/containers/bubblewrap/issues/633).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -32,7 +35,6 @@ def main() -> None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-    confine.prctl(confine.PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != orders["parent"]:
         return  # the grader died in the meantime
     arguments = [orders["bubblewrap"], *orders["before"]]

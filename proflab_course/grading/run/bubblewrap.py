@@ -74,7 +74,7 @@ def make_view(limits: Limits, threads: int, nested: bool, channel: int) -> View:
     before = [
         "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts",
         "--unshare-cgroup-try", "--uid", "1000", "--gid", "1000", "--hostname", "proflab",
-        "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", *links,
+        "--new-session", "--as-pid-1", "--clearenv", *links,
     ]  # fmt: skip
     after = ["--proc", "/proc", *_scratch_arguments(limits, nested)]
     for device in _DEVICES:
