@@ -160,15 +160,16 @@ class Call:
     with a Tensor or None for each input.
     """
 
-    phase, grad, _node = "forward", None, None
-    _inner = None  # what to run instead of the op: a hook further inside, or its backward
+    grad = _node = None
 
     def __init__(self, op: Op, inputs: tuple[Tensor, ...], attributes: dict, module_path: str):
         self.op = op.name
         self.inputs = inputs
         self.attributes = attributes
         self.module_path = module_path
+        self.phase = "forward"
         self._op = op
+        self._inner: Callable | None = None  # runs instead: a hook further inside, or backward
 
     def __call__(self):
         inner = self._inner
