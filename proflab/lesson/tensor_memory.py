@@ -33,12 +33,13 @@ def bytes_by_memory(tensors: Iterable[Tensor]) -> dict[int, int]:
     A tensor that is there twice counts once, and of no memory are there more bytes than it has.
     """
     found: dict[int, int] = {}
-    views = {}
+    views = None  # most ops have none: there is no dict for them
     for tensor in tensors:
         array = tensor.array
         if array.base is None:
             found[id(array)] = array.nbytes
         else:
+            views = views or {}
             views[id(array)] = array
     if views:
         for array in views.values():
