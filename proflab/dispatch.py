@@ -160,7 +160,7 @@ class Call:
     with a Tensor or None for each input.
     """
 
-    grad = _node = None
+    grad = _node = None  # of a forward call
 
     def __init__(self, op: Op, inputs: tuple[Tensor, ...], attributes: dict, module_path: str):
         self.op = op.name

@@ -53,7 +53,7 @@ class Collection:
     exercises: dict[str, str] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    given: list[Statement] = field(default_factory=list)  # constants, … not needed so far
+    given: list[Statement] = field(default_factory=list)  # in given cells, needed by none so far
 
     def unwritten_lessons(self) -> dict[str, str]:
         """Return the exercises that are still to be written, each with its lesson."""

@@ -36,7 +36,7 @@ def main() -> None:
 
     sys.path.remove(HERE)
     student_side.hide_programs()
-    confine.prctl(confine.PR_SET_PDEATHSIG, signal.SIGKILL)  # the parent is bubblewrap
+    confine.prctl(confine.PR_SET_PDEATHSIG, signal.SIGKILL)  # with bubblewrap, its parent
     confine.prctl(confine.PR_SET_DUMPABLE, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = student_side.Channel(socket.socket(fileno=int(sys.argv[1])))
