@@ -13,6 +13,7 @@ from proflab_course.grading.plan import RunBlock, RunCell, Submission
 from proflab_course.grading.run.cluster_messages import Task, pack_task, unpack_task
 from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.subprocess_runner import Limits, SubprocessRunner
+from proflab_course.grading.run.time_allowance import NOT_TRIED
 
 HERE = Submission("someone")
 HIDE = "### BEGIN HIDDEN TESTS\n{}\n### END HIDDEN TESTS"
@@ -169,13 +170,33 @@ def test_a_notebook_that_ends_itself_does_not_take_those_before_it_along(copies)
     assert len(copies) == 1
 
 
-def test_one_without_an_end_costs_itself(copies):
+DEAF = {  # what does not end, and what interrupts do to it
+    "it catches them": "while True:\n    try:\n        while True: pass\n"
+    "    except KeyboardInterrupt: pass",
+    "it does not hear them": "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    "while True: pass",
+}
+
+
+@pytest.mark.parametrize("deaf", DEAF.values(), ids=DEAF)
+def test_one_without_an_end_costs_itself(copies, deaf):
     limits = Limits(cell_seconds=0.9, statement_seconds=0.3, wall_factor=900.0)
-    deaf = "while True:\n    try:\n        while True: pass\n    except KeyboardInterrupt: pass"
     plan = (RunCell("x = 1"), waiting("x"), waiting(deaf, "setup"), waiting("x + 1"))
     result = SubprocessRunner(limits).run(HERE, plan)
     assert replies(result)[1:] == [["value", 1], ["lost", None], ["value", 2]]
-    assert result.status == "timed out"
+    assert (result.status, result.sentence) == ("timed out", result.replies[2][0].message)
+
+
+def test_another_of_the_same_test_is_not_tried_then():
+    limits = Limits(cell_seconds=0.9, statement_seconds=0.3, wall_factor=900.0)
+    deaf = RunBlock(True, (Step("setup", DEAF["it does not hear them"]),), cell=1, late=True)
+    result = SubprocessRunner(limits).run(HERE, (RunCell("x = 1"), deaf, deaf, waiting("x")))
+    assert result.status == "timed out" and result.replies[3][0].value == 1
+    assert [reply.message for [reply] in result.replies[1:3]] == [result.sentence, NOT_TRIED]
+
+
+def test_one_that_an_interrupt_ends_costs_itself():
+    limits = Limits(cell_seconds=0.9, statement_seconds=0.3, wall_factor=900.0)
     heard = waiting("while True: pass", "setup")
     result = SubprocessRunner(limits).run(HERE, (RunCell("x = 1"), heard, waiting("x + 1")))
     assert replies(result)[1:] == [["lost", None], ["value", 2]]

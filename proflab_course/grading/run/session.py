@@ -188,7 +188,11 @@ class Session:
         for other, _ in copy.blocks:
             if other < index or other == index and ended.stuck:
                 self.allowance.kept[other] = self.result.replies[other]
+        first = self.allowance.first
         self._one_by_one()
+        if ended.stuck:  # it is not executed again, so what it came to counts now
+            self.allowance.first = first
+            self.allowance.stop(dict(copy.blocks)[index])
         return True
 
     def _snapshot(self) -> Connection:
