@@ -161,9 +161,9 @@ class Session:
         self._one_by_one()
         return False
 
-    def _one_by_one(self) -> None:
+    def _one_by_one(self, killed: RunBlock | None = None) -> None:
         """Ask for another turn, in which each hidden block has a copy of its own."""
-        self.allowance.one_by_one()
+        self.allowance.one_by_one(killed)
         self.result.again = True
 
     def _carry_out_copies(self) -> None:
@@ -188,11 +188,7 @@ class Session:
         for other, _ in copy.blocks:
             if other < index or other == index and ended.stuck:
                 self.allowance.kept[other] = self.result.replies[other]
-        first = self.allowance.first
-        self._one_by_one()
-        if ended.stuck:  # it is not executed again, so what it came to counts now
-            self.allowance.first = first
-            self.allowance.stop(dict(copy.blocks)[index])
+        self._one_by_one(dict(copy.blocks)[index] if ended.stuck else None)
         return True
 
     def _snapshot(self) -> Connection:

@@ -79,10 +79,17 @@ class Allowance:
         most = self.limits.test_seconds(item) * self.share(item)
         return most if self.used[item.cell] > most else 0.0
 
-    def one_by_one(self) -> None:
-        """Let another turn do what this one did, with a copy of its own for each hidden block."""
+    def one_by_one(self, killed: RunBlock | None = None) -> None:
+        """Let another turn do what this one did, with a copy of its own for each hidden block.
+
+        killed: a block that ran out of time for good; no turn executes it again, so that counts.
+        """
+        first = self.first
         self.undo()
         self.patient = False
+        if killed is not None:
+            self.first = first
+            self.stop(killed)
 
     def undo(self) -> None:
         """Forget how this turn went, for one that does the same."""
