@@ -32,7 +32,7 @@ LONGEST_FIRST = (
 
 @pytest.fixture(scope="module")
 def quick_clocks():
-    """A scripted clock looks through all objects but frozen ones, and pytest has many."""
+    """Freeze what is there: a scripted clock looks through all else, and pytest has much."""
     gc.freeze()
     yield
     gc.unfreeze()

@@ -31,7 +31,7 @@ def runner():
 
 
 def lost_by_right_work(entries, runner):
-    """What the grader holds against right solutions: nothing."""
+    """Return what the grader holds against right solutions: nothing."""
     found = {}
     for entry in entries:
         failed, reasons = failed_in_the_grader(entry, runner)
@@ -41,7 +41,7 @@ def lost_by_right_work(entries, runner):
 
 
 def disagreements(entries, runner):
-    """The wrong solutions of which grader and cohort find different test cells at fault.
+    """Return the wrong solutions of which grader and cohort find different test cells at fault.
 
     Which cells are hit where an id comes again is chance: there, some cell must be.
     """

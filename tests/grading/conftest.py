@@ -6,7 +6,7 @@ from sandboxes import needs_sandbox
 
 @pytest.fixture(scope="module")
 def sandbox(request):
-    """A sandbox with the LIMITS of the test's module."""
+    """Yield a sandbox with the LIMITS of the test's module."""
     from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
     with SandboxRunner(request.module.LIMITS) as runner:
@@ -15,7 +15,7 @@ def sandbox(request):
 
 @pytest.fixture(params=["plain", pytest.param("sandbox", marks=needs_sandbox)])
 def runner(request):
-    """Each kind of runner, with the LIMITS of the test's module."""
+    """Return each kind of runner, with the LIMITS of the test's module."""
     from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
     if request.param == "plain":

@@ -88,13 +88,13 @@ def newest(root: Path) -> int:
 
 
 def all_end(processes: list[psutil.Process]) -> bool:
-    """Whether all of them end, without help, before patience does."""
+    """Return True if all of them end, without help, before patience does."""
     _, alive = psutil.wait_procs(processes, timeout=PATIENCE)
     return not [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
 
 
 def left_over(course: Course) -> list[str]:
-    """Files in a course that no finished grading leaves.
+    """Return the files in a course that no finished grading leaves.
 
     A journal without a header is not one of them: nothing had been written when its grading was
     killed. SQLite passes over it, and removes it when it writes next.
@@ -146,5 +146,5 @@ def named(row: dict, meaning: dict[str, str], leave_out: str = "") -> dict:
 
 
 def is_id(value: object) -> bool:
-    """Whether it is one of nbgrader's random ids."""
+    """Return True if it is one of nbgrader's random ids."""
     return isinstance(value, str) and bool(ID.fullmatch(value))

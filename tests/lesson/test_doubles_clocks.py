@@ -23,7 +23,7 @@ REAL = {name: vars(time)[name] for name in ("perf_counter", "monotonic", "time",
 
 @pytest.fixture(scope="module")
 def users(quick_clocks):
-    """Code that reads clocks, made when all else is frozen."""
+    """Return code that reads clocks, made when all else is frozen."""
     return module_at(Path(clock_users.__file__))
 
 

@@ -14,33 +14,33 @@ from proflab_course.course.notebook import read_module
 
 @pytest.fixture(scope="module")
 def lesson(request):
-    """The lesson as it is written."""
+    """Return the lesson as it is written."""
     name = request.module.FOLDER.name
     return read_module(request.module.FOLDER / f"{name}.py", name)
 
 
 @pytest.fixture(scope="module")
 def scope(request):
-    """The names that the solved lesson defines."""
+    """Return the names that the solved lesson defines."""
     return solved(f"lesson_{request.module.FOLDER.name[:2]}").scope
 
 
 @pytest.fixture(scope="module")
 def text(lesson):
-    """All that is text in the lesson."""
+    """Return all that is text in the lesson."""
     return "\n".join(cell.source for cell in lesson.named("text"))
 
 
 @pytest.fixture(scope="module")
-def shown(request, lesson):
-    """What each demo cell of a GPU lesson ends on, and what it prints, where there is no card.
+def shown(request, lesson, scope):
+    """Return what each demo cell of a GPU lesson ends on, and what it prints, without a card.
 
     The lesson is solved, nothing is guessed, and the module's DOCUMENT, of its FORM, is shown.
     """
     module = request.module
     record = cuda.Record(module.FOLDER / module.DOCUMENT, find=no_card, form=module.FORM)
     guesses = {name: None for c in lesson.cells for name in re.findall(r"^guess_\w+", c.code, re.M)}
-    names = solved(f"lesson_{module.FOLDER.name[:2]}").scope | {"record": record} | guesses
+    names = scope | {"record": record} | guesses
     shown, printed = {}, []
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(module.FOLDER)  # where `import demos` finds the lesson's own
@@ -55,4 +55,5 @@ def shown(request, lesson):
 
 
 def no_card():
+    """Find no device, whatever this machine has."""
     raise NoDevice("tests measure nothing")

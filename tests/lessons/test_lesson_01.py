@@ -27,7 +27,7 @@ EXERCISES = [
 
 @pytest.fixture(scope="module")
 def demos(lesson):
-    """What each demo cell ends on, in the solved lesson, and all that it printed is dropped."""
+    """Return what each demo cell of the solved lesson ends on; drop all that it prints."""
     scope, shown = dict(solved("lesson_01").scope), {}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(FOLDER)  # where `import demos` finds the lesson's own

@@ -86,7 +86,7 @@ def with_given(lesson: Lesson, exercises: set[str]) -> set[str]:
 
 
 def needs_exercise(lesson: Lesson, exercises: set[str], device: bool = True) -> set[str]:
-    """The ids of the test and demo cells that call one of these exercises.
+    """Return the ids of the test and demo cells that call one of these exercises.
 
     device: also those cells that call it only where there is a GPU
     """
