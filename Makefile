@@ -31,7 +31,9 @@ setup: $(READY) $(SYSTEM)  ## the environment in .venv: pinned packages, this on
 
 # Another Python than the environment's was asked for: make the environment anew.
 ifdef PYTHON
-ifneq ($(shell { $(PYTHON) -V; } 2>&1),$(shell { $(BIN)/python -V; } 2>&1))
+ifneq ($(shell $(PYTHON) -V 2>/dev/null),$(shell $(BIN)/python -V 2>/dev/null))
+$(READY): FORCE
+else ifeq ($(shell $(PYTHON) -V 2>/dev/null),)
 $(READY): FORCE
 endif
 endif

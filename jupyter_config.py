@@ -6,15 +6,20 @@ from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPrep
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
+    ClearOutput,
+    DeduplicateIds,
     GetGrades,
     IgnorePattern,
     LimitOutput,
+    OverwriteCells,
+    OverwriteKernelspec,
     SaveAutoGrades,
 )
 
 from proflab_course.grading.pages.feedback import HideHidden
 from proflab_course.grading.pages.notebook_pages import FILTERS, DisarmMarkup, FeedbackPage
-from proflab_course.grading.records.nbgrader_plugin import SandboxedExecute
+from proflab_course.grading.pages.overview import Overview
+from proflab_course.grading.records.nbgrader_plugin import ReadHandIn, SandboxedExecute
 
 c = get_config()  # noqa: F821 (traitlets provides it)
 
@@ -22,6 +27,19 @@ c.CourseDirectory.root = str(Path(__file__).resolve().parent)
 c.CourseDirectory.course_id = "proflab"
 # Where formgrader's "release" and "collect" buttons exchange files with students of this machine.
 c.Exchange.root = str(Path(__file__).resolve().parent / "exchange")
+# Pages of hand-ins that did not come through the exchange are named, and the others released.
+c.ExchangeFactory.release_feedback = "proflab_course.grading.records.exchange.ReleaseFeedback"
+
+# A hand-in is rebuilt before nbgrader looks at it: nbgrader stops the whole class at metadata that
+# it refuses. The rest of the list is nbgrader's own.
+c.Autograde.sanitize_preprocessors = [
+    ReadHandIn,
+    ClearOutput,
+    DeduplicateIds,
+    OverwriteKernelspec,
+    OverwriteCells,
+    CheckCellMetadata,
+]
 
 # `nbgrader autograde` and formgrader's button run submissions in the sandbox; the rest of the list
 # is nbgrader's own. Without this line they run them with your rights.
@@ -47,6 +65,7 @@ c.HideHidden.explain = []
 c.GenerateFeedback.preprocessors = [
     GetGrades,
     HideHidden,
+    Overview,
     DisarmMarkup,
     CSSHTMLHeaderPreprocessor,
 ]

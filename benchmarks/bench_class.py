@@ -1,6 +1,6 @@
-"""Measure what an endless loop costs a class, and a large class where nothing has changed.
+"""Measure what an endless loop costs a class, what an unchanged large class costs, and feedback.
 
-    python benchmarks/bench_class.py            # 52 hand-ins with a loop; 1,000 unchanged; the page
+    python benchmarks/bench_class.py            # 52 hand-ins with a loop; 1,000 unchanged; pages
     python benchmarks/bench_class.py --quick    # 12 hand-ins, one loop; 100 unchanged
 
 Each loop stands in the first exercise of lesson 01; the points that are left are shown beside those
@@ -67,11 +67,14 @@ class FromMemory:
         """Do nothing: whoever made the runner closes it."""
 
 
-def run(words: list[str], folder: Path) -> bench.Run:
-    """Run a command of `proflab` to its end; return what all of its processes took."""
+def run(words: list[str], folder: Path, program: str = "proflab_course.cli") -> bench.Run:
+    """Run a command of `proflab` to its end; return what all of its processes took.
+
+    program: the module that is run in its place.
+    """
     began, used, most = time.perf_counter(), bench.cpu_of_children(), [0]
     process = subprocess.Popen(
-        [sys.executable, "-m", "proflab_course.cli", *words],
+        [sys.executable, "-m", program, *words],
         cwd=folder,
         env=os.environ | {"PROFLAB_DEMO": "small"},
         stdin=subprocess.DEVNULL,
@@ -80,7 +83,7 @@ def run(words: list[str], folder: Path) -> bench.Run:
     )
     bench.watch_memory(process, most)
     if process.wait():
-        sys.exit(f"proflab {' '.join(words)} failed")
+        sys.exit(f"{program} {' '.join(words)} failed")
     took = time.perf_counter() - began
     return bench.Run(took, bench.cpu_of_children() - used, most[0])
 
@@ -143,6 +146,19 @@ def show_unchanged(count: int, on_page: int) -> None:
         print(f"proflab {command} {LESSON} of {size:,} hand-ins, {what}: {said}{page}", flush=True)
 
 
+def show_feedback(count: int) -> None:
+    """Print the CPU time of a page of feedback, and of the start of nbgrader's command."""
+    with tempfile.TemporaryDirectory(prefix="proflab-bench-") as place:
+        course = bench.make_class(Path(place), count, demo=False, stock=False)
+        with SandboxRunner() as runner:
+            grade_class(course, LESSON, FromMemory(runner), progress=False)
+        words = ["generate_feedback", LESSON, "--force"]
+        one = run([*words, "--student", VICTIM], course.root, "nbgrader").cpu
+        page = (run(words, course.root, "nbgrader").cpu - one) / (count - 1)
+    figures = f"CPU {one - page:.1f} s to start, {page:.2f} s a page"
+    print(f"nbgrader generate_feedback {LESSON}: {figures}", flush=True)
+
+
 def main() -> None:
     """Print all figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -151,6 +167,7 @@ def main() -> None:
     load = os.getloadavg()[0]
     print(f"{len(os.sched_getaffinity(0))} cores, load {load:.1f} before, Python {sys.version[:6]}")
     show_unchanged(*((100, 50) if arguments.quick else (1_000, 500)))
+    show_feedback(4 if arguments.quick else 20)
     show_loops(12 if arguments.quick else 52, list(LOOPS)[1:2] if arguments.quick else list(LOOPS))
 
 

@@ -9,12 +9,12 @@
 
 Each row grades the class twice in each round, one hand-in and then all, in fresh courses: the first
 is the fixed cost with one, the slope is the cost of one more. The programs take turns, so that a
-disturbance meets all of them; a row shows the median of its rounds. CPU is what all processes of a
-program used, user and system; a busy machine changes it far less than the time on a clock, and the
-load is printed for each round. Without demo cells: `proflab grade` skips them by itself; nbgrader
-gets hand-ins and a lesson in which they were emptied beforehand. Isolation is on for `proflab
-grade`; nbgrader has none. Memory is the most that they took together, shared pages counted once
-(PSS).
+disturbance meets all of them; a row shows the median of its rounds. CPU is what the machine's
+processors did meanwhile, less this program's own work, so leave the machine alone: processes that
+nobody waits for count, too. The load is printed for each round. Without demo cells: `proflab grade`
+skips them by itself; nbgrader gets hand-ins and a lesson in which they were emptied beforehand.
+Isolation is on for `proflab grade`; nbgrader has none. Memory is the most that they took together,
+shared pages counted once (PSS).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import argparse
 import json
 import os
 import platform
-import resource
 import shutil
 import subprocess
 import sys
@@ -116,7 +115,7 @@ def run(program: Program, folder: Path) -> Run:
     }
     if program.package is not None:
         environment["PYTHONPATH"] = str(program.package)
-    began, used = time.perf_counter(), cpu_of_children()
+    began, used = time.perf_counter(), cpu_of_others()
     process = subprocess.Popen(
         [str(BIN / words[0]), *words[1:]],
         cwd=folder,
@@ -133,13 +132,14 @@ def run(program: Program, folder: Path) -> Run:
     watch.join()
     if process.returncode:
         sys.exit(f"{' '.join(words)} failed:\n{said.decode(errors='replace')[-3000:]}")
-    return Run(seconds, cpu_of_children() - used, most[0])
+    return Run(seconds, cpu_of_others() - used, most[0])
 
 
-def cpu_of_children() -> float:
-    """Return the CPU seconds of all processes that this one, or one below it, has waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def cpu_of_others() -> float:
+    """Return the CPU seconds of all processes but this one, also of those nobody waits for."""
+    times = psutil.cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    return sum(times[:8]) - idle - time.process_time()
 
 
 def watch_memory(process: subprocess.Popen, most: list[int]) -> None:

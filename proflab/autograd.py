@@ -116,11 +116,17 @@ def _accumulate(leaf: Tensor, grad, source) -> None:
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph: bool | None = None) -> tuple:
-    """Return the gradients of one output for `inputs`, which keep their `.grad` as it is."""
+    """Return the gradients of one output for `inputs`, which keep their `.grad` as it is.
+
+    Raises TypeError where one of them is no Tensor, such as a loss that is still 0.
+    """
     output = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
     if isinstance(grad_outputs, (tuple, list)):
         grad_outputs = grad_outputs[0]
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    for given in (output, *inputs):
+        if not isinstance(given, Tensor):
+            raise TypeError(f"grad needs a Tensor, not an object of type {type(given).__name__}")
     if any(t.node is not None for t in inputs):
         raise NotImplementedError("grad: only gradients of leaf tensors can be asked for")
     before = [t.grad for t in inputs]

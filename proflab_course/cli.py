@@ -7,8 +7,12 @@ A subcommand's module has a docstring (its first line is its help), `add_argumen
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import io
+import re
 import sys
+from typing import Any, TextIO
 
 COMMANDS = {
     "check": ("proflab_course.check.command", "say where you are in a lesson"),
@@ -23,11 +27,38 @@ COMMANDS = {
 
 
 FOR_STUDENTS = ("check", "assemble")
+# What a terminal obeys instead of showing it: control characters, and those that turn text round.
+_CONTROLS = re.compile(r"[\0-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+class _Printable:
+    """A stream for all that commands print, which may hold a stranger's text."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a folder's name need not be text
+
+    def write(self, text: str) -> int:
+        """Write text, a mark in place of each control character but the end of a line."""
+        self._stream.write(_CONTROLS.sub("�", text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one subcommand; returns the exit status (2: bad arguments or bad input)."""
     argv = sys.argv[1:] if argv is None else argv
+    with (
+        contextlib.redirect_stdout(_Printable(sys.stdout)),
+        contextlib.redirect_stderr(_Printable(sys.stderr)),
+    ):
+        return _run(argv)
+
+
+def _run(argv: list[str]) -> int:
     name = argv[0] if argv else "--help"
     if name not in COMMANDS:
         return _overview(name)
@@ -38,12 +69,22 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(f"proflab {name}", description=COMMANDS[name][1])
     module.add_arguments(parser)
     arguments = parser.parse_args(argv[1:])
+    from proflab_course.course.files import is_of_a_file, what_is_wrong
     from proflab_course.course.layout import CourseError
 
     try:
         return module.run(arguments)
     except CourseError as error:
         print(f"proflab {name}: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        if not is_of_a_file(error):
+            raise
+        problem = what_is_wrong(error)
+        print(
+            f"proflab {name}: a file cannot be read or written: {problem}, then run it again",
+            file=sys.stderr,
+        )
         return 2
     except KeyboardInterrupt:
         print(f"proflab {name}: stopped; run it again to go on", file=sys.stderr)

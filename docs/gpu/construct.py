@@ -132,15 +132,21 @@ class ModelCard:
         return ASSUMED["µs of the shortest kernel"] / 1e3 + max(walls)
 
     def _workload_ms(self, what: dict) -> float:
-        name, others = what["name"], "share of the roof reached by the other workloads"
-        shares = {
-            "attention": ASSUMED["share of the roof reached by attention"],
-            "attention, fused": ASSUMED["share of the roof reached by fused attention"],
-        }
-        rules = (self.scope[each] for each in ("op_flops", "ELEMENTWISE", "elementwise_flops"))
-        count = self.scope["demos"].counts(name, *rules)
-        walls = self._computing(count["flops"], what["dtype"]), self._moving(count["bytes"])
-        return max(walls) / shares.get(name, ASSUMED[others])
+        """Return the sum of what its kernels take, one after another."""
+        names = "op_flops", "ELEMENTWISE", "elementwise_flops"
+        rules = (self.scope[each] for each in names)
+        parts = self.scope["demos"].parts_of(what["name"], *rules)
+        share = {"attention": "attention"}.get(what["name"], "the other workloads")
+        others = ASSUMED[f"share of the roof reached by {share}"]
+        fused = ASSUMED["share of the roof reached by fused attention"]
+        return sum(
+            max(
+                self._computing(part["products"] or part["elementwise"], what["dtype"]),
+                self._moving(part["bytes"]),
+            )
+            / (fused if part["op"] == "scaled_dot_product_attention" else others)
+            for part in parts
+        )
 
     def _copy_ms(self, what: dict) -> float:
         rate = ASSUMED[f"GB/s from {'pinned' if what['pinned'] else 'pageable'} memory"]

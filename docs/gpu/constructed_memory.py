@@ -70,12 +70,15 @@ class Allocator:
 
 
 def ops_of_resnet18(batch: int) -> list[tuple[str, str, int]]:
-    """Return (module path, op, bytes of its result) of a forward pass of ResNet-18."""
+    """Return (module path, op, bytes of its result) of a forward pass of ResNet-18.
+
+    Without the ReLUs: those of train.py work in place, so that they allocate nothing.
+    """
     found = []
 
     def seen(call):
         result = call()
-        if not dispatch.OPS[call.op].view:
+        if not dispatch.OPS[call.op].view and call.op != "relu":
             found.append((call.module_path or "model", call.op, result.nbytes))
         return result
 
@@ -93,16 +96,20 @@ def parameters_of_resnet18() -> list[tuple[str, int]]:
     return [(name, tensor.nbytes) for name, tensor in model.named_parameters()]
 
 
-def training_step(batch: int, checkpoint: bool) -> Allocator:
+def training_step(batch: int, checkpoint: bool, amp: bool = False) -> Allocator:
     """Return the allocator after a step: weights and momentum stay, the rest has come and gone.
 
     checkpoint: keep what enters each block, and compute the block again before its backward.
+    amp: activations and their gradients are in float16; weights and what belongs to them, and the
+    images of the batch, stay in float32.
     """
     allocator, kept = Allocator(), []
     for name, size in parameters_of_resnet18():
         allocator.alloc(size, name)
     batch_address = allocator.alloc(4 * batch * 3 * 224**2, "batch")
+    share = 2 if amp else 1
     for block, ops in _blocks(ops_of_resnet18(batch)):
+        ops = [(frame, op, size // share) for frame, op, size in ops]
         made = [(frame, size, allocator.alloc(size, frame)) for frame, _, size in ops]
         if checkpoint and block:
             for _, _, address in made[:-1]:

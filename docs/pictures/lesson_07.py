@@ -4,23 +4,27 @@
     python docs/pictures/lesson_07.py measure   # measure anew, on a quiet machine, and draw
 
 The diagonal is the lesson's own: its cell `demo_predicted` is run with the lessons' solutions, and
-what it measured is kept in the file beside this one, with the machine's description.
+what it measured is kept in the file beside this one, with the machine's description. The picture's
+caption names machine and load, and the sentence on its errors is written into the lesson's text.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
-from solved_demo import demos_of, run_demo
+from solved_demo import demos_of, machine_line, run_demo
 
 from proflab.lesson.hardware import this_machine
 from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
 
 FOLDER = Path(__file__).parents[2] / "modules" / "07_scaling"
+LESSON = FOLDER / "07_scaling.py"
 RECORD = Path(__file__).with_suffix(".json")
+ERRORS = re.compile(r"In the opening picture, median errors after one recorded pass are .*?%\.")
 
 # The walk of each matrix for each innermost loop: along a row, down a column, or none.
 _WALKS = {
@@ -39,9 +43,15 @@ def measure() -> None:
 
 
 def diagonal() -> Picture:
-    """Return predicted against measured times, as they were measured."""
+    """Return predicted against measured times, as they were measured, with the machine below."""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    return demos_of("07_scaling").diagonal(record["points"], caption=machine_line(record))
+
+
+def described(text: str) -> str:
+    """Return the lesson's text with the errors of the recorded points in its sentences on them."""
     points = json.loads(RECORD.read_text(encoding="utf-8"))["points"]
-    return demos_of("07_scaling").diagonal(points)
+    return ERRORS.sub(demos_of("07_scaling").error_sentence(points), text)
 
 
 def walks() -> Picture:
@@ -87,6 +97,7 @@ def main(arguments: list[str]) -> None:
     """Measure if asked to, and draw."""
     if arguments == ["measure"]:
         measure()
+    LESSON.write_text(described(LESSON.read_text(encoding="utf-8")), encoding="utf-8")
     for name, draw in (("diagonal", diagonal), ("walks", walks)):
         (FOLDER / f"{name}.png").write_bytes(draw().png(dpi=120))
 

@@ -1,45 +1,55 @@
 """Draws the picture of lesson 09 into its folder.
 
     python docs/pictures/lesson_09.py           # from lesson_09.json, what was measured once
-    python docs/pictures/lesson_09.py measure   # measure anew, and draw
+    python docs/pictures/lesson_09.py measure   # measure anew, on a quiet machine, and draw
 
-What is measured is the lesson's own demo with the lesson's solution, over more batches, and by the
-time that the process got, so that other work on the machine counts little. The rows are kept in the
-file beside this one, with the machine's description.
+What is measured is the lesson's own demo with the lesson's solution, over more batches. The rows
+are kept in the file beside this one, with the machine's description and its load; the picture says
+both.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from pathlib import Path
 
 from solved_demo import demos_of, solved
 
-from proflab.lesson.hardware import this_machine
+from proflab.lesson.hardware import load_and_processors, this_machine
 from proflab.lesson.plot import Picture
 
 ROOT = Path(__file__).parents[2]
 LESSON = "09_optimization"
 FOLDER = ROOT / "modules" / LESSON
 RECORD = Path(__file__).with_suffix(".json")
-ROUNDS = 30
+ROUNDS, QUIET_LOAD = 30, 0.5
 
 
 def measure() -> None:
-    """Time the fixes and keep the rows."""
+    """Time the fixes and keep the rows; raise SystemExit on a machine with other work."""
+    load = (load_and_processors() or (0.0, 1))[0]
+    if load > QUIET_LOAD:
+        raise SystemExit(f"the load is {load:.2f}: measure when it is below {QUIET_LOAD}")
     scope = solved("lesson_09").scope
     tools = scope["run_order"], scope["speedup_interval"]
-    rows = demos_of(LESSON).time_fixes(scope["fixed_step"], ROUNDS, *tools, clock=time.process_time)
-    record = {"machine": this_machine().sentences(), "clock": "process_time", "rows": rows}
+    rows = demos_of(LESSON).time_fixes(scope["fixed_step"], ROUNDS, *tools)
+    record = {"machine": this_machine().sentences(), "load": load, "rows": rows}
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def caption(record: dict) -> str:
+    """Return the machine and the load at which a record was measured, in one line."""
+    machine, _, rest = record["machine"].partition(": ")
+    load = record.get("load", rest.partition("load ")[2].partition("\n")[0])
+    return f"measured on: {machine}, {rest.partition(',')[0]}, load {float(load):.2f}"
 
 
 def waterfall() -> Picture:
     """Return the fixes, one after the other, as they were measured."""
-    rows = json.loads(RECORD.read_text(encoding="utf-8"))["rows"]
-    return demos_of(LESSON).waterfall(rows, "One training step, and what each fix gave")
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    title = "One training step, and what each fix gave"
+    return demos_of(LESSON).waterfall(record["rows"], title, caption(record))
 
 
 if __name__ == "__main__":

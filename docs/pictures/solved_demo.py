@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,3 +34,14 @@ def run_demo(lesson: str, name: str, **given: Any) -> tuple[Any, dict[str, Any]]
             return value_of(cell, scope), scope
     finally:
         del sys.modules["demos"]
+
+
+def machine_line(record: dict[str, Any]) -> str:
+    """Return a caption with the machine and its load, from what a picture's script recorded.
+
+    >>> machine_line({"machine": "CPU 9: 2 processors, clock now 2,596 MHz, load 0.31\\n…"})
+    'Measured on CPU 9: 2 processors, load 0.31'
+    """
+    first = record["machine"].splitlines()[0]
+    name, processors, *_, load = re.split(r": |, (?=\D)", first)
+    return f"Measured on {name}: {processors}, {load}"

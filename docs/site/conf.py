@@ -58,4 +58,13 @@ html_theme_options = {
     "source_repository": f"{repository}/",
     "source_branch": "main",
     "top_of_page_buttons": [],
+    "footer_icons": [
+        {"name": "Repository", "url": repository, "html": "the repository", "class": ""},
+        {
+            "name": "Licence",
+            "url": f"{repository}/blob/main/LICENSE",
+            "html": "the licence",
+            "class": "",
+        },
+    ],
 }

@@ -18,7 +18,7 @@
 #
 # ![Four blocks of coloured squares, one for each size of GPT-2; one square is a million parameters. Token and position vectors are a third of the smallest model and a twentieth of the largest, which is twelve times larger.](gpt2_sizes.png)
 #
-# Will a model fit on your graphics card, or on a phone? How long does its download take? Which part would you shrink first? All three answers start from one number: how many parameters the model has. Published numbers are often wrong: the paper on GPT-2 was off by 6 % for its own smallest model, and the paper on SqueezeNet mixes two kinds of megabyte in one table. After this lesson you compute such numbers yourself, to the last digit. You also draw the picture above from a formula of your own, without building any of the four models.
+# Will a model fit on your graphics card, or on a phone? How long does its download take? Which part would you shrink first? All three answers start from its number of parameters. Published numbers are often wrong: the paper on GPT-2 was off by 6 % for its own smallest model, and the paper on SqueezeNet seems to mix two kinds of megabyte in one table. After this lesson you compute such numbers yourself, to the last digit. You also draw the picture above from a formula of your own.
 #
 # **You will be able to**
 #
@@ -34,29 +34,31 @@
 import numpy as np
 
 from proflab import Tensor, meta, models, nn
-from proflab.lesson import doubles, expect, expect_raises, guesses, plot
+from proflab.lesson import doubles, expect, expect_raises, expect_table, guesses, plot
 
 # %% [markdown]
 # ## 1 · A matrix and a bias · 10 min
 #
-# A *parameter* is a number that training adjusts. A linear layer keeps its parameters in two tensors: a weight, with one number for each pair of an input and an output, and a bias, with one number for each output.
+# A *parameter* is a number that training adjusts. A linear layer computes each of its outputs from all of its inputs.
 #
-#     y = x Wᵀ + b        W: (out, in)        b: (out,)
-#
-# A layer from 3 features to 2 has 2 · 3 = 6 weights and 2 biases, which makes 8 parameters.
-#
-# **Predict.** In each of its blocks, GPT-2 small widens 768 features to 3,072 with a linear layer. How many parameters does that one layer have?
+# **Predict.** In each of its blocks, GPT-2 small widens 768 features to 3,072 with a linear layer. How many parameters does that one layer have, roughly: ten thousand, a hundred thousand, two million, fifty million?
 
 # %% tags=["guess"]
 guess_linear = None  # your guess: a number of parameters
 
 
 # %% [markdown]
+# A linear layer keeps its parameters in two tensors: a weight, with one number for each pair of an input and an output, and a bias, with one number for each output.
+#
+#     y = x Wᵀ + b        W: (out, in)        b: (out,)
+#
+# A layer from 3 features to 2 has 2 · 3 = 6 weights and 2 biases, which makes 8 parameters.
+#
 # **Write** `linear_parameters`. Its docstring says what the function must do; how you do it is up to you. Where the docstring lists an error, raise it with a sentence that would help you at midnight: `raise ValueError("out_features must be at least 1, not 0")`.
 #
-# **How to read a test cell.** `expect("3 → 2", linear_parameters(3, 2), 8)` has a label, your result, and the expected value. `mistakes=` lists wrong values that have a known cause: if you return one of them, the message names the cause. A comment `# fmt: skip`, which you will meet in later lessons, is for a formatting tool; ignore it.
+# **How to read a test cell.** `expect("3 → 2", linear_parameters(3, 2), 8)` has a label, your result, and the expected value. `mistakes=` lists wrong values that have a known cause: if you return one of them, the message names the cause.
 #
-# **How `expect` compares.** Where a whole number is expected, 8.0 is not 8, so divide with `//` instead of `/`. A whole number of numpy's type is fine, and a whole number may stand where a float is expected. Do not round floats: they must agree to about nine digits. Lists, tuples and one-dimensional arrays are equal if their items are. When you hand in your notebook, hidden cases compare in the same way, with other sizes and models.
+# **How `expect` compares.** Where a whole number is expected, 8.0 is not 8, so divide with `//` instead of `/`. A whole number of numpy's type is accepted, but convert it with `int()`: numpy's integers overflow at 2⁶³. A whole number may stand where a float is expected. Do not round floats: they must agree to about nine digits. Lists, tuples and one-dimensional arrays are equal if their items are. `expect_table` tries one function on several rows: a label, the arguments, and the result or the error. **Arguments stay as they are:** none of your functions changes a list, an array or a model that it is given. When you hand in your notebook, hidden cases compare in the same way, with other sizes and models.
 
 
 # %% nbgrader={"grade": false, "grade_id": "linear_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -74,15 +76,11 @@ def linear_parameters(in_features, out_features, bias=True):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_linear_parameters", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_linear_parameters", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("3 → 2", linear_parameters(3, 2), 8)
 expect("768 → 3072", linear_parameters(768, 3072), 2_362_368)
 expect("768 → 3072 without bias", linear_parameters(768, 3072, bias=False), 2_359_296)
-expect("more than 2³² parameters", linear_parameters(100_000, 70_000), 7_000_070_000)
-expect_raises("a negative size", lambda: linear_parameters(-1, 2), ValueError)
-expect_raises("no outputs", lambda: linear_parameters(2, 0), ValueError)
-expect_raises("no inputs, no bias", lambda: linear_parameters(0, 5, bias=False), ValueError)
-expect_raises("two negative sizes", lambda: linear_parameters(-3, -4), ValueError)
+expect("more than 2⁶³ parameters", linear_parameters(10**14, 10**6, False), 10**20)
 ### BEGIN HIDDEN TESTS
 expect(
     "there is one bias for each output, not for each input", linear_parameters(3072, 768), 2_360_064
@@ -94,6 +92,23 @@ expect(
     linear_parameters(90_001, 80_000, bias=True),
     7_200_160_000,
 )
+expect(
+    "a count beyond 64 bits is exact, too",
+    linear_parameters(30_000_000_000_001, 700_000),
+    21_000_000_000_001_400_000,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_linear_parameters_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    linear_parameters,
+    ("one input, one output, no bias", (1, 1, False), 1),
+    ("a negative size", [(-1, 2), (2, -1), (-3, -4)], ValueError),
+    ("no outputs, no inputs", [(2, 0), (0, 5, False)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect("two inputs are two weights", linear_parameters(2, 1, bias=False), 2)
+expect("one input is enough", linear_parameters(1, 4, bias=False), 4)
 expect_raises("a layer needs at least one input", lambda: linear_parameters(0, 3), ValueError)
 expect_raises(
     "a negative number of outputs is an error", lambda: linear_parameters(4, -2), ValueError
@@ -107,7 +122,7 @@ expect_raises(
 
 # %% nbgrader={"grade": false, "grade_id": "demo_linear", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 counts = {
-    "LeNet-5 (1998), last layer": linear_parameters(84, 10),
+    "LeNet-5 (after 1998), last layer": linear_parameters(84, 10),
     "ResNet-18 (2015), classifier": linear_parameters(512, 1000),
     "GPT-2 small (2019), feed-forward": linear_parameters(768, 3072),
     "AlexNet (2012), fc6": linear_parameters(9216, 4096),
@@ -156,14 +171,14 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_conv2d_parameters", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_conv2d_parameters", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("64 → 128, 3 × 3", conv2d_parameters(64, 128, 3), 73_856)
 expect("ResNet's first layer, no bias", conv2d_parameters(3, 64, 7, bias=False), 9_408)
 expect("a kernel of 3 × 5", conv2d_parameters(8, 16, (3, 5)), 1_936)
-expect("a kernel given as a list", conv2d_parameters(8, 16, [5, 3]), 1_936)
-expect("depthwise", conv2d_parameters(9, 9, 3, False, 9), 81, mistakes={"groups are ignored": 729})
-expect("two groups", conv2d_parameters(6, 4, 3, groups=2), 112)
-expect("more than 2³² parameters", conv2d_parameters(40_000, 30_000, 2, False), 4_800_000_000)
+kernel = [5, 3]
+expect("a kernel given as a list", conv2d_parameters(8, 16, kernel), 1_936)
+expect("the list stays as it is", kernel, [5, 3])
+expect("more than 2⁶³", conv2d_parameters(2 * 10**9, 3 * 10**9, 2, False), 24 * 10**18)
 ### BEGIN HIDDEN TESTS
 # vary: 256 in 20..300, 512 in 301..600
 expect("a 1 × 1 kernel has one number per input channel", conv2d_parameters(256, 512, 1), 131_584)
@@ -172,6 +187,22 @@ expect(
     conv2d_parameters(192, 192, [1, 7], bias=False),
     258_048,
 )
+expect(
+    "a large count is exact to the last digit",
+    conv2d_parameters(4_001, 30_001, (3, 2)),
+    720_234_007,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_conv2d_parameters_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    conv2d_parameters,
+    ("depthwise", (9, 9, 3, False, 9), 81, {"groups are ignored": 729}),
+    ("two groups", (6, 4, 3, True, 2), 112),
+    ("6 → 9 in 3 groups", (6, 9, 1, True, 3), 27),
+    ("8 → 24, a filter for each channel and output", (8, 24, (1, 3), True, 8), 96),
+)
+### BEGIN HIDDEN TESTS
 expect(
     "groups divide the weights, not the biases", conv2d_parameters(96, 256, 5, groups=2), 307_456
 )
@@ -187,55 +218,34 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_conv2d_parameters_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-expect("6 → 9 in 3 groups works", conv2d_parameters(6, 9, 1, groups=3), 27)
-expect_raises("10 channels, 3 groups", lambda: conv2d_parameters(10, 9, 3, groups=3), ValueError)
-expect_raises("10 outputs, 3 groups", lambda: conv2d_parameters(9, 10, 3, groups=3), ValueError)
-expect_raises("no groups", lambda: conv2d_parameters(4, 4, 3, groups=0), ValueError)
-expect_raises("groups below 0", lambda: conv2d_parameters(4, 4, 3, groups=-2), ValueError)
-expect_raises("a kernel of size 0", lambda: conv2d_parameters(3, 8, 0), ValueError)
-expect_raises("a kernel below 0", lambda: conv2d_parameters(3, 8, -3), ValueError)
-expect_raises("three kernel sizes", lambda: conv2d_parameters(3, 8, (3, 3, 3)), ValueError)
-expect_raises("one size in a list", lambda: conv2d_parameters(3, 8, [3]), ValueError)
-expect_raises("no inputs", lambda: conv2d_parameters(0, 8, 3), ValueError)
-expect_raises("no outputs", lambda: conv2d_parameters(3, 0, 3), ValueError)
-expect_raises("both below 0", lambda: conv2d_parameters(-3, -8, 3), ValueError)
+# %% nbgrader={"grade": true, "grade_id": "test_conv2d_parameters_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    conv2d_parameters,
+    ("one number", (1, 1, 1, False), 1),
+    ("groups do not divide", [(10, 9, 3, True, 3), (9, 10, 3, True, 3)], ValueError),
+    ("no groups, fewer than none", [(4, 4, 3, True, 0), (4, 4, 3, True, -2)], ValueError),
+    ("a kernel without two sizes", [(3, 8, (3, 3, 3)), (3, 8, [3]), (3, 8, ())], ValueError),
+    (
+        "a size of 0 or below",
+        [(3, 8, 0), (3, 8, -3), (0, 8, 3), (3, 0, 3), (-3, -8, 3)],
+        ValueError,
+    ),
+)
 ### BEGIN HIDDEN TESTS
-expect_raises(
-    "the input channels must divide into the groups",
-    lambda: conv2d_parameters(7, 8, 3, groups=4),
-    ValueError,
-)
-expect_raises(
-    "the output channels must divide into the groups",
-    lambda: conv2d_parameters(8, 6, 1, groups=4),
-    ValueError,
-)
-expect_raises(
-    "no input channels are an error, with groups too",
-    lambda: conv2d_parameters(0, 8, 3, groups=2),
-    ValueError,
-)
-expect_raises(
-    "no output channels are an error, with groups too",
-    lambda: conv2d_parameters(8, 0, 3, groups=2),
-    ValueError,
-)
-expect_raises(
-    "there must be at least one group",
-    lambda: conv2d_parameters(6, 6, (1, 3), groups=0),
-    ValueError,
-)
-expect_raises(
-    "both kernel sizes must be at least 1", lambda: conv2d_parameters(3, 8, (3, 0)), ValueError
-)
-expect_raises(
-    "two negative kernel sizes are an error", lambda: conv2d_parameters(3, 8, (-1, -3)), ValueError
-)
-expect_raises(
-    "a list of four kernel sizes is an error",
-    lambda: conv2d_parameters(3, 8, [3, 3, 3, 3]),
-    ValueError,
+expect("a single channel and filter", conv2d_parameters(1, 1, (1, 2), False), 2)
+expect("as many groups as channels", conv2d_parameters(3, 3, 1, False, 3), 3)
+expect_table(
+    conv2d_parameters,
+    ("the input channels must divide into the groups", [(7, 8, 3, True, 4)], ValueError),
+    ("the output channels must divide into the groups", [(8, 6, 1, True, 4)], ValueError),
+    (
+        "no channels are an error, with groups too",
+        [(0, 8, 3, True, 2), (8, 0, 3, True, 2)],
+        ValueError,
+    ),
+    ("there must be at least one group", [(6, 6, (1, 3), True, 0)], ValueError),
+    ("both kernel sizes must be at least 1", [(3, 8, (3, 0)), (3, 8, (-1, -3))], ValueError),
+    ("a list of four kernel sizes is an error", [(3, 8, [3, 3, 3, 3])], ValueError),
 )
 ### END HIDDEN TESTS
 
@@ -262,14 +272,18 @@ plot.bars(counts, title=f"AlexNet: {total:,} parameters")
 #
 # ## 3 · Attention · 10 min
 #
-# Attention lets each token look at the others. From the vector of each token it makes three others: a query, a key and a value. It mixes the values, according to how well queries and keys match, and projects the result once more. That makes four linear layers from `d_model` to `d_model` ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.2.2). The mixing is arithmetic between tokens and has no parameters. *Multi-head* attention cuts queries, keys and values into h slices of d_model / h numbers, the *heads*, and mixes each slice on its own; the four layers stay as they are.
+# A block of a Transformer has two parts: *attention*, in which each token looks at the others, and a *feed-forward* part, in which each token is worked on by itself.
 #
-# In a Transformer block two more linear layers follow, the *feed-forward* part: from d to 4 d, and back.
-#
-# **Predict.** Nothing changes in the count when 12 heads become 24, or when the text becomes twice as long. But what happens when `d_model` doubles?
+# **Predict.** Which of the two has more parameters, and how many times as many as the other?
 
 # %% tags=["guess"]
-guess_double_width = None  # your guess: how many times as many parameters?
+guess_feed_forward = None  # your guess: feed-forward over attention, such as 0.5 or 3
+
+
+# %% [markdown]
+# From the vector of each token, attention makes three others: a query, a key and a value. It mixes the values, according to how well queries and keys match, and projects the result once more. That makes four linear layers from `d_model` to `d_model` ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.2.2). The mixing is arithmetic between tokens and has no parameters. *Multi-head* attention cuts queries, keys and values into h slices of d_model / h numbers, the *heads*, and mixes each slice on its own; the four layers stay as they are.
+#
+# The feed-forward part has two more linear layers: from d to 4 d, and back.
 
 
 # %% nbgrader={"grade": false, "grade_id": "attention_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -286,7 +300,7 @@ def attention_parameters(d_model, bias=True):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_attention_parameters", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_attention_parameters", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect(
     "width 768",
     attention_parameters(768),
@@ -295,13 +309,22 @@ expect(
 )
 expect("width 64, without bias", attention_parameters(64, bias=False), 16_384)
 expect("more than 2³² parameters", attention_parameters(50_000), 10_000_200_000)
-expect_raises("no width", lambda: attention_parameters(0), ValueError)
-expect_raises("a width below 0", lambda: attention_parameters(-4), ValueError)
-expect_raises("no width, no bias", lambda: attention_parameters(0, bias=False), ValueError)
 ### BEGIN HIDDEN TESTS
 # vary: 1600 in 70..3_000
 expect("each of the four layers has a weight and a bias", attention_parameters(1600), 10_246_400)
 expect("without biases only the four weights count", attention_parameters(512, False), 1_048_576)
+expect("a wide layer keeps every digit", attention_parameters(50_001), 10_000_600_008)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_attention_parameters_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    attention_parameters,
+    ("width 1", (1, False), 4),
+    ("no width, a width below 0", [(0,), (-4,), (0, False)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect("width 2 has four weights of four numbers", attention_parameters(2, False), 16)
+expect("width 3 has four weights of nine numbers", attention_parameters(3, False), 36)
 expect_raises(
     "a negative width is an error, without bias too",
     lambda: attention_parameters(-8, False),
@@ -317,26 +340,26 @@ block = {
     ],
     "attention": [(d, attention_parameters(d)) for d in widths],
 }
-growth = attention_parameters(1536) / attention_parameters(768)
-guesses.compare("twice the width", guess_double_width, growth, unit="times the parameters")
+times = block["feed-forward"][2][1] / block["attention"][2][1]
+guesses.compare("the feed-forward part over attention, at width 768", guess_feed_forward, times)
 plot.curves(block, x="d_model", y="parameters", title="A block, ViT-Ti to GPT-3", log="xy")
 
 # %% [markdown]
-# The weights grow with the square of the width, the biases with the width itself; so it is not quite 4 times. If both axes are logarithmic, a power of d is a straight line, and the slope of the line is the exponent: here, each time the width grows ten times, the parameters grow a hundred times. At any width, the feed-forward part has twice the parameters of attention.
+# At any width, the feed-forward part has about twice the parameters of attention. Neither changes when 12 heads become 24, or when the text becomes twice as long. The weights grow with the square of the width, the biases with the width itself, so twice the width gives not quite four times the parameters. If both axes are logarithmic, a power of d is a straight line, and the slope of the line is the exponent: here, each time the width grows ten times, the parameters grow a hundred times.
 #
 # ## 4 · Any model · 20 min
 #
 # A formula fits one kind of layer. But every model knows its own tensors: `model.parameters()` yields them one by one, and each such tensor `p` has `p.shape`, `p.numel()` (its number of elements), `p.dtype` and `p.requires_grad`. Two things make counting more than a sum:
 #
-# - **Tied weights.** GPT-2 turns tokens into vectors with a matrix, and turns vectors back into tokens with the *same* matrix. It is one tensor with two uses, so it is stored, trained and counted once. Some models yield it twice.
+# - **Tied weights.** GPT-2 turns tokens into vectors with a matrix, and turns vectors back into tokens with the *same* matrix. It is one tensor with two uses, so it is stored, trained and counted once. torch's `parameters()` yields such a tensor once; a model of your own may yield it twice.
 # - **Frozen weights.** Training computes a *gradient* for each parameter: the direction in which to adjust it. Fine-tuning often trains only the last layer and sets `requires_grad = False` for all other parameters. Frozen parameters get no gradient, but they take up memory like all others.
 #
 # You need not build a large model to count it: under `with meta():` each tensor has a shape and a dtype, but no data.
 #
-# **Predict.** GPT-2 small has 124 million parameters. Its vocabulary has 50,257 tokens, each with a vector of 768 numbers. By how many percent would the model grow if its output layer had a matrix of its own?
+# **Predict.** Someone fine-tunes ResNet-18: only its last layer, a linear one from 512 features to 1,000 classes, is trained; the layers before it, some twenty convolutions, are frozen. What share of the model's parameters is trained?
 
 # %% tags=["guess"]
-guess_untied = None  # your guess, in percent
+guess_trained = None  # your guess, in percent
 
 
 # %% [markdown]
@@ -363,7 +386,7 @@ def count_parameters(model, trainable_only=False):
         once: it counts once. Different tensors all count, even if they hold equal numbers.
         A bare Tensor is accepted, too; it has no .parameters(), and its count is 0.
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
-    Leave the model as it is. It may have changed when you are called again: count anew.
+    Leave the model as it is, and store nothing: it may have changed at the next call.
     Raises ValueError for anything else without .parameters().
     """
     ### BEGIN SOLUTION
@@ -376,9 +399,24 @@ def count_parameters(model, trainable_only=False):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_count_parameters", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_count_parameters", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("linear, 10 → 5", count_parameters(nn.Linear(10, 5)), 55)
 expect("LeNet-5", count_parameters(models.LeNet5()), 61_706)
+expect("BatchNorm's averages are not parameters", count_parameters(nn.BatchNorm2d(3)), 6)
+expect("a ReLU has no parameters", count_parameters(nn.ReLU()), 0)
+expect("a bare Tensor counts 0", count_parameters(Tensor([[1.0, 2.0]])), 0)
+wide = doubles.OnlyParameters(Tensor.meta((70_000, 70_000)))
+expect("more than 2³² parameters", count_parameters(wide), 4_900_000_000)
+expect_raises("a shape is not a model", lambda: count_parameters((10, 5)), ValueError)
+### BEGIN HIDDEN TESTS
+with meta():
+    mobilenet, resnet = models.mobilenet_v2(), models.resnet50()
+expect("every layer of a deep network counts", count_parameters(mobilenet), 3_504_872)
+expect("each tensor counts all of its elements", count_parameters(resnet), 25_557_032)
+expect_raises("None is not a model", lambda: count_parameters(None), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_count_parameters_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 wte = Tensor.meta((50257, 768))
 tied = doubles.Weights(wte=wte, norm=Tensor.meta((768,)), head=wte)
 expect(
@@ -389,25 +427,19 @@ expect(
 )
 alike = [Tensor([0.0, 0.0]), Tensor([0.0, 0.0]), Tensor(2.5)]
 expect("equal tensors are not the same tensor", count_parameters(doubles.OnlyParameters(*alike)), 5)
-expect("BatchNorm's averages are not parameters", count_parameters(nn.BatchNorm2d(3)), 6)
-wide = doubles.OnlyParameters(Tensor.meta((70_000, 70_000)))
-expect("more than 2³² parameters", count_parameters(wide), 4_900_000_000)
+again = doubles.OnlyParameters(alike[0], alike[2], alike[0], alike[2])
+expect("two tensors, each of them twice", count_parameters(again), 3)
 ### BEGIN HIDDEN TESTS
 with meta():
-    gpt2, mobilenet = models.gpt2("small"), models.mobilenet_v2()
+    gpt2 = models.gpt2("small")
 expect("a whole GPT-2 counts its tied matrix once", count_parameters(gpt2), 124_439_808)
-expect("every layer of a deep network counts", count_parameters(mobilenet), 3_504_872)
 twins = doubles.OnlyParameters(Tensor.meta((4, 4)), Tensor.meta((4, 4)), Tensor.meta((2, 3, 5)))
 expect("two tensors of one shape are two tensors", count_parameters(twins), 62)
-equal = doubles.OnlyParameters(Tensor([0.0, 0.0]), Tensor([0.0, 0.0]), Tensor(2.5))
-expect(
-    "two tensors with equal numbers are two tensors; a single number counts 1",
-    count_parameters(equal),
-    5,
-)
+equal = doubles.OnlyParameters(Tensor([0.0, 0.0]), Tensor([0.0, 0.0]), Tensor([2.5, 1.0]))
+expect("two tensors with equal numbers are two tensors", count_parameters(equal), 6)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_count_parameters_2", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_count_parameters_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 half = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 2))
 half[0].weight.requires_grad = half[0].bias.requires_grad = False
 expect(
@@ -420,14 +452,9 @@ expect(
     mistakes={"trainable_only is ignored": 46, "the frozen ones are counted": 36},
 )
 half[0].bias.requires_grad = True
-expect(
-    "its bias thawed; the model is still in training mode",
-    [count_parameters(half, trainable_only=True), half.training],
-    [14, True],
-)
-expect("a ReLU has no parameters", count_parameters(nn.ReLU()), 0)
-expect("a bare Tensor counts 0", count_parameters(Tensor([[1.0, 2.0]])), 0)
-expect_raises("a shape is not a model", lambda: count_parameters((10, 5)), ValueError)
+expect("its bias thawed: trainable", count_parameters(half, trainable_only=True), 14)
+kept = [half.training, [p.requires_grad for p in half.parameters()]]
+expect("the model stays as it is", kept, [True, [False, True, True, True]])
 ### BEGIN HIDDEN TESTS
 with meta():
     tuned = models.resnet18()
@@ -447,7 +474,6 @@ expect(
     count_parameters(shared, trainable_only=True),
     0,
 )
-expect_raises("None is not a model", lambda: count_parameters(None), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "zoo", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -465,12 +491,16 @@ with meta():
 
 # %% nbgrader={"grade": false, "grade_id": "demo_count", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 counts = {name: count_parameters(model) for name, model in ZOO.items()}
-growth = 100 * (counts["GPT-2 small, not tied"] / counts["GPT-2 small"] - 1)
-guesses.compare("GPT-2 small without tied weights grows by", guess_untied, growth, unit="%")
+with meta():
+    tuned = models.resnet18()
+for name, parameter in tuned.named_parameters():
+    parameter.requires_grad = name in ("fc.weight", "fc.bias")
+trained = 100 * count_parameters(tuned, trainable_only=True) / count_parameters(tuned)
+guesses.compare("ResNet-18's last layer", guess_trained, trained, unit="% of its parameters")
 plot.bars(counts, title="Whole models", log=True, show="{:,.0f}".format)
 
 # %% [markdown]
-# The two small GPT-2s differ by one matrix. Had the largest model been built with its data, it would have filled nearly 6 GB.
+# The two small GPT-2s differ by one matrix, which is 31 % of the smaller one. Had the largest model been built with its data, it would have filled nearly 6 GB.
 
 # %% [markdown]
 # ### In torch
@@ -528,13 +558,25 @@ def parameter_memory_mb(model, dtype=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_parameter_memory_mb", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_parameter_memory_mb", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(768, 3072)
 expect(
     "own dtype", parameter_memory_mb(layer), 9.01171875, mistakes={"None is float64": 18.0234375}
 )
 expect("all in float16", parameter_memory_mb(layer, "float16"), 4.505859375)
 expect("all in float64", parameter_memory_mb(layer, np.float64), 18.0234375)
+expect("not rounded", parameter_memory_mb(nn.Linear(3, 2)), 32 / 1024**2)
+mixed = [Tensor.meta((1024, 1024), kind) for kind in (np.float32, np.float16, np.int8)]
+model = doubles.OnlyParameters(*mixed)
+expect("4, 2, 1 bytes each", parameter_memory_mb(model), 7.0, mistakes={"all float32": 12.0})
+### BEGIN HIDDEN TESTS
+expect("one dtype for all replaces each tensor's own", parameter_memory_mb(model, np.float64), 24.0)
+expect("the result is not rounded", parameter_memory_mb(nn.Linear(3, 1)), 16 / 1024**2)
+expect("a dtype object of numpy's works, too", parameter_memory_mb(model, np.dtype("int8")), 3.0)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_parameter_memory_mb_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+layer = nn.Linear(768, 3072)
 layer.weight.requires_grad = False
 expect(
     "a frozen weight",
@@ -544,16 +586,13 @@ expect(
 )
 layer.weight = nn.Parameter(Tensor.meta((1024, 1024)))
 expect("the same layer with another weight", parameter_memory_mb(layer), 4 + 3072 / 2**18)
-mixed = [Tensor.meta((1024, 1024), kind) for kind in (np.float32, np.float16, np.int8)]
-model = doubles.OnlyParameters(*mixed)
-expect("4, 2, 1 bytes each", parameter_memory_mb(model), 7.0, mistakes={"all float32": 12.0})
+mixed = [Tensor.meta((1024, 1024), kind) for kind in (np.float32, np.float16)]
 twice = doubles.OnlyParameters(mixed[0], mixed[1], mixed[0])
 expect("tied", parameter_memory_mb(twice), 6.0, mistakes={"tied weights are counted twice": 10.0})
 expect("tied, in int8", parameter_memory_mb(twice, "int8"), 2.0)
+kinds = [str(tensor.dtype) for tensor in twice.parameters()]
+expect("the tensors stay as they are", kinds, ["float32", "float16", "float32"])
 ### BEGIN HIDDEN TESTS
-expect("one dtype for all replaces each tensor's own", parameter_memory_mb(model, np.float64), 24.0)
-expect("the result is not rounded", parameter_memory_mb(nn.Linear(3, 1)), 16 / 1024**2)
-expect("a dtype object of numpy's works, too", parameter_memory_mb(model, np.dtype("int8")), 3.0)
 with meta():
     gpt2 = models.gpt2("small")
 expect(
@@ -578,17 +617,19 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_parameter_memory_mb_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-expect("1024 × 1023 + 1024 in int8", parameter_memory_mb(nn.Linear(1023, 1024), "int8"), 1.0)
-expect("a ReLU", parameter_memory_mb(nn.ReLU()), 0.0)
-expect("a bare Tensor", parameter_memory_mb(Tensor([1.0, 2.0])), 0.0)
-expect_raises("a shape is not a model", lambda: parameter_memory_mb((10, 5)), ValueError)
-expect_raises("no such dtype", lambda: parameter_memory_mb(nn.Linear(2, 2), "float17"), ValueError)
-### BEGIN HIDDEN TESTS
-expect("a bare Tensor of any shape takes 0.0", parameter_memory_mb(Tensor([[3.0]])), 0.0)
-expect(
-    "a bare Tensor takes 0.0 at any dtype", parameter_memory_mb(Tensor([1.0, 2.0]), "float64"), 0.0
+# %% nbgrader={"grade": true, "grade_id": "test_parameter_memory_mb_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    parameter_memory_mb,
+    ("1024 × 1023 + 1024 in int8", (nn.Linear(1023, 1024), "int8"), 1.0),
+    ("a ReLU", (nn.ReLU(),), 0.0),
+    ("a bare Tensor", (Tensor([1.0, 2.0]),), 0.0),
+    ("a shape is not a model", [((10, 5),)], ValueError),
+    ("no such dtype", [(nn.Linear(2, 2), "float17")], ValueError),
 )
+### BEGIN HIDDEN TESTS
+expect("a model of three megabytes", parameter_memory_mb(nn.Linear(255, 3072)), 3.0)
+expect("half of it in float16", parameter_memory_mb(nn.Linear(255, 3072), "float16"), 1.5)
+expect("a bare Tensor takes 0.0 at any dtype", parameter_memory_mb(Tensor([3.0]), "float64"), 0.0)
 expect_raises(
     "a dtype that numpy does not know is an error",
     lambda: parameter_memory_mb(nn.Linear(2, 2), "fp-16"),
@@ -655,7 +696,7 @@ def parameter_table(model):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_parameter_table", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_parameter_table", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect(
     "3 → 1",
     parameter_table(nn.Linear(3, 1)),
@@ -666,17 +707,12 @@ expect(
 )
 two = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 6, bias=False))
 expect("the largest first", [row["name"] for row in parameter_table(two)], ["1.weight", "0.weight"])
-expect("shares", [row["share"] for row in parameter_table(two)], [0.75, 0.25])
 thirds = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(2, 1, bias=False))
 expect("not rounded", [row["share"] for row in parameter_table(thirds)], [2 / 3, 1 / 3])
 alike = doubles.Weights(b=Tensor.meta((2, 3)), c=Tensor.meta((7,)), a=Tensor.meta((6,)))
 expect(
     "equal counts stay in order", [row["name"] for row in parameter_table(alike)], ["c", "b", "a"]
 )
-two[0].weight.requires_grad = False
-expect("frozen tensors have rows", [row["count"] for row in parameter_table(two)], [12, 4])
-two[1] = nn.Linear(2, 3, bias=False)
-expect("the same model with another layer", [row["count"] for row in parameter_table(two)], [6, 4])
 twelve = nn.Sequential(*[nn.Linear(1, 1) for _ in range(6)])
 expect("all twelve tensors", len(parameter_table(twelve)), 12)
 ### BEGIN HIDDEN TESTS
@@ -698,14 +734,17 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_parameter_table_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_parameter_table_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 wte = Tensor.meta((6, 2))
 tied = doubles.Weights(norm=Tensor.meta((4,)), wte=wte, head=wte)
 expect("one row for two names", [row["name"] for row in parameter_table(tied)], ["wte", "norm"])
 expect("shares of tied weights", [row["share"] for row in parameter_table(tied)], [0.75, 0.25])
-expect("a ReLU has no rows", parameter_table(nn.ReLU()), [])
-expect("a bare Tensor has no rows", parameter_table(Tensor([1.0, 2.0])), [])
-expect_raises("a list is not a model", lambda: parameter_table([1, 2]), ValueError)
+two = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 6, bias=False))
+two[0].weight.requires_grad = False
+expect("frozen tensors have rows", [row["count"] for row in parameter_table(two)], [12, 4])
+expect("the model stays as it is", [p.requires_grad for p in two.parameters()], [False, True])
+two[1] = nn.Linear(2, 3, bias=False)
+expect("the same model with another layer", [row["count"] for row in parameter_table(two)], [6, 4])
 ### BEGIN HIDDEN TESTS
 once = Tensor.meta((9, 3))
 both = doubles.Weights(a=once, b=Tensor.meta((5,)), c=once)
@@ -714,7 +753,6 @@ expect(
     [row["share"] for row in parameter_table(both)],
     [27 / 32, 5 / 32],
 )
-expect("a bare Tensor of any size has no rows", parameter_table(Tensor([1.0])), [])
 frozen = nn.Linear(4, 2)
 frozen.weight.requires_grad = False
 expect(
@@ -722,6 +760,20 @@ expect(
     [row["count"] for row in parameter_table(frozen)],
     [8, 2],
 )
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_parameter_table_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    parameter_table,
+    ("a ReLU has no rows", (nn.ReLU(),), []),
+    ("a bare Tensor has no rows", (Tensor([1.0, 2.0]),), []),
+    ("a list is not a model", [([1, 2],)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect("one tensor has one row", len(parameter_table(nn.Linear(3, 2, bias=False))), 1)
+expect("its share is all", parameter_table(nn.Linear(3, 2, bias=False))[0]["share"], 1.0)
+expect("a bare Tensor of any size has no rows", parameter_table(Tensor([1.0])), [])
+expect_raises("a number is not a model", lambda: parameter_table(3), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_table", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -738,9 +790,9 @@ plot.bars(shares, unit=unit, title="ResNet-18", show="{:.0%}".format, guess=gues
 # %% [markdown]
 # A convolution with twice the channels on both sides has four times the parameters. So the last stage outweighs everything else, and that is where to start:
 #
-# | most parameters are in | for example | what makes the model smaller |
+# | the largest single part | for example | what makes the model smaller |
 # |---|---|---|
-# | the matrix of token vectors | GPT-2 small: 31 % | tie it to the output layer; a smaller vocabulary |
+# | the matrix of token vectors | GPT-2 small: 31 % in one tensor, 39 of 124 M | a smaller vocabulary; tie the matrix to the output layer if it is not tied yet |
 # | linear layers behind convolutions | AlexNet: 96 % | average each channel to one number first, as ResNet does: fc has 4 % |
 # | the widest stage | ResNet-18: 72 % | groups and depthwise convolutions, as in MobileNetV2; fewer channels there |
 # | blocks, evenly | GPT-2 XL: 95 % | fewer bytes per parameter (section 5); fewer or narrower blocks |
@@ -794,7 +846,7 @@ def gpt2_parameters(vocab_size, context, d_model, layers):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_gpt2_parameters", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gpt2_parameters", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect(
     "GPT-2 small",
     gpt2_parameters(50257, 1024, 768, 12),
@@ -808,12 +860,6 @@ expect(
     },
 )
 expect("GPT-2 medium", gpt2_parameters(50257, 1024, 1024, 24), 354_823_168)
-expect("the smallest possible", gpt2_parameters(1, 1, 1, 1), 29)
-expect("more than 2³² parameters", gpt2_parameters(50257, 2048, 4096, 40), 8_269_443_072)
-expect_raises("no blocks", lambda: gpt2_parameters(50257, 1024, 768, 0), ValueError)
-expect_raises("no context", lambda: gpt2_parameters(50257, 0, 768, 12), ValueError)
-expect_raises("a context below 0", lambda: gpt2_parameters(50257, -1, 768, 12), ValueError)
-expect_raises("two sizes below 0", lambda: gpt2_parameters(-9, 8, -4, 2), ValueError)
 ### BEGIN HIDDEN TESTS
 expect(
     "blocks grow with the square of the width, vectors with the width",
@@ -825,12 +871,31 @@ expect(
     gpt2_parameters(50257, 1024, 1600, 48),
     1_557_611_200,
 )
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_gpt2_parameters_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect("the smallest possible", gpt2_parameters(1, 1, 1, 1), 29)
+expect("two blocks of width 2", gpt2_parameters(7, 3, 2, 2), 172)
+expect("more than 2⁶³", gpt2_parameters(1, 1, 10**9, 10), 120_000_000_134_000_000_000)
+### BEGIN HIDDEN TESTS
 expect(
     "the formula holds at the size of GPT-3",
     gpt2_parameters(50257, 2048, 12288, 96),
     174_604_259_328,
 )
 expect("in a tiny model each bias and each layer norm matters", gpt2_parameters(5, 3, 2, 1), 94)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_gpt2_parameters_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    gpt2_parameters,
+    ("one of each, width 2", (1, 1, 2, 1), 82),
+    ("no blocks, no context", [(50257, 1024, 768, 0), (50257, 0, 768, 12)], ValueError),
+    ("sizes below 0", [(50257, -1, 768, 12), (-9, 8, -4, 2)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect("three tokens, width 1", gpt2_parameters(3, 1, 1, 1), 31)
+expect("two positions, width 1", gpt2_parameters(1, 2, 1, 2), 55)
 expect_raises("a model needs a vocabulary", lambda: gpt2_parameters(0, 1024, 768, 12), ValueError)
 expect_raises(
     "a negative context is an error", lambda: gpt2_parameters(50257, -7, 768, 12), ValueError
@@ -870,7 +935,13 @@ for size, millions in {"small": 117, "medium": 345, "large": 762, "xl": 1542}.it
 #
 # ## 8 · Whose megabyte? · 10 min
 #
-# Published sizes are claims, too: 240 MB for AlexNet and 4.8 MB for SqueezeNet ([SqueezeNet paper](https://arxiv.org/abs/1602.07360), table 2), 528 MB for VGG-16 ([Keras](https://keras.io/api/applications/), list of applications), 44.7 MB for ResNet-18 ([torchvision](https://docs.pytorch.org/vision/stable/models.html), list of weights), 548 MB for GPT-2 small ([Hugging Face](https://huggingface.co/openai-community/gpt2/tree/main), file of weights). All are for float32. Which of them count a MB as 10⁶ bytes, and which as 1024²? One of the five fits neither. Decide before you run the cell: compute one of them by hand.
+# Published sizes are claims, too: 240 MB for AlexNet and 4.8 MB for SqueezeNet ([SqueezeNet paper](https://arxiv.org/abs/1602.07360), table 2), 528 MB for VGG-16 ([Keras](https://keras.io/api/applications/), list of applications), 44.7 MB for ResNet-18 ([torchvision](https://docs.pytorch.org/vision/stable/models.html), list of weights), 548 MB for GPT-2 small ([Hugging Face](https://huggingface.co/openai-community/gpt2/tree/main), file of weights). All are for float32. Which of them count a MB as 10⁶ bytes, and which as 1024²? One is off by more than 10 % in both.
+#
+# **Predict.** How many of the five are nearer to 10⁶ bytes than to 1024²? Compute one of them by hand.
+
+# %% tags=["guess"]
+guess_decimal = None  # your guess: a number from 0 to 5
+
 
 # %% nbgrader={"grade": false, "grade_id": "demo_megabytes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 claims = {
@@ -881,10 +952,13 @@ claims = {
     "GPT-2 small": (548, count_parameters(ZOO["GPT-2 small"])),
 }
 print("            published     10⁶ bytes      1024² bytes")
+decimal = 0
 for name, (published, count) in claims.items():
     units = [4 * count / unit for unit in (10**6, 1024**2)]
+    decimal += abs(published / units[0] - 1) < abs(published / units[1] - 1)
     text = [f"{mb:8.2f} ({published / mb - 1:+.1%})" for mb in units]
     print(f"{name:<12}{published:>9}  {'  '.join(text)}")
+guesses.compare("nearer to 10⁶ bytes", guess_decimal, decimal, unit="of the five")
 
 left = 548_105_171 - 4 * count_parameters(ZOO["GPT-2 small"])
 masks = 12 * 1024 * 1024 * 4
@@ -894,7 +968,7 @@ print(f"the file's table of contents    {left - masks:>11,} bytes")
 
 
 # %% [markdown]
-# Keras and torchvision mean 1024² bytes. (ResNet's file is a little larger than its parameters: it also holds the running averages of batch normalization, which are not trained.) The SqueezeNet paper, known for "50× fewer parameters", uses one of each in the same table.
+# Keras and torchvision mean 1024² bytes. (ResNet's file is a little larger than its parameters: it also holds the running averages of batch normalization, which are not trained.) The SqueezeNet paper is known for "50× fewer parameters". In its table, 240 fits 10⁶ bytes within 1.6 %, but 1024² bytes only within 3.2 %; 4.8 fits 1024² bytes within 0.8 %, but 10⁶ bytes only within 3.9 %. What follows from that is the question of the essay.
 #
 # And GPT-2? Its file has 548,105,171 bytes. The last three lines take the parameters away and look at what is left: each of the 12 blocks was saved with its causal mask, a triangle of ones and zeros that keeps a token from looking ahead. That is a tenth of the download, and not one parameter. An exact count finds such things; "about 500 MB" never does.
 #
@@ -921,20 +995,11 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_reflect_deployment", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_deployment", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 expect("float32", reflect_deployment(2**30, 4, 3), {"model_mb": 4096.0, "fits": False})
 expect("float16", reflect_deployment(2**30, 2, 3), {"model_mb": 2048.0, "fits": True})
 expect("4 bits", reflect_deployment(5 * 2**30, 0.5, 3), {"model_mb": 2560.0, "fits": True})
-expect("full to the last byte", reflect_deployment(3 * 2**30, 0.5, 1.5)["fits"], True)
-expect("one byte too many", reflect_deployment(3 * 2**30 + 1, 0.5, 1.5)["fits"], False)
-expect("over 10⁹, under 1024³ bytes", reflect_deployment(1_060_000_000, 1, 1)["fits"], True)
 expect("not rounded", reflect_deployment(2**20 + 1, 1, 1 / 64)["model_mb"], 1 + 2**-20)
-expect_raises("no memory", lambda: reflect_deployment(10, 4, 0), ValueError)
-expect_raises("memory below 0", lambda: reflect_deployment(10, 4, -1), ValueError)
-expect_raises("no bytes for a parameter", lambda: reflect_deployment(10, 0, 1), ValueError)
-expect_raises("bytes below 0", lambda: reflect_deployment(10, -2, 1), ValueError)
-expect_raises("no parameters", lambda: reflect_deployment(0, 4, 1), ValueError)
-expect_raises("a negative number of parameters", lambda: reflect_deployment(-3, 4, 1), ValueError)
 ### BEGIN HIDDEN TESTS
 expect(
     "a parameter may take half a byte",
@@ -942,27 +1007,50 @@ expect(
     {"model_mb": 3584.0, "fits": False},
 )
 expect(
-    "weights that fill the memory exactly fit",
-    reflect_deployment(2**30, 2, memory_gb=2)["fits"],
-    True,
-)
-expect(
-    "one byte more than the memory does not fit",
-    reflect_deployment(2**30 + 1, 1, memory_gb=1)["fits"],
-    False,
-)
-expect("a GB has 1024³ bytes, not 10⁹", reflect_deployment(1_050_000_000, 1, 1)["fits"], True)
-expect(
     "a MB has 1024² bytes, and nothing is rounded",
     reflect_deployment(11_689_512, 1, 1 / 64)["model_mb"],
     11_689_512 / 1024**2,
 )
-expect_raises("negative memory is an error", lambda: reflect_deployment(10, 4, -0.5), ValueError)
-expect_raises(
-    "a parameter takes more than 0 bytes", lambda: reflect_deployment(7, 0.0, 2), ValueError
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_deployment_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    lambda *arguments: reflect_deployment(*arguments)["fits"],
+    ("full to the last byte", (3 * 2**30, 0.5, 1.5), True),
+    ("one byte too many", (3 * 2**30 + 1, 0.5, 1.5), False),
+    ("over 10⁹, under 1024³ bytes", (1_060_000_000, 1, 1), True),
 )
-expect_raises("negative bytes are an error", lambda: reflect_deployment(10, -0.5, 1), ValueError)
-expect_raises("a negative count is an error", lambda: reflect_deployment(-8, 1, 1), ValueError)
+### BEGIN HIDDEN TESTS
+expect(
+    "weights that fill the memory exactly fit; one byte more does not",
+    [reflect_deployment(2**30 + more, 1, memory_gb=1)["fits"] for more in (0, 1)],
+    [True, False],
+)
+expect(
+    "a GB has 1024³ bytes, not 10⁹",
+    [reflect_deployment(n, 1, 1)["fits"] for n in (1_050_000_000, 1_080_000_000)],
+    [True, False],
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_deployment_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    reflect_deployment,
+    ("one parameter", (1, 1, 1), {"model_mb": 2**-20, "fits": True}),
+    ("no memory, memory below 0", [(10, 4, 0), (10, 4, -1)], ValueError),
+    ("no bytes for a parameter, bytes below 0", [(10, 0, 1), (10, -2, 1)], ValueError),
+    ("no parameters, fewer than none", [(0, 4, 1), (-3, 4, 1)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect("one parameter of 4 bytes", reflect_deployment(1, 4, 1)["model_mb"], 2**-18)
+little = reflect_deployment(2, 4, 2**-20)
+expect("a little memory is memory", little, {"model_mb": 2**-17, "fits": True})
+expect_table(
+    reflect_deployment,
+    ("negative memory is an error", [(10, 4, -0.5)], ValueError),
+    ("a parameter takes more than 0 bytes", [(7, 0.0, 2), (10, -0.5, 1)], ValueError),
+    ("a negative count is an error", [(-8, 1, 1)], ValueError),
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]

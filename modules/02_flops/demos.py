@@ -79,22 +79,15 @@ def deviations() -> dict[str, list[float]]:
     }
 
 
-def mark_guess(
-    picture: Picture, guess: float | None, scale: float = 1, row: int | None = None, axis: str = "x"
-) -> Picture:
-    """Return the picture with a guess drawn into it: a dashed line, or a diamond on a bar.
+def mark_guess(picture: Picture, guess: float | None, axis: str = "x") -> Picture:
+    """Return the picture with a guess, a value on the axis "x" or "y", as a dashed line.
 
-    guess: in the reader's unit; times `scale` it is a value of the axis. Only a positive number
-        is drawn. row: the bar on which the diamond stands. axis: "x" or "y", for a line.
+    Only a positive number is drawn.
     """
     if isinstance(guess, bool) or not isinstance(guess, (int, float)) or not guess > 0:
         return picture
-    axes, value, label = picture.figure.axes[0], guess * scale, "your guess"
-    if row is None:
-        across = axes.axvline if axis == "x" else axes.axhline
-        across(value, color=INK, lw=1.2, ls=(0, (4, 3)), label=label)
-    else:
-        axes.plot(value, row, "D", mfc="white", mec=INK, ms=8, zorder=4, label=label)
-    beside = {"loc": "upper left", "bbox_to_anchor": (1.11, 1.02)} if axes.get_legend() else {}
-    axes.legend(frameon=False, **beside)
-    return Picture(picture.figure, f"{picture.alt}; your guess: {value:,.4g}")
+    axes = picture.figure.axes[0]
+    across = axes.axvline if axis == "x" else axes.axhline
+    across(guess, color=INK, lw=1.2, ls=(0, (4, 3)), label="your guess")
+    axes.legend(frameon=False)
+    return Picture(picture.figure, f"{picture.alt}; your guess: {guess:,.4g}")

@@ -24,7 +24,7 @@ import numpy as np
 
 from proflab import Tensor, example_input, models, nn
 from proflab.lesson import doubles
-from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, STYLE, Picture, canvas, short
+from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, STYLE, Picture, canvas, extremes, short
 
 Point = tuple[float, float, float, float]
 _Rule = Callable[[list[float]], tuple[float, float]]
@@ -264,6 +264,7 @@ def intervals(
     said = "; ".join(
         f"{name} from {show(points[0][1])} at {short(points[0][0])} to "
         f"{show(points[-1][1])} at {short(points[-1][0])}"
+        + extremes([point[:2] for point in points], show)
         for name, points in series.items()
     )
     if isinstance(guess, bool) or not isinstance(guess, (int, float)) or not 0 < guess < 1e12:

@@ -18,7 +18,7 @@
 #
 # ![Time runs to the right. A bar for the forward pass and a longer one for the backward pass; below them bars for three blocks, which come in reverse order on the way back; below these attention and feed-forward layers, and at the bottom, in colours, the operations: mostly linear layers.](timeline.png)
 #
-# A model is too slow, and somebody buys a faster machine. Often the new machine waits as the old one did, because the time went where nobody had looked: into a copy, a data loader, ten thousand tiny operations. A profiler tells you before you buy. In this lesson you write one. It draws the picture above for any model, and says of every operation where it ran, how long it took, how much it calculated, and how many bytes it moved.
+# A model is too slow, and somebody buys a faster machine. Often it waits as the old one did, because the time went where nobody had looked: into a copy, a data loader, ten thousand tiny operations. A profiler tells you before you buy. In this lesson you write one, which draws the picture above for any model.
 #
 # **You will be able to** record every operation of a model that you have never seen, and say what the recording costs; say from a profile where the time goes, and whether calculation or memory limits a pass; and choose between a profiler that instruments, one that traces Python, and one that samples.
 #
@@ -33,15 +33,15 @@ import numpy as np
 from built import Timer, calibrate, count_flops, count_parameters, measure_latency, measure_memory
 
 from proflab import Tensor, autograd, example_input, models, nn, no_grad
-from proflab.lesson import doubles, expect, expect_between, expect_raises, guesses
+from proflab.lesson import doubles, expect, expect_between, expect_raises, guesses, noise
 from proflab.lesson.demo import demo_size
 
 # %% [markdown]
 # ## 1 · What an op moves · 50 min
 #
-# In lesson 02 you put a hook at the point that every op passes, and added up FLOPs. The same hook sees tensors, and their bytes decide the time as often as FLOPs do. Forward, an op reads its inputs. Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, which you counted in lesson 04). In both it writes what `call()` returns. For example, a linear layer from 256 to 128 on 32 rows of float32 reads 32·256 + 128·256 + 128 numbers, which are 164,352 bytes, and writes 32·128 numbers, 16,384 bytes. But two tensors can share memory, and no byte counts twice:
+# In lesson 02 you put a hook at the point that every op passes, and added up FLOPs. The same hook sees tensors, whose bytes decide the time as often. Forward, an op reads its inputs. Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, a list of Tensors; lesson 04). In both it writes what `call()` returns. For example, a linear layer from 256 to 128 on 32 rows of float32 reads 32·256 + 128·256 + 128 numbers, which are 164,352 bytes, and writes 32·128 numbers, 16,384 bytes. But two tensors can share memory, and no byte counts twice:
 #
-# - Memory is read once, however many inputs look at it: `x * x` reads one tensor.
+# - A tensor is a window on a piece of memory, and two windows may show the same piece. Memory is read once, however many inputs show it: `x * x` reads one tensor.
 # - A result that lies in memory that was read has not been written. An op without any other result is a *view*, and moves nothing.
 # - A look-up reads the rows that it picks, not the whole table.
 #
@@ -57,7 +57,7 @@ from proflab.lesson.demo import demo_size
 #
 # </details>
 #
-# **Predict.** GPT-2's token vectors are a table of 147.2 MB. The look-up of a text of 128 tokens reads a small part of it. How many MB does the gradient of that look-up write?
+# **Predict.** GPT-2's token vectors are a table of 50,257 × 768 float32 numbers. A look-up of 128 tokens reads a small part of it. How many MB does its gradient write?
 
 # %% tags=["guess"]
 guess_gradient = None  # your guess: MB that the look-up's gradient writes
@@ -95,12 +95,19 @@ def op_bytes(call, result):
 # %% nbgrader={"grade": true, "grade_id": "test_op_bytes", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 x, w, b = Tensor.meta((32, 256)), Tensor.meta((128, 256)), Tensor.meta((128,))
 expect("a linear layer", each_op(op_bytes, lambda: F.linear(x, w, b)), [(164_352, 16_384)])
-expect("x * x reads one tensor", each_op(op_bytes, lambda: x * x), [(32_768, 32_768)],
-    mistakes={"x is read twice": [(65_536, 32_768)]})  # fmt: skip
+expect(
+    "x * x reads one tensor",
+    each_op(op_bytes, lambda: x * x),
+    [(32_768, 32_768)],
+    mistakes={"x is read twice": [(65_536, 32_768)]},
+)
 table, tokens = Tensor.meta((50_257, 768)), Tensor.meta((1, 128), "int64")
-expect("a look-up reads what it picks",
-    each_op(op_bytes, lambda: F.embedding(tokens, table)), [(394_240, 393_216)],
-    mistakes={"the whole table is read": [(154_390_528, 393_216)]})  # fmt: skip
+expect(
+    "a look-up reads what it picks",
+    each_op(op_bytes, lambda: F.embedding(tokens, table)),
+    [(394_240, 393_216)],
+    mistakes={"the whole table is read": [(154_390_528, 393_216)]},
+)
 others = each_op(op_bytes, lambda: (x.chunk(2)[1] + 1.5, b.expand(32, 128).exp(), x.mT.reshape(-1)))
 expect("views move nothing", [others[0], others[2], others[4]], [(0, 0)] * 3)
 expect("of a part of a tensor, that part is read", others[1], (16_384, 16_384))
@@ -111,17 +118,26 @@ expect("rows picked again and again; 4 GB", again[1:], [(132_096, 131_072), (2**
 ### BEGIN HIDDEN TESTS
 small, few, wide = Tensor.meta((3, 5, 7), "float64"), Tensor.meta((2, 3)), b.expand(32, 128)
 other = each_op(op_bytes, lambda: (small.sum((1, 2)), small + 1.5, small > 0))
-expect("each dtype has its own size: float64 8 bytes, bool 1", other,
-    [(840, 24), (840, 840), (840, 105)])  # fmt: skip
+expect(
+    "each dtype has its own size: float64 8 bytes, bool 1",
+    other,
+    [(840, 24), (840, 840), (840, 105)],
+)
 parts = small.chunk(5, 1)
 mixed = each_op(op_bytes, lambda: (parts[1] + parts[3], small * parts[2], wide.exp()))
-expect("parts add up, and a part of what is read already adds nothing", mixed,
-    [(336, 168), (840, 840), (512, 16_384)])  # fmt: skip
+expect(
+    "parts add up, and a part of what is read already adds nothing",
+    mixed,
+    [(336, 168), (840, 840), (512, 16_384)],
+)
 split = each_op(op_bytes, lambda: (small.chunk(7, 2), small.mT.reshape(21, 5)))
 expect("splitting and permuting are views, copying is not", split, [(0, 0), (0, 0), (840, 840)])
 picked = each_op(op_bytes, lambda: (x[Tensor([4, 0, 1, 1])], F.embedding(tokens, few)))
-expect("every op in TABLES reads the rows that it picks, also of a small table",
-    picked, [(4_128, 4_096), (2_560, 1_536)])  # fmt: skip
+expect(
+    "every op in TABLES reads the rows that it picks, also of a small table",
+    picked,
+    [(4_128, 4_096), (2_560, 1_536)],
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_op_bytes_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -131,8 +147,12 @@ expect("forward, sum, and back", back, [(232, 80), (80, 4), (0, 0), (124, 112)])
 [difference] = profiled.on_the_way_back(op_bytes, lambda x, y, z: (y - x).sum())
 expect("the gradient of y is handed on, that of x is written", difference, [(4, 24)])
 rare = each_op(op_bytes, lambda: words(Tensor([3, 3])).exp().sum().backward())
-expect("a look-up's gradient is as large as its table", rare[-1], (32, 40),
-    mistakes={"only picked rows": (32, 16)})  # fmt: skip
+expect(
+    "a look-up's gradient is as large as its table",
+    rare[-1],
+    (32, 40),
+    mistakes={"only picked rows": (32, 16)},
+)
 ### BEGIN HIDDEN TESTS
 both, square, added, apart, spread, half = profiled.on_the_way_back(
     op_bytes,
@@ -143,14 +163,24 @@ both, square, added, apart, spread, half = profiled.on_the_way_back(
     lambda x, y, z: (x + z).sum(),
     lambda x, y, z: x.chunk(2)[0].exp().sum(),
 )
-expect("backward reads the gradient and what was saved, each memory once",
-    both + square + half, [(52, 48), (28, 48), (16, 12), (12, 24)])  # fmt: skip
-expect("a gradient that is handed on has not been written", added + apart + spread,
-    [(0, 0), (4, 24), (4, 12)])  # fmt: skip
+expect(
+    "backward reads the gradient and what was saved, each memory once",
+    both + square + half,
+    [(52, 48), (28, 48), (16, 12), (12, 24)],
+)
+expect(
+    "a gradient that is handed on has not been written",
+    added + apart + spread,
+    [(0, 0), (4, 24), (4, 12)],
+)
 nine = nn.Embedding(9, 4)
 picked = each_op(op_bytes, lambda: nine(Tensor([1, 1, 7])).exp().sum().backward())
-expect("the gradient of a table has all its rows", picked[-1], (72, 144),
-    mistakes={"only picked rows": (72, 48)})  # fmt: skip
+expect(
+    "the gradient of a table has all its rows",
+    picked[-1],
+    (72, 144),
+    mistakes={"only picked rows": (72, 48)},
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gradient", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -163,11 +193,11 @@ guesses.compare("the look-up's gradient", guess_gradient, moved[-1][1] / 1024**2
 #
 # ## 2 · What an op is · 45 min
 #
-# A *row* of a profile is a dict with everything that is known of one op, apart from its time. You have the parts: `op_flops` and `gradient_flops` from lesson 02, and `op_bytes`. The given function below counts elementwise FLOPs by the table of lesson 02; the backward of an elementwise op counts as its forward.
+# A *row* of a profile is a dict with everything that is known of one op, apart from its time. You have the parts: `op_flops` and `gradient_flops` from lesson 02, and `op_bytes`. The given function below counts elementwise FLOPs by the table of lesson 02; the backward of an elementwise op counts as its forward, with the gradient's shape.
 #
-# Two traps. A row must hold plain numbers and strings (`dtype_name` is a fast `str`): a row that holds a tensor keeps its memory from being freed, and the profiler changes what it measures. And `call.phase` decides which rule counts, not the moment: a Function with a backward of its own runs forward ops there.
+# Two traps. A row must hold plain numbers and strings (`dtype_name(t.dtype)` is the name of a tensor's type as a string): a row that holds a tensor keeps its memory from being freed, and the profiler changes what it measures. And `call.phase` decides which rule counts, not the moment: a Function with a backward of its own runs forward ops there.
 #
-# From here on, `doubles.Before(…)` in test cells puts known answers in the place of earlier exercises, so a slip costs its points once.
+# From here on, `doubles.Before(…)` in test cells replaces earlier exercises by known answers (`doubles.facts(…)`: an op's figures), so a slip costs its points once.
 #
 # <details><summary>Hint 1: what goes into a linear layer on the way back, and what comes out?</summary>
 #
@@ -186,7 +216,7 @@ from proflab.lesson.recording import column, columns, dtype_name, elementwise_ki
 
 
 def op_elementwise(call, shape):
-    """Return the elementwise FLOPs, by our convention, of an op whose forward result has a shape."""
+    """Return an op's elementwise FLOPs, by our convention; `shape` is its forward result's."""
     kind = elementwise_kind(call)  # its row in lesson 02's table
     if kind is None:
         return 0
@@ -221,61 +251,113 @@ def op_facts(call, result):
     shape = output.shape
     read, written = op_bytes(call, result)
     return {
-        "op": call.op, "module": call.module_path, "phase": call.phase,
-        "input_shapes": shapes, "output_shape": shape, "dtype": dtype_name(output.dtype),
-        "matmul_flops": flops, "elementwise_flops": op_elementwise(call, shape),
-        "bytes_read": read, "bytes_written": written,
-    }  # fmt: skip
+        "op": call.op,
+        "module": call.module_path,
+        "phase": call.phase,
+        "input_shapes": shapes,
+        "output_shape": shape,
+        "dtype": dtype_name(output.dtype),
+        "matmul_flops": flops,
+        "elementwise_flops": op_elementwise(call, shape),
+        "bytes_read": read,
+        "bytes_written": written,
+    }
     ### END SOLUTION
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_op_facts", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 x, w, b = Tensor.meta((32, 256)), Tensor.meta((128, 256)), Tensor.meta((128,))
-known = doubles.Before("op_facts", {("linear", "forward"): (0, 0, 164_352, 16_384)})
-expect("a linear layer", known(each_op, op_facts, lambda: F.linear(x, w, b)), [{"op": "linear", "module": "", "phase": "forward",
-    "input_shapes": [(32, 256), (128, 256), (128,)], "output_shape": (32,
-        128), "dtype": "float32", "matmul_flops": 2_097_152,  # fmt: skip
-    "elementwise_flops": 4_096, "bytes_read": 164_352, "bytes_written": 16_384}])  # fmt: skip
+known = doubles.Before(
+    "op_facts", {("linear", "forward"): doubles.facts(read=164_352, written=16_384)}
+)
+expect(
+    "a linear layer",
+    known(each_op, op_facts, lambda: F.linear(x, w, b)),
+    [
+        {
+            "op": "linear",
+            "module": "",
+            "phase": "forward",
+            "input_shapes": [(32, 256), (128, 256), (128,)],
+            "output_shape": (32, 128),
+            "dtype": "float32",
+            "matmul_flops": 2_097_152,
+            "elementwise_flops": 4_096,
+            "bytes_read": 164_352,
+            "bytes_written": 16_384,
+        }
+    ],
+)
 net = nn.Sequential(nn.Linear(6, 4), nn.Sequential(nn.ReLU(), nn.Linear(4, 2)))
 facts = known(each_op, op_facts, lambda: net(example_input(net, (5, 6))).sum().backward())
-expect("modules, phases", columns(facts[::2], "module", "phase"),
-    [["0", "forward"], ["1.1", "forward"], ["", "backward"], ["1.0", "backward"]])  # fmt: skip
-expect("FLOPs of the products", column(facts, "matmul_flops"),
-    [240, 0, 80, 0, 0, 160, 0, 240], mistakes={"backward is counted as forward": [240,
-    0, 80, 0, 0, 80, 0, 240]})  # fmt: skip
-expect("going back, the gradient's shape", column(facts[4:], "output_shape"),
-    [(), (5, 2), (5, 4), (5, 4)])  # fmt: skip
+expect(
+    "modules, phases",
+    columns(facts[::2], "module", "phase"),
+    [["0", "forward"], ["1.1", "forward"], ["", "backward"], ["1.0", "backward"]],
+)
+expect(
+    "FLOPs of the products",
+    column(facts, "matmul_flops"),
+    [240, 0, 80, 0, 0, 160, 0, 240],
+    mistakes={"backward is counted as forward": [240, 0, 80, 0, 0, 80, 0, 240]},
+)
+expect(
+    "going back, the gradient's shape",
+    column(facts[4:], "output_shape"),
+    [(), (5, 2), (5, 4), (5, 4)],
+)
 expect("elementwise FLOPs", column(facts, "elementwise_flops"), [20, 20, 10, 10, 10, 10, 20, 20])
-expect("the result's dtype, not an input's",
+expect(
+    "the result's dtype, not an input's",
     known(each_op, op_facts, lambda: Tensor.meta((3, 2), "float64") > 0)[0]["dtype"],
-    "bool")  # fmt: skip
+    "bool",
+)
 ### BEGIN HIDDEN TESTS
-expect("in the backward pass the input shapes are the forward's",
-    facts[5]["input_shapes"], [(5, 4), (2, 4), (2,)])  # fmt: skip
-figures = {("embedding", "forward"): (0, 0, 560, 480), ("gt", "forward"): (0, 0, 48, 6)}
+expect(
+    "in the backward pass the input shapes are the forward's",
+    facts[5]["input_shapes"],
+    [(5, 4), (2, 4), (2,)],
+)
+figures = {
+    ("embedding", "forward"): doubles.facts(read=560, written=480),
+    ("gt", "forward"): doubles.facts(read=48, written=6),
+}
 before = doubles.Before("op_facts", figures)
 gpt2 = models.GPT2(vocab_size=19, context=8, d_model=12, layers=2, heads=3)
 every = before(each_op, op_facts, lambda: gpt2(example_input(gpt2, (2, 5))).sum().backward())
 linear = [row["module"] for row in every if row["op"] == "linear"]
-expect("a module's path is whole: blocks.1.mlp.proj", linear[9:11],
-    ["lm_head", "blocks.1.mlp.proj"])  # fmt: skip
-expect("the products of both passes add up, however deep the model",
-    sum(column(every, "matmul_flops")), 235_440)  # fmt: skip
+expect(
+    "a module's path is whole: blocks.1.mlp.proj", linear[9:11], ["lm_head", "blocks.1.mlp.proj"]
+)
+expect(
+    "the products of both passes add up, however deep the model",
+    sum(column(every, "matmul_flops")),
+    235_440,
+)
 compared = before(each_op, op_facts, lambda: Tensor.meta((3, 2), "float64") > 0)
 mixed = columns(every[:1] + compared, "dtype", "output_shape", "bytes_read")
-expect("dtype and shape are the result's, bytes are those of op_bytes", mixed,
-    [["float32", (2, 5, 12), 560], ["bool", (3, 2), 48]])  # fmt: skip
+expect(
+    "dtype and shape are the result's, bytes are those of op_bytes",
+    mixed,
+    [["float32", (2, 5, 12), 560], ["bool", (3, 2), 48]],
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_op_facts_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 warp, known = doubles.unknown_op("warp"), doubles.Before("op_facts")
-expect("an op without a rule is refused",
-    doubles.refuses("warp", known, each_op, op_facts,
-    lambda: warp(Tensor.meta((2, 3)))), True)  # fmt: skip
+expect(
+    "an op without a rule is refused",
+    doubles.refuses("warp", known, each_op, op_facts, lambda: warp(Tensor.meta((2, 3)))),
+    True,
+)
 v = Tensor.meta((2, 3), requires_grad=True)
-split = known(each_op, op_facts, lambda: v.split([1, 1])[1].sum().backward())
-expect("of two results the first, of two gradients the present one",
-    column([split[0], split[-1]], "output_shape"), [(1, 3), (1, 3)])  # fmt: skip
+split = known(each_op, op_facts, lambda: v.split([1, 2], 1)[1].sum().backward())
+expect(
+    "of two results the first, of two gradients the present one",
+    column([split[0], split[-1]], "output_shape"),
+    [(2, 1), (2, 2)],
+    mistakes={"of two results the last": [(2, 2), (2, 2)]},
+)
 own = known(each_op, op_facts, lambda: profiled.Product.apply(v, v.mT).sum().backward())
 expect("forward ops inside a backward", column(own, "matmul_flops").count(24), 2)
 ### BEGIN HIDDEN TESTS
@@ -288,8 +370,11 @@ frozen.weight.requires_grad = False
 kept = known(each_op, op_facts, lambda: frozen(Tensor([[1.0, 2.0, 3.0]])).sum().backward())
 expect("a gradient that nothing requires costs no FLOPs", kept[-1]["matmul_flops"], 0)
 third = known(each_op, op_facts, lambda: b.split([1, 1, 2], 1)[2].sum().backward())
-expect("of three gradients, two of them None, the shape is that of the one present",
-    columns(third[-1:], "output_shape", "dtype"), [[(3, 2), "float32"]])  # fmt: skip
+expect(
+    "of three gradients, two of them None, the shape is that of the one present",
+    columns(third[-1:], "output_shape", "dtype"),
+    [[(3, 2), "float32"]],
+)
 normed = known(each_op, op_facts, lambda: nn.BatchNorm2d(3)(Tensor.meta((2, 3, 4, 4))))
 expect("elementwise FLOPs are those of op_elementwise", normed[0]["elementwise_flops"], 768)
 ### END HIDDEN TESTS
@@ -297,7 +382,7 @@ expect("elementwise FLOPs are those of op_elementwise", normed[0]["elementwise_f
 # %% [markdown]
 # ## 3 · How long, and inside what · 80 min
 #
-# Things run inside others: an op inside a region of your program that you named, a region inside another. A row therefore has two times. `ms` is the time from beginning to end, and `self_ms` is what is left of it without what ran inside. Only `self_ms` can be added up without counting a millisecond twice. In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
+# An op runs inside a region of your program that you named, a region inside another. A row therefore has two times. `ms` is the time from beginning to end, and `self_ms` is what is left of it without what ran inside. Only `self_ms` can be added up without counting a millisecond twice. In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
 #
 # ![A wide bar for a region of 10 ms, below it two narrower ones for operations of 3 ms each, and orange what lies between them: the region's own 4 ms. Right of the region a bar for an operation in which nothing else ran.](nest.png)
 #
@@ -343,17 +428,27 @@ def add_row(rows, first, start, end, facts):
 rows, facts = Rows(), {"op": "exp"}
 rows.start, rows.depth = 7_000_000, 1
 add_row(rows, 0, 9_500_000, 9_623_457, facts)
-expect("facts and four more keys", rows[0],
-    {"op": "exp", "start_ms": 2.5, "ms": 0.123457, "self_ms": 0.123457, "depth": 1})  # fmt: skip
+expect(
+    "facts and four more keys",
+    rows[0],
+    {"op": "exp", "start_ms": 2.5, "ms": 0.123457, "self_ms": 0.123457, "depth": 1},
+)
 spans = [(2, 1, 9_700_000, 9_900_001), (1, 1, 9_650_000, 10_150_002)]
-for rows.depth, first, start, end in [*spans, (1, 3, 10_150_002, 10_150_002),
-    (0, 1, 9_625_000, 11_625_000)]:  # fmt: skip
+for rows.depth, first, start, end in [
+    *spans,
+    (1, 3, 10_150_002, 10_150_002),
+    (0, 1, 9_625_000, 11_625_000),
+]:
     add_row(rows, first, start, end, {"op": "region"})
-expect("self_ms leaves out what ran inside", column(rows[1:4], "self_ms"),
-    [0.200001, 0.300001, 0.0])  # fmt: skip
-expect("the outer one subtracts what is one deeper",
-    columns(rows[4:], "ms", "self_ms", "depth"), [[2.0, 1.499998, 0]],
-    mistakes={"in s": [[0.002, 0.001499998, 0]]})  # fmt: skip
+expect(
+    "self_ms leaves out what ran inside", column(rows[1:4], "self_ms"), [0.200001, 0.300001, 0.0]
+)
+expect(
+    "the outer one subtracts what is one deeper",
+    columns(rows[4:], "ms", "self_ms", "depth"),
+    [[2.0, 1.499998, 0]],
+    mistakes={"in s": [[0.002, 0.001499998, 0]]},
+)
 expect("the facts stay as they are", list(facts), ["op"])
 ### BEGIN HIDDEN TESTS
 deep, facts = Rows(), {"op": "exp", "module": "a"}
@@ -363,8 +458,11 @@ for deep.depth, first, start, end in spans:
     add_row(deep, first, 1000 * start, 1000 * end, facts)
 expect("start_ms counts from rows.start", column(deep, "start_ms"), [0.005, 0.01, 0.002, 0.03, 0.0])
 expect("ms is the time from start to end", column(deep, "ms"), [0.005, 0.01, 0.028, 0.01, 0.05])
-expect("self_ms subtracts what ran directly inside, and nothing twice",
-    column(deep, "self_ms"), [0.005, 0.01, 0.013, 0.01, 0.012])  # fmt: skip
+expect(
+    "self_ms subtracts what ran directly inside, and nothing twice",
+    column(deep, "self_ms"),
+    [0.005, 0.01, 0.013, 0.01, 0.012],
+)
 expect("depth is how many were running around it", column(deep, "depth"), [2, 2, 1, 1, 0])
 expect("facts are copied, not changed", facts, {"op": "exp", "module": "a"})
 ### END HIDDEN TESTS
@@ -414,8 +512,15 @@ def rows_of(function):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_record", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-known = doubles.Before("record", {("linear", "forward"): (240, 20, 232, 80), ("warp",
-    "forward"): None})  # fmt: skip
+known = doubles.Before(
+    "record",
+    {
+        ("linear", "forward"): doubles.facts(
+            matmul_flops=240, elementwise=20, read=232, written=80
+        ),
+        ("warp", "forward"): None,
+    },
+)
 clock, net = doubles.Clock(), nn.Sequential(nn.Linear(6, 4), nn.ReLU())
 pace, x = doubles.Model(clock, ms=[3.0, 1.000457, 2.0]), example_input(net, (5, 6))
 rows = clock.run(known, rows_of, lambda: doubles.paced(pace, lambda: net(x).sum().backward()))
@@ -423,14 +528,18 @@ expect("a row for each op", column(rows, "op"), ["linear", "relu", "sum", "sum",
 expect("ms is the time of call()", column(rows, "ms"), [3.0, 1.000457, 2.0] * 2, abs=1e-6)
 expect("start_ms", column(rows, "start_ms")[:4], [0.0, 3.0, 4.000457, 6.000457], abs=1e-6)
 expect("the facts of op_facts", columns(rows[:2], "bytes_read", "module"), [[232, "0"], [0, "1"]])
-expect("no keys but those of op_facts and add_row", len(rows[0]), 15)
+expect("14 keys, and `first`, which this test adds", len(rows[0]), 15)
 expect("a row keeps no result alive", profiled.kept_alive(known, rows_of), False)
-expect("an op without a rule is refused",
+expect(
+    "an op without a rule is refused",
     doubles.refuses("warp", known, rows_of, lambda: doubles.unknown_op("warp")(x)),
-    True)  # fmt: skip
-expect("sixty ops that take no time",
+    True,
+)
+expect(
+    "sixty ops that take no time",
     column(clock.run(known, rows_of, lambda: [x.exp() for _ in range(60)]), "ms"),
-    [0.0] * 60)  # fmt: skip
+    [0.0] * 60,
+)
 ### BEGIN HIDDEN TESTS
 known = doubles.Before("record", {("bend", "forward"): None})
 clock = doubles.Clock()
@@ -442,12 +551,23 @@ late = [
     lambda: clock.advance(100),
 ]
 timed = clock.run(known, rows_of, lambda: [step() for step in late])
-expect("ms is the op's own time, whatever it was before", column(timed, "ms"),
-    [90.0, 0.5, 7.25, 0.5], abs=1e-6)  # fmt: skip
-expect("start_ms counts from the beginning of the recording",
-    column(timed, "start_ms"), [2.5, 92.5, 93.0, 100.25], abs=1e-6)  # fmt: skip
-expect("a row knows its module and its depth", columns(timed, "module", "depth"),
-    [["0", 0], ["1", 0], ["2", 0], ["", 0]])  # fmt: skip
+expect(
+    "ms is the op's own time, whatever it was before",
+    column(timed, "ms"),
+    [90.0, 0.5, 7.25, 0.5],
+    abs=1e-6,
+)
+expect(
+    "start_ms counts from the beginning of the recording",
+    column(timed, "start_ms"),
+    [2.5, 92.5, 93.0, 100.25],
+    abs=1e-6,
+)
+expect(
+    "a row knows its module and its depth",
+    columns(timed, "module", "depth"),
+    [["0", 0], ["1", 0], ["2", 0], ["", 0]],
+)
 results = []
 known(rows_of, lambda: results.append(Tensor([2.0, 3.0]) * 2))
 expect("record returns what call() returned", results[0].tolist(), [4.0, 6.0])
@@ -474,8 +594,11 @@ expect("a region has its whole time", column(loaded, "ms"), [3.0, 3.0, 10.0, 3.0
 expect("first is the number of rows at the start", column(loaded, "first"), [0, 1, 0, 3])
 expect("ops in a region are one deeper", column(loaded, "depth"), [1, 1, 0, 0])
 failed = profiled.after_failures(known, OpRecorder, x)
-expect("an op fails, Ctrl-C: its error goes on, without a row, the depth as before",
-    failed, [["ValueError", 0, 0], ["KeyboardInterrupt", 0, 0]])  # fmt: skip
+expect(
+    "an op fails, Ctrl-C: its error goes on, without a row, the depth as before",
+    failed,
+    [["ValueError", 0, 0], ["KeyboardInterrupt", 0, 0]],
+)
 ### BEGIN HIDDEN TESTS
 import contextlib
 
@@ -498,27 +621,44 @@ def attempts():
 nested = clock.run(known, rows_of, lambda: doubles.paced(pace, attempts))
 names = " ".join(row_name(row) for row in nested)
 expect("rows are in the order in which things end", names, "exp add exp data loading exp b a exp")
-expect("ms holds all that ran inside", column(nested, "ms"),
-    [2.0, 5.0, 2.0, 11.0, 5.0, 18.5, 20.5, 5.0], abs=1e-6)  # fmt: skip
-expect("add_row gets the number of rows at the start", column(nested, "first"),
-    [0, 1, 2, 1, 4, 1, 0, 7])  # fmt: skip
-expect("depth counts regions around regions, also after an error",
-    column(nested, "depth"), [1, 3, 3, 2, 2, 1, 0, 0])  # fmt: skip
+expect(
+    "ms holds all that ran inside",
+    column(nested, "ms"),
+    [2.0, 5.0, 2.0, 11.0, 5.0, 18.5, 20.5, 5.0],
+    abs=1e-6,
+)
+expect(
+    "add_row gets the number of rows at the start",
+    column(nested, "first"),
+    [0, 1, 2, 1, 4, 1, 0, 7],
+)
+expect(
+    "depth counts regions around regions, also after an error",
+    column(nested, "depth"),
+    [1, 3, 3, 2, 2, 1, 0, 0],
+)
 with contextlib.suppress(KeyboardInterrupt), OpRecorder() as a, dispatch.hook(profiled.interrupted):
     x.tanh()
 with OpRecorder() as b, OpRecorder() as c:
     known(x.tanh)
 seen = [a.rows.depth, *(column(recorder.rows, "op") for recorder in (a, b, c))]
-expect("after Ctrl-C the depth is 0, and two recorders see the same op", seen,
-    [0, [], ["tanh"], ["tanh"]])  # fmt: skip
+expect(
+    "after Ctrl-C the depth is 0, and two recorders see the same op",
+    seen,
+    [0, [], ["tanh"], ["tanh"]],
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_record_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 clock, known = doubles.Clock(), doubles.Before("record")
 pace = doubles.Model(clock, ms=[1.0, 3.0])
 called = clock.run(known, profiled.recorded, record, profiled.Around(pace, profiled.Around(pace)))
-expect("a call in a call: start_ms, ms, first, depth", called,
-    [[1.0, 3.0, 0, 1], [0.0, 4.0, 0, 0]], abs=1e-6)  # fmt: skip
+expect(
+    "a call in a call: start_ms, ms, first, depth",
+    called,
+    [[1.0, 3.0, 0, 1], [0.0, 4.0, 0, 0]],
+    abs=1e-6,
+)
 slow = profiled.Around(pace, wait=lambda: clock.advance(25))
 expect(
     "the time that record needs does not count",
@@ -532,16 +672,25 @@ pace = doubles.Model(clock, ms=[1.5, 4.0])
 calls = profiled.Around(pace), profiled.Around(pace, profiled.Around(pace))
 several = clock.run(known, profiled.recorded, record, profiled.Around(pace, *calls))
 times = [row[1:] for row in several]
-expect("an inner call is one deeper, and begins after the rows before it", times[:2],
-    [[4.0, 0, 1], [4.0, 1, 2]], abs=1e-6)  # fmt: skip
-expect("an outer call began before the rows of its inner calls", times[2:],
-    [[5.5, 1, 1], [11.0, 0, 0]], abs=1e-6)  # fmt: skip
+expect(
+    "an inner call is one deeper, and begins after the rows before it",
+    times[:2],
+    [[4.0, 0, 1], [4.0, 1, 2]],
+    abs=1e-6,
+)
+expect(
+    "an outer call began before the rows of its inner calls",
+    times[2:],
+    [[5.5, 1, 1], [11.0, 0, 0]],
+    abs=1e-6,
+)
 waits = profiled.Around(pace, wait=lambda: clock.advance(40))
 apart = clock.run(known, profiled.recorded, record, waits)
 expect("the clock is read directly before and after call()", apart, [[0.0, 1.5, 0, 0]], abs=1e-6)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+noise.show_load()
 gpt2, tokens = demos.three_blocks()  # as wide as GPT-2 small; the first pass is done
 with OpRecorder() as recorder:
     with region("forward"):
@@ -565,10 +714,11 @@ demos.timeline(recorder.rows, title="Three blocks of a GPT-2, forward and backwa
 # %% tags=["guess"]
 guess_convolutions = None  # your guess: percent of the time in convolutions
 
-# %% nbgrader={"grade": false, "grade_id": "top_operations", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "measures", "locked": true, "schema_version": 3, "solution": false, "task": false}
 MEASURES = ("ms", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
 
 
+# %% nbgrader={"grade": false, "grade_id": "top_operations", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def top_operations(rows, n, by="ms"):
     """Return the n names with the largest shares, as a list of dicts, the largest share first.
 
@@ -602,53 +752,98 @@ def print_top_operations(rows, n=5, by="ms"):
 
 # %% nbgrader={"grade": true, "grade_id": "test_top_operations", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 rows = profiled.made_up(
-    "op phase ms self_ms matmul_flops bytes_read", ("linear", "forward", 4.0, 4.0, 600, 70),
-    ("module mlp", "forward", 3.0, 3.0, 0, 30), ("linear", "backward", 1.000457, 1.000457, 300, 0),
-    ("matmul", "backward", 1.5, 1.5, 100, 200), ("region loading", "region", 10.0, 0.5, 0, 0),
-)  # fmt: skip
-expect("by time", top_operations(rows, 2), [{"name": "linear", "ms": 5.000457, "share": 5.000457 / 10.000457}, {"name": "mlp", "ms": 3.0, "share": 3 / 10.000457}],
-    mistakes={"what ran inside the region counts twice": [{"name": "loading", "ms": 10.0, "share": 10 / 19.500457}, {"name": "linear", "ms": 5.000457, "share": 5.000457 / 19.500457}]})  # fmt: skip
+    "op phase ms self_ms matmul_flops bytes_read",
+    ("linear", "forward", 4.0, 4.0, 600, 70),
+    ("module mlp", "forward", 3.0, 3.0, 0, 30),
+    ("linear", "backward", 1.000457, 1.000457, 300, 0),
+    ("matmul", "backward", 1.5, 1.5, 100, 200),
+    ("region loading", "region", 10.0, 0.5, 0, 0),
+)
+expect(
+    "by time",
+    top_operations(rows, 2),
+    [
+        {"name": "linear", "ms": 5.000457, "share": 5.000457 / 10.000457},
+        {"name": "mlp", "ms": 3.0, "share": 3 / 10.000457},
+    ],
+    mistakes={
+        "what ran inside the region counts twice": [
+            {"name": "loading", "ms": 10.0, "share": 10 / 19.500457},
+            {"name": "linear", "ms": 5.000457, "share": 5.000457 / 19.500457},
+        ]
+    },
+)
 work = columns(top_operations(rows, 4, by="matmul_flops"), "name", "share", "ms")
-expect("by FLOPs", work, [["linear", 0.9, 5.000457], ["matmul", 0.1, 1.5], ["mlp", 0.0,
-    3.0], ["loading", 0.0, 0.5]], abs=1e-12)  # fmt: skip
+expect(
+    "by FLOPs",
+    work,
+    [["linear", 0.9, 5.000457], ["matmul", 0.1, 1.5], ["mlp", 0.0, 3.0], ["loading", 0.0, 0.5]],
+    abs=1e-12,
+)
 expect("shares of all rows", column(top_operations(rows, 1, "bytes_read"), "share"), [2 / 3])
 expect("nothing written", column(top_operations(rows, 9, "bytes_written"), "share"), [0.0] * 4)
-expect("no rows, not a measure, n below 1",
-    doubles.errors(top_operations, [([], 3), (rows, 3, "start_ms"), (rows, 0), (rows,
-    -1)]), ["ValueError"] * 4)  # fmt: skip
+alike = profiled.made_up(
+    "op self_ms bytes_read", ("tanh", 1.0, 8), ("exp", 9.0, 8), ("abs", 2.0, 8)
+)
+equal = column(top_operations(rows=alike, n=3, by="bytes_read"), "name")
+expect("equal shares", equal, ["tanh", "exp", "abs"], mistakes={"by ms": ["exp", "abs", "tanh"]})
+expect("the rows stay as they are", column(rows, "self_ms"), [4.0, 3.0, 1.000457, 1.5, 0.5])
+many = profiled.made_up("op self_ms", *[(f"op{i}", 2.0 + i) for i in range(60)])
+expect("sixty names", len(top_operations(many, 60)), 60)
+expect(
+    "no rows, not a measure, n below 1",
+    doubles.errors(top_operations, [([], 3), (rows, 3, "start_ms"), (rows, 0), (rows, -1)]),
+    ["ValueError"] * 4,
+)
 ### BEGIN HIDDEN TESTS
 some = profiled.made_up(
-    "op ms self_ms matmul_flops bytes_read", ("region data", 9.0, 6.0, 0, 0),
-    ("tanh", 1.0, 1.0, 0, 8), ("relu", 2.0, 2.0, 0, 8), ("tanh", 1.0, 1.0, 0, 0),
+    "op ms self_ms matmul_flops bytes_read",
+    ("region data", 9.0, 6.0, 0, 0),
+    ("tanh", 1.0, 1.0, 0, 8),
+    ("relu", 2.0, 2.0, 0, 8),
+    ("tanh", 1.0, 1.0, 0, 0),
     ("module m", 0.5, 0.5, 70, 0),
-)  # fmt: skip
+)
 every = columns(top_operations(some, 99), "name", "ms")
-expect("names with equal shares stay in their order", every,
-    [["data", 6.0], ["tanh", 2.0], ["relu", 2.0], ["m", 0.5]])  # fmt: skip
+expect(
+    "names with equal shares stay in their order",
+    every,
+    [["data", 6.0], ["tanh", 2.0], ["relu", 2.0], ["m", 0.5]],
+)
 by_bytes = top_operations(some, 1, "bytes_read")
-expect("a share is the part of all rows, not of the first n", by_bytes,
-    [{"name": "tanh", "ms": 2.0, "share": 0.5}])  # fmt: skip
+expect(
+    "a share is the part of all rows, not of the first n",
+    by_bytes,
+    [{"name": "tanh", "ms": 2.0, "share": 0.5}],
+)
 nothing = top_operations(some, 9, "bytes_written")
 expect("shares are 0.0 where the sum is 0", column(nothing, "share"), [0.0] * 4)
 expect("the rows are not changed", column(some, "self_ms"), [6.0, 1.0, 2.0, 1.0, 0.5])
 expect_raises("an empty list is refused", lambda: top_operations([], 3), ValueError)
 many = profiled.made_up("op self_ms", *[(f"op{i}", 1.0 + i) for i in range(70)])
 expect("n may be as large as it likes", len(top_operations(many, 70)), 70)
-expect_raises("a key of a row that is no measure is refused",
-    lambda: top_operations(some, 3, "self_ms"), ValueError)  # fmt: skip
+expect_raises(
+    "a key of a row that is no measure is refused",
+    lambda: top_operations(some, 3, "self_ms"),
+    ValueError,
+)
 expect_raises("an unknown key is refused", lambda: top_operations(some, 3, "calls"), ValueError)
 expect_raises("a negative n is refused", lambda: top_operations(some, -2), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_top", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-recorded = {}
-for name, run in demos.two_passes().items():  # ResNet-18 forward, GPT-2 small forward and backward
+noise.show_load()
+recorded, passes = {}, demos.two_passes()
+for name, run in passes.items():  # ResNet-18 forward, GPT-2 small forward and backward
     recorded[name] = rows_of(run)
     print(f"{name}, {len(recorded[name])} ops:", end=" ")
     print_top_operations(recorded[name])
-times = demos.family_sums(recorded["ResNet-18"], "self_ms")
-guesses.compare("ResNet-18's time in convolutions", guess_convolutions,
-    100 * times["convolutions"] / sum(times.values()), unit="%")  # fmt: skip
+parts = []
+for rows in (recorded["ResNet-18"], rows_of(passes["ResNet-18"]), rows_of(passes["ResNet-18"])):
+    times = demos.family_sums(rows, "self_ms")
+    parts.append(100 * times["convolutions"] / sum(times.values()))
+part = noise.measured(parts)
+guesses.compare("ResNet-18's time in convolutions", guess_convolutions, part, unit="%")
 demos.three_shares(recorded, title="One pass each, seen in three ways")
 
 # %% [markdown]
@@ -658,10 +853,11 @@ demos.three_shares(recorded, title="One pass each, seen in three ways")
 #
 # Viewers such as [Perfetto](https://ui.perfetto.dev), [speedscope](https://www.speedscope.app) and `chrome://tracing` read the [trace event format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU): a JSON object whose `traceEvents` is a list of events. A *complete event* (`ph` is `"X"`) has a name, categories, a beginning `ts` and a duration `dur`, both in **microseconds**, a process and a thread (`pid`, `tid`), and `args`: whatever else a click on it should show. Events of one thread nest by their times alone. If two begin together, the outer one has to stand first, or a viewer would draw it inside the inner one.
 
-# %% nbgrader={"grade": false, "grade_id": "chrome_trace", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "trace_args", "locked": true, "schema_version": 3, "solution": false, "task": false}
 ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
 
 
+# %% nbgrader={"grade": false, "grade_id": "chrome_trace", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def chrome_trace(rows):
     """Return a recording in the trace event format: {"traceEvents": [...]}, an event for each row.
 
@@ -675,59 +871,114 @@ def chrome_trace(rows):
         raise ValueError("there are no rows, so there is no trace")
     events = [
         {
-            "name": row_name(row), "cat": row["phase"], "ph": "X", "ts": row["start_ms"] * 1000,
-            "dur": row["ms"] * 1000, "pid": 1, "tid": 1, "args": {key: row[key] for key in ARGS},
+            "name": row_name(row),
+            "cat": row["phase"],
+            "ph": "X",
+            "ts": row["start_ms"] * 1000,
+            "dur": row["ms"] * 1000,
+            "pid": 1,
+            "tid": 1,
+            "args": {key: row[key] for key in ARGS},
         }
         for row in sorted(rows, key=lambda row: (row["start_ms"], row["depth"]))
-    ]  # fmt: skip
+    ]
     return {"traceEvents": events}
     ### END SOLUTION
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_chrome_trace", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 rows = profiled.made_up(
-    "op phase start_ms ms depth matmul_flops", ("region loading", "region", 0.5, 1.5004567, 0, 0),
-    ("module mlp", "forward", 2.5, 0.0, 1, 0), ("exp", "backward", 3.25, 1.5, 0, 0),
-    ("linear", "forward", 2.0004567, 1.75, 1, 48), ("region all", "region", 2.0004567, 1.75, 0, 0),
-)  # fmt: skip
+    "op phase start_ms ms depth matmul_flops",
+    ("region loading", "region", 0.5, 1.5004567, 0, 0),
+    ("module mlp", "forward", 2.5, 0.0, 1, 0),
+    ("exp", "backward", 3.25, 1.5, 0, 0),
+    ("linear", "forward", 2.0004567, 1.75, 1, 48),
+    ("region all", "region", 2.0004567, 1.75, 0, 0),
+)
 events = chrome_trace(rows)["traceEvents"]
-expect("ordered by time, outer ones first", column(events, "name"),
-    ["loading", "all", "linear", "mlp", "exp"])  # fmt: skip
+expect(
+    "ordered by time, outer ones first",
+    column(events, "name"),
+    ["loading", "all", "linear", "mlp", "exp"],
+)
 expect("ts in µs", column(events, "ts"), [500.0, 2000.4567, 2000.4567, 2500.0, 3250.0])
-expect("dur in µs", column(events, "dur"), [1500.4567, 1750.0, 1750.0, 0.0, 1500.0],
-    mistakes={"in ms": [1.5004567, 1.75, 1.75, 0.0, 1.5]})  # fmt: skip
-expect("a whole event", events[2], {"name": "linear", "cat": "forward", "ph": "X", "ts": 2000.4567, "dur": 1750.0, "pid": 1, "tid": 1,
-    "args": {"module": "m", "matmul_flops": 48, "elementwise_flops": 0, "bytes_read": 0, "bytes_written": 0}})  # fmt: skip
+expect(
+    "dur in µs",
+    column(events, "dur"),
+    [1500.4567, 1750.0, 1750.0, 0.0, 1500.0],
+    mistakes={"in ms": [1.5004567, 1.75, 1.75, 0.0, 1.5]},
+)
+expect(
+    "a whole event",
+    events[2],
+    {
+        "name": "linear",
+        "cat": "forward",
+        "ph": "X",
+        "ts": 2000.4567,
+        "dur": 1750.0,
+        "pid": 1,
+        "tid": 1,
+        "args": {
+            "module": "m",
+            "matmul_flops": 48,
+            "elementwise_flops": 0,
+            "bytes_read": 0,
+            "bytes_written": 0,
+        },
+    },
+)
+expect("the rows stay in their order", column(rows, "start_ms")[:3], [0.5, 2.5, 3.25])
+expect("sixty rows", len(chrome_trace(rows * 12)["traceEvents"]), 60)
 expect_raises("no rows", lambda: chrome_trace([]), ValueError)
 ### BEGIN HIDDEN TESTS
 nested = profiled.made_up(
     "op start_ms ms self_ms depth phase",
-    ("exp", 0.25, 0.125, 0.125, 2, "forward"), ("exp", 0.375, 40.0, 40.0, 2, "backward"),
-    ("module a.b", 0.25, 40.125, 0.0, 1, "forward"), ("exp", 40.5, 3.0, 3.0, 2, "backward"),
-    ("region step", 40.5, 3.0, 0.0, 1, "region"), ("region all", 0.25, 43.25, 0.125, 0, "region"),
-)  # fmt: skip
+    ("exp", 0.25, 0.125, 0.125, 2, "forward"),
+    ("exp", 0.375, 40.0, 40.0, 2, "backward"),
+    ("module a.b", 0.25, 40.125, 0.0, 1, "forward"),
+    ("exp", 40.5, 3.0, 3.0, 2, "backward"),
+    ("region step", 40.5, 3.0, 0.0, 1, "region"),
+    ("region all", 0.25, 43.25, 0.125, 0, "region"),
+)
 several = chrome_trace(nested)["traceEvents"]
-expect("of events that begin together the outer one is first", column(several, "name"),
-    ["all", "a.b", "exp", "exp", "step", "exp"])  # fmt: skip
-expect("ts is start_ms in µs", column(several, "ts"),
-    [250.0, 250.0, 250.0, 375.0, 40_500.0, 40_500.0])  # fmt: skip
-expect("dur is ms in µs, not self_ms", column(several, "dur"),
-    [43_250.0, 40_125.0, 125.0, 40_000.0, 3_000.0, 3_000.0])  # fmt: skip
-expect("an event's category is its phase", column(several, "cat")[2:5],
-    ["forward", "backward", "region"])  # fmt: skip
-expect("all events are complete ones of one thread",
-    columns(several, "ph", "pid", "tid"), [["X", 1, 1]] * 6)  # fmt: skip
+expect(
+    "of events that begin together the outer one is first",
+    column(several, "name"),
+    ["all", "a.b", "exp", "exp", "step", "exp"],
+)
+expect(
+    "ts is start_ms in µs", column(several, "ts"), [250.0, 250.0, 250.0, 375.0, 40_500.0, 40_500.0]
+)
+expect(
+    "dur is ms in µs, not self_ms",
+    column(several, "dur"),
+    [43_250.0, 40_125.0, 125.0, 40_000.0, 3_000.0, 3_000.0],
+)
+expect(
+    "an event's category is its phase",
+    column(several, "cat")[2:5],
+    ["forward", "backward", "region"],
+)
+expect(
+    "all events are complete ones of one thread",
+    columns(several, "ph", "pid", "tid"),
+    [["X", 1, 1]] * 6,
+)
 again = json.loads(json.dumps(chrome_trace(nested)))
 expect("a trace can be written as JSON", len(again["traceEvents"]), 6)
 expect("a trace has every row, however many", len(chrome_trace(nested * 12)["traceEvents"]), 72)
-expect("rows are not sorted in place", column(nested, "start_ms"),
-    [0.25, 0.375, 0.25, 40.5, 40.5, 0.25])  # fmt: skip
+expect(
+    "rows are not sorted in place",
+    column(nested, "start_ms"),
+    [0.25, 0.375, 0.25, 40.5, 40.5, 0.25],
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_trace", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 gpt2, tokens = demos.three_blocks()
 rows = demos.with_modules(rows_of(lambda: gpt2(tokens).mean().backward()))
-trace = json.dumps(chrome_trace(rows))
+trace = json.dumps(chrome_trace(rows), default=int)  # numpy's integers, too
 print(f"{len(trace) / 1024:.0f} KB of JSON: {trace[:220]} …")
 
 # %% [markdown]
@@ -737,7 +988,7 @@ print(f"{len(trace) / 1024:.0f} KB of JSON: {trace[:220]} …")
 #
 # ## 6 · A pass in a line · 60 min
 #
-# How much, how long, and what limits it? A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second. Whichever of the two takes a pass longer is its *bottleneck*: only less of that makes the pass faster. On a machine of 2 · 10¹¹ FLOP/s and 2 · 10¹⁰ bytes/s, 3 · 10⁹ FLOPs take at least 15 ms and 5 · 10⁸ bytes 25 ms: memory limits. Here `machines.json` describes machines by what their makers say. In lesson 06 you measure your own.
+# How much, how long, and what limits it? A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second. If both happen at once, the one that takes longer decides how long the pass takes. It is the *bottleneck*: only less of that makes the pass faster. On a machine of 2 · 10¹¹ FLOP/s and 2 · 10¹⁰ bytes/s, 3 · 10⁹ FLOPs take at least 15 ms and 5 · 10⁸ bytes 25 ms: memory limits. `machines.json` holds data sheets; in lesson 06 you measure your own machine.
 #
 # **Predict.** A T4 has 8.1 · 10¹² FLOP/s and 320 · 10⁹ bytes/s. A linear layer from 4,096 to 4,096 in float32 is limited by memory for 1 row, and by calculation for 1,024. From how many rows on is it calculation?
 
@@ -774,22 +1025,45 @@ def find_bottleneck(flops, bytes_moved, hardware):
 machine = Hardware(peak_flops=8e12, bandwidth=2e11, name="an example")
 expect("40 FLOPs a byte: both take as long", find_bottleneck(4000, 100, machine), "compute")
 expect("39.9 FLOPs a byte", find_bottleneck(3990, 100, machine), "memory")
-expect("no FLOPs, no bytes, no machine",
-    [find_bottleneck(0, 1, machine), find_bottleneck(10**20, 0, machine),
-    find_bottleneck(1, 1, None)], ["memory", "compute", None])  # fmt: skip
-expect("nothing at all, or less", doubles.errors(find_bottleneck, [(0, 0, machine), (0,
-    0, None), (-1, 5, machine), (5, -1, None), (-5, -5, machine)]), ["ValueError"] * 5)  # fmt: skip
+expect(
+    "no FLOPs, no bytes, no machine",
+    [
+        find_bottleneck(0, 1, machine),
+        find_bottleneck(10**20, 0, machine),
+        find_bottleneck(1, 1, None),
+    ],
+    ["memory", "compute", None],
+)
+expect(
+    "nothing at all, or less",
+    doubles.errors(
+        find_bottleneck,
+        [(0, 0, machine), (0, 0, None), (-1, 5, machine), (5, -1, None), (-5, -5, machine)],
+    ),
+    ["ValueError"] * 5,
+)
 ### BEGIN HIDDEN TESTS
 limits = [find_bottleneck(n, 20, Hardware(3e9, 6e9)) for n in (9, 10, 11)]
-expect("every machine has its own ridge, which counts as compute", limits,
-    ["memory", "compute", "compute"])  # fmt: skip
+expect(
+    "every machine has its own ridge, which counts as compute",
+    limits,
+    ["memory", "compute", "compute"],
+)
+limits = [find_bottleneck(n, 40, Hardware(2e9, 1e9)) for n in (79, 80, 1)]
+expect("two FLOPs a byte are its ridge", limits, ["memory", "compute", "memory"])
 expect("work without a byte is limited by calculation", find_bottleneck(7, 0, machine), "compute")
 expect("large numbers are compared exactly", find_bottleneck(10**20, 10**17, machine), "compute")
-expect_raises("negative FLOPs are refused, also without a machine",
-    lambda: find_bottleneck(-7, 5, None), ValueError)  # fmt: skip
+expect_raises(
+    "negative FLOPs are refused, also without a machine",
+    lambda: find_bottleneck(-7, 5, None),
+    ValueError,
+)
 expect_raises("negative bytes are refused", lambda: find_bottleneck(5, -1, machine), ValueError)
-expect_raises("negative FLOPs with negative bytes are refused",
-    lambda: find_bottleneck(-1, -9, machine), ValueError)  # fmt: skip
+expect_raises(
+    "negative FLOPs with negative bytes are refused",
+    lambda: find_bottleneck(-1, -9, machine),
+    ValueError,
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -825,50 +1099,108 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-known = doubles.Before("profile_forward_pass",
-    {("linear", "forward"): (2_097_152, 4_096, 164_352, 16_384),
-    ("odd", "forward"): None}, {(2_101_248, 180_736): "compute"})  # fmt: skip
+known = doubles.Before(
+    "profile_forward_pass",
+    {
+        ("linear", "forward"): doubles.facts(
+            matmul_flops=2_097_152, elementwise=4_096, read=164_352, written=16_384
+        ),
+        ("odd", "forward"): None,
+    },
+    {(2_101_248, 180_736): "compute"},
+)
 layer, machine = nn.Linear(256, 128).eval(), Hardware(2e11, 2e10)
 layer.bias.requires_grad, x = False, example_input(layer, (32, 256))
 forward = known(profile_forward_pass, layer, x, machine, iterations=2)
-expect("six keys", " ".join(sorted(forward)),
-    "bottleneck flops gflops_per_second latency_ms parameters peak_memory_mb")  # fmt: skip
+expect(
+    "six keys",
+    " ".join(sorted(forward)),
+    "bottleneck flops gflops_per_second latency_ms parameters peak_memory_mb",
+)
 expect("FLOPs of the whole batch", forward["flops"], 2_097_152, mistakes={"of one sample": 65_536})
-expect("all parameters; all FLOPs and bytes",
-    columns([forward], "parameters", "bottleneck"), [[32_896, "compute"]])  # fmt: skip
+expect(
+    "all parameters; all FLOPs and bytes",
+    columns([forward], "parameters", "bottleneck"),
+    [[32_896, "compute"]],
+)
 greedy = doubles.Allocating(parameters_mb=0.02, graph_mb=0.015, output_mb=0.01, scratch_mb=0.06)
-expect("MB at the peak", known(profile_forward_pass, greedy, Tensor(np.zeros((512,
-    1024))), None, 0, 1)["peak_memory_mb"], 0.105, abs=0.003)  # fmt: skip
-expect("modes stay, no gradients are left",
-    [layer.training, greedy.training, layer.weight.grad], [False, True, None])  # fmt: skip
-expect("no machine; tokens", columns([known(profile_forward_pass, *given, None, 0,
-    1) for given in ((layer, x), (nn.Embedding(50, 4), Tensor([[7, 49]])))],
-    "parameters", "flops", "bottleneck"), [[32_896, 2_097_152, None], [200, 0, None]])  # fmt: skip
-expect("a bare Tensor", columns([known(profile_forward_pass, Tensor(np.ones((3, 7))),
-    x, machine, 0, 1)], "parameters", "flops", "bottleneck"), [[0, 21, None]])  # fmt: skip
+expect(
+    "MB at the peak",
+    known(profile_forward_pass, greedy, Tensor(np.zeros((512, 1024))), None, 0, 1)[
+        "peak_memory_mb"
+    ],
+    0.105,
+    abs=0.003,
+)
+expect(
+    "modes stay, no gradients are left",
+    [layer.training, greedy.training, layer.weight.grad],
+    [False, True, None],
+)
+expect(
+    "no machine; tokens",
+    columns(
+        [
+            known(profile_forward_pass, *given, None, 0, 1)
+            for given in ((layer, x), (nn.Embedding(50, 4), Tensor([[7, 49]])))
+        ],
+        "parameters",
+        "flops",
+        "bottleneck",
+    ),
+    [[32_896, 2_097_152, None], [200, 0, None]],
+)
+expect(
+    "a bare Tensor",
+    columns(
+        [known(profile_forward_pass, Tensor(np.ones((3, 7))), x, machine, 0, 1)],
+        "parameters",
+        "flops",
+        "bottleneck",
+    ),
+    [[0, 21, None]],
+)
 odd = profiled.Paced(lambda x: None, doubles.unknown_op("odd"))
-expect("an op without a rule is refused",
-    doubles.refuses("odd", known, profile_forward_pass, odd, x, machine), True)  # fmt: skip
+expect(
+    "an op without a rule is refused",
+    doubles.refuses("odd", known, profile_forward_pass, odd, x, machine),
+    True,
+)
 ### BEGIN HIDDEN TESTS
-figures = {("linear", "forward"): (512, 32, 416, 128), ("relu", "forward"): (0, 32, 128, 128)}
-figures |= {("embedding", "forward"): (0, 0, 96, 64), ("warp", "forward"): None}
-known = doubles.Before("profile_forward_pass", figures,
-    {(1120, 1344): "memory", (0, 160): "memory"})  # fmt: skip
+figures = {
+    ("linear", "forward"): doubles.facts(matmul_flops=512, elementwise=32, read=416, written=128),
+    ("relu", "forward"): doubles.facts(elementwise=32, read=128, written=128),
+}
+figures |= {("embedding", "forward"): doubles.facts(read=96, written=64), ("warp", "forward"): None}
+known = doubles.Before(
+    "profile_forward_pass", figures, {(1120, 1344): "memory", (0, 160): "memory"}
+)
 two = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.0), nn.ReLU(), nn.Linear(8, 8))
 few, wide = Tensor(np.ones((4, 8))), Tensor(np.zeros((512, 1024)))
 limit = known(profile_forward_pass, two, few, Hardware(0.84, 1.0), 0, 1)["bottleneck"]
-expect("the bottleneck counts every op: FLOPs of products and others, bytes read and written", limit, "memory")  # fmt: skip
-expect("the model stays in its mode, and no gradients are left",
-    [two.training, two[0].weight.grad], [True, None])  # fmt: skip
+expect(
+    "the bottleneck counts every op: FLOPs of products and others, bytes read and written",
+    limit,
+    "memory",
+)
+expect(
+    "the model stays in its mode, and no gradients are left",
+    [two.training, two[0].weight.grad],
+    [True, None],
+)
 two.eval()
 known(profile_forward_pass, two, few, None, 0, 1)
 expect("a model in eval stays in eval", two.training, False)
 still = known(profile_forward_pass, Tensor(np.ones((4, 8))), few, machine, 0, 1)
-words = known(profile_forward_pass, nn.Embedding(9, 4), Tensor([[1, 8], [2, 2]]),
-    Hardware(1e9, 1e9), 0, 1)  # fmt: skip
+words = known(
+    profile_forward_pass, nn.Embedding(9, 4), Tensor([[1, 8], [2, 2]]), Hardware(1e9, 1e9), 0, 1
+)
 seen = columns([still, words], "parameters", "flops", "bottleneck")
-expect("a bare Tensor moves nothing; a look-up moves bytes without FLOPs", seen,
-    [[0, 32, None], [36, 0, "memory"]])  # fmt: skip
+expect(
+    "a bare Tensor moves nothing; a look-up moves bytes without FLOPs",
+    seen,
+    [[0, 32, None], [36, 0, "memory"]],
+)
 other = doubles.Allocating(parameters_mb=1, graph_mb=11, output_mb=6, scratch_mb=0)
 top = known(profile_forward_pass, other, wide, None, 0, 1)
 expect("peak_memory_mb is the peak of measure_memory", top["peak_memory_mb"], 18.0, rel=0.01)
@@ -878,40 +1210,69 @@ expect("NotImplementedError of the parts goes on", told, True)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-known = doubles.Before("profile_forward_pass",
-    {("linear", "forward"): (2_097_152, 4_096, 164_352, 16_384)})  # fmt: skip
+known = doubles.Before(
+    "profile_forward_pass",
+    {
+        ("linear", "forward"): doubles.facts(
+            matmul_flops=2_097_152, elementwise=4_096, read=164_352, written=16_384
+        )
+    },
+)
 clock, real = doubles.Clock(), []
 pace, x = doubles.Model(clock, ms=[4.0, 4.123457, 4.5, 90.0]), Tensor(np.ones((32, 256)))
 timed = profiled.Paced(lambda x: [pace(x), real.append(not x.is_meta)], nn.Linear(256, 128))
 timing = clock.run(known, profile_forward_pass, timed, x, None, iterations=4)
-expect("the median of four", timing["latency_ms"], 4.3117285, rel=1e-6,
-    mistakes={"the mean": 25.65586425})  # fmt: skip
-expect("10⁹ FLOPs a second", timing["gflops_per_second"], 2.097152 / 4.3117285,
-    rel=1e-6, mistakes={"FLOPs of one sample by the time of 32": 0.065536 / 4.3117285,
-    "10⁶": 486.38313})  # fmt: skip
+expect(
+    "the median of four",
+    timing["latency_ms"],
+    4.3117285,
+    rel=1e-6,
+    mistakes={"the mean": 25.65586425},
+)
+expect(
+    "10⁹ FLOPs a second",
+    timing["gflops_per_second"],
+    2.097152 / 4.3117285,
+    rel=1e-6,
+    mistakes={"FLOPs of one sample by the time of 32": 0.065536 / 4.3117285, "10⁶": 486.38313},
+)
 expect_between("calls: 7 timed, memory, record, count", pace.calls, 9, 10)
 expect_between("8 or more of them with data", sum(real), 8, 10)
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
 pace = doubles.Model(clock, ms=[2.5, 2.5, 30.0], cold_ms=[1000.0])
 narrow, x = profiled.Paced(pace, nn.Linear(8, 64)), Tensor(np.ones((5, 8)))
-known = doubles.Before("profile_forward_pass", {("linear", "forward"): (5120, 320, 2464, 1280)})
+known = doubles.Before(
+    "profile_forward_pass",
+    {
+        ("linear", "forward"): doubles.facts(
+            matmul_flops=5120, elementwise=320, read=2464, written=1280
+        )
+    },
+)
 default = clock.run(known, profile_forward_pass, narrow, x, None)
 times = [default["latency_ms"], default["gflops_per_second"]]
 expect("cold calls do not count, and the rate is by the median", times, [2.5, 0.002048], rel=1e-6)
 expect_between("by default 3 calls warm up and 10 are timed", pace.calls, 15, 16)
 twice = doubles.Model(clock, ms=[2.0, 6.5])
 even = clock.run(known, profile_forward_pass, profiled.Paced(twice, nn.ReLU()), x, None, 1, 6)
-expect("the median of an even number lies between the middle two", even["latency_ms"],
-    4.25, rel=1e-6)  # fmt: skip
-known = doubles.Before("profile_forward_pass",
-    {("relu", "forward"): (0, 40, 160, 160)}, {(40, 320): "memory"})  # fmt: skip
+expect(
+    "the median of an even number lies between the middle two", even["latency_ms"], 4.25, rel=1e-6
+)
+known = doubles.Before(
+    "profile_forward_pass",
+    {("relu", "forward"): doubles.facts(elementwise=40, read=160, written=160)},
+    {(40, 320): "memory"},
+)
 relu = known(profile_forward_pass, nn.ReLU(), x, Hardware(1e9, 1e9), 0, 1)
 rates = columns([relu], "flops", "gflops_per_second", "bottleneck")
 expect("a pass without FLOPs still has a rate and a bottleneck", rates, [[0, 0.0, "memory"]])
 never = {"iterations": 0}
-expect_raises("no iterations are refused, as by measure_latency",
-    lambda: known(profile_forward_pass, narrow, x, None, **never), ValueError)  # fmt: skip
+expect_raises(
+    "no iterations are refused, as by measure_latency",
+    lambda: known(profile_forward_pass, narrow, x, None, **never),
+    ValueError,
+)
 ### END HIDDEN TESTS
 
 
@@ -931,12 +1292,16 @@ def profile_layer(layer, input_shape, hardware=None):
 before, machine = doubles.Before("profile_layer"), Hardware(1e12, 1e9, "a card")
 through = before(profile_layer, nn.Linear(64, 32), (16, 10, 64), machine)
 before(profile_layer, nn.Linear(64, 32), (2, 64))
-expect("the pass gets the whole batch, with data, and a machine only if there is one",
+expect(
+    "the pass gets the whole batch, with data, and a machine only if there is one",
     columns(before.passes, "shape", "data", "machine"),
-    [[(16, 10, 64), True, "a card"], [(2, 64), True, None]])  # fmt: skip
-expect("the dict of profile_forward_pass, unchanged",
+    [[(16, 10, 64), True, "a card"], [(2, 64), True, None]],
+)
+expect(
+    "the dict of profile_forward_pass, unchanged",
     columns([through], "parameters", "flops", "latency_ms", "bottleneck"),
-    [[2_080, 10_240_000, 10_240 / 7, "limited by a card"]])  # fmt: skip
+    [[2_080, 10_240_000, 10_240 / 7, "limited by a card"]],
+)
 expect_raises("no batch", lambda: before(profile_layer, nn.Linear(4, 4), (0, 4)), ValueError)
 ### BEGIN HIDDEN TESTS
 before = doubles.Before("profile_layer")
@@ -945,34 +1310,47 @@ words.input_dtype, words.vocab_size = "int64", 100
 look_up = before(profile_layer, words, (2, 5), Hardware(1e12, 1e9, "A"))
 convolved = before(profile_layer, window, (2, 4, 6, 6), hardware=Hardware(1e9, 1e12, "B"))
 inputs = columns(before.passes, "shape", "dtype", "data", "machine")
-expect("example_input makes tokens for an embedding and numbers for a convolution",
-    inputs, [[(2, 5), "int64", True, "A"], [(2, 4, 6, 6), "float32", True, "B"]])  # fmt: skip
+expect(
+    "example_input makes tokens for an embedding and numbers for a convolution",
+    inputs,
+    [[(2, 5), "int64", True, "A"], [(2, 4, 6, 6), "float32", True, "B"]],
+)
 whole = columns([look_up, convolved], "parameters", "latency_ms", "peak_memory_mb", "bottleneck")
-expect("what profile_forward_pass returns is handed on", whole,
-    [[800, 10 / 7, 10 / 3, "limited by A"], [288, 288 / 7, 96.0, "limited by B"]])  # fmt: skip
-expect_raises("a size that is no whole number is refused",
-    lambda: before(profile_layer, nn.Linear(4, 4), (1.5, 4)), ValueError)  # fmt: skip
+expect(
+    "what profile_forward_pass returns is handed on",
+    whole,
+    [[800, 10 / 7, 10 / 3, "limited by A"], [288, 288 / 7, 96.0, "limited by B"]],
+)
+expect_raises(
+    "a size that is no whole number is refused",
+    lambda: before(profile_layer, nn.Linear(4, 4), (1.5, 4)),
+    ValueError,
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_batches", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 layer, sizes = nn.Linear(4096, 4096), demo_size(full=[1, 8, 64, 1024], small=[1, 8])
-work = [work_and_traffic(each_op(op_facts,
-    lambda n=n: layer(Tensor.meta((n, 4096))))) for n in range(1, 1025)]  # fmt: skip
+work = [
+    work_and_traffic(each_op(op_facts, lambda n=n: layer(Tensor.meta((n, 4096)))))
+    for n in range(1, 1025)
+]
 print(f"{'rows':<26}" + "".join(f"{n:>12}" for n in sizes))
 print(f"{'FLOPs a byte':<26}" + "".join(f"{work[n - 1][0] / work[n - 1][1]:>12.1f}" for n in sizes))
 machines = [read_hardware("machines.json", name) for name in json.load(open("machines.json"))]
 for machine in machines:
-    print(f"{machine.name:<26}" + "".join(
-        f"{find_bottleneck(*work[n - 1], machine):>12}" for n in sizes))  # fmt: skip
+    print(
+        f"{machine.name:<26}"
+        + "".join(f"{find_bottleneck(*work[n - 1], machine):>12}" for n in sizes)
+    )
 first = [*(find_bottleneck(*one, machines[1]) for one in work), "compute"].index("compute") + 1
 guesses.compare("rows from which on calculation limits a T4", guess_rows, first)
 
 # %% [markdown]
-# The weights are read once, however many rows there are. That is why servers batch requests.
+# On the T4, n rows take 2 · n · 4,096² / (8.1 · 10¹²) seconds to calculate, and 4 · (4,096² + 8,192 · n) / (320 · 10⁹) to move; the two are equal at n ≈ 52. The weights are read once, however many rows there are. That is why servers batch requests.
 #
 # ## 7 · And back · 50 min
 #
-# Training adds a gradient for each trained parameter, and what the optimizer remembers. In lesson 04 you calculated these sizes. Now run the backward pass, and look at the gradients that came out. A frozen parameter gets none, and neither does one that the model did not use. If of 100 MB of parameters 60 MB are frozen, the gradients take 40 MB, and Adam keeps 80 MB.
+# Training adds a gradient for each trained parameter, and what the optimizer remembers. Lesson 04 calculated these sizes; now look at the gradients that come out. A frozen parameter gets none, and neither does one that the model did not use. If of 100 MB of parameters 60 MB are frozen, the gradients take 40 MB, and Adam keeps 80 MB.
 #
 # <details><summary>Hint 1: the model may have gradients from its last step. What happens to them?</summary>
 #
@@ -984,15 +1362,16 @@ guesses.compare("rows from which on calculation limits a T4", guess_rows, first)
 #
 # </details>
 
-# %% nbgrader={"grade": false, "grade_id": "profile_backward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "megabyte", "locked": true, "schema_version": 3, "solution": false, "task": false}
 MB = 1024**2  # bytes, as everywhere in this course
 
 
+# %% nbgrader={"grade": false, "grade_id": "profile_backward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
     """Return what a forward and a backward pass cost, from the sum of all elements of all outputs.
 
     model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
-    forward_memory_mb, gradient_memory_mb, total_memory_mb: the peak_memory_mb of measure_memory, the
+    forward_memory_mb, gradient_memory_mb, total_memory_mb: measure_memory's peak_memory_mb, the
         size of all gradients that the backward pass gave to parameters, and the sum of the two.
     optimizer_memory_estimates: {"sgd", "momentum", "adam", "adamw": optimizer_memory_mb of it}.
     flops: int, of the products of both passes. latency_ms: float, of both. gflops_per_second,
@@ -1026,76 +1405,131 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-known = doubles.Before("profile_backward_pass",
-    {("linear", "forward"): (16_777_216, 0, 2_129_920, 65_536),
-    ("linear", "backward"): (16_777_216, 0, 32_772, 2_097_152)},
-    {(33_554_432, 4_325_380): "memory"})  # fmt: skip
+known = doubles.Before(
+    "profile_backward_pass",
+    {
+        ("linear", "forward"): doubles.facts(
+            matmul_flops=16_777_216, read=2_129_920, written=65_536
+        ),
+        ("linear", "backward"): doubles.facts(
+            matmul_flops=16_777_216, read=32_772, written=2_097_152
+        ),
+    },
+    {(33_554_432, 4_325_380): "memory"},
+)
 layer, x = nn.Linear(512, 1024, bias=False), Tensor(np.ones((16, 512)))
 trained = known(profile_backward_pass, layer, x, Hardware(2e11, 2e10))
-expect("MB of gradients, in the total",
-    [trained["gradient_memory_mb"],
-    trained["total_memory_mb"] - trained["forward_memory_mb"]], [2.0, 2.0], abs=1e-9)  # fmt: skip
-expect("MB of optimizers", trained["optimizer_memory_estimates"],
-    {"sgd": 0.0, "momentum": 2.0, "adam": 4.0, "adamw": 4.0})  # fmt: skip
-expect("FLOPs of both passes", trained["flops"], 33_554_432,
-    mistakes={"the forward pass alone": 16_777_216})  # fmt: skip
+expect(
+    "MB of gradients, in the total",
+    [trained["gradient_memory_mb"], trained["total_memory_mb"] - trained["forward_memory_mb"]],
+    [2.0, 2.0],
+    abs=1e-9,
+)
+expect(
+    "MB of optimizers",
+    trained["optimizer_memory_estimates"],
+    {"sgd": 0.0, "momentum": 2.0, "adam": 4.0, "adamw": 4.0},
+)
+expect(
+    "FLOPs of both passes",
+    trained["flops"],
+    33_554_432,
+    mistakes={"the forward pass alone": 16_777_216},
+)
 some = profiled.Partly()  # of its parameters some are frozen, some unused, some in float64
 some.used.weight.grad = Tensor(np.ones((256, 256)))
 part = known(profile_backward_pass, some, Tensor(np.ones((2, 256))), None, 0, 1)
 expect("gradients of used parameters, at their dtype", part["gradient_memory_mb"], 0.5625)
 expect("state for unused ones, too", part["optimizer_memory_estimates"]["momentum"], 1.064453125)
-expect("earlier gradients and the mode stay",
+expect(
+    "earlier gradients and the mode stay",
     [some.used.weight.grad.sum().item(), some.head.weight.grad, some.training],
-    [65_536.0, None, True])  # fmt: skip
-expect("nothing to train", columns([known(profile_backward_pass, nn.ReLU(), x, None, 0,
-    1)], "gradient_memory_mb", "flops"), [[0.0, 0]])  # fmt: skip
+    [65_536.0, None, True],
+)
+expect(
+    "nothing to train",
+    columns(
+        [known(profile_backward_pass, nn.ReLU(), x, None, 0, 1)], "gradient_memory_mb", "flops"
+    ),
+    [[0.0, 0]],
+)
 ### BEGIN HIDDEN TESTS
 partly = profiled.Partly()  # frozen, unused, used twice, in float64
 partly.used.weight.grad = Tensor(np.ones((256, 256)))
 deep = known(profile_backward_pass, partly, Tensor(np.ones((4, 256))), None, 0, 1)
 expect(
     "a gradient is counted once, at its dtype, for parameters that were used",
-    deep["gradient_memory_mb"], 0.5625,
+    deep["gradient_memory_mb"],
+    0.5625,
     mistakes={"unused ones count": 1.064453125, "frozen ones count": 0.8125},
-)  # fmt: skip
-expect("estimates are those of optimizer_memory_mb",
-    deep["optimizer_memory_estimates"]["momentum"], 1.064453125)  # fmt: skip
+)
+expect(
+    "estimates are those of optimizer_memory_mb",
+    deep["optimizer_memory_estimates"]["momentum"],
+    1.064453125,
+)
 expect("without a machine there is no bottleneck", deep["bottleneck"], None)
 own = [partly.used.weight.grad.sum().item(), partly.head.weight.grad]
 expect("the model's own gradients are neither changed nor added", own, [65_536.0, None])
-known = doubles.Before("profile_backward_pass",
-    {("linear", "forward"): (256, 16, 352, 64)}, {(272, 416): "memory"})  # fmt: skip
+known = doubles.Before(
+    "profile_backward_pass",
+    {("linear", "forward"): doubles.facts(matmul_flops=256, elementwise=16, read=352, written=64)},
+    {(272, 416): "memory"},
+)
 frozen = nn.Linear(8, 8)
 frozen.weight.requires_grad = frozen.bias.requires_grad = False
 alone = known(profile_backward_pass, frozen, Tensor(np.ones((2, 8))), Hardware(1e15, 1.0), 0, 1)
-expect("a model that is frozen as a whole has a forward pass alone",
+expect(
+    "a model that is frozen as a whole has a forward pass alone",
     columns([alone], "gradient_memory_mb", "flops", "bottleneck"),
-    [[0.0, 256, "memory"]])  # fmt: skip
+    [[0.0, 256, "memory"]],
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-known = doubles.Before("profile_backward_pass",
-    {("linear", "forward"): (256, 16, 272, 64),
-    ("linear", "backward"): (256, 16, 132, 144)}, {(544, 612): "compute"})  # fmt: skip
+known = doubles.Before(
+    "profile_backward_pass",
+    {
+        ("linear", "forward"): doubles.facts(
+            matmul_flops=256, elementwise=16, read=272, written=64
+        ),
+        ("linear", "backward"): doubles.facts(
+            matmul_flops=256, elementwise=16, read=132, written=144
+        ),
+    },
+    {(544, 612): "compute"},
+)
 clock, few = doubles.Clock(), Tensor(np.ones((4, 8)))
 slow = profiled.PacedBack(doubles.Model(clock, ms=[3.000457]), nn.Linear(8, 4))
 paced = clock.run(known, profile_backward_pass, slow, few, Hardware(0.88, 1.0), 4, 9)
-expect("ms of forward and backward", paced["latency_ms"], 6.000914, rel=1e-6,
-    mistakes={"forward alone": 3.000457})  # fmt: skip
+expect(
+    "ms of forward and backward",
+    paced["latency_ms"],
+    6.000914,
+    rel=1e-6,
+    mistakes={"forward alone": 3.000457},
+)
 expect("FLOPs of both in the time of both", paced["gflops_per_second"], 512e-6 / 6.000914, rel=1e-6)
 expect_between("calls: 4 + 9 timed, memory, record", slow.pace.calls, 27, 34)
 expect("the bottleneck of all work and bytes of both", paced["bottleneck"], "compute")
 both = nn.Sequential(nn.Linear(256, 1024, bias=False), nn.ReLU())
-expect("forward: weights and two results",
-    known(profile_backward_pass, both, Tensor(np.ones((128, 256))), None, 0,
-    1)["forward_memory_mb"], 2.0, rel=0.01)  # fmt: skip
+expect(
+    "forward: weights and two results",
+    known(profile_backward_pass, both, Tensor(np.ones((128, 256))), None, 0, 1)[
+        "forward_memory_mb"
+    ],
+    2.0,
+    rel=0.01,
+)
 ### BEGIN HIDDEN TESTS
 pair = nn.Sequential(nn.Linear(512, 1024, bias=False), nn.ReLU())
 whole = known(profile_backward_pass, pair, Tensor(np.ones((256, 512))), None, 0, 1)
 parts = [whole["forward_memory_mb"], whole["gradient_memory_mb"], whole["total_memory_mb"]]
 expect("forward at its peak, the gradients, and their sum", parts, [4.0, 2.0, 6.0], rel=0.01)
-figures = {("linear", "forward"): (1536, 48, 928, 192),
-    ("linear", "backward"): (1536, 48, 388, 544)}  # fmt: skip
+figures = {
+    ("linear", "forward"): doubles.facts(matmul_flops=1536, elementwise=48, read=928, written=192),
+    ("linear", "backward"): doubles.facts(matmul_flops=1536, elementwise=48, read=388, written=544),
+}
 known = doubles.Before("profile_backward_pass", figures, {(3168, 2052): "memory"})
 watch = doubles.Clock()
 often = doubles.Model(watch, ms=[2.0, 4.0])
@@ -1110,7 +1544,7 @@ expect_between("by default 1 call warms up and 5 are timed", often.calls, 14, 20
 # %% [markdown]
 # ## 8 · The other kind of profiler · 30 min
 #
-# Your recorder knows tensors and nothing else. If a program spends its time reading files or looping over Python lists, it shows white. For Python itself there is [`cProfile`](https://docs.python.org/3/library/profile.html). It is told of every call and every return, and says of each function how often it was called, its `tottime`, the seconds in itself, and its `cumtime`, the seconds with everything that it called. You know these two: `self_ms` and `ms`.
+# Your recorder knows tensors and nothing else. If a program spends its time reading files or looping over Python lists, it shows white. For Python itself there is [`cProfile`](https://docs.python.org/3/library/profile.html). It is told of every call and every return, and gives each function's number of calls, its `tottime`, the seconds in itself, and its `cumtime`, with everything that it called. These are `self_ms` and `ms`.
 #
 # `pstats.Stats(profile).stats` maps (file, line, name) to (calls that were not recursive, all calls, tottime, cumtime, callers). The file of a function that is not written in Python is "~".
 
@@ -1144,21 +1578,40 @@ def hot_functions(stats, n, by="tottime"):
 # %% nbgrader={"grade": true, "grade_id": "test_hot_functions", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 stats = pstats.Stats()
 stats.stats = {
-    ("/a/train.py", 12, "step"): (5, 5, 0.25, 4.0, {}), ("~", 0,
-        "<built-in matmul>"): (40, 40, 3.0, 3.0, {}),  # fmt: skip
-    ("/b/train.py", 12, "step"): (1, 1, 0.5, 0.6254, {}), ("/lib/decoder.py", 332,
-        "decode"): (7, 90, 0.5, 0.75, {}),  # fmt: skip
-}  # fmt: skip
-expect("by tottime", hot_functions(stats, 2), [{"function": "<built-in matmul>", "calls": 40, "tottime": 3.0, "cumtime": 3.0},
-    {"function": "train.py:12(step)", "calls": 1, "tottime": 0.5, "cumtime": 0.6254}])  # fmt: skip
+    ("/a/train.py", 12, "step"): (5, 5, 0.25, 4.0, {}),
+    ("~", 0, "<built-in matmul>"): (40, 40, 3.0, 3.0, {}),
+    ("/b/train.py", 12, "step"): (1, 1, 0.5, 0.6254, {}),
+    ("/lib/decoder.py", 332, "decode"): (7, 90, 0.5, 0.75, {}),
+}
+expect(
+    "by tottime",
+    hot_functions(stats, 2),
+    [
+        {"function": "<built-in matmul>", "calls": 40, "tottime": 3.0, "cumtime": 3.0},
+        {"function": "train.py:12(step)", "calls": 1, "tottime": 0.5, "cumtime": 0.6254},
+    ],
+)
 expect("equal ones in order", hot_functions(stats, 3)[2]["function"], "decoder.py:332(decode)")
-expect("by cumtime", column(hot_functions(stats, 5, "cumtime"), "cumtime"),
-    [4.0, 3.0, 0.75, 0.6254])  # fmt: skip
-expect("by calls", column(hot_functions(stats, 1, by="calls"), "calls"), [90],
-    mistakes={"recursive calls are left out": [40]})  # fmt: skip
-expect("n below 1, no functions, another key",
-    doubles.errors(hot_functions, [(stats, 0), (stats, -1), (pstats.Stats(), 3),
-    (stats, 3, "function")]), ["ValueError"] * 4)  # fmt: skip
+expect(
+    "by cumtime", column(hot_functions(stats, 5, "cumtime"), "cumtime"), [4.0, 3.0, 0.75, 0.6254]
+)
+expect(
+    "by calls",
+    column(hot_functions(stats, 1, by="calls"), "calls"),
+    [90],
+    mistakes={"recursive calls are left out": [40]},
+)
+calm = pstats.Stats()
+calm.stats = {("f.py", n, f"f{n}"): (3, 3, 0.0 + n // 58, 60.0 + n, {}) for n in range(60)}
+found = hot_functions(calm, n=60, by="calls")
+expect("equal calls", [found[0]["function"], len(found)], ["f.py:0(f0)", 60])
+expect(
+    "n below 1, no functions, another key",
+    doubles.errors(
+        hot_functions, [(stats, 0), (stats, -1), (pstats.Stats(), 3), (stats, 3, "function")]
+    ),
+    ["ValueError"] * 4,
+)
 ### BEGIN HIDDEN TESTS
 others = pstats.Stats()
 others.stats = {
@@ -1169,33 +1622,44 @@ others.stats = {
 }
 every = hot_functions(others, 9)
 expect("times are not rounded", column(every, "tottime"), [0.1254, 0.1254, 0.0001, 0.0])
-expect("equal times stay in order, and files lose their folders",
-    column(every, "function"), ["util.py:3(read)", "util.py:80(read)",
-    "util.py:3(read)", "<string>:1(<module>)"])  # fmt: skip
-expect("calls count recursive ones",
-    column(hot_functions(others, 9, "calls"), "calls"), [6, 2, 1, 1])  # fmt: skip
-expect("cumtime holds what a function called",
-    column(hot_functions(others, 1, "cumtime"), "cumtime"), [9.5])  # fmt: skip
+expect(
+    "equal times stay in order, and files lose their folders",
+    column(every, "function"),
+    ["util.py:3(read)", "util.py:80(read)", "util.py:3(read)", "<string>:1(<module>)"],
+)
+expect(
+    "calls count recursive ones", column(hot_functions(others, 9, "calls"), "calls"), [6, 2, 1, 1]
+)
+expect(
+    "cumtime holds what a function called",
+    column(hot_functions(others, 1, "cumtime"), "cumtime"),
+    [9.5],
+)
 many = pstats.Stats()
 many.stats = {("/a/b.py", i, "f"): (1, 1, 1.0 / (1 + i), 2.0, {}) for i in range(70)}
 expect("n may be as large as it likes", len(hot_functions(many, 70)), 70)
-expect_raises("a key of pstats that is none of ours is refused",
-    lambda: hot_functions(others, 3, "time"), ValueError)  # fmt: skip
+expect_raises(
+    "a key of pstats that is none of ours is refused",
+    lambda: hot_functions(others, 3, "time"),
+    ValueError,
+)
 expect_raises("a negative n is refused", lambda: hot_functions(others, -1), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+noise.show_load()
 rows_of(demos.answer_request)  # the first one is cold
 rows, watcher = rows_of(demos.answer_request), cProfile.Profile()
 watcher.runcall(demos.answer_request)
 for by in ("tottime", "cumtime"):
     print(f"by {by:<54}calls   tottime   cumtime")
     for row in hot_functions(pstats.Stats(watcher), 6, by):
-        print(f"  {row['function'][:50]:<50}{row['calls']:>10,}{row['tottime']:>8.3f} s{row['cumtime']:>8.3f} s")  # fmt: skip
+        times = "".join(f"{row[key]:>8.3f} s" for key in ("tottime", "cumtime"))
+        print(f"  {row['function'][:50]:<50}{row['calls']:>10,}{times}")
 print(f"your recorder saw {sum(column(rows, 'self_ms')) / 1000:.3f} s, in {len(rows)} ops")
 
 # %% [markdown]
-# Your recorder sees only the first part: the rest is not made of tensors. `cProfile` sees it all, in Python's terms. `@` is an operator and no call, so the time of a matrix product belongs to the function in which it stands. What happens *within* a function you learn from [`line_profiler`](https://kernprof.readthedocs.io), which is told of every line. It is not installed here; this is its table for GPT-2's attention.
+# Your recorder sees only the first part; `cProfile` sees it all, in Python's terms. `@` is an operator and no call, so the time of a matrix product belongs to the function in which it stands. What happens *within* a function you learn from [`line_profiler`](https://kernprof.readthedocs.io), which is told of every line. It is not installed here; this is its table for GPT-2's attention.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 print(open("line_profiler.txt", encoding="utf-8").read())
@@ -1205,7 +1669,7 @@ print(open("line_profiler.txt", encoding="utf-8").read())
 #
 # ## 9 · What watching costs · 40 min
 #
-# Every observer disturbs. Your recorder does something at each op, `cProfile` at every call and return. A program of many small steps becomes several times slower, and what is called often looks larger than it is. To know the factor, run the program with and without the profiler, *in pairs*: once each, by turns. If the machine gets warmer, both runs feel it. If the recorder takes 10 µs an op, a pass of 60 ops and 50 ms takes 1.012 times as long, and one of 60 ops and 0.5 ms takes 2.2 times as long.
+# Every observer disturbs. Your recorder does something at each op, `cProfile` at every call and return. A program of many small steps becomes several times slower, and what is called often looks larger than it is. To know the factor, run the program with and without the profiler, *in pairs*: once each, by turns. If the recorder takes 10 µs an op, a pass of 60 ops and 50 ms takes 1.012 times as long, and one of 60 ops and 0.5 ms takes 2.2 times as long.
 
 # %% nbgrader={"grade": false, "grade_id": "statistics_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import functools
@@ -1238,15 +1702,22 @@ def profiling_overhead(fn, profiled, rounds=11):
 clock = doubles.Clock()
 plain = doubles.Model(clock, ms=[4.0, 4.0, 4.0, 4.0, 70.0], cold_ms=[500.0])
 watched = doubles.Model(clock, ms=[5.0, 5.0, 90.0, 5.0, 5.0], cold_ms=[30.0])
-expect("medians of 4 and 5 ms", clock.run(profiling_overhead, plain, watched), 1.25,
-    rel=1e-6, mistakes={"the overhead alone": 0.25, "the wrong way round": 0.8,
-    "means": 225 / 176})  # fmt: skip
+expect(
+    "medians of 4 and 5 ms",
+    clock.run(profiling_overhead, plain, watched),
+    1.25,
+    rel=1e-6,
+    mistakes={"the overhead alone": 0.25, "the wrong way round": 0.8, "means": 225 / 176},
+)
 expect("11 rounds, and one before", [plain.calls, watched.calls], [12, 12])
 slower = doubles.Model(clock, ms=100 + np.arange(10))  # 100, 101, 102, … ms
 turns = clock.run(profiling_overhead, slower, lambda: [slower(0), clock.advance(50)], 4)
 expect("by turns, on a machine that gets slower", turns, 156 / 105, rel=1e-6)
-expect("rounds below 1", doubles.errors(profiling_overhead, [(plain, watched, 0),
-    (plain, watched, -1)]), ["ValueError"] * 2)  # fmt: skip
+expect(
+    "rounds below 1",
+    doubles.errors(profiling_overhead, [(plain, watched, 0), (plain, watched, -1)]),
+    ["ValueError"] * 2,
+)
 ### BEGIN HIDDEN TESTS
 scripted = doubles.Clock()
 # A machine that gets slower and slower, in the order of the calls: 100, 101, 102, … ms
@@ -1261,8 +1732,9 @@ expect("the ratio of medians, not the median of ratios", three, 1.5, rel=1e-6)
 pair = doubles.Model(scripted, ms=[8.0], cold_ms=[2.0, 2.0])
 once = scripted.run(profiling_overhead, pair, lambda: (pair(0), pair(0)), 1)
 expect("one round is measured after one that warms up", once, 2.0, rel=1e-6)
-expect_raises("a negative number of rounds is refused",
-    lambda: profiling_overhead(cold, warm, -3), ValueError)  # fmt: skip
+expect_raises(
+    "a negative number of rounds is refused", lambda: profiling_overhead(cold, warm, -3), ValueError
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1274,9 +1746,10 @@ guess_overhead = None  # your guess: times as long under cProfile
 # %% nbgrader={"grade": false, "grade_id": "demo_overhead", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 ways = {"recorder": rows_of, "cProfile": cProfile.Profile().runcall, "sampler": demos.sampled}
 ratios = demos.compare_ways(ways, calibrate, profiling_overhead)
+noise.show_load()
 for (name, way), found in ratios.items():
-    print(f"{name:<15} {way:<9}{statistics.median(found):6.2f} ({found[0]:.2f} to {found[-1]:.2f})")
-tiny = statistics.median(ratios["30 tiny layers", "cProfile"])
+    noise.tell(f"{name:<15} {way:<9}", found, "times", ratio=True)
+tiny = noise.measured(ratios["30 tiny layers", "cProfile"])
 guesses.compare("times as long under cProfile", guess_overhead, tiny)
 demos.overheads(ratios, guess=("30 tiny layers", "cProfile", guess_overhead))
 
@@ -1287,7 +1760,7 @@ demos.overheads(ratios, guess=("30 tiny layers", "cProfile", guess_overhead))
 # - **Trace Python** (`cProfile`) to find which function it is. The more calls a program makes, the less its times mean.
 # - **Sample** (py-spy, perf, Scalene) to leave the program alone: the profiler looks from time to time which function is running. What takes long is seen often, what is short or rare perhaps never, and calls are not counted.
 #
-# The sampler here is a thread that looks up to a thousand times a second. But only the thread that holds Python's interpreter lock runs: a loop in Python holds the lock, a matrix product gives it away.
+# The sampler here is a thread that looks up to a thousand times a second. But only the thread that holds Python's *interpreter lock* runs: a loop in Python holds the lock, a matrix product gives it away.
 #
 # **Predict.** A program spends one half of its time in a Python loop, the other in matrix products. What percentage of the samples shows the loop?
 
@@ -1295,13 +1768,13 @@ demos.overheads(ratios, guess=("30 tiny layers", "cProfile", guess_overhead))
 guess_samples = None  # your guess: percent of the samples that show the loop
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sampler", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-counts, seconds = [], demo_size(full=1.0, small=0.1)
+counts, seconds = [], demo_size(full=0.4, small=0.1)
+noise.show_load()
 for half in (demos.run_a_loop, demos.multiply_matrices):
-    counts.append(sum(demos.sampled(functools.partial(half, seconds)).values()))
-    print(f"{half.__name__:<18} {seconds:.1f} s, {counts[-1] / seconds:4.0f} samples a second")
-guesses.compare(
-    "samples that show the loop", guess_samples, 100 * counts[0] / max(sum(counts), 1), unit="%"
-)
+    samples = [demos.sampled(functools.partial(half, seconds)).total() for _ in range(3)]
+    counts.append(noise.tell(half.__name__, [n / seconds for n in samples], "samples a second"))
+part = 100 * counts[0] / (counts[0] + counts[1])
+guesses.compare("samples that show the loop", guess_samples, part, unit="%")
 
 # %% [markdown]
 # The sampler waits for the lock, and so it sees least of what holds the lock longest. [py-spy](https://github.com/benfred/py-spy) looks from another process, a hundred times a second, and needs no lock.
@@ -1328,7 +1801,8 @@ guesses.compare(
 def compare_architectures(models, inputs):
     """Return what a forward pass of each model costs: a row each, in the order of `models`.
 
-    models: a dict from names to Modules. inputs: one from the same names to what example_input takes.
+    models: a dict from names to Modules. inputs: one with the same names, of what example_input
+        takes.
     A row is a dict with name, and from profile_forward_pass, without a machine, parameters, flops,
     latency_ms, peak_memory_mb and gflops_per_second.
     Raises ValueError if there are no models, or if the names of the two dicts differ.
@@ -1350,45 +1824,77 @@ words.input_dtype, words.vocab_size, words[1].bias.requires_grad = "int64", 50, 
 given = {"b": nn.Linear(64, 32), "a": nn.ReLU(), "words": words}
 before = doubles.Before("compare_architectures")
 compared = before(compare_architectures, given, {"words": (2, 7), "a": (2, 3, 8), "b": (16, 64)})
-expect("in the order of the models, each with its input",
+expect(
+    "in the order of the models, each with its input",
     columns(compared, "name", "flops"),
-    [["b", 1_024_000], ["a", 48_000], ["words", 14_000]])  # fmt: skip
-expect("with data, without a machine",
+    [["b", 1_024_000], ["a", 48_000], ["words", 14_000]],
+)
+expect(
+    "with data, without a machine",
     sorted(columns(before.passes, "dtype", "data", "machine")),
-    [["float32", True, None], ["float32", True, None], ["int64", True, None]])  # fmt: skip
+    [["float32", True, None], ["float32", True, None], ["int64", True, None]],
+)
 figures = columns(compared, "parameters", "latency_ms", "peak_memory_mb", "gflops_per_second")
-expect("the figures of profile_forward_pass", figures,
-    [[2_080, 1024 / 7, 1024 / 3, 0.007], [0, 48 / 7, 16.0, 0.007],
-    [427, 2.0, 14 / 3, 0.007]])  # fmt: skip
-expect("keys", " ".join(sorted(compared[0])),
-    "flops gflops_per_second latency_ms name parameters peak_memory_mb")  # fmt: skip
+expect(
+    "the figures of profile_forward_pass",
+    figures,
+    [[2_080, 1024 / 7, 1024 / 3, 0.007], [0, 48 / 7, 16.0, 0.007], [427, 2.0, 14 / 3, 0.007]],
+)
+expect(
+    "keys",
+    " ".join(sorted(compared[0])),
+    "flops gflops_per_second latency_ms name parameters peak_memory_mb",
+)
 expect("the modes stay", [given["a"].training, words.training], [True, False])
 a, b = {"a": nn.ReLU()}, {"b": nn.ReLU()}
-wrong = [(compare_architectures, *pair) for pair in [({}, {}), (a, {"b": x}),
-    (a, {"a": x, "b": x}), (a | b, {"a": x})]]  # fmt: skip
-expect("no models, another name, one too many, one too few",
-    doubles.errors(before, wrong), ["ValueError"] * 4)  # fmt: skip
+wrong = [
+    (compare_architectures, *pair)
+    for pair in [({}, {}), (a, {"b": x}), (a, {"a": x, "b": x}), (a | b, {"a": x})]
+]
+expect(
+    "no models, another name, one too many, one too few",
+    doubles.errors(before, wrong),
+    ["ValueError"] * 4,
+)
 ### BEGIN HIDDEN TESTS
 before, linear, relu = doubles.Before("compare_architectures"), nn.Linear(256, 512), nn.ReLU()
 several = {"slow": linear, "fast": relu}
 shapes = {"fast": (4, 8), "slow": Tensor(np.ones((1024, 256)))}
 found = before(compare_architectures, several, shapes)
-expect("an input may be a Tensor, which is run as it is",
-    columns(before.passes, "shape", "data"), [[(1024, 256), True], [(4, 8), True]])  # fmt: skip
-expect("each row has the time of its own model", columns(found, "name", "latency_ms"),
-    [["slow", 262_144 / 7], ["fast", 32 / 7]])  # fmt: skip
-expect("each row has the memory of its own model", column(found, "peak_memory_mb"),
-    [262_144 / 3, 32 / 3])  # fmt: skip
+expect(
+    "an input may be a Tensor, which is run as it is",
+    columns(before.passes, "shape", "data"),
+    [[(1024, 256), True], [(4, 8), True]],
+)
+expect(
+    "each row has the time of its own model",
+    columns(found, "name", "latency_ms"),
+    [["slow", 262_144 / 7], ["fast", 32 / 7]],
+)
+expect(
+    "each row has the memory of its own model",
+    column(found, "peak_memory_mb"),
+    [262_144 / 3, 32 / 3],
+)
 expect("frozen or not, parameters count", column(found, "parameters"), [131_584, 0])
 expect("a model's mode stays as it was", relu.training, True)
 c, d, shape = {"c": relu}, {"d": relu}, (2, 3)
-expect_raises("a model without an input is refused",
-    lambda: before(compare_architectures, c, {"d": shape}), ValueError)  # fmt: skip
+expect_raises(
+    "a model without an input is refused",
+    lambda: before(compare_architectures, c, {"d": shape}),
+    ValueError,
+)
 shapes = {"c": shape, "d": shape}
-expect_raises("an input without a model is refused",
-    lambda: before(compare_architectures, c, shapes), ValueError)  # fmt: skip
-expect_raises("every model needs an input",
-    lambda: before(compare_architectures, c | d, {"c": shape}), ValueError)  # fmt: skip
+expect_raises(
+    "an input without a model is refused",
+    lambda: before(compare_architectures, c, shapes),
+    ValueError,
+)
+expect_raises(
+    "every model needs an input",
+    lambda: before(compare_architectures, c | d, {"c": shape}),
+    ValueError,
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_architectures", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1396,8 +1902,9 @@ three, shapes = demos.three_architectures()  # an MLP, ResNet-18, GPT-2 small
 with no_grad():
     table = compare_architectures(three, shapes)
 print(f"{'':<12} parameters            FLOPs        ms        MB   GFLOP/s")
-for name, parameters, flops, ms, mb, rate in columns(table, "name", "parameters",
-    "flops", "latency_ms", "peak_memory_mb", "gflops_per_second"):  # fmt: skip
+for name, parameters, flops, ms, mb, rate in columns(
+    table, "name", "parameters", "flops", "latency_ms", "peak_memory_mb", "gflops_per_second"
+):
     print(f"{name:<12}{parameters:>11,}{flops:>17,}{ms:>10.2f}{mb:>10.1f}{rate:>10.1f}")
 
 # %% [markdown]
@@ -1409,6 +1916,7 @@ for name, parameters, flops, ms, mb, rate in columns(table, "name", "parameters"
 guess_attention = None  # your guess: percent of the block's time
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+noise.show_load()
 predicted, measured = demos.attention_shares(rows_of)  # on meta tensors, and with data
 for n in measured:
     print(f"{n:>5} tokens: {predicted[n]:6.1%} of the FLOPs, {measured[n]:6.1%} of the time")
@@ -1455,8 +1963,10 @@ class Profiler(OpRecorder):
 def quick_profile(model, x, hardware=SUPPOSED):
     """Print what one forward pass costs and where its time goes; return the dict of it."""
     found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
-    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, {found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")  # fmt: skip
-    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']} on {hardware.name}")  # fmt: skip
+    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs,", end=" ")
+    print(f"{found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")
+    print(f"{found['peak_memory_mb']:.2f} MB at the peak,", end=" ")
+    print(f"limited by {found['bottleneck']} on {hardware.name}")
     print_top_operations(rows_of(lambda: as_model(model)(x)))
     return found
 
@@ -1477,6 +1987,7 @@ def profile(function):
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_profiler", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+noise.show_load()
 vit = models.VisionTransformer(layers=demo_size(12, 1))
 image = example_input(vit, (1, 3, 224, 224))
 found = quick_profile(vit, image, read_hardware("machines.json", "two cores of a server"))
@@ -1496,12 +2007,12 @@ profiler.print_top_operations(4)
 demos.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 
 # %% [markdown]
-# Take it with you: in the folder of the course, `proflab assemble release -o my_profiler.py --standalone` makes one file of all that you wrote so far, with the engine inside. It needs numpy alone.
+# Take it with you: in the folder of the course, `proflab assemble release -o my_profiler_alone.py --standalone` makes one file of all that you wrote, with the engine inside. It needs numpy alone.
 #
 # ## Summary
 #
 # - Everything that a model does passes one point. A hook there that reads the clock twice and writes a row is a profiler.
-# - A row has two times, its own and that with what ran inside; only its own can be added up. Its bytes are unique bytes, the least that moves.
+# - A row has two times, its own and that with what ran inside; only its own can be added up. Its bytes are *unique bytes*, the least that moves.
 # - FLOPs over peak, bytes over bandwidth: the longer of these times names the bottleneck.
 # - Watching costs. Say how much, with a spread; instrument large things, trace Python, sample what must be left alone.
 #
@@ -1522,7 +2033,7 @@ demos.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_profiler", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *4 points:* half of 41 % is 20.5 % of 48 ms, 9.8 ms, if the figures held; they do not, for `cProfile` adds about the same time to each call and return, so that a function which is called often and briefly (900 times a request, 20 µs each) looks larger than it is, and so do those between; and the 48 ms themselves are the watched program's. The fourth point only if it is said that `product`'s tottime is not all multiplication: `@` is no call, so the product is in it, but so are `product`'s own lines and what `cProfile` adds, and no library halves these. *4 points:* a measurement that others could repeat: sizes of the model, rounds, two ratios from paired runs (for tiny layers the recorder and `cProfile` well above 1, a sampler near 1; the numbers are the student's machine's), with a word on their spread. *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops). Up to 2 points off for ratios without what was run.
+# **Mark scheme.** Each point is one statement, there or not. *4 points:* half of 41 % is 20.5 % of 48 ms, 9.8 ms; `cProfile` adds about the same time to each call and return, so a function that is called often and briefly (900 times a request, 20 µs each) looks larger than it is; the 48 ms are those of the watched program; `product`'s tottime holds its own lines, too, which no library halves. *4 points:* the model and its sizes, with the number of rounds; the ratio of one way to watch, from paired runs; that of another (for tiny layers the recorder and `cProfile` are well above 1, a sampler is near 1; the numbers are those of the student's machine); the spread of both. *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops).
 # ### END SOLUTION
 
 # %% [markdown]

@@ -16,9 +16,9 @@
 # %% [markdown]
 # # 08 · Which one is better, and who says so?
 #
-# ![Four rows with a dot and an interval each, against a dashed line at 1: the speed of four versions of one digit classifier, relative to the first of them, with bytes and accuracy beside. The version in int8 is slower than the one in float32.](suite.png)
+# ![Speed of four versions of one digit classifier, relative to the first, with intervals, bytes and accuracy. The version in int8 is slower than the one in float32.](suite.png)
 #
-# "2.8× faster." "Fits on one card." "The new version is slower." Each of these sentences compares two things, and each decides something: what is shipped, what is bought, whose change is taken back. Most were decided by one run of each, and a coin would have done as well. In this lesson you write the rules that decide, find out how often each rule is wrong, and then use them on a classifier in four versions and on two published tables. In the end your profiler can stop a slow change before it is merged.
+# "2.8× faster." "Fits on one card." "The new version is slower." Each of these sentences compares two things and decides something: what is shipped, what is bought, whose change is taken back. Most rest on one run of each; a coin would have done as well. In this lesson you write the rules that decide, find out how often each rule is wrong, and then use them on a classifier in four versions and on two tables made up after published reports. In the end your profiler can stop a slow change before it is merged.
 #
 # **You will be able to**
 #
@@ -26,7 +26,7 @@
 # - tell what users wait from what the program takes, and compute the energy of a run;
 # - judge several versions by several goals, and audit a published table.
 #
-# **You need** lesson 03, and from lesson 01 the bytes of a model. Probability is used as far as counting goes: in how many ways, out of how many.
+# **You need** lesson 03, and from lesson 01 the bytes of a model. Probability here is counting: in how many ways, out of how many? In every exercise arguments stay as they are, and a tuple may stand for a list.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -37,13 +37,13 @@ import numpy as np
 from built import confidence_interval
 
 from proflab import no_grad
-from proflab.lesson import expect, expect_raises, guesses, plot
+from proflab.lesson import expect, expect_raises, expect_table, guesses, noise, plot
 from proflab.lesson.demo import demo_size
 
 # %% [markdown]
 # ## 1 · Take turns · 15 min
 #
-# A machine changes while you measure: it warms up, its clock falls, a neighbour starts a job. Whoever measures all calls of A and then all of B measures that change as well. Suppose that each call takes 1 ms longer than the one before. Two *equal* programs, ten calls each, then differ by 10 ms if they run as AAAA…BBBB. In turns, ABAB…, B always comes one call later, which is 1 ms. In *mirrored* order, AB BA AB BA, each is first as often as the other, and a steady drift cancels.
+# A machine changes while you measure: it warms up, its clock falls, a neighbour starts a job. Whoever measures all calls of A and then all of B measures that change as well. Suppose that each call takes 1 ms longer than the one before. Two *equal* programs, ten calls each, then differ by 10 ms if they run as AAAA…BBBB. In turns, ABAB…, B always comes one call later, which is 1 ms. *Mirrored* order, AB BA AB BA, cancels a steady drift and a period of two calls; against a period of four (a timer, garbage collection) draw the order of each round at random.
 
 
 # %% nbgrader={"grade": false, "grade_id": "run_order", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -65,29 +65,53 @@ def run_order(names, rounds):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_run_order", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-expect("three programs, two rounds", run_order(["a", "b", "c"], 2), ["a", "b", "c", "c", "b", "a"],
-       mistakes={"each round goes forwards": ["a", "b", "c", "a", "b", "c"]})  # fmt: skip
-expect("two programs, four rounds", run_order(["new", "old"], 4), ["new", "old", "old", "new"] * 2)
-expect("one program", run_order(["a"], 2), ["a", "a"])
-names, turns = ["a", "b", "c", "d"], {}
-for place, name in enumerate(run_order(names, 6)):
+# %% nbgrader={"grade": true, "grade_id": "test_run_order", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    run_order,
+    (
+        "three programs, two rounds",
+        (["a", "b", "c"], 2),
+        ["a", "b", "c", "c", "b", "a"],
+        {"each round goes forwards": ["a", "b", "c", "a", "b", "c"]},
+    ),
+    ("two programs, four rounds", (["slow", "fast"], 4), ["slow", "fast", "fast", "slow"] * 2),
+    ("the same programs, two rounds", (["slow", "fast"], 2), ["slow", "fast", "fast", "slow"]),
+    ("thirty rounds", (["q", "p"], 30), ["q", "p", "p", "q"] * 15),
+)
+names, turns = ["d", "b", "c", "a"], {}
+for place, name in enumerate(run_order(names=names, rounds=6)):
     turns[name] = turns.get(name, 0) + place
 expect("a steady drift adds the same to each program", turns, {"a": 69, "b": 69, "c": 69, "d": 69})
-expect("the names stay as they are", names, ["a", "b", "c", "d"])
-expect_raises("three rounds", lambda: run_order(["a", "b"], 3), ValueError)
-expect_raises("no rounds", lambda: run_order(["a", "b"], 0), ValueError)
-expect_raises("rounds below 0", lambda: run_order(["a", "b"], -2), ValueError)
-expect_raises("no names", lambda: run_order([], 2), ValueError)
-expect_raises("one name twice", lambda: run_order(["a", "b", "a"], 2), ValueError)
+expect("twenty programs", run_order([str(n) for n in range(20)], 2)[19:21], ["19", "19"])
+expect("the names stay as they are", names, ["d", "b", "c", "a"])
 ### BEGIN HIDDEN TESTS
-expect("every second round goes backwards", run_order(["x", "y", "z", "w"], 2),
-    ["x", "y", "z", "w", "w", "z", "y", "x"])  # fmt: skip
+expect(
+    "every second round goes backwards",
+    run_order(["x", "y", "z", "w"], 2),
+    ["x", "y", "z", "w", "w", "z", "y", "x"],
+)
 expect("six rounds of two", run_order(["q", "p"], 6), ["q", "p", "p", "q"] * 3)
-expect_raises("an odd number of rounds favours whoever comes first",
-    lambda: run_order(["x"], 5), ValueError)  # fmt: skip
-expect_raises("there must be something to run", lambda: run_order([], 4), ValueError)
-expect_raises("a name stands for one program", lambda: run_order(["y", "y"], 2), ValueError)
+expect("names are not sorted", run_order(["m", "a", "z"], 2), ["m", "a", "z", "z", "a", "m"])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_run_order_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    run_order,
+    ("one program, two rounds", (["a"], 2), ["a", "a"]),
+    ("an odd number of rounds", [(["a", "b"], 3), (["a", "b"], 1), (["a"], 5)], ValueError),
+    ("no rounds, or fewer", [(["a", "b"], 0), (["a", "b"], -2)], ValueError),
+    ("no names", ([], 2), ValueError),
+    ("one name twice", (["a", "b", "a"], 2), ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    run_order,
+    ("one program, four rounds", (["q"], 4), ["q", "q", "q", "q"]),
+    ("names that differ in a letter's case", (["a", "A"], 2), ["a", "A", "A", "a"]),
+    ("an odd number of rounds favours whoever comes first", (["x"], 7), ValueError),
+    ("there must be something to run", ([], 4), ValueError),
+    ("a name stands for one program", (["y", "y"], 2), ValueError),
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_drift", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -96,11 +120,19 @@ orders = {
     "ABAB…": ["A", "B"] * 10,
     "mirrored": run_order(["A", "B"], 10),
 }
-for name, order in orders.items():
-    ms = {"A": [], "B": []}
-    for place, program in enumerate(order):
-        ms[program].append(50 + 1.0 * place)  # two equal programs, and a drift of 1 ms a call
-    print(f"{name:<10} B takes {np.mean(ms['B']) - np.mean(ms['A']):4.1f} ms more than A")
+slower = {  # two equal programs; what disturbs the call at each place
+    "1 ms more each call": lambda place: 1.0 * place,
+    "every 2nd call 5 ms more": lambda place: 5.0 * (place % 2 == 0),
+    "every 4th call 5 ms more": lambda place: 5.0 * (place % 4 == 0),
+}
+for disturbance, more in slower.items():
+    print(disturbance)
+    for name, order in orders.items():
+        ms = {"A": [], "B": []}
+        for place, program in enumerate(order):
+            ms[program].append(50 + more(place))
+        gap = np.mean(ms["B"]) - np.mean(ms["A"])
+        print(f"    {name:<10} B takes {gap:4.1f} ms more than A")
 
 # %% [markdown]
 # ## 2 · Compare without a bell curve · 45 min
@@ -109,9 +141,9 @@ for name, order in orders.items():
 #
 #     a = 1, 2, 3     b = 4, 5, 6     none of the 9 pairs has a > b, so U = 0
 #
-# If a and b come from one program, the labels mean nothing: each choice of 3 of the 6 times could just as well have been a. There are 20 such choices. Half of all pairs, 4.5, would be balanced; U = 0 is 4.5 away from that, and so is U = 9. Two of the 20 choices are that far from the middle, so p = 2/20 = 0.1. The *p-value* is the probability of a result at least as extreme as yours, if nothing but chance is at work. Only order matters, so one call that took a second counts no more than one that was just the slowest.
+# If a and b come from one program, the labels mean nothing: each choice of 3 of the 6 times could just as well have been a. There are 20 such choices. Half of all pairs, 4.5, would be balanced; U = 0 is 4.5 away from that, and so is U = 9. Two of the 20 choices are that far from the middle, so p = 2/20 = 0.1. The *p-value* is the probability of a result at least as extreme as yours, if nothing but chance is at work. Only order matters: a call that took a second counts no more than one that was just the slowest.
 #
-# The test can be counted by *rank sums*. Sort all n + m times and number them from 1; equal times share the mean of their numbers, the *mid-rank*. If R is the sum of a's ranks, U = R − n(n + 1)/2. So the task is: in how many ways do n of the n + m ranks have which sum?
+# The test can be counted by *rank sums*. Sort all n + m times and number them from 1; equal times share the mean of their numbers, the *mid-rank*. If R is the sum of a's ranks, U = R − n(n + 1)/2. So count: in how many ways do n of the n + m ranks have each sum?
 #
 # **Predict.** One program is 3 % faster than another; its times spread by 6 %, and each is called 20 times. In how many of 100 such experiments do lesson 03's intervals *not* overlap?
 
@@ -162,47 +194,81 @@ def rank_test(a, b):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_rank_test", "locked": true, "points": 9, "schema_version": 3, "solution": false, "task": false}
-expect("three and three, apart", rank_test([1, 2, 3], [4, 5, 6]),
-    {"u": 0.0, "p": 0.1, "smaller": 1.0})  # fmt: skip
-expect("p of five and five, apart", rank_test([5, 1, 3, 2, 4], [9, 7, 10, 6, 8])["p"], 2 / 252,
-       mistakes={"one-sided": 1 / 252, "this result itself is left out": 0.0})  # fmt: skip
-expect("a is slower", rank_test([7, 9], [1, 8]), {"u": 3.0, "p": 2 / 3, "smaller": 0.25})
-expect("two and four", rank_test([2, 3], [4, 1, 5, 6]), {"u": 2.0, "p": 8 / 15, "smaller": 0.75})
+# %% nbgrader={"grade": true, "grade_id": "test_rank_test", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
 a, b = [2.0, 9.5, 1.0], [9.5, 2.0, 7.0]
-expect("with ties", rank_test([1, 2, 2, 3], [2, 3, 4, 4]), {"u": 2.5, "p": 0.2, "smaller": 0.84375})
-expect("all the same", rank_test([1, 1], [1, 1]), {"u": 2.0, "p": 1.0, "smaller": 0.5})
-expect("unsorted, with ties", rank_test(a, b), {"u": 3.0, "p": 0.8, "smaller": 2 / 3})
+expect_table(
+    rank_test,
+    ("three and three, apart", ([1, 2, 3], [4, 5, 6]), {"u": 0.0, "p": 0.1, "smaller": 1.0}),
+    (
+        "five and five, apart",
+        ([5, 1, 3, 2, 4], [9, 7, 10, 6, 8]),
+        {"u": 0.0, "p": 2 / 252, "smaller": 1.0},
+        {
+            "one-sided": {"u": 0.0, "p": 1 / 252, "smaller": 1.0},
+            "this result itself is left out": {"u": 0.0, "p": 0.0, "smaller": 1.0},
+        },
+    ),
+    ("a is slower", ([7, 9], [1, 8]), {"u": 3.0, "p": 2 / 3, "smaller": 0.25}),
+    ("two and four", ([2, 3], [4, 1, 5, 6]), {"u": 2.0, "p": 8 / 15, "smaller": 0.75}),
+    ("with ties", ([1, 2, 2, 3], [2, 3, 4, 4]), {"u": 2.5, "p": 0.2, "smaller": 0.84375}),
+    (
+        "ties, and choices that do not lie evenly",
+        ([5, 6], [4, 4, 4, 5]),
+        {"u": 7.5, "p": 2 / 15, "smaller": 0.0625},
+        {"twice the smaller tail": {"u": 7.5, "p": 4 / 15, "smaller": 0.0625}},
+    ),
+    ("unsorted, with ties", (a, b), {"u": 3.0, "p": 0.8, "smaller": 2 / 3}),
+)
 expect("the lists stay as they are", [a, b], [[2.0, 9.5, 1.0], [9.5, 2.0, 7.0]])
-expect("one and one", rank_test([3], [4]), {"u": 0.0, "p": 1.0, "smaller": 1.0})
-expect_raises("nothing to compare with", lambda: rank_test([1, 2], []), ValueError)
-expect_raises("nothing to compare", lambda: rank_test([], [1, 2]), ValueError)
-expect_raises("more than 20", lambda: rank_test(list(range(21)), [1]), ValueError)
-expect_raises("more than 20 on the other side", lambda: rank_test([1], list(range(21))), ValueError)
 ### BEGIN HIDDEN TESTS
-expect("four and three, apart", rank_test([8, 9, 7, 6], [1, 2, 3]),
-    {"u": 12.0, "p": 2 / 35, "smaller": 0.0})  # fmt: skip
-expect("ties count one half", rank_test([4, 4, 6], [4, 5]), {"u": 3.0, "p": 1.0, "smaller": 0.5})
-expect("with ties the choices need not lie evenly", rank_test([1], [2, 2]),
-    {"u": 0.0, "p": 1 / 3, "smaller": 1.0})  # fmt: skip
-expect("equal lists", rank_test([1, 2, 3], [3, 2, 1]), {"u": 4.5, "p": 1.0, "smaller": 0.5})
-expect_raises("21 times are too many on either side",
-    lambda: rank_test([2.0], [1.0] * 21), ValueError)  # fmt: skip
-expect_raises("an empty list has no ranks", lambda: rank_test([], []), ValueError)
+expect_table(
+    rank_test,
+    ("four and three, apart", ([8, 9, 7, 6], [1, 2, 3]), {"u": 12.0, "p": 2 / 35, "smaller": 0.0}),
+    ("ties count one half", ([4, 4, 6], [4, 5]), {"u": 3.0, "p": 1.0, "smaller": 0.5}),
+    (
+        "with ties the choices need not lie evenly",
+        ([1], [2, 2]),
+        {"u": 0.0, "p": 1 / 3, "smaller": 1.0},
+    ),
+    ("equal lists", ([1, 2, 3], [3, 2, 1]), {"u": 4.5, "p": 1.0, "smaller": 0.5}),
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_rank_test_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 before = [61.0, 48.2, 47.9, 48.5, 48.1, 47.8, 48.4, 49.0, 48.0, 48.3]  # lesson 03's essay
 after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
-found = rank_test(before, after)
+found = rank_test(a=before, b=after)
 expect("the times of lesson 03's essay", found, {"u": 81.0, "p": 3278 / 184756, "smaller": 0.19})
+expect("the first ten with themselves", rank_test(before, before)["p"], 1.0)
 first, second = [float(n) for n in range(20)], [n + 3.5 for n in range(20)]
 expect("20 and 20", rank_test(first, second)["p"], 0.0859140199857)
 ### BEGIN HIDDEN TESTS
 found = rank_test([float(n * n) for n in range(20)], [10.0 * n for n in range(20)])
 expect("20 and 20, with ties", [found["u"], found["p"]], [209.0, 0.81495615351], rel=1e-7)
-expect("20 and 6", rank_test([n * 1.5 for n in range(20)], [4, 1, 10, 7, 13, 2])["p"],
-    0.04585848933675, rel=1e-7)  # fmt: skip
+expect(
+    "20 and 6",
+    rank_test([n * 1.5 for n in range(20)], [4, 1, 10, 7, 13, 2])["p"],
+    0.04585848933675,
+    rel=1e-7,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_rank_test_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    rank_test,
+    ("one and one", ([3], [4]), {"u": 0.0, "p": 1.0, "smaller": 1.0}),
+    ("all the same", ([1, 1], [1, 1]), {"u": 2.0, "p": 1.0, "smaller": 0.5}),
+    ("nothing to compare", [([1, 2], []), ([], [1, 2]), ([], [])], ValueError),
+    ("more than 20", [(list(range(21)), [1]), ([1], list(range(21)))], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    rank_test,
+    ("one and two", ([3], [1, 2]), {"u": 2.0, "p": 2 / 3, "smaller": 0.0}),
+    ("20 and one", ([0.5] * 20, [1.0]), {"u": 0.0, "p": 1 / 21, "smaller": 1.0}),
+    ("21 times are too many on either side", ([2.0], [1.0] * 21), ValueError),
+    ("an empty list has no ranks", ([], [2.5]), ValueError),
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_rules", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -220,13 +286,13 @@ apart = 100 * found["intervals apart"][0] / trials
 guesses.compare("experiments of 100 with intervals apart", guess_overlap_power, round(apart))
 
 # %% [markdown]
-# Both rules promise at most 5 % false alarms. The first gives almost none, and pays for it with the gains that it misses. ([Schenker and Gentleman 2001](https://doi.org/10.1198/000313001317097960): two 95 % intervals that just touch correspond to a p of about 0.006.) And in lesson 03's essay the mean said "slower"; the ranks say that "after" is faster, p = 0.018.
+# Both rules promise at most 5 % false alarms. The first gives almost none, and misses most gains. ([Schenker and Gentleman 2001](https://doi.org/10.1198/000313001317097960): two 95 % intervals that just touch correspond to a p of about 0.006.) And in lesson 03's essay the mean said "slower"; the ranks say that "after" is faster, p = 0.018. Yet these calls came in two blocks: section 3 says why you may not conclude it.
 #
 # A small p says that *something* differs, not how much. For that you need an interval of the speed-up.
 #
 # ## 3 · Pairs · 15 min
 #
-# A neighbour's job slows down A and B alike, if they run side by side. So compare within each round: the ratio before/after of round 1, of round 2, and so on. What disturbs both cancels in the ratio, and lesson 03's interval, taken of the *ratios*, says how large the speed-up is. With 30 and 24 ms in one round and 50 and 40 ms in a busy one, both ratios are 1.25.
+# A neighbour's job slows down A and B alike, if they run one right after the other. So compare within each round: the ratio before/after of round 1, of round 2, and so on. What disturbs both cancels in the ratio, and lesson 03's interval, taken of the *ratios*, says how large the speed-up is. With 30 and 24 ms in one round and 50 and 40 ms in a busy one, both ratios are 1.25.
 
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -249,60 +315,118 @@ def speedup_interval(before, after, confidence=0.95):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_speedup_interval", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_speedup_interval", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 before, after = [100, 110, 120, 130, 140, 150], [96, 105.6, 115.2, 124.8, 134.4, 144]
-expect("4 % less in each round", speedup_interval(before, after), {"speedup": 25 / 24, "low": 25 / 24, "high": 25 / 24},
-       mistakes={"after / before": {"speedup": 0.96, "low": 0.96, "high": 0.96}})  # fmt: skip
-before, after = [12.0, 10.0, 30.0, 8.0, 9.0, 40.0, 7.0], [8.0, 8.0, 10.0, 8.0, 12.0, 16.0, 4.0]
-expect("seven rounds", speedup_interval(before, after), {"speedup": 1.5, "low": 0.75, "high": 3.0},
-       mistakes={"the ratio of the medians": {"speedup": 1.25, "low": 0.75, "high": 3.0}})  # fmt: skip
-expect("seven rounds, 80 %", speedup_interval(before, after, 0.8),
-    {"speedup": 1.5, "low": 1.0, "high": 2.5})  # fmt: skip
-expect("the lists stay as they are", [before[:2], after[:2]], [[12.0, 10.0], [8.0, 8.0]])
-expect_raises("five pairs", lambda: speedup_interval([2.0] * 5, [1.0] * 5), ValueError)
-expect_raises("a time is missing", lambda: speedup_interval([2.0] * 7, [1.0] * 6), ValueError)
-expect_raises("a time of 0", lambda: speedup_interval([2.0] * 6, [1.0] * 5 + [0.0]), ValueError)
-expect_raises("a time below 0", lambda: speedup_interval([-2.0] * 6, [-1.0] * 6), ValueError)
-expect_raises("100 % sure", lambda: speedup_interval([2.0] * 9, [1.0] * 9, 1.0), ValueError)
+seven, eight = [12.0, 10.0, 30.0, 8.0, 9.0, 40.0, 7.0], [8.0, 8.0, 10.0, 8.0, 12.0, 16.0, 4.0]
+expect_table(
+    speedup_interval,
+    (
+        "4 % less in each round",
+        (before, after),
+        {"speedup": 25 / 24, "low": 25 / 24, "high": 25 / 24},
+        {"after / before": {"speedup": 0.96, "low": 0.96, "high": 0.96}},
+    ),
+    (
+        "seven rounds",
+        (seven, eight),
+        {"speedup": 1.5, "low": 0.75, "high": 3.0},
+        {"the ratio of the medians": {"speedup": 1.25, "low": 0.75, "high": 3.0}},
+    ),
+    ("seven rounds, 80 %", (seven, eight, 0.8), {"speedup": 1.5, "low": 1.0, "high": 2.5}),
+    (
+        "an even number of rounds",
+        ([8, 3, 7, 4, 6, 5], [2] * 6),
+        {"speedup": 2.75, "low": 1.5, "high": 4.0},
+        {
+            "the lower of the two in the middle": {"speedup": 2.5, "low": 1.5, "high": 4.0},
+            "the upper of the two in the middle": {"speedup": 3.0, "low": 1.5, "high": 4.0},
+        },
+    ),
+    (
+        "a thousand times slower",
+        ([0.003] * 6, [3.5, 3, 3, 3, 3, 3]),
+        {"speedup": 1e-3, "low": 3 / 3500, "high": 1e-3},
+    ),
+    ("forty rounds", ([3] * 40, [2] * 40), {"speedup": 1.5, "low": 1.5, "high": 1.5}),
+)
+found = speedup_interval(before=seven, after=eight, confidence=0.7)
+expect("less sure, by their names", found, {"speedup": 1.5, "low": 1.0, "high": 2.5})
+expect("the lists stay as they are", [seven[:2], eight[:2]], [[12.0, 10.0], [8.0, 8.0]])
 ### BEGIN HIDDEN TESTS
 before, after = [6.0, 5.0, 9.0, 2.0, 8.0, 3.0, 7.0, 10.0], [4.0, 5.0, 6.0, 4.0, 2.0, 4.0, 4.0, 4.0]
-expect("an even number of rounds has a median between two",
-    speedup_interval(before, after), {"speedup": 1.5, "low": 0.5, "high": 4.0})  # fmt: skip
-expect("less sure, a narrower interval", speedup_interval(before, after, 0.7),
-    {"speedup": 1.5, "low": 1.0, "high": 1.75})  # fmt: skip
-expect_raises("as many times on both sides",
-    lambda: speedup_interval([2.0] * 6, [1.0] * 8), ValueError)  # fmt: skip
-expect_raises("no time is 0", lambda: speedup_interval([0.0] + [2.0] * 6, [1.0] * 7), ValueError)
-expect_raises("no rounds", lambda: speedup_interval([], []), ValueError)
+expect(
+    "eight rounds have a median between two",
+    speedup_interval(before, after),
+    {"speedup": 1.5, "low": 0.5, "high": 4.0},
+)
+expect(
+    "less sure, a narrower interval",
+    speedup_interval(before, after, 0.7),
+    {"speedup": 1.5, "low": 1.0, "high": 1.75},
+)
+expect(
+    "two different times in the middle",
+    speedup_interval([9, 1, 8, 2, 7, 3], [3] * 6)["speedup"],
+    5 / 3,
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_speedup_interval_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+seven = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+expect_table(
+    speedup_interval,
+    ("six pairs are enough", ([2, 4] * 3, [1] * 6), {"speedup": 3.0, "low": 2.0, "high": 4.0}),
+    ("too few pairs", [([2.0] * 5, [1.0] * 5), ([], [])], ValueError),
+    ("a time is missing", [([2.0] * 7, [1.0] * 6), ([2.0] * 6, [1.0] * 8)], ValueError),
+    ("a time of 0", [([2.0] * 6, [1.0] * 5 + [0]), ([0] + [2.0] * 6, [1.0] * 7)], ValueError),
+    ("a time below 0", [([-2.0] * 6, [-1.0] * 6), ([2.0] * 6, [1.0] * 5 + [-1.0])], ValueError),
+    ("100 % sure, or not at all", [(seven, seven, 1.0), (seven, seven, 0)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    speedup_interval,
+    ("six equal pairs", ([5.0] * 6, [2.0] * 6), {"speedup": 2.5, "low": 2.5, "high": 2.5}),
+    ("five pairs, 90 %", ([5.0] * 5, [4.0] * 5, 0.9), {"speedup": 1.25, "low": 1.25, "high": 1.25}),
+    ("as many times on both sides", ([2.0] * 9, [1.0] * 8), ValueError),
+    ("no time is 0", ([2.0, 0.0] + [2.0] * 6, [1.0] * 8), ValueError),
+    ("no rounds before", ([], [1.0] * 6), ValueError),
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# In the first example the times spread by 50 %. The medians' intervals, 100 to 150 and 96 to 144, overlap almost entirely, and the rank test says p = 0.70. The pairs leave no doubt.
+# In the first example the times spread by 50 %. The medians' intervals, 100 to 150 and 96 to 144, overlap almost entirely, and the rank test says p = 0.70.
 #
-# How often is each rule wrong on a real machine? The next cell times *one* program, and gives its calls the names A and B afterwards: the first twelve and the next twelve, or by `run_order`. So every difference that a rule finds is false.
+# How often is each rule wrong on a real machine? The next cell times *one* program, and gives its calls the names A and B afterwards: the first twelve and the next twelve, or in turns. So every difference found is false.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_alarms", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 rounds, trials = 12, demo_size(200, 20)
 with no_grad():
     series = demos.time_calls(*demos.lenet(), count=2 * rounds * trials)
-order = np.array(run_order(["A", "B"], rounds))
-alarms = dict.fromkeys(["median 2 % smaller", "intervals apart", "rank test", "pairs, mirrored"], 0)
+draw = np.random.default_rng(4)
+orders = {"ABAB": np.array(["A", "B"] * rounds)}
+orders["mirrored"] = np.array(run_order(["A", "B"], rounds))
+rules = ["median 2 % smaller", "intervals apart", "rank test"]
+alarms = dict.fromkeys([*rules, "pairs, ABAB", "pairs, mirrored", "pairs, drawn"], 0)
 for start in range(0, len(series), 2 * rounds):
     part = np.array(series[start : start + 2 * rounds])
     one, two = part[:rounds].tolist(), part[rounds:].tolist()
     (low, high), (other_low, other_high) = confidence_interval(one), confidence_interval(two)
-    paired = speedup_interval(part[order == "A"].tolist(), part[order == "B"].tolist())
     alarms["median 2 % smaller"] += abs(np.median(one) / np.median(two) - 1) > 0.02
     alarms["intervals apart"] += low > other_high or other_low > high
     alarms["rank test"] += rank_test(one, two)["p"] < 0.05
-    alarms["pairs, mirrored"] += paired["low"] > 1 or paired["high"] < 1
+    orders["drawn"] = np.concatenate([draw.permutation(["A", "B"]) for _ in range(rounds)])
+    for name, order in orders.items():
+        paired = speedup_interval(part[order == "A"].tolist(), part[order == "B"].tolist())
+        alarms[f"pairs, {name}"] += paired["low"] > 1 or paired["high"] < 1
 shares = {rule: 100 * count / trials for rule, count in alarms.items()}
-print(f"{trials} experiments with two equal programs; a rule at 5 % may alarm {trials * 0.05:.0f} times")  # fmt: skip
-plot.bars(shares, unit="% false alarms",
-    title="Equal programs, found different: % of experiments", show="{:.1f} %".format)  # fmt: skip
+may = f"a rule at 5 % may alarm {trials * 0.05:.0f} times"
+print(f"{trials} experiments with two equal programs; {may}")
+noise.show_load()
+title = "How often each rule finds a difference between equal programs"
+plot.bars(shares, unit="false alarms", title=title, show="{:.1f} %".format)
 
 # %% [markdown]
-# The rank test kept its promise on invented numbers. On calls in blocks it cannot: neighbouring calls resemble each other, because what slows down one slows down the next. No formula on the same calls repairs that; the order does.
+# The rank test kept its promise on invented numbers. On calls in blocks it cannot: neighbouring calls resemble each other, because what slows down one slows down the next. No formula that ignores their order repairs that; taking turns does. Real calls often have a period of two: ABAB suffers from it, AB BA does not.
 #
 # ## 4 · A gate · 20 min
 #
@@ -310,7 +434,9 @@ plot.bars(shares, unit="% false alarms",
 #
 # - It lies within 1/(1 + tolerance) … 1 + tolerance, both ends included: "same".
 # - If not, and all of it lies above 1: "faster"; all of it below 1: "slower".
-# - Otherwise "unclear": there were too few rounds. An interval that merely holds 1 does not show that nothing changed.
+# - Otherwise "unclear": more rounds may decide. An interval that merely holds 1 does not show that nothing changed.
+#
+# Some gates say "faster" only if all of the interval lies beyond the tolerance. This one need not: once 1 is excluded there is a gain, and only its size is open.
 #
 # **Predict.** A suite has 40 benchmarks, each tested at 5 %. Nothing has changed. In how many of 100 nights does at least one of them report a change?
 
@@ -345,44 +471,101 @@ def gate(before, after, tolerance, comparisons=1):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_gate", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gate", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 before, after = [100, 110, 120, 130, 140, 150], [96, 105.6, 115.2, 124.8, 134.4, 144]
-expect("4 % faster, tolerance 2 %", gate(before, after, 0.02), "faster")
-expect("4 % faster, tolerance 5 %", gate(before, after, 0.05), "same")
-expect("4 % slower, tolerance 2 %", gate(after, before, 0.02), "slower")
-expect("4 % slower, tolerance 5 %", gate(after, before, tolerance=0.05), "same")
 mixed = [4.0, 5.0, 3.0, 5.0, 4.5, 3.5]
-expect("around 1, but wide", gate([4.0] * 6, mixed, 0.1), "unclear",
-    mistakes={"it merely holds 1": "same"})  # fmt: skip
-expect("exactly the tolerance", gate([5.0] * 6, [4.0] * 6, 0.25), "same")
-expect("exactly the tolerance, slower", gate([4.0] * 6, [5.0] * 6, 0.25), "same")
-expect("from 1 upwards is not above 1",
-    gate([4.0] * 6, [4.0, 2.0, 2.0, 2.0, 2.0, 2.0], 0.5), "unclear")  # fmt: skip
-expect("up to 1 is not below 1", gate([4.0] * 6, [4.0, 8.0, 8.0, 8.0, 8.0, 8.0], 0.5), "unclear")
-expect("above 1, reaching out of the tolerance",
-    gate([4.0] * 6, [3.9, 3.0, 3.0, 3.0, 3.0, 3.0], 0.1), "faster")  # fmt: skip
-expect("equal to the last bit, no tolerance", gate(mixed, mixed, 0), "same")
-nine = [1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 5.0]
-expect("nine rounds, one comparison", gate([4.0] * 9, nine, 0.5), "faster")
-expect("nine rounds, ten comparisons", gate([4.0] * 9, nine, 0.5, 10), "unclear")
-expect_raises("ten rounds, 40 comparisons",
-    lambda: gate([4.0] * 10, [4.0] * 10, 0.05, 40), ValueError)  # fmt: skip
-expect_raises("a negative tolerance", lambda: gate(mixed, mixed, -0.1), ValueError)
-expect_raises("no comparisons", lambda: gate(mixed, mixed, 0.1, 0), ValueError)
+expect_table(
+    gate,
+    ("4 % faster, tolerance 2 %", (before, after, 0.02), "faster"),
+    ("4 % faster, tolerance 5 %", (before, after, 0.05), "same"),
+    ("4 % slower, tolerance 2 %", (after, before, 0.02), "slower"),
+    ("4 % slower, tolerance 5 %", (after, before, 0.05), "same"),
+    ("around 1, but wide", ([4.0] * 6, mixed, 0.1), "unclear", {"it merely holds 1": "same"}),
+    (
+        "above 1, reaching out of the tolerance",
+        ([4.0] * 6, [3.9, 3.0, 3.0, 3.0, 3.0, 3.0], 0.1),
+        "faster",
+    ),
+    ("sixty rounds", ([4.0] * 60, [3.0] * 60, 0.1), "faster"),
+)
+expect("the lists stay as they are", mixed, [4.0, 5.0, 3.0, 5.0, 4.5, 3.5])
 ### BEGIN HIDDEN TESTS
-expect("eleven rounds are enough for 40 comparisons",
-    gate([3.0] * 11, [4.0] * 11, 0.05, 40), "slower")  # fmt: skip
-expect("one round of many does not make it unclear",
-    gate([4.0] * 9, [9.0] + [3.0] * 8, 0.05), "faster")  # fmt: skip
-expect("a slow-down within the tolerance is the same",
-    gate([100.0] * 7, [101, 102, 103, 104, 103, 102, 101], 0.05), "same")  # fmt: skip
-expect("the interval decides, not the median",
-    gate([4.0] * 7, [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 6.0], 0.1), "unclear")  # fmt: skip
-expect("the lower bound is 1 / (1 + tolerance), not 1 - tolerance",
-    gate([10.0] * 6, [12.2] * 6, 0.2), "slower")  # fmt: skip
-expect_raises("as many times on both sides", lambda: gate([1.0] * 7, [1.0] * 8, 0.1), ValueError)
-expect_raises("a number of comparisons is not negative",
-    lambda: gate(mixed, mixed, 0.1, -4), ValueError)  # fmt: skip
+steady, other = [4.0] * 9, [9.0] + [3.0] * 8
+expect(
+    "one round of many does not make it unclear",
+    [gate(steady, other, 0.05), gate(other, steady, 0.05), gate(steady, steady, 0.05)],
+    ["faster", "slower", "same"],
+)
+near = [101, 102, 103, 104, 103, 102, 101]
+expect(
+    "a slow-down within the tolerance is the same, and beyond it is one",
+    [gate([100.0] * 7, near, tolerance) for tolerance in (0.05, 0.041, 0.03)],
+    ["same", "same", "slower"],
+)
+odd = [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 6.0]
+expect(
+    "the interval decides, not the median",
+    [gate([4.0] * 7, odd, 0.1), gate(odd, [4.0] * 7, 0.1)],
+    ["unclear", "unclear"],
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_gate_2", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    gate,
+    ("exactly the tolerance", ([5.0] * 6, [4.0] * 6, 0.25), "same"),
+    ("exactly the tolerance, slower", ([4.0] * 6, [5.0] * 6, 0.25), "same"),
+    ("from 1 upwards is not above 1", ([4.0] * 6, [4.0, 2.0, 2.0, 2.0, 2.0, 2.0], 0.5), "unclear"),
+    ("up to 1 is not below 1", ([4.0] * 6, [4.0, 8.0, 8.0, 8.0, 8.0, 8.0], 0.5), "unclear"),
+    ("equal to the last bit, no tolerance", ([4.0, 5.0] * 3, [4.0, 5.0] * 3, 0), "same"),
+    ("beyond 1 / (1 + tolerance)", ([10.0] * 6, [12.2] * 6, 0.2), "slower"),
+    ("0.3 % faster, tolerance 0.2 %", ([100.3] * 6, [100.0] * 6, 0.002), "faster"),
+)
+### BEGIN HIDDEN TESTS
+slow, slower = [gate([10.0] * 6, [13.0] * 6, tolerance) for tolerance in (0.28, 0.31)]
+expect(
+    "the lower bound is 1 / (1 + tolerance), not 1 - tolerance", [slow, slower], ["slower", "same"]
+)
+gains = [gate([3.0001] * 6, [3.0] * 6, tolerance) for tolerance in (0, 0.0001, 0.00002)]
+expect("any gain beyond the tolerance is one", gains, ["faster", "same", "faster"])
+wide = [gate([3.0] * 6, [1.0] * 6, tolerance) for tolerance in (2, 1.9)]
+expect("a tolerance above 1", wide, ["same", "faster"])
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_gate_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+nine = [1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 5.0]
+found = gate(before=[4.0] * 9, after=nine, tolerance=0.5, comparisons=10)
+expect("nine rounds, ten comparisons", found, "unclear")
+expect_table(
+    gate,
+    ("nine rounds, one comparison", ([4.0] * 9, nine, 0.5), "faster"),
+    (
+        "too few rounds",
+        [([4.0] * 10, [4.0] * 10, 0.05, 40), ([4.0] * 5, nine[:5], 0.1)],
+        ValueError,
+    ),
+    ("a tolerance below 0", ([4.0] * 6, [4.0] * 6, -0.1), ValueError),
+    ("fewer than one comparison", [(nine, nine, 0.1, 0), (nine, nine, 0.1, -4)], ValueError),
+    ("times that are no pairs", [([1.0] * 7, [1.0] * 8, 0.1), ([0] * 6, [1] * 6, 0.1)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+third = [3.0] * 11, [4.0] * 11
+expect(
+    "eleven rounds are enough for 40 comparisons",
+    [gate(*third, 0.05, 40), gate(*third[::-1], 0.05, 40)],
+    ["slower", "faster"],
+)
+ten = [2.0] * 9 + [5.0]
+expect(
+    "of ten rounds one may differ, but not if three gates share the 5 %",
+    [gate([4.0] * 10, ten, 0.05, comparisons) for comparisons in (1, 3)],
+    ["faster", "unclear"],
+)
+expect_table(
+    gate,
+    ("six rounds are too few for three", ([3.0] * 6, [2.0] * 6, 0.05, 3), ValueError),
+    ("as many times on both sides", ([1.0] * 9, [1.0] * 8, 0.1), ValueError),
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_nights", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -392,13 +575,24 @@ for comparisons in (1, 3, 40, 1000):
     while 2 / 2**rounds > 0.05 / comparisons:  # all ratios on one side, by chance
         rounds += 1
     print(f"{comparisons:>5} comparisons: each gate needs at least {rounds} rounds")
+print("times that spread by 3 %, tolerance 5 %, of 1,000 experiments each:")
+rng = np.random.default_rng(11)
+for rounds, comparisons in ((12, 1), (12, 40), (40, 40)):
+    said = {}
+    for gain in (1.0, 1.05):
+        times = np.exp(rng.normal(0, 0.03, (1000, 2, rounds)))
+        verdicts = [gate((gain * b).tolist(), a.tolist(), 0.05, comparisons) for b, a in times]
+        said[gain] = verdicts
+    unclear, seen = said[1.0].count("unclear") / 1000, said[1.05].count("faster") / 1000
+    found = f"equal programs unclear {unclear:.0%}, a gain of 5 % seen {seen:.0%}"
+    print(f"{rounds} rounds, {comparisons:>2} comparisons: {found}")
 
 # %% [markdown]
-# A suite whose alarm is mostly false is soon switched off, and then it finds nothing. With the correction, five rounds more buy quiet nights.
+# A suite whose alarm is mostly false is soon switched off. The correction has its price: eleven rounds (twelve, in mirrored order) are enough for an interval to *exist*, from the lowest to the highest ratio, but with it most gains of 5 % are missed. Forty rounds find them.
 #
 # ## 5 · Repeat the run, not the call · 20 min
 #
-# Start a program anew, and it is faster or slower than last time, in all its calls: memory lies elsewhere, and another processor runs it. More calls in *one* run make an interval narrower, but not truer. Take one number from each of several fresh runs, its median, and the interval of these numbers. Six runs are the least for 95 %.
+# Start a program anew, and it is faster or slower than last time, in all its calls: its memory lies elsewhere, for example ([Mytkowicz and others 2009](https://doi.org/10.1145/1508244.1508275); [Kalibera and Jones 2013](https://doi.org/10.1145/2464157.2464160)). More calls in *one* run make an interval narrower, but not truer. Take one number from each of several fresh runs, its median, and the interval of these numbers. Six runs are the least for 95 %.
 #
 # **Predict.** The next cell makes lesson 03's interval from 300 consecutive calls of LeNet-5. It promises 95 %. In what share of such windows does it hold the median of all calls?
 
@@ -414,7 +608,7 @@ def runs_interval(runs, confidence=0.95):
     confidence: above 0 and below 1.
     Takes the median of each run, and of these the confidence_interval.
     Raises ValueError for a run without times, and where confidence_interval does: below 6 runs at
-    95 %.
+    95 %, while at a lower confidence fewer may be enough.
     """
     ### BEGIN SOLUTION
     if any(len(run) == 0 for run in runs):
@@ -423,51 +617,87 @@ def runs_interval(runs, confidence=0.95):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_runs_interval", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_runs_interval", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 runs = [[m - 0.25, m, m + 0.25] for m in (10, 11, 9, 10.5, 10, 9.5)]
-expect("six runs of three calls", runs_interval(runs), (9.0, 11.0),
-    mistakes={"the calls are pooled": (9.5, 10.5)})  # fmt: skip
-expect("a slow call in each run", runs_interval([[m, m, m, 50.0 * m] for m in (1, 2, 3,
-    4, 5, 6)]), (1.0, 6.0))  # fmt: skip
 lengths = [[4.0], [8.0, 2.0], [9.0, 3.0, 1.0], [7.0], [6.0, 6.0, 6.0, 0.5], [2.0, 1.0]]
-expect("runs of several lengths", runs_interval(lengths), (1.5, 7.0))
+expect_table(
+    runs_interval,
+    ("six runs of three calls", (runs,), (9.0, 11.0), {"the calls are pooled": (9.5, 10.5)}),
+    ("a slow call in each run", ([[m, m, m, 50.0 * m] for m in (1, 2, 3, 4, 5, 6)],), (1.0, 6.0)),
+    ("runs of several lengths", (lengths,), (1.5, 7.0)),
+    ("six runs, 60 %", (runs, 0.6), (9.5, 10.5)),
+    ("times far below 1", ([[n / 7000] for n in range(1, 7)],), (1 / 7000, 6 / 7000)),
+    ("forty runs", ([[float(n)] * 3 for n in range(1, 41)],), (14.0, 27.0)),
+)
+found = runs_interval(runs=[[1.0], [2.0], [4.0]], confidence=0.7)
+expect("three runs are enough for 70 %", found, (1.0, 4.0))
 expect("the runs stay as they are", lengths[2], [9.0, 3.0, 1.0])
-expect("six runs, 60 %", runs_interval(runs, 0.6), (9.5, 10.5))
-expect_raises("five runs of 100", lambda: runs_interval([[1.0, 2.0] * 50] * 5), ValueError)
-expect_raises("a run without times", lambda: runs_interval([*runs, []]), ValueError)
-expect_raises("no runs", lambda: runs_interval([]), ValueError)
-expect_raises("100 % sure", lambda: runs_interval(runs, 1), ValueError)
 ### BEGIN HIDDEN TESTS
-many = [[float(m), m + 8.0, m - 8.0, m + 1.0, m - 1.0] for m in (20, 27, 22, 29, 24,
-    21, 28, 23, 26)]  # fmt: skip
+many = [
+    [float(m), m + 8.0, m - 8.0, m + 1.0, m - 1.0] for m in (20, 27, 22, 29, 24, 21, 28, 23, 26)
+]
 expect("of nine runs the second and the eighth count", runs_interval(many), (21.0, 28.0))
 expect("less sure, a narrower interval", runs_interval(many, confidence=0.8), (22.0, 27.0))
-expect("one time is its run's median",
-    runs_interval([[3.0], [1.0], [4.0], [1.5], [9.0], [2.0]]), (1.0, 9.0))  # fmt: skip
-expect_raises("three runs are too few, however long they are",
-    lambda: runs_interval([[1.0] * 200] * 3), ValueError)  # fmt: skip
-expect_raises("an empty run is no run", lambda: runs_interval([[], *many]), ValueError)
+expect(
+    "one time is its run's median",
+    runs_interval([[3.0], [1.0], [4.0], [1.5], [9.0], [2.0]]),
+    (1.0, 9.0),
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_runs_interval_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+runs = [[2.0, 1.0], [3.0], [7.0], [5.0], [4.0], [6.0]]
+expect_table(
+    runs_interval,
+    ("six runs are enough for 95 %", (runs,), (1.5, 7.0)),
+    ("five runs are not, however long", [([[1.0, 2.0] * 50] * 5,), (runs[:5], 0.95)], ValueError),
+    ("a run without times", [([*runs, []],), ([[], *runs],)], ValueError),
+    ("no runs", ([],), ValueError),
+    ("100 % sure, or not at all", [(runs, 1), (runs, 0.0)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    runs_interval,
+    ("five runs, 90 %", ([[1.0], [5.0], [2.0], [4.0], [3.0]], 0.9), (1.0, 5.0)),
+    ("two runs, 50 %", ([[1.0, 4.0], [3.0]], 0.5), (2.5, 3.0)),
+    ("three runs are too few, however long they are", ([[1.0] * 200] * 3,), ValueError),
+    ("an empty run is no run", ([[], [1.0], [2.0], [3.0], [4.0], [5.0], [6.0]],), ValueError),
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_coverage", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 with no_grad():
     series = np.array(demos.time_calls(*demos.lenet(), count=demo_size(6000, 900)))
-truth, shuffled = np.median(series), np.random.default_rng(1).permutation(series)
-held = {}
-for calls in (30, 100, 300):
-    for name, times in {"in order": series, "shuffled": shuffled}.items():
-        starts = range(0, len(times) - calls + 1, calls)
-        windows = [times[at : at + calls].tolist() for at in starts]
-        inside = [low <= truth <= high for low, high in map(confidence_interval, windows)]
-        held[f"{calls} calls, {name}"] = 100 * float(np.mean(inside))
-guesses.compare("windows of 300 that hold the median", guess_window_coverage,
-    round(held["300 calls, in order"]), unit="%")  # fmt: skip
-plot.bars(held, unit="% of windows",
-    title="The 95 % interval holds the run's median in % of windows",
-    show="{:.0f} %".format)  # fmt: skip
+shuffled = np.random.default_rng(1).permutation(series)
+
+
+def share_held(times, calls):
+    """Return in what percentage of windows of so many calls the interval holds the median."""
+    truth, starts = np.median(times), range(0, len(times) - calls + 1, calls)
+    ends = [confidence_interval(times[at : at + calls].tolist()) for at in starts]
+    share = 100 * float(np.mean([low <= truth <= high for low, high in ends]))
+    off = 2 * math.sqrt(share * (100 - share) / len(ends))  # of so few windows
+    return noise.Measured(share, max(0, share - off), min(100, share + off), noise.is_busy())
+
+
+runs = {"in order": series, "shuffled": shuffled}
+held = {
+    f"{n} calls, {name}": share_held(times, n)
+    for n in (30, 100, 300)
+    for name, times in runs.items()
+}
+recorded = demos.recorded_calls()
+if recorded is not None:
+    shares = ", ".join(f"{share_held(recorded, n):.0f} % for {n} calls" for n in (30, 100, 300))
+    print(f"lesson 03's recorded calls, in order: {shares}")
+noise.show_load()
+in_order = held["300 calls, in order"]
+guesses.compare("windows of 300 that hold the median", guess_window_coverage, in_order, unit="%")
+title = "How often the 95 % interval of a window holds the run's median"
+plot.bars(held, unit="windows", title=title, show="{:.0f} %".format)
 
 # %% [markdown]
-# The shuffled calls are the same calls. Only their order is gone, and with it the likeness of neighbours: then the promise holds. On one machine with two busy cores, the windows in order held the median in 57, 38 and 35 %.
+# The shuffled calls are the same calls without the likeness of neighbours: the promise holds. In order, in four recorded runs, windows of 30 calls held the median in 22 to 57 %, windows of 300 in 5 to 35 %.
 #
 # **Optional.** A median hides the tail. An interval for p99 needs more calls than most people make: compute how many.
 
@@ -486,8 +716,16 @@ def percentile_interval(times, percent, confidence=0.95):
     if not 0 < percent < 100 or not 0 < confidence < 1:
         raise ValueError("percent and confidence lie between 0 and 100, and between 0 and 1")
     n, tail, share = len(times), (1 - confidence) / 2, percent / 100
-    odds = [math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-                     + k * math.log(share) + (n - k) * math.log(1 - share)) for k in range(n + 1)]  # fmt: skip
+    odds = [
+        math.exp(
+            math.lgamma(n + 1)
+            - math.lgamma(k + 1)
+            - math.lgamma(n - k + 1)
+            + k * math.log(share)
+            + (n - k) * math.log(1 - share)
+        )
+        for k in range(n + 1)
+    ]
     low = sum(total <= tail for total in np.cumsum(odds))  # ranks l with P(fewer than l) <= tail
     high = n + 1 - sum(total <= tail for total in np.cumsum(odds[::-1]))
     if low < 1 or high > n:
@@ -498,24 +736,33 @@ def percentile_interval(times, percent, confidence=0.95):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_percentile_interval", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-
 ranked = [float(n) for n in range(1000, 0, -1)]
-expect("p99 of 1,000", percentile_interval(ranked, 99), (983.0, 997.0))
-expect("p95 of 100", percentile_interval(ranked[-100:], 95), (90.0, 100.0))
-expect("p50 of 10, as in lesson 03", percentile_interval(ranked[-10:], 50), (2.0, 9.0))
-expect("p99 of 368", percentile_interval(ranked[-368:], 99), (360.0, 368.0))
-expect_raises("p99 of 367", lambda: percentile_interval(ranked[-367:], 99), ValueError)
-expect_raises("p100", lambda: percentile_interval(ranked, 100), ValueError)
-expect_raises("no times", lambda: percentile_interval([], 50), ValueError)
-expect_raises("100 % sure", lambda: percentile_interval(ranked, 50, 1.0), ValueError)
+expect_table(
+    percentile_interval,
+    ("p99 of 1,000", (ranked, 99), (983.0, 997.0)),
+    ("p95 of 100", (ranked[-100:], 95), (90.0, 100.0)),
+    ("p50 of 10, as in lesson 03", (ranked[-10:], 50), (2.0, 9.0)),
+    ("p99 of 368", (ranked[-368:], 99), (360.0, 368.0)),
+    ("p99 of 367, p50 of none", [(ranked[-367:], 99), ([], 50)], ValueError),
+    ("p100, p0", [(ranked, 100), (ranked, 0)], ValueError),
+    ("100 % sure, or not at all", [(ranked, 50, 1.0), (ranked, 50, 0)], ValueError),
+)
+expect("the times stay as they are", ranked[:3], [1000.0, 999.0, 998.0])
 ### BEGIN HIDDEN TESTS
-expect("400 calls place p99 between ranks 392 and 400",
-    percentile_interval(ranked[-400:], 99), (392.0, 400.0))  # fmt: skip
-expect("the median of 100 lies between ranks 40 and 61",
-    percentile_interval(ranked[-100:], 50), (40.0, 61.0))  # fmt: skip
+expect(
+    "400 calls place p99 between ranks 392 and 400",
+    percentile_interval(ranked[-400:], 99),
+    (392.0, 400.0),
+)
+expect(
+    "the median of 100 lies between ranks 40 and 61",
+    percentile_interval(ranked[-100:], 50),
+    (40.0, 61.0),
+)
 expect("p5 mirrors p95", percentile_interval(ranked[-100:], 5), (1.0, 11.0))
-expect_raises("the 0th percentile has no interval",
-    lambda: percentile_interval(ranked, 0), ValueError)  # fmt: skip
+expect_raises(
+    "a percentile below 0 has no interval", lambda: percentile_interval(ranked, -5), ValueError
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -523,11 +770,11 @@ expect_raises("the 0th percentile has no interval",
 #
 # ## 6 · What a user waits for · 25 min
 #
-# Load tests often send a request, wait for the answer, and send the next. If one answer takes a second, the test sends nothing in that second, and notes *one* slow request. Real users do not wait for each other: they arrive, queue up, and all of them wait. Gil Tene named this mistake [coordinated omission](https://www.youtube.com/watch?v=lJ8ydIuPFeU).
+# Load tests often send a request, wait for the answer, and send the next. If one answer takes a second, the test sends nothing in that second, and notes *one* slow request. Real users arrive all the same, queue up, and wait. Gil Tene named this mistake [coordinated omission](https://www.youtube.com/watch?v=lJ8ydIuPFeU).
 #
 # The cure: give each request a time at which it *should* arrive, and measure from there. With one server, first come first served: if requests arrive at 0, 10 and 20 ms and need 5, 25 and 5 ms, they end at 5, 35 and 40 ms. The third waits for the second; the users see 5, 25 and 20 ms.
 #
-# **Predict.** 100 requests arrive every 20 ms and need 10 ms each, except for one that takes 1,000 ms. The 99th percentile of the *service* times is 19.9 ms. What is that of the times that users wait?
+# **Predict.** 1,000 requests arrive, one every 20 ms. Each needs 10 ms, except for one that takes 1,000 ms. The 99th percentile of the *service* times is 10 ms. What is that of the times that users wait?
 
 # %% tags=["guess"]
 guess_users_p99 = None  # your guess, in ms
@@ -550,7 +797,8 @@ guess_users_p99 = None  # your guess, in ms
 def response_times(arrivals_ms, service_ms):
     """Return how long each request takes from its arrival to its answer, in ms, as a list.
 
-    arrivals_ms: when each request arrives, numbers that do not fall; several may arrive at once.
+    arrivals_ms: when each request arrives, numbers of any sign that do not fall; several may
+    arrive at once.
     service_ms: how long the server works on each, numbers above 0.
     One server takes them in their order, one at a time; a request waits until those before it are
     answered, and an idle server waits for the next request.
@@ -570,52 +818,85 @@ def response_times(arrivals_ms, service_ms):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_response_times", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
-expect("one slow request", response_times([0, 10, 20, 30], [5, 25, 5, 5]), [5.0, 25.0, 20.0, 15.0],
-    mistakes={"the service times": [5.0, 25.0, 5.0, 5.0], "the waits alone": [0.0, 0.0, 15.0, 10.0],
-    "times of the answers, not from the arrival": [5.0, 35.0, 40.0, 45.0]})  # fmt: skip
-expect("idle time is not saved up", response_times([0, 100, 105], [10, 10, 10]), [10.0, 10.0, 15.0])
-expect("three at once", response_times([7, 7, 7], [4, 2, 1]), [4.0, 6.0, 7.0])
-arrivals, work = [1000.5, 1001.0], [2.0, 0.5]
-expect("the first comes late", response_times(arrivals, work), [2.0, 2.0])
-expect("the lists stay as they are", [arrivals, work], [[1000.5, 1001.0], [2.0, 0.5]])
-expect("an overloaded server", response_times([0, 1, 2, 3], [3, 3, 3, 3]), [3.0, 5.0, 7.0, 9.0])
-expect("a gap between two bursts", response_times([0, 0, 50, 50], [20, 20, 20, 20]),
-    [20.0, 40.0, 20.0, 40.0])  # fmt: skip
-expect_raises("no requests", lambda: response_times([], []), ValueError)
-expect_raises("a service time is missing", lambda: response_times([0, 1], [3]), ValueError)
-expect_raises("arrivals that fall", lambda: response_times([0, 5, 4], [1, 1, 1]), ValueError)
-expect_raises("no work", lambda: response_times([0, 5], [1, 0]), ValueError)
-expect_raises("negative work", lambda: response_times([0, 5], [-1, 1]), ValueError)
+# %% nbgrader={"grade": true, "grade_id": "test_response_times", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+arrivals, work = [0, 10, 20, 30], [5, 25, 5, 5]
+expect_table(
+    response_times,
+    (
+        "one slow request",
+        (arrivals, work),
+        [5.0, 25.0, 20.0, 15.0],
+        {
+            "the service times": [5.0, 25.0, 5.0, 5.0],
+            "the waits alone": [0.0, 0.0, 15.0, 10.0],
+            "times of the answers, not from the arrival": [5.0, 35.0, 40.0, 45.0],
+        },
+    ),
+    ("idle time is not saved up", ([0, 100, 105], [10, 10, 10]), [10.0, 10.0, 15.0]),
+    ("three at once", ([7, 7, 7], [4, 2, 1]), [4.0, 6.0, 7.0]),
+    ("an overloaded server", ([0, 1, 2, 3], [3, 3, 3, 3]), [3.0, 5.0, 7.0, 9.0]),
+    ("a gap between two bursts", ([0, 0, 50, 50], [20] * 4), [20.0, 40.0, 20.0, 40.0]),
+    ("parts of a ms", ([0.001, 0.002], [1 / 300, 0.0005]), [1 / 300, 1 / 300 - 0.0005]),
+    ("forty requests", (list(range(40)), [2] * 40), np.arange(2.0, 42.0)),
+)
+expect("the lists stay as they are", [arrivals, work], [[0, 10, 20, 30], [5, 25, 5, 5]])
 ### BEGIN HIDDEN TESTS
-expect("the queue empties, and the server waits again",
-    response_times([0, 1, 2, 40, 41], [10, 1, 1, 5, 5]), [10.0, 10.0, 10.0, 5.0, 9.0])  # fmt: skip
-expect("a request that comes just in time does not wait",
-    response_times([0, 8, 16], [8, 8, 8]), [8.0, 8.0, 8.0])  # fmt: skip
-expect("a late start is no waiting time", response_times([500], [3]), [3.0])
+expect(
+    "the queue empties, and the server waits again",
+    response_times([0, 1, 2, 40, 41], [10, 1, 1, 5, 5]),
+    [10.0, 10.0, 10.0, 5.0, 9.0],
+)
+expect(
+    "a request that comes just in time does not wait",
+    response_times([0, 8, 16], [8, 8, 8]),
+    [8.0, 8.0, 8.0],
+)
 slow = response_times([20 * n for n in range(100)], [1000 if n == 40 else 10 for n in range(100)])
-expect("users behind a slow request wait, too",
-    [max(slow), sum(ms > 10 for ms in slow), slow[-1]], [1000.0, 60, 410.0])  # fmt: skip
-expect_raises("a missing arrival", lambda: response_times([0], [1, 2]), ValueError)
-expect_raises("arrivals that fall at the end",
-    lambda: response_times([3, 3, 2], [1, 1, 1]), ValueError)  # fmt: skip
+expect(
+    "users behind a slow request wait, too",
+    [max(slow), sum(ms > 10 for ms in slow), slow[-1]],
+    [1000.0, 60, 410.0],
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_response_times_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+found = response_times(arrivals_ms=[1000.5, 1001.0], service_ms=[2.0, 0.5])
+expect("the first comes late, by their names", found, [2.0, 2.0])
+expect_table(
+    response_times,
+    ("arrivals as above, other work", ([0, 10, 20, 30], [30, 1, 1, 1]), [30.0, 21.0, 12.0, 3.0]),
+    ("arrivals below 0", ([-30, -20, 5], [15, 1, 1]), [15.0, 6.0, 1.0]),
+    ("no requests", ([], []), ValueError),
+    ("one is missing", [([0, 1], [3]), ([0], [1, 2])], ValueError),
+    ("arrivals that fall", [([0, 5, 4], [1, 1, 1]), ([0, -1], [1, 1])], ValueError),
+    ("no work, or less", [([0, 5], [1, 0]), ([0, 5], [-1, 1])], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    response_times,
+    ("a late start is no waiting time", ([500], [3]), [3.0]),
+    ("all arrive below 0", ([-10, -10, -1], [4, 4, 4]), [4.0, 8.0, 4.0]),
+    ("a missing arrival", ([0, 3], [1, 2, 5]), ValueError),
+    ("arrivals that fall at the end", ([3, 3, 2], [1, 1, 1]), ValueError),
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_users", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-service = [1000 if number == 40 else 10 for number in range(100)]
-users = response_times([20 * number for number in range(100)], service)
+service = [1000 if number == 400 else 10 for number in range(1000)]
+users = response_times([20 * number for number in range(1000)], service)
 p99 = [float(np.percentile(times, 99)) for times in (service, users)]
 guesses.compare("p99 of what users wait", guess_users_p99, round(p99[1], 1), unit="ms")
-print(f"p99 of the service times {p99[0]:.1f} ms; longer than 10 ms wait {sum(ms > 10 for ms in users)} of 100")  # fmt: skip
+longer = sum(ms > 10 for ms in users)
+print(f"p99 of the service times {p99[0]:.1f} ms; longer than 10 ms wait {longer} of 1,000")
 lines = {"service": list(enumerate(service)), "users wait": list(enumerate(users))}
 plot.curves(lines, x="request", y="ms", title="One slow request, and those that came after it")
 
 # %% [markdown]
 # ## 7 · Smaller numbers · 25 min
 #
-# Now you need something to compare. Beside this notebook is a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen. Can it be smaller and faster, and as good?
+# Beside this notebook is a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen. Can it be smaller and faster, and as good?
 #
-# *Quantization* stores each weight in one byte, as an int8 q from −127 to 127 with weight ≈ q · scale. *Symmetric* means that 0 stays 0. The largest magnitude decides the scale: max |w| / 127. For the weights 1, −0.5 and 0.25 the scale is 1/127, and q is 127, −64 (−63.5, rounded to the even number) and 32 (31.75). One scale for a whole matrix wastes most of the range in rows of small weights; one for each row costs four bytes a row.
+# *Quantization* stores each weight in one byte, as an int8 q from −127 to 127 with weight ≈ q · scale. *Symmetric* means that 0 stays 0. The largest magnitude decides the scale: max |w| / 127. For the weights 1, −0.5 and 0.25 the scale is 1/127, and q is 127, −64 (−63.5, rounded to the even number; many libraries round half away from zero) and 32 (31.75). One scale for a whole matrix wastes most of the range in rows of small weights; one for each row costs four bytes a row.
 
 
 # %% nbgrader={"grade": false, "grade_id": "quantize", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -640,27 +921,34 @@ def quantize(weights, axis=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_quantize", "locked": true, "points": 12, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_quantize", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 weights = [[1, -0.5, 0.25], [0.02, 0.01, -0.04]]
 q, scale = quantize(weights)
 expect("one scale", [q.tolist(), scale], [[[127, -64, 32], [3, 1, -5]], 1 / 127])
 expect("int8", str(q.dtype), "int8")
-q, scale = quantize(np.array(weights), axis=1)
-expect("a scale for each row", [q.tolist(), scale.tolist()],
-    [[[127, -64, 32], [64, 32, -127]], [[1 / 127], [0.04 / 127]]])  # fmt: skip
-expect("the worst error of the second row, by its own scale",
-    float(np.abs(q * scale - weights)[1].max()), 0.04 * 0.5 / 127, rel=1e-6)  # fmt: skip
+matrix = np.array(weights)
+q, scale = quantize(weights=matrix, axis=1)
+expect(
+    "a scale for each row",
+    [q.tolist(), scale.tolist()],
+    [[[127, -64, 32], [64, 32, -127]], [[1 / 127], [0.04 / 127]]],
+)
+expect(
+    "the worst error of the second row, by its own scale",
+    float(np.abs(q * scale - weights)[1].max()),
+    0.04 * 0.5 / 127,
+    rel=1e-6,
+)
 q, scale = quantize(weights, axis=0)
-expect("a scale for each column", [q.tolist(), scale.shape],
-    [[[127, -127, 127], [3, 3, -20]], (1, 3)])  # fmt: skip
+expect(
+    "a scale for each column", [q.tolist(), scale.shape], [[[127, -127, 127], [3, 3, -20]], (1, 3)]
+)
 expect("halves go to even numbers", quantize([127, 0.5, 1.5, -2.5])[0].tolist(), [127, 0, 2, -2])
-expect("negative weights alone", quantize([-2.0, -1.0])[0].tolist(), [-127, -64])
-zeros = [part.tolist() for part in quantize(np.array([[0.0, 0.0], [0.0, 254.0]], np.float32), 1)]
-expect("a row of zeros has the scale 1", zeros, [[[0, 0], [0, 127]], [[1.0], [2.0]]])
-expect("all zeros", quantize(np.zeros(3))[1], 1.0)
-expect_raises("no weights", lambda: quantize([]), ValueError)
-expect_raises("not a number", lambda: quantize([1.0, float("nan")]), ValueError)
-expect_raises("infinite", lambda: quantize([1.0, float("-inf")]), ValueError)
+tiny = quantize([-2e-9, -1e-9] * 20)
+expect(
+    "forty tiny weights, all below 0", [tiny[0][:2].tolist(), tiny[1]], [[-127, -64], 2e-9 / 127]
+)
+expect("the weights stay as they are", matrix.tolist(), [[1.0, -0.5, 0.25], [0.02, 0.01, -0.04]])
 ### BEGIN HIDDEN TESTS
 q, scale = quantize(np.array([3.0, -254.0, 100.0], np.float32))
 expect(
@@ -668,15 +956,39 @@ expect(
 )
 cube = np.arange(-12, 12).reshape(2, 3, 4) / 8
 q, scale = quantize(cube, axis=2)
-expect("the last axis of three", [q.shape, scale.shape, q[1, 2].tolist()],
-    [(2, 3, 4), (2, 3, 1), [92, 104, 115, 127]])  # fmt: skip
-expect("the axis counts from the end, too",
-    quantize([[4.0, 2.0], [1.0, 1.0]], -1)[0].tolist(), [[127, 64], [127, 127]])  # fmt: skip
-expect("a column of zeros has the scale 1",
-    quantize([[0.0, 127.0], [0.0, 63.5]], 0)[1].tolist(), [[1.0, 1.0]])  # fmt: skip
-expect("scalar weights are all of one size", quantize([0.25, -0.25])[0].tolist(), [127, -127])
-expect_raises("infinity has no scale",
-    lambda: quantize([[1.0], [float("inf")]], axis=1), ValueError)  # fmt: skip
+expect(
+    "the last axis of three",
+    [q.shape, scale.shape, q[1, 2].tolist()],
+    [(2, 3, 4), (2, 3, 1), [92, 104, 115, 127]],
+)
+expect(
+    "the axis counts from the end, too",
+    quantize([[4.0, 2.0], [1.0, 1.0]], -1)[0].tolist(),
+    [[127, 64], [127, 127]],
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_quantize_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+zeros = [part.tolist() for part in quantize(np.array([[0.0, 0.0], [0.0, 254.0]], np.float32), 1)]
+expect("a row of zeros has the scale 1", zeros, [[[0, 0], [0, 127]], [[1.0], [2.0]]])
+expect("all zeros", quantize(np.zeros(3))[1], 1.0)
+expect("one weight", quantize([-3.0])[0].tolist(), [-127])
+expect_table(
+    quantize,
+    ("no weights", [([],), ([[], []], None)], ValueError),
+    ("not a number", [([1.0, float("nan")],), ([[float("nan")], [1.0]], 1)], ValueError),
+    ("infinite", [([1.0, float("-inf")],), ([[1.0], [float("inf")]], 1)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect(
+    "a column of zeros has the scale 1",
+    quantize([[0.0, 127.0], [0.0, 63.5]], 0)[1].tolist(),
+    [[1.0, 1.0]],
+)
+expect("weights of one magnitude", quantize([0.25, -0.25])[0].tolist(), [127, -127])
+expect_raises(
+    "infinity has no scale", lambda: quantize([[1.0], [float("inf")]], axis=1), ValueError
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_quantized", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -685,8 +997,9 @@ print(f"float32: {demos.accuracy(digits, digits.weights):.1%} of {len(digits.lab
 for name, axis in {"one scale a matrix": None, "one scale a row": 1}.items():
     parts = [quantize(weight, axis) for weight in digits.weights]
     approximate = [q * scale for q, scale in parts]
-    off = np.concatenate([(a - w).ravel() for a,
-        w in zip(approximate, digits.weights, strict=True)])  # fmt: skip
+    off = np.concatenate(
+        [(a - w).ravel() for a, w in zip(approximate, digits.weights, strict=True)]
+    )
     right = demos.accuracy(digits, approximate)
     print(f"int8, {name}: {right:.1%} right, weights off by {np.abs(off).mean():.5f} on average")
 
@@ -715,23 +1028,27 @@ def sparse_bytes(shape, nonzeros, itemsize=4):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_sparse_bytes", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
-expect("half of 1,000²", sparse_bytes((1000, 1000), 500_000), 4_004_004)
-expect("a tenth of 1,000²", sparse_bytes((1000, 1000), 100_000), 804_004)
-expect("wide, in bytes of one", sparse_bytes((2, 50), 30, itemsize=1), 162)
-expect("nothing", sparse_bytes((3, 4), 0), 16)
-expect_raises("more than all", lambda: sparse_bytes((3, 4), 13), ValueError)
-expect_raises("below 0", lambda: sparse_bytes((3, 4), -1), ValueError)
-expect_raises("no rows", lambda: sparse_bytes((0, 4), 0), ValueError)
+expect_table(
+    sparse_bytes,
+    ("half of 1,000²", ((1000, 1000), 500_000), 4_004_004),
+    ("a tenth of 1,000²", ((1000, 1000), 100_000), 804_004),
+    ("wide, in bytes of one", ((2, 50), 30, 1), 162),
+    ("nothing, and all", ((3, 4), 0), 16),
+    ("all of it", ((3, 4), 12), 112),
+    ("more than all, or below 0", [((3, 4), 13), ((3, 4), -1)], ValueError),
+    ("no rows, no columns", [((0, 4), 0), ((4, 0), 0)], ValueError),
+    ("numbers of no bytes", ((3, 4), 2, 0), ValueError),
+)
 ### BEGIN HIDDEN TESTS
 expect("rows and columns differ", sparse_bytes((128, 64), 819), 7068)
-expect("numbers of eight bytes", sparse_bytes((10, 5), 7, 8), 128)
-expect_raises("a number takes at least a byte", lambda: sparse_bytes((3, 4), 2, 0), ValueError)
+expect("numbers of eight bytes", sparse_bytes((10, 5), 7, itemsize=8), 128)
+expect_raises("a number takes at least a byte", lambda: sparse_bytes((5, 4), 3, -1), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
 # ## 8 · Better in what? · 30 min
 #
-# A version can be smaller and slower, or faster and worse. Where goals conflict there is no best version, but there are versions that nobody needs: those that another one *beats*, being at least as good in every goal and better in one. What is left is the [Pareto front](https://en.wikipedia.org/wiki/Pareto_front). A published suite reports
+# A version can be smaller and slower, or faster and worse. Where goals conflict there is no best version, but nobody needs a version that another one *beats*, being at least as good in every goal and better in one. The rest is the [Pareto front](https://en.wikipedia.org/wiki/Pareto_front). A suite (made up) reports
 #
 # | version | ms | MB | accuracy |
 # |---|---|---|---|
@@ -783,36 +1100,76 @@ def pareto(rows, smaller, larger=()):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_pareto", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-table = [("baseline", 100, 400, 75.0), ("quantized", 25, 100, 74.5),
-    ("pruned", 30, 40, 73.8), ("cached", 20, 450, 75.0)]  # fmt: skip
-table = [dict(zip(("name", "ms", "mb", "accuracy"), row, strict=True)) for row in table]
-expect("three goals", pareto(table, ["ms", "mb"], ["accuracy"]),
-    ["baseline", "quantized", "pruned", "cached"])  # fmt: skip
-expect("time and accuracy", pareto(table, ("ms",), ("accuracy",)), ["cached"])
-expect("memory and accuracy", pareto(table, ["mb"], ["accuracy"]),
-    ["baseline", "quantized", "pruned"])  # fmt: skip
-expect("time and memory", pareto(table, ["ms", "mb"]), ["quantized", "pruned", "cached"])
-expect("accuracy alone: equal rows stay", pareto(table, [], ["accuracy"]), ["baseline", "cached"])
-twins = [{"name": "b", "s": 2, "j": 5}, {"name": "a", "s": 2, "j": 5},
-    {"name": "c", "s": 2, "j": 6}]  # fmt: skip
-expect("equal in all, or worse in one", pareto(twins, ["s", "j"]), ["b", "a"])
-expect("one row", pareto(twins[2:], ["j"]), ["c"])
-expect_raises("no rows", lambda: pareto([], ["s"]), ValueError)
-expect_raises("no goals", lambda: pareto(twins, [], []), ValueError)
-expect_raises("an unknown goal", lambda: pareto(twins, ["s"], ["accuracy"]), ValueError)
-expect_raises("one row lacks a goal",
-    lambda: pareto([*twins, {"name": "d", "s": 1}], ["s", "j"]), ValueError)  # fmt: skip
+# %% nbgrader={"grade": true, "grade_id": "test_pareto", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+names = ("name", "ms", "mb", "accuracy")
+table = [
+    ("baseline", 100, 400, 75.0),
+    ("quantized", 25, 100, 74.5),
+    ("pruned", 30, 40, 73.8),
+    ("cached", 20, 450, 75.0),
+]
+table = [dict(zip(names, row, strict=True)) for row in table]
+close = [{"name": "b", "s": 2.0003}, {"name": "a", "s": 2.0004}, {"name": "c", "s": 2.0003}]
+expect_table(
+    pareto,
+    (
+        "three goals",
+        (table, ["ms", "mb"], ["accuracy"]),
+        ["baseline", "quantized", "pruned", "cached"],
+    ),
+    ("time and accuracy", (table, ("ms",), ("accuracy",)), ["cached"]),
+    ("memory and accuracy", (table, ["mb"], ["accuracy"]), ["baseline", "quantized", "pruned"]),
+    ("time and memory", (table, ["ms", "mb"]), ["quantized", "pruned", "cached"]),
+    ("accuracy alone: equal rows stay", (table, [], ["accuracy"]), ["baseline", "cached"]),
+    ("worse by a ten-thousandth", (close, ["s"]), ["b", "c"]),
+    ("forty rows", ([{"name": str(n), "s": n} for n in range(40)], ["s"]), ["0"]),
+)
+expect("the rows stay as they are", [row["name"] for row in table][::3], ["baseline", "cached"])
 ### BEGIN HIDDEN TESTS
-rows = [{"name": n, "x": x, "y": y, "z": z} for n, x, y,
-    z in [("p", 1, 9, 3), ("q", 2, 8, 3), ("r", 2, 9, 3), ("s", 3, 1, -2),
-    ("t", 3, 1, 0)]]  # fmt: skip
-expect("better in one goal and equal in the other beats", pareto(rows, ["x", "y"]),
-    ["p", "q", "s", "t"])  # fmt: skip
-expect("a third goal decides between equals", pareto(rows, ["x", "y"], ["z"]), ["p", "q", "t"])
-expect("more is better, also of negative numbers", pareto(rows[3:], (), ("z",)), ["t"])
-expect("the last row may win alone", pareto(rows, ["y"], ["x"]), ["s", "t"])
-expect_raises("a key that is nowhere", lambda: pareto(rows, ["w"]), ValueError)
+rows = [
+    {"name": n, "x": x, "y": y, "z": z}
+    for n, x, y, z in [
+        ("p", 1, 9, 3),
+        ("q", 2, 8, 3),
+        ("r", 2, 9, 3),
+        ("s", 3, 1, -2),
+        ("t", 3, 1, 0),
+    ]
+]
+expect_table(
+    pareto,
+    ("better in one goal and equal in the other beats", (rows, ["x", "y"]), ["p", "q", "s", "t"]),
+    ("a third goal decides between equals", (rows, ["x", "y"], ["z"]), ["p", "q", "t"]),
+    ("more is better, also of negative numbers", (rows[3:], (), ("z",)), ["t"]),
+    ("the last row may win alone", (rows, ["y"], ["x"]), ["s", "t"]),
+)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_pareto_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+twins = [
+    {"name": "b", "s": 2, "j": 5},
+    {"name": "a", "s": 2, "j": 5},
+    {"name": "c", "s": 2, "j": 6},
+]
+found = pareto(rows=twins, smaller=["s"], larger=["j"])
+expect("more of j, the arguments by their names", found, ["c"])
+expect_table(
+    pareto,
+    ("equal in all, or worse in one", (twins, ["s", "j"]), ["b", "a"]),
+    ("one row", (twins[2:], ["j"]), ["c"]),
+    ("no rows", ([], ["s"]), ValueError),
+    ("no goals", (twins, [], []), ValueError),
+    ("an unknown goal", [(twins, ["s"], ["accuracy"]), (twins, ["w"])], ValueError),
+    ("one row lacks a goal", ([*twins, {"name": "d", "s": 1}], ["s", "j"]), ValueError),
+)
+### BEGIN HIDDEN TESTS
+pair = [{"name": "z", "k": 0.125}, {"name": "y", "k": 0.1251}]
+expect_table(
+    pareto,
+    ("a pair that differs in the fourth digit", (pair, ["k"]), ["z"]),
+    ("the same pair, if more is better", (pair, (), ["k"]), ["y"]),
+    ("a key that is nowhere", (pair, ["w"]), ValueError),
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -843,14 +1200,16 @@ for name, version in versions.items():
     says = "{name:<10}{ms:8.3f} ms{bytes:8,} bytes{accuracy:6.1f} % right, {verdict}"
     print(says.format(**suite[-1]))
 print("on the front:", ", ".join(pareto(suite, ["ms", "bytes"], ["accuracy"])))
-new = speedup_interval(ms["baseline"], ms["new images"], 0.95)["speedup"]
-guesses.compare("the cache on new images", guess_new_images, round(new, 3), unit="times")
+new = speedup_interval(ms["baseline"], ms["new images"], 0.95)
+new = noise.Measured(*(new[key] for key in ("speedup", "low", "high")), noise.is_busy())
+noise.show_load()
+guesses.compare("the cache on new images", guess_new_images, new, unit="times")
 demos.intervals(suite, title="Four versions of one classifier: speed-up over the baseline")
 
 # %% [markdown]
-# Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop. Fewer bytes are faster only on hardware and in libraries that use them. The pruned version takes as long as before, since zeros are multiplied like other numbers. And the cache wins because this benchmark always asks for the same images. On new ones it calculates as much as the baseline does, and looks each image up besides: for a user who draws a digit, the baseline is faster. Before you believe a speed-up, ask which inputs were repeated.
+# Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop. The pruned version takes as long as before, since zeros are multiplied like other numbers. And the cache wins because this benchmark always asks for the same images. On new ones it calculates as much as the baseline and looks each image up besides. Before you believe a speed-up, ask which inputs were repeated.
 #
-# And a front takes numbers at face value: a row may stand on it by a microsecond of noise. Read it together with the verdicts.
+# And a front takes numbers at face value: a row may stand on it by a microsecond of noise. Read it with the verdicts.
 
 # %% [markdown]
 # ### In torch
@@ -859,23 +1218,26 @@ demos.intervals(suite, title="Four versions of one classifier: speed-up over the
 # import torch
 # from torch.utils import benchmark
 # x = torch.randn(256, 256)
-# timers = [benchmark.Timer(code, globals={"x": x}, label="product", description=code) for code in ("x @ x", "x.T @ x")]
-# benchmark.Compare([timer.blocked_autorange() for timer in timers]).print()
+# found = []
+# for code in ("x @ x", "x.T @ x"):
+#     timer = benchmark.Timer(code, globals={"x": x}, label="product", description=code)
+#     found.append(timer.blocked_autorange())
+# benchmark.Compare(found).print()
 # ```
 #
-# [`torch.utils.benchmark`](https://docs.pytorch.org/docs/stable/benchmark_utils.html) chooses the calls a sample, sets the threads to one, synchronizes a GPU, and prints medians as a table. It measures one after the other in one process, and gives no interval of the ratio: order and repetition remain your part.
+# [`torch.utils.benchmark`](https://docs.pytorch.org/docs/stable/benchmark_utils.html) chooses the calls a sample, sets the threads to one, synchronizes a GPU, and prints medians as a table. It gives no interval of the ratio: order and repetition remain your part.
 
 # %% [markdown]
 # ## 9 · What a run costs · 20 min
 #
-# Power is in watts, energy in joules: one watt for one second. A sensor gives power at some moments, not evenly spaced. Join them by straight lines: between 50 W at second 0 and 250 W at second 1 lie 150 W · 1 s = 150 J. The mean of the samples, multiplied by the time, is wrong as soon as they are unevenly spaced. An idle machine draws power, too; take it off if you ask what *your* run added.
+# Power is in watts, energy in joules: one watt for one second. A sensor gives power at some moments, not evenly spaced. Join them by straight lines: between 50 W at second 0 and 250 W at second 1 lie 150 W · 1 s = 150 J. Mean power times time is wrong if the samples are unevenly spaced. An idle machine draws power, too; take it off if you ask what *your* run added.
 
 
 # %% nbgrader={"grade": false, "grade_id": "energy_joules", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def energy_joules(samples, idle_watts=0.0):
     """Return the energy of a run in joules, a float, from samples of its power.
 
-    samples: (second, watts) pairs, at least two; seconds rise, watts are not below 0.
+    samples: (second, watts) pairs, at least two; seconds, of any sign, rise; watts are not below 0.
     idle_watts: at least 0; what the machine draws without the run, subtracted for all of it.
     Between two samples the power runs in a straight line. The result may be negative, where the
     samples lie below idle_watts.
@@ -885,36 +1247,64 @@ def energy_joules(samples, idle_watts=0.0):
     seconds, watts = [second for second, _ in samples], [power for _, power in samples]
     if len(samples) < 2 or idle_watts < 0 or min(watts) < 0:
         raise ValueError("energy needs two samples or more, of power that is not negative")
-    steps = [(seconds[at + 1] - seconds[at], watts[at],
-        watts[at + 1]) for at in range(len(watts) - 1)]  # fmt: skip
+    steps = [
+        (seconds[at + 1] - seconds[at], watts[at], watts[at + 1]) for at in range(len(watts) - 1)
+    ]
     if any(step <= 0 for step, *_ in steps):
         raise ValueError("the samples' seconds must rise")
     return float(sum(step * ((one + two) / 2 - idle_watts) for step, one, two in steps))
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_energy_joules", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_energy_joules", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 run = [(0, 50), (1, 250), (2, 250), (4, 50)]
-expect("four samples", energy_joules(run), 700.0,
-    mistakes={"mean power by time, or each sample held since the one before": 600.0,
-    "each sample held until the next": 800.0})  # fmt: skip
-expect("over 50 W when idle", energy_joules(run, 50), 500.0)
-expect("it does not begin at 0", energy_joules([(10.5, 8.0), (11.0, 4.0)]), 3.0)
-expect("below idle power", energy_joules([(0, 10), (2, 20)], idle_watts=20), -10.0)
-expect("lists as samples", energy_joules([[0, 0], [2, 6], [3, 0]]), 9.0)
-expect_raises("one sample", lambda: energy_joules([(0, 50)]), ValueError)
-expect_raises("no samples", lambda: energy_joules([]), ValueError)
-expect_raises("one second twice", lambda: energy_joules([(0, 5), (0, 5), (1, 5)]), ValueError)
-expect_raises("seconds that fall", lambda: energy_joules([(0, 5), (2, 5), (1, 5)]), ValueError)
-expect_raises("negative power", lambda: energy_joules([(0, 5), (1, -5)]), ValueError)
-expect_raises("negative idle power", lambda: energy_joules(run, -1), ValueError)
+expect_table(
+    energy_joules,
+    (
+        "four samples",
+        (run,),
+        700.0,
+        {
+            "mean power by time, or each sample held since the one before": 600.0,
+            "each sample held until the next": 800.0,
+        },
+    ),
+    ("over 50 W when idle", (run, 50), 500.0),
+    ("it does not begin at 0", ([(10.5, 8.0), (11.0, 4.0)], 2.0), 2.0),
+    ("it begins below 0", ([(-3, 2.0), (-1, 4.0), (0, 4.0)], 1.0), 7.0),
+    ("below idle power", ([(0, 10), (2, 20)], 20), -10.0),
+    ("a seventh of a second", ([(0, 0.001), (1 / 7, 0.002)],), 0.0015 / 7),
+    ("forty samples", ([(n, 2 * n) for n in range(40)],), 1521.0),
+)
+expect("the samples stay as they are", run, [(0, 50), (1, 250), (2, 250), (4, 50)])
 ### BEGIN HIDDEN TESTS
-expect("unevenly spaced samples", energy_joules([(0, 100), (0.5, 300), (3.5, 300), (4,
-    100)]), 1100.0)  # fmt: skip
+expect(
+    "unevenly spaced samples", energy_joules([(0, 100), (0.5, 300), (3.5, 300), (4, 100)]), 1100.0
+)
 expect("idle power counts for the whole run", energy_joules([(5, 80), (15, 80)], 30.0), 500.0)
 expect("a spike between two samples of nothing", energy_joules([(0, 0), (1, 400), (2, 0)]), 400.0)
-expect_raises("a sensor cannot give less than nothing",
-    lambda: energy_joules([(0, -5), (1, 5)]), ValueError)  # fmt: skip
+expect("the energy is not rounded", energy_joules([(0, 1 / 3), (1 / 7, 2 / 3)]), 1 / 14)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_energy_joules_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+found = energy_joules(samples=[[0, 0], [2, 6], [3, 0]], idle_watts=0)
+expect("lists as samples, the arguments by their names", found, 9.0)
+expect_table(
+    energy_joules,
+    ("two samples are enough", ([(1, 0), (3, 0)],), 0.0),
+    ("one sample, no samples", [([(0, 50)],), ([],)], ValueError),
+    ("one second twice", ([(0, 5), (0, 5), (1, 5)],), ValueError),
+    ("seconds that fall", ([(0, 5), (2, 5), (1, 5)],), ValueError),
+    ("negative power", [([(0, 5), (1, -5)],), ([(0, -5), (1, 5)],)], ValueError),
+    ("negative idle power", ([(0, 5), (1, 5)], -1), ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    energy_joules,
+    ("no power at all, over 10 W", ([(0, 0), (2, 0)], 10), -20.0),
+    ("a sample of nothing at the end", ([(2, 3), (4, 0)],), 3.0),
+    ("a sensor cannot give less than nothing", ([(0, -2), (3, 5)],), ValueError),
+)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_energy", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -926,14 +1316,16 @@ record = demos.watch_power(lambda: baseline.classify(digits.images), demo_size(3
 print(record.source)
 if record.samples:
     joules = energy_joules(record.samples, record.idle_watts)
-    print(f"{joules:.1f} J over {record.idle_watts:.0f} W idle: {1000 * joules / record.calls:.3f} mJ a call")  # fmt: skip
+    each = 1000 * joules / record.calls
+    print(f"{joules:.1f} J over {record.idle_watts:.0f} W idle: {each:.3f} mJ a call")
+demos.power(record, example=[(0, 50), (1, 250), (2, 250), (4, 50)])
 
 # %% [markdown]
-# The cell reads [RAPL](https://www.kernel.org/doc/html/latest/power/powercap/powercap.html), the energy counter of Intel's and AMD's processors, or else a GPU's own sensor by NVML; on many machines neither can be read, and the cell says so. NVML's usual power is an average over the last second on newer cards, so a short run disappears in it: ask for `NVML_FI_DEV_POWER_INSTANT`, or hold the load for several seconds.
+# The cell reads [RAPL](https://www.kernel.org/doc/html/latest/power/powercap/powercap.html), the energy counter of Intel's and AMD's processors, or else a GPU's own sensor by NVML. On most laptops neither can be read: then the cell says so, and draws the test cell's example. NVML's usual power is an average over the last second on newer cards: hold the load for several seconds.
 #
 # ## Reflect · 60 min
 #
-# A report on training ResNet-50 has this table, and below it "2.8× speedup, 74 % faster":
+# A report on training ResNet-50 (made up after such reports) has this table, and below it "2.8× speedup, 74 % faster":
 #
 # | version | speedup | minutes an epoch |
 # |---|---|---|
@@ -975,41 +1367,94 @@ def audit_speedups(rows, base):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_audit_speedups", "locked": true, "points": 10, "schema_version": 3, "solution": false, "task": false}
-table = [("workers", 1.4, 86), ("mixed precision", 1.9, 45), ("batch", 2.3, 37),
-    ("compile", 2.8, 31)]  # fmt: skip
-found = audit_speedups(table, 120)
+# %% nbgrader={"grade": true, "grade_id": "test_audit_speedups", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+table = [
+    ("workers", 1.4, 86),
+    ("mixed precision", 1.9, 45),
+    ("batch", 2.3, 37),
+    ("compile", 2.8, 31),
+]
+found = audit_speedups(rows=table, base=120)
 expect("names", [row["name"] for row in found], ["workers", "mixed precision", "batch", "compile"])
-expect("minutes by the claim", [row["minutes"] for row in found],
-    [120 / 1.4, 120 / 1.9, 120 / 2.3, 120 / 2.8])  # fmt: skip
-expect("speed-up by the minutes", [row["speedup"] for row in found],
-    [120 / 86, 120 / 45, 120 / 37, 120 / 31])  # fmt: skip
+expect(
+    "minutes by the claim",
+    [row["minutes"] for row in found],
+    [120 / 1.4, 120 / 1.9, 120 / 2.3, 120 / 2.8],
+)
+expect(
+    "speed-up by the minutes",
+    [row["speedup"] for row in found],
+    [120 / 86, 120 / 45, 120 / 37, 120 / 31],
+)
 expect("each step", [row["step"] for row in found], [120 / 86, 86 / 45, 45 / 37, 37 / 31])
 expect("which rows hold", [row["holds"] for row in found], [True, False, False, False])
-held = [row["holds"] for row in audit_speedups([("a", 1.5, 67), ("b", 1.5, 70),
-    ("c", 1.5, 69), ("d", 1.5, 64), ("e", 2.0, 48)], 100)]  # fmt: skip
-expect("within the rounding of both, or not", held, [True, False, True, False, False])
-expect("no change", audit_speedups([("same", 1.0, 120)], 120),
-    [{"name": "same", "minutes": 120.0, "speedup": 1.0, "step": 1.0, "holds": True}])  # fmt: skip
-expect_raises("no rows", lambda: audit_speedups([], 120), ValueError)
-expect_raises("a base of 0", lambda: audit_speedups(table, 0), ValueError)
-expect_raises("no minutes", lambda: audit_speedups([("a", 1.2, 0)], 120), ValueError)
-expect_raises("a speed-up of 0", lambda: audit_speedups([("a", 0, 60)], 120), ValueError)
+expect_table(
+    lambda rows, base: [row["holds"] for row in audit_speedups(rows, base)],
+    (
+        "within the rounding of both, or not",
+        ([("a", 1.5, 67), ("b", 1.5, 70), ("c", 1.5, 69), ("d", 1.5, 64), ("e", 2.0, 48)], 100),
+        [True, False, True, False, False],
+    ),
+    (
+        "twenty times slower than the base, or not",
+        ([("a", 0.1, 39), ("b", 0.2, 39)], 2),
+        [True, False],
+    ),
+)
+expect("the rows stay as they are", [table[0], len(table)], [("workers", 1.4, 86), 4])
 ### BEGIN HIDDEN TESTS
 found = audit_speedups([("x", 2.0, 100), ("y", 4.0, 61), ("z", 3.5, 59)], base=210.0)
-expect("speed-ups are over the base, steps over the row before",
+expect(
+    "speed-ups are over the base, steps over the row before",
     [[row["speedup"], row["step"]] for row in found],
-    [[2.1, 2.1], [210 / 61, 100 / 61], [210 / 59, 61 / 59]])  # fmt: skip
+    [[2.1, 2.1], [210 / 61, 100 / 61], [210 / 59, 61 / 59]],
+)
 expect(
     "a row may fail between two that hold", [row["holds"] for row in found], [False, False, True]
 )
-expect("few minutes are rounded coarsely",
+expect(
+    "few minutes are rounded coarsely",
     [row["holds"] for row in audit_speedups([("a", 3.8, 3), ("b", 2.7, 3)], 10)],
-    [True, False])  # fmt: skip
-expect("a claim that is too small fails, too",
-    audit_speedups([("a", 1.2, 50)], 100)[0]["holds"], False)  # fmt: skip
+    [True, False],
+)
+expect(
+    "a claim that is too small fails, too", audit_speedups([("a", 1.2, 50)], 100)[0]["holds"], False
+)
 expect("slower than the base", audit_speedups([("a", 0.5, 41)], 20)[0]["holds"], True)
-expect_raises("a negative speed-up", lambda: audit_speedups([("a", -1.0, 60)], 120), ValueError)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade": true, "grade_id": "test_audit_speedups_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    audit_speedups,
+    (
+        "no change",
+        ([("same", 1.0, 120)], 120),
+        [{"name": "same", "minutes": 120.0, "speedup": 1.0, "step": 1.0, "holds": True}],
+    ),
+    (
+        "the upper bound of the claim is included",
+        ([("a", 0.45, 2)], 1.25),
+        [{"name": "a", "minutes": 1.25 / 0.45, "speedup": 0.625, "step": 0.625, "holds": True}],
+    ),
+    (
+        "one minute is enough",
+        ([("a", 8.0, 1)], 8),
+        [{"name": "a", "minutes": 1.0, "speedup": 8.0, "step": 8.0, "holds": True}],
+    ),
+    ("no rows", ([], 120), ValueError),
+    ("a base of 0, or below", [([("a", 1.2, 50)], 0), ([("a", 1.2, 50)], -1)], ValueError),
+    ("no minutes", [([("a", 1.2, 0)], 120), ([("a", 1.2, 50), ("b", 2, -3)], 120)], ValueError),
+    ("a speed-up of 0, or below", [([("a", 0, 60)], 120), ([("a", -1, 60)], 120)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect_table(
+    lambda rows, base: [row["holds"] for row in audit_speedups(rows, base)],
+    ("twenty rows", ([("r", 1.0, 90)] * 20, 90), [True] * 20),
+    ("claims over one minute", ([("a", 10.0, 1), ("b", 30.0, 1)], 10.0), [True, False]),
+    ("a negative speed-up", ([("a", -1.0, 60)], 120), ValueError),
+)
+found = audit_speedups([("a", 1.5, 7), ("b", 0.4, 30)], base=10.5)
+expect("half a minute is in the base", [row["step"] for row in found], [1.5, 7 / 30])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_slip", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -1018,30 +1463,37 @@ print("what the claims give:", ", ".join(f"{120 / claim:.1f}" for claim in claim
 wrong = 120 / 1.4 / 1.9  # 1.9 over the baseline, taken for a step over the row before
 later = [wrong * 1.9 / claim for claim in claims[2:]]
 print("with one slip:       ", ", ".join(f"{value:.1f}" for value in [120, 120 / 1.4, *later]))
+over = [86 / claim for claim in claims[2:]]  # these three over the loader's row
+print("over the second row: ", ", ".join(f"{value:.1f}" for value in [120, 86, *over]))
 print("printed:             ", ", ".join(map(str, printed)))
-print(f"31 of 120 min is {1 - 31 / 120:.0%} less time; 2.8 times as fast would be {1 - 1 / 2.8:.0%} less")  # fmt: skip
+less = f"31 of 120 min is {120 / 31:.2f} times as fast, {1 - 31 / 120:.0%} less time"
+print(f"{less}; 2.8 times as fast would be {1 - 1 / 2.8:.0%} less")
+print(f"workers and mixed precision: {120 / 1.9:.0f} min if 1.9 is over the baseline, else 45")
 
 # %% [markdown]
-# One slip explains all four minutes: mixed precision's 1.9, meant over the baseline, was applied once more to the 86 min that already had the loader's 1.4. Everything below inherits it. And "74 % faster" is 74 % less *time*, of a number that the 2.8 does not give.
+# Two stories fit these minutes. One slip: mixed precision's 1.9, meant over the baseline, was applied to the 86 min that already had the loader's 1.4, and everything below inherits it. Or 1.9, 2.3 and 2.8 are over the *loader's* row: then the minutes are right, the whole is 3.87 times as fast, and "74 %" less *time* is right, too. The table cannot decide; one epoch timed with workers and mixed precision would: 63 or 45 minutes.
 #
-# **Optional.** A second report fine-tunes LLaMA-7B on a card of 40 GB: in float32 it takes 52 GB, in float16 26 GB, with checkpointing and accumulation 18 GB, with flash attention 14 GB. Weights and gradients must be in memory in any case. How much is that?
+# **Optional.** A second report (made up, too) fine-tunes LLaMA-7B on a card of 40 GB: in float32 it takes 52 GB, in float16 26 GB, with checkpointing and accumulation 18 GB, with flash attention 14 GB. Ordinary full fine-tuning holds weights and gradients. How much is that, in GB of 10⁹ bytes, and in those of 1024³ that most tools print?
 
 
 # %% nbgrader={"grade": false, "grade_id": "audit_memory", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def audit_memory(parameters, rows):
+def audit_memory(parameters, rows, gb=10**9):
     """Return for each row whether the memory claimed holds what each parameter needs. (Optional.)
 
     parameters: int, at least 1.
     rows: (name, bytes_per_parameter, claimed_gb) tuples, at least one; bytes above 0; claimed_gb at
-    least 0, in 10**9 bytes, rounded to whole GB, so up to 0.5 off.
+    least 0, rounded to whole GB, so up to 0.5 off.
+    gb: how many bytes a GB has, in rows and in the result: 10**9 or 1024**3.
     Returns a list of dicts: name; floor_gb, the GB that the parameters take at least; holds, True
     unless the claim is below that by more than its rounding.
-    Raises ValueError for no rows and for a number out of range.
+    Raises ValueError for no rows, for a number out of range, and for another gb.
     """
     ### BEGIN SOLUTION
-    if not rows or parameters < 1 or any(size <= 0 or gb < 0 for _, size, gb in rows):
+    if not rows or parameters < 1 or any(size <= 0 or claim < 0 for _, size, claim in rows):
         raise ValueError("there must be rows, parameters, and bytes for each of them")
-    floors = [parameters * size / 10**9 for _, size, _ in rows]
+    if gb not in (10**9, 1024**3):
+        raise ValueError(f"a GB has 10**9 or 1024**3 bytes, not {gb}")
+    floors = [parameters * size / gb for _, size, _ in rows]
     return [
         {"name": name, "floor_gb": floor, "holds": floor <= claimed + 0.5}
         for (name, _, claimed), floor in zip(rows, floors, strict=True)
@@ -1051,40 +1503,103 @@ def audit_memory(parameters, rows):
 
 # %% nbgrader={"grade": true, "grade_id": "test_audit_memory", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
 llama = 6_738_415_616
-rows = [("float32", 8, 52), ("float16", 4, 26), ("checkpointing", 4, 18),
-    ("flash attention", 4, 14), ("Adam", 16, 108)]  # fmt: skip
+rows = [
+    ("float32", 8, 52),
+    ("float16", 4, 26),
+    ("checkpointing", 4, 18),
+    ("flash attention", 4, 14),
+    ("Adam", 16, 108),
+]
 found = audit_memory(llama, rows)
-expect("GB of weights and gradients; with Adam", [row["floor_gb"] for row in found],
-    [53.907324928, 26.953662464, 26.953662464, 26.953662464, 107.814649856])  # fmt: skip
+expect(
+    "GB of weights and gradients; with Adam",
+    [row["floor_gb"] for row in found],
+    [53.907324928, 26.953662464, 26.953662464, 26.953662464, 107.814649856],
+)
 expect("which claims hold", [row["holds"] for row in found], [False, False, False, False, True])
-expect("within the rounding", audit_memory(10**9, [("a", 2.5, 2), ("b", 2.6, 2)]),
-    [{"name": "a", "floor_gb": 2.5, "holds": True},
-    {"name": "b", "floor_gb": 2.6, "holds": False}])  # fmt: skip
-expect_raises("no rows", lambda: audit_memory(10, []), ValueError)
-expect_raises("no parameters", lambda: audit_memory(0, rows), ValueError)
-expect_raises("no bytes", lambda: audit_memory(10, [("a", 0, 1)]), ValueError)
+expect_table(
+    audit_memory,
+    (
+        "within the rounding",
+        (10**9, [("a", 2.5, 2), ("b", 2.6, 2)]),
+        [
+            {"name": "a", "floor_gb": 2.5, "holds": True},
+            {"name": "b", "floor_gb": 2.6, "holds": False},
+        ],
+    ),
+    ("no rows, no parameters", [(10, []), (0, [("a", 8, 52)])], ValueError),
+    ("no bytes, a claim below 0", [(10, [("a", 0, 1)]), (10, [("a", 1, -1)])], ValueError),
+)
+found = audit_memory(parameters=llama, rows=rows[:3], gb=1024**3)
+expect(
+    "in GB of 1024³ bytes",
+    [row["floor_gb"] for row in found],
+    [6_738_415_616 / 2**27, 6_738_415_616 / 2**28, 6_738_415_616 / 2**28],
+    mistakes={"the unit is ignored": [53.907324928, 26.953662464, 26.953662464]},
+)
+expect("there the first two hold", [row["holds"] for row in found], [True, True, False])
+expect_table(audit_memory, ("a GB of another size", (10, [("a", 8, 52)], 1000), ValueError))
 ### BEGIN HIDDEN TESTS
-expect("half a byte for each parameter", audit_memory(3 * 10**9, [("4 bits", 0.5, 1)]),
-    [{"name": "4 bits", "floor_gb": 1.5, "holds": True}])  # fmt: skip
-expect_raises("a claim is not negative", lambda: audit_memory(10, [("a", 1, -1)]), ValueError)
+expect_table(
+    audit_memory,
+    (
+        "half a byte for each parameter",
+        (3 * 10**9, [("4 bits", 0.5, 1)]),
+        [{"name": "4 bits", "floor_gb": 1.5, "holds": True}],
+    ),
+    (
+        "a floor far below a GB",
+        (1000, [("tiny", 4, 0)]),
+        [{"name": "tiny", "floor_gb": 4e-6, "holds": True}],
+    ),
+    (
+        "the unit decides",
+        (10**10, [("bytes", 1, 9)], 1024**3),
+        [{"name": "bytes", "floor_gb": 10**10 / 1024**3, "holds": True}],
+    ),
+    ("a claim is not negative", (99, [("b", 2, -4)]), ValueError),
+)
 ### END HIDDEN TESTS
+
+# %% nbgrader={"grade": false, "grade_id": "demo_units", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+reports = [("float32", 8, 52), ("float16", 4, 26), ("checkpointing", 4, 18)]
+for unit, gb in (("10⁹", 10**9), ("1024³", 1024**3)):
+    for row in audit_memory(6_738_415_616, reports, gb):
+        verdict = "holds" if row["holds"] else "does not hold"
+        print(f"GB of {unit} bytes, {row['name']}: at least {row['floor_gb']:.1f}, {verdict}")
+bare = [13_015_864_320 * size / 1e9 for size in (4, 2)]
+print("the bare weights of LLaMA-13B: {:.1f} and {:.1f} GB of 10⁹ bytes".format(*bare))
+
+# %% [markdown]
+# The unit decides about the first two rows, and the report does not say which it means; or it took another model's bare weights. LoRA, offloading, or an optimizer's step inside the backward pass hold less than all gradients.
 
 # %% [markdown]
 # **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). Audit one published benchmark of your choice: a table in a paper, a README, a vendor's page. Give the link.
 #
 # 1. What was held equal between the versions (inputs, batch, machine, threads, warm-up), and what was not, or is not said?
 # 2. Which rule decided that one is better: one run, a mean, an interval? What would that rule do with two equal programs? Support it with a number from this lesson.
-# 3. Check its arithmetic with a function of yours. Which measurement would change your mind?
+# 3. Check its arithmetic with a function of yours. Which measurement would change your mind, and below which difference would you claim nothing?
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_benchmarking", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* a real source with a link, and a list of what was equal and what was not or is not said, with at least three items and one that could explain the result by itself. *3 points:* the rule that decided is named (or its absence), and its false alarms or misses are given with a number, measured or from the lesson's demos (blocks against mirrored pairs; overlap against ranks; 87 % of nights). *2 points:* arithmetic is checked with a function and both numbers are shown, within their rounding. *2 points:* a measurement that could come out against the writer's own view: which versions, order, rounds, fresh runs, and the tolerance below which nothing is claimed. Up to 2 points off for figures without a unit or a calculation.
+# **Mark scheme.** Each point is one statement that is there or not; nothing is taken off.
+#
+# - *1 point:* a link to a published benchmark, and which of its figures is audited.
+# - *1 point:* two things that were equal between the versions.
+# - *1 point:* one thing that was not equal, or is not said, and how it could explain the result by itself.
+# - *1 point:* the rule that decided (one run, a mean, an interval), or that none is given.
+# - *1 point:* what that rule does with two equal programs: how it raises a false alarm, or misses a gain.
+# - *1 point:* a number with a unit from this lesson's cells, or measured, that supports this.
+# - *1 point:* a function of the student's own applied to the published figures, with its result.
+# - *1 point:* whether result and claim agree within the rounding of the claim.
+# - *1 point:* a measurement that could come out against the writer's view: what is compared, in which order, in how many rounds or runs.
+# - *1 point:* the tolerance below which the writer would claim nothing.
 # ### END SOLUTION
 
 # %% [markdown]
 # ## Summary
 #
-# - Take turns in mirrored order, compare within rounds, and give the speed-up with an interval.
+# - Take turns in mirrored order, or draw the order of each round; compare within rounds; give the speed-up with an interval.
 # - A rank test sees gains that overlapping intervals hide; neither survives calls that come in blocks.
 # - "No difference found" is not "no difference": say which change would have been too small to matter.
 # - More calls make an interval narrower; only fresh runs make it truer. Divide the 5 % among all comparisons.
@@ -1097,6 +1612,6 @@ expect_raises("a claim is not negative", lambda: audit_memory(10, [("a", 1, -1)]
 # | users complain, p99 is fine | waiting is not measured | times from the scheduled arrival |
 # | fewer bytes, no gain | the library does not use them | measure on the target |
 #
-# Assemble your profiler again (`proflab assemble`): `python my_profiler.py compare "python old.py" "python new.py"` runs two commands in mirrored order, and `gate` with `--json` tells a CI whether to stop.
+# Assemble your profiler again: `python my_profiler_alone.py compare "python old.py" "python new.py"` runs two commands in mirrored order, and `gate` with `--json` tells a CI whether to stop.
 #
 # **Next.** You can now tell whether a change helped. Lesson 09 makes changes that do.

@@ -52,6 +52,7 @@ def train(
     amp: bool = False,
     channels_last: bool = False,
     compile: bool | str = False,
+    dynamic: bool | None = False,
     checkpoint: bool = False,
     fused_optimizer: bool = False,
     faults: Iterable[str] = (),
@@ -67,6 +68,8 @@ def train(
     amp: mixed precision, float16 with scaled losses on a card, bfloat16 on a processor.
     scaling: False leaves the scaling out, which float16 needs.
     compile: True, a mode ("max-autotune") or a backend of torch.compile ("eager").
+    dynamic: as for torch.compile: False compiles each new shape anew; None is torch's default,
+        which compiles the second shape for all sizes.
     checkpoint: keep only what enters each block, and compute the block again in backward.
     faults: of FAULTS. "item" reads the loss in every step, "transfer" makes the classes' weights
         on the host in every step, "shape" crops or pads each batch to another size.
@@ -90,7 +93,7 @@ def train(
     layout = torch.channels_last if channels_last else torch.contiguous_format
     network = network.to(memory_format=layout)
     optimizer = torch.optim.SGD(network.parameters(), 0.02, momentum=0.9, fused=fused_optimizer)
-    run = _compiled(network, compile)
+    run = _compiled(network, compile, dynamic)
     half = torch.float16 if on_card else torch.bfloat16
     precision = torch.autocast(place.type, dtype=half) if amp else nullcontext()
     scaler = torch.amp.GradScaler(place.type, enabled=amp and on_card and scaling)
@@ -232,8 +235,8 @@ class _Marks:
         return [first.elapsed_time(second) for first, second in pairs]
 
 
-def _compiled(network: Any, how: bool | str) -> Any:
-    """Return the network as torch.compile makes it; each new shape is compiled anew."""
+def _compiled(network: Any, how: bool | str, dynamic: bool | None) -> Any:
+    """Return the network as torch.compile makes it."""
     if not how:
         return network
     import torch
@@ -244,7 +247,7 @@ def _compiled(network: Any, how: bool | str) -> Any:
     if isinstance(how, str):
         modes = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
         given = {"mode" if how in modes else "backend": how}
-    return torch.compile(network, dynamic=False, **given)
+    return torch.compile(network, dynamic=dynamic, **given)
 
 
 def _graphs() -> int:

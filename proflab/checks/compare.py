@@ -64,11 +64,13 @@ def compare(
     rel: float | None = None,
     abs: float | None = None,
     mistakes: dict[str, Any] | None = None,
+    flops: bool = False,
 ) -> Verdict:
     """Return the verdict on `actual` where `expected` was asked for.
 
     rel, abs: how far a number may be off, relative to the expected one or in its own unit.
     mistakes: maps the sentence that names a misconception to the value that it yields.
+    flops: the case counts FLOPs, so that half of it may be multiply-adds.
 
     >>> compare(2_362_368, 2_362_368).passed
     True
@@ -89,7 +91,7 @@ diagnosis='are both directions counted?')
     place = f" at {where}" if where else ""
     if note:
         return Verdict(False, note + place)
-    diagnosis, amount = diagnose(got, wanted)
+    diagnosis, amount = diagnose(got, wanted, flops)
     for sentence, value in (mistakes or {}).items():
         if (
             _difference(actual, to_plain_data(value), _Rule(rel, abs, floats_are_ints=True), "")
@@ -215,8 +217,7 @@ def show(value: Any) -> str:
     if isinstance(value, (int, np.integer)):
         return f"{value:,}" if abs(value) < 10**30 else _show_huge(int(value))
     if isinstance(value, (float, np.floating)):
-        magnitude = abs(value)
-        return f"{value:,.6g}" if magnitude < 1e6 else f"{value:,.1f}"
+        return _show_float(float(value))
     try:
         text = repr(_start(value, [_SHOWN_PARTS]))
     except Exception:  # a huge int inside, or an object whose repr raises
@@ -224,6 +225,67 @@ def show(value: Any) -> str:
     return text if len(text) <= 200 else text[:160] + " … " + text[-30:]
 
 
+def show_passed(value: Any) -> str:
+    """Return what stands behind a passed case's label: one line; nothing for a truth value.
+
+    >>> show_passed([7.140000000000001, 1 + 2**-20]), show_passed([0] * 60), show_passed(True)
+    ('[7.14, 1.000001]', '[0, 0, 0, 0, 0, 0, 0, 0, …] (60 items)', '')
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return ""
+    text = " ".join(show(_rounded(value)).split())
+    if len(text) <= _PASSED_TEXT:
+        return text
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        return f"{_first_items(value)} ({len(value)} items)"
+    return text[: _PASSED_TEXT - 2] + " …"
+
+
+def _first_items(items: Any) -> str:
+    """Return the start of a long sequence: as many items as fit into half a line."""
+    shown: list[str] = []
+    for item in items[:_MOST_ITEMS]:
+        text = " ".join(show(_rounded(item)).split())
+        if sum(map(len, shown)) + len(text) > _PASSED_TEXT // 2:
+            break
+        shown.append(text)
+    text = ", ".join([*shown, "…"])
+    return f"({text})" if isinstance(items, tuple) else f"[{text}]"
+
+
+class _Number(float):
+    """A float inside of a container: its repr has the digits that decide."""
+
+    def __repr__(self) -> str:
+        return _show_float(float(self), commas="")
+
+
+def _rounded(value: Any) -> Any:
+    """Return a value whose floats show no more digits than decide."""
+    if type(value) in (float, np.float64, np.float32, np.float16):
+        return _Number(value)
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f":
+        value = value[:_SHOWN_PARTS].tolist()
+    if type(value) in (list, tuple):
+        return type(value)(_rounded(item) for item in value[:_SHOWN_PARTS])
+    if type(value) is dict:
+        return {key: _rounded(item) for key, item in list(value.items())[:_SHOWN_PARTS]}
+    return value
+
+
+def _show_float(value: float, commas: str = ",") -> str:
+    """Return six digits; more where they would hide that the number is not a round one."""
+    if abs(value) >= 1e6 or not math.isfinite(value):
+        return f"{value:{commas}.1f}"
+    for digits in range(6, 13):
+        text = f"{value:{commas}.{digits}g}"
+        figures = sum(map(str.isdigit, text.partition("e")[0].lstrip("-0.")))
+        if figures >= digits or math.isclose(float(text.replace(",", "")), value, rel_tol=1e-12):
+            break
+    return text
+
+
+_PASSED_TEXT, _MOST_ITEMS = 80, 8
 _SHOWN_PARTS, _SHOWN_TEXT, _SHOWN_CELLS = 400, 400, 1000
 
 

@@ -33,11 +33,20 @@ _UNITS = (
 )
 
 
-def diagnose(actual: Any, expected: Any) -> tuple[str, str]:
+def counts_flops(*words: str) -> bool:
+    """Return True if a case counts FLOPs, by what its label, its cell and its mistakes are called.
+
+    >>> counts_flops("a sample", "test_linear_flops"), counts_flops("a layer", "test_add_row")
+    (True, False)
+    """
+    return any("flop" in word.lower() for word in words)
+
+
+def diagnose(actual: Any, expected: Any, flops: bool = False) -> tuple[str, str]:
     """Return what the wrong value `actual` looks like, as a question, and by how much it is off.
 
     The question holds no number of the case, so that a class's answers can be counted by it; both
-    are empty when nothing stands out.
+    are empty when nothing stands out. flops: the numbers are FLOPs, two a multiply-add.
 
     >>> diagnose(64.0, 64)
     ('a float where a whole number is asked: use // instead of /', '')
@@ -67,17 +76,18 @@ def diagnose(actual: Any, expected: Any) -> tuple[str, str]:
         # A count has no unit: one that is 1024 times too large has a size too many, not KB.
         if not counts and math.isclose(ratio, factor, rel_tol=2e-5):
             return sentence, amount
-    return _diagnose_ratio(ratio) or _diagnose_bias(actual, expected)
+    return _diagnose_ratio(ratio, flops) or _diagnose_bias(actual, expected)
 
 
-def _diagnose_ratio(ratio: float) -> tuple[str, str] | None:
+def _diagnose_ratio(ratio: float, flops: bool) -> tuple[str, str] | None:
     """Return what a ratio of actual to expected points to; None if to nothing.
 
     Of a whole ratio of 3 or more we say how large it is, and guess at nothing: it may be a batch,
     a number of groups or a size, and only the case can know (`mistakes` of `expect`).
     """
     if math.isclose(ratio, 0.5, rel_tol=1e-9):
-        return "is a factor of 2 left out (a multiply-add is two FLOPs)?", "half"
+        slip = "is a factor of 2 left out (a multiply-add is two FLOPs)?" if flops else ""
+        return slip, "half of it"
     if math.isclose(ratio, 2.0, rel_tol=1e-9):
         return "is something counted two times?", "twice"
     if 3 <= ratio <= 65536 and math.isclose(ratio, round(ratio), rel_tol=1e-9):

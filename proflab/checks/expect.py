@@ -1,4 +1,4 @@
-"""The three calls of a test cell. Each prints a line when it passes and explains when it fails.
+"""The four calls of a test cell. Each prints a line when it passes and explains when it fails.
 
 In a notebook they compare where they stand. The grader never runs them: it reads them, evaluates
 only what is to be tested in the student's process, and compares outside (`course/test_cells.py`).
@@ -7,12 +7,23 @@ only what is to be tested in the student's process, and compares outside (`cours
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from proflab.checks.compare import Verdict, compare, compare_between, compare_raised, show
+from proflab.checks.compare import (
+    Verdict,
+    compare,
+    compare_between,
+    compare_raised,
+    show,
+    show_passed,
+)
+from proflab.checks.diagnose import counts_flops
 from proflab.checks.values import NotPlainData, to_plain_data
 
-__all__ = ["expect", "expect_between", "expect_raises"]
+__all__ = ["expect", "expect_between", "expect_raises", "expect_table"]
+
+_ROW = "(label, arguments, result) or (label, arguments, result, mistakes)"
 
 
 def expect(
@@ -38,7 +49,8 @@ def expect(
     proflab.checks.expect.CaseFailed: ❌ parameters of Linear(3, 2): got 6, expected 8 (2 too few)
        is a bias left out?
     """
-    _tell(label, compare(actual, expected, rel, abs, mistakes), _shown(actual))
+    verdict = compare(actual, expected, rel, abs, mistakes, _flops(label, mistakes))
+    _tell(label, verdict, _shown(actual, show_passed))
 
 
 def expect_between(label: str, actual: float, low: float, high: float) -> None:
@@ -47,7 +59,7 @@ def expect_between(label: str, actual: float, low: float, high: float) -> None:
     >>> expect_between("share of the peak", 0.25, 0.0, 1.0)
     ✅ share of the peak: 0.25
     """
-    _tell(label, compare_between(actual, low, high), _shown(actual))
+    _tell(label, compare_between(actual, low, high), _shown(actual, show_passed))
 
 
 def expect_raises(label: str, action: Callable[[], Any], exception: type[Exception]) -> None:
@@ -58,15 +70,54 @@ def expect_raises(label: str, action: Callable[[], Any], exception: type[Excepti
     >>> expect_raises("no such key", lambda: {}["x"], KeyError)
     ✅ no such key: KeyError
     """
-    try:
-        value = action()
-    except Exception as error:
-        if isinstance(error, NotImplementedError) and exception is not NotImplementedError:
-            raise
-        raised, message = [kind.__name__ for kind in type(error).__mro__], _said(error)
-    else:
-        raised, message = [], _shown(value)
-    _tell(label, compare_raised(raised, message, exception.__name__), exception.__name__)
+    _tell(label, _raised(action, exception), exception.__name__)
+
+
+def expect_table(
+    function: Callable[..., Any],
+    *rows: tuple,
+    rel: float | None = None,
+    abs: float | None = None,
+) -> None:
+    """Check what `function` gives for each row: (label, arguments, result), or (…, mistakes).
+
+    arguments: a tuple, passed as they stand. result: as `expect` takes it, or an exception's type;
+    then the arguments may be a list of tuples, each of which has to raise it.
+    mistakes: as in `expect`. rel, abs: for every row.
+    All rows are tried; raises AssertionError with a sentence for each that fails. What the function
+    raises where a value is expected is passed on, once all rows are tried.
+
+    >>> rows = ("no rest", (6, 3), (2, 0)), ("by 0", [(1, 0), (0, 0)], ZeroDivisionError)
+    >>> expect_table(divmod, *rows)
+    ✅ no rest: (2, 0)
+    ✅ by 0: ZeroDivisionError
+    """
+    if not rows:
+        raise TypeError(f"expect_table takes a function and at least one row, {_ROW}")
+    passed: list[str] = []
+    failed: list[str] = []
+    errors: list[Exception] = []
+    for row in [_read_row(number, row) for number, row in enumerate(rows, start=1)]:
+        wrong, shown = _try_row(function, row, rel, abs, errors)
+        failed += wrong
+        passed += [] if wrong else [passed_line(row[0], shown)]
+    for line in passed + (failed if errors else []):
+        print(line)
+    if errors:
+        raise errors[0]
+    if failed:
+        raise CaseFailed("\n".join(failed))
+
+
+def row_labels(label: str, tuples: int) -> list[str]:
+    """Return the labels of a row's cases: one for each tuple of arguments.
+
+    >>> row_labels("by 0", 2)
+    ['by 0 (1 of 2)', 'by 0 (2 of 2)']
+    """
+    if tuples == 1:
+        return [label]
+    return [f"{label} ({number} of {tuples})" for number in range(1, tuples + 1)]
 
 
 class CaseFailed(AssertionError):
@@ -76,9 +127,18 @@ class CaseFailed(AssertionError):
         return str(self).splitlines()
 
 
+def running_cell() -> str:
+    """Return the name of the test cell that runs; `run_all.install` puts a notebook's in place."""
+    return ""
+
+
+def _flops(label: str, mistakes: dict[str, Any] | None) -> bool:
+    return counts_flops(label, running_cell(), *(mistakes or {}))
+
+
 def passed_line(label: str, shown: str) -> str:
-    """Return the line that a passed case prints."""
-    return f"✅ {label}: {shown}"
+    """Return the line that a passed case prints; where nothing is shown, the label alone."""
+    return f"✅ {label}: {shown}" if shown else f"✅ {label}"
 
 
 def failed_text(label: str, verdict: Verdict) -> str:
@@ -87,10 +147,68 @@ def failed_text(label: str, verdict: Verdict) -> str:
     return f"❌ {label}: {verdict.reason}{hint}"
 
 
-def _shown(value: Any) -> str:
+def _read_row(number: int, row: Any) -> tuple[str, list[tuple], Any, dict[str, Any]]:
+    """Return a row's label, tuples of arguments, result and mistakes; raise TypeError."""
+    if not isinstance(row, tuple) or len(row) not in (3, 4):
+        raise TypeError(f"row {number} of expect_table: write {_ROW}")
+    label, arguments, result, mistakes = row if len(row) == 4 else (*row, {})
+    several = isinstance(arguments, list) and arguments and _is_exception(result)
+    tuples = arguments if several else [arguments]
+    if not all(isinstance(each, tuple) for each in tuples):
+        how = "the arguments are a tuple, (x,) for one; a list of tuples where each has to raise"
+        raise TypeError(f"row {number} of expect_table ({label!r}): {how}")
+    return label, tuples, result, mistakes
+
+
+def _try_row(
+    function: Callable[..., Any],
+    row: tuple[str, list[tuple], Any, dict[str, Any]],
+    rel: float | None,
+    abs: float | None,
+    errors: list[Exception],
+) -> tuple[list[str], str]:
+    """Return what a row's failed cases say, and its value as shown; what it raises is added."""
+    label, tuples, result, mistakes = row
+    failed, shown = [], ""
+    for name, arguments in zip(row_labels(label, len(tuples)), tuples, strict=True):
+        if _is_exception(result):
+            verdict, shown = _raised(partial(function, *arguments), result), result.__name__
+        else:
+            try:
+                value = function(*arguments)
+            except NotImplementedError:  # still to be written
+                raise
+            except Exception as error:
+                errors.append(error)
+                told = ": ".join(filter(None, (type(error).__name__, _said(error))))
+                verdict = Verdict(False, told)
+            else:
+                verdict = compare(value, result, rel, abs, mistakes, _flops(label, mistakes))
+                shown = _shown(value, show_passed)
+        failed += [] if verdict.passed else [failed_text(name, verdict)]
+    return failed, shown
+
+
+def _is_exception(result: Any) -> bool:
+    return isinstance(result, type) and issubclass(result, Exception)
+
+
+def _raised(action: Callable[[], Any], exception: type[Exception]) -> Verdict:
+    try:
+        value = action()
+    except Exception as error:
+        if isinstance(error, NotImplementedError) and exception is not NotImplementedError:
+            raise
+        raised, message = [kind.__name__ for kind in type(error).__mro__], _said(error)
+    else:
+        raised, message = [], _shown(value)
+    return compare_raised(raised, message, exception.__name__)
+
+
+def _shown(value: Any, as_text: Callable[[Any], str] = show) -> str:
     """Return the value as text, without asking it how it wants to be shown."""
     try:
-        return show(to_plain_data(value))
+        return as_text(to_plain_data(value))
     except NotPlainData:
         return f"a {type(value).__name__}"
 

@@ -56,6 +56,9 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
     if kind is int:
         _spend(budget, value.bit_length() // 8)
         return value
+    if issubclass(kind, str):  # before np.generic: numpy's strings are both
+        _spend(budget, 4 * str.__len__(value))
+        return str.__str__(value)
     if issubclass(kind, np.generic):
         return _plain_array(np.asarray(value), budget)
     if issubclass(kind, int):
@@ -66,9 +69,6 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
         return float.__pos__(value)
     if issubclass(kind, complex):
         return complex.__pos__(value)
-    if issubclass(kind, str):
-        _spend(budget, 4 * str.__len__(value))
-        return str.__str__(value)
     if issubclass(kind, np.ndarray):
         return _plain_array(np.array(value, subok=False), budget)
     if issubclass(kind, (list, tuple, dict)):
@@ -98,6 +98,8 @@ def _plain_container(value: Any, kind: type, depth: int, budget: list[int]) -> A
 
 
 def _plain_array(array: np.ndarray, budget: list[int]) -> Any:
+    if array.ndim == 0 and array.dtype.kind == "U":
+        return _plain(array.item(), 0, budget)
     if array.dtype.kind not in _ARRAY_KINDS:
         raise NotPlainData(f"an array of dtype {array.dtype} holds no numbers")
     cells = math.prod(max(1, int(size)) for size in array.shape)  # of (2, 10**8, 0), too

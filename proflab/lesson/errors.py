@@ -57,11 +57,15 @@ def tell(
     outline: Outline | None,
     cell: LessonCell | None,
     failing: Iterable[Exercise] = (),
+    own_earlier: str = "",
+    skipped: bool = False,
 ) -> list[str] | None:
     """Return what a cell shows for an exception: a sentence, then the student's own lines.
 
     cell: the lesson's cell that raised it, None for a student's own.
     failing: exercises that the cell needs and that do not pass their checks.
+    own_earlier: a sentence on the functions of mine.py that the cell uses, if it does.
+    skipped: True if given cells above it were not run in this kernel.
     """
     frames = Frames(error, names)
     if function := unwritten(error, names):
@@ -71,15 +75,19 @@ def tell(
     what = "".join(traceback.format_exception_only(type(error), error)).strip()
     own = [(frame, line) for frame, line in frames.functions if not _is_given(frame, outline)]
     exercise = _innermost_exercise(own, outline)
-    if exercise is None and (cell is None or not cell.rests_on_exercises):
+    in_doubt = cell is not None and (cell.rests_on_exercises or bool(own_earlier))
+    if exercise is None and not in_doubt:
         return None
     if isinstance(error, NameError) and outline and error.name in outline.exercises:
         missing = outline.exercises[error.name]
         return [f"`{missing.name}` is not defined, so run its cell first{_place(missing)}"]
+    if type(error) is NameError and skipped:
+        return [f"{what}: run the cells above first (Run › Run All Above Selected Cell)"]
     if exercise is not None:
         sentence = [f"`{exercise.name}`{_in_section(exercise)} raised {what}"]
         return [*sentence, *_lines(own)]
     sentence = [what, *(f"This cell needs {_needed(each)}." for each in failing)]
+    sentence += [own_earlier] if own_earlier else []
     return [*sentence, *_lines(frames.all[:1] + own)]
 
 
@@ -120,8 +128,8 @@ def _needed(exercise: Exercise) -> str:
 
 
 def _place(exercise: Exercise | None) -> str:
-    return f": section {exercise.section}" if exercise and exercise.section else ""
+    return f": {exercise.place}" if exercise and exercise.place else ""
 
 
 def _in_section(exercise: Exercise) -> str:
-    return f" (section {exercise.section})" if exercise.section else ""
+    return f" ({exercise.place})" if exercise.place else ""

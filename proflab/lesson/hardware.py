@@ -143,6 +143,17 @@ def this_machine(sys: Path = Path("/sys"), proc: Path = Path("/proc")) -> Machin
     )
 
 
+def load_and_processors() -> tuple[float, int] | None:
+    """Return how many processes wanted a processor over the last minute, and the processors.
+
+    All the machine's processors, for the load is the whole machine's; None where it is not known.
+    """
+    try:
+        return os.getloadavg()[0], os.cpu_count() or 1
+    except (AttributeError, OSError):  # Windows, a browser
+        return None
+
+
 def in_bytes(size: float) -> str:
     """Return a number of bytes in the largest unit of 1024 that keeps it at 1 or above.
 

@@ -136,13 +136,17 @@ def copy_on(
 
 
 def beyond_caches(caches: Sequence[Cache], largest: int) -> int:
-    """Return bytes that no cache holds: 4 × the last one, at least 64 MB, at most `largest`.
+    """Return a working set that no cache holds: the bytes of a copy's source and destination.
+
+    Each of the two has 4 times the last cache's size, as STREAM asks of each array. The working
+    set has at least 64 MB and at most `largest` bytes.
+    Source: https://www.cs.virginia.edu/stream/ref.html, "Adjust the problem size".
 
     >>> beyond_caches([Cache(3, 32 * 2**20)], largest=2**30) // 2**20
-    128
+    256
     """
     last = max([cache.size for cache in caches], default=2**25)
-    return min(largest, max(2**26, 4 * last) // 2**20 * 2**20)
+    return min(largest, max(2**26, 8 * last) // 2**20 * 2**20)
 
 
 def drops(

@@ -12,13 +12,22 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
 
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.outline import Outline
-from proflab.lesson.statements import DEFINITIONS, IMPORTS, KNOWN, is_stub, written_statements
+from proflab.lesson.statements import (
+    DEFINITIONS,
+    IMPORTS,
+    KNOWN,
+    is_stub,
+    parsed,
+    written_statements,
+)
 
 FILE = "mine.py"
 SWITCH = "PROFLAB_MINE"
@@ -31,6 +40,7 @@ environment, later lessons use the course's own solutions.
 '''
 _TITLE = re.compile(r"^# ── (\w+): ([\w, ]+) ──$", re.MULTILINE)
 _INSTRUCTORS = frozenset({"source", "submitted", "autograded"})
+_USED: dict[str, str] = {}  # in this process: function → the lesson whose own one is in use
 _LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
 
@@ -64,11 +74,16 @@ def place(folder: Path | None = None) -> Path | None:
 
 
 def store(
-    cells: Iterable[str], outline: Outline, passing: Collection[str], path: Path | None
+    cells: Iterable[str],
+    outline: Outline,
+    passing: Collection[str],
+    path: Path | None,
+    failing: Collection[str] = (),
 ) -> str:
     """Put a lesson's passing functions into mine.py; return a sentence on what is there now.
 
-    Functions stored before stay, but for those that these cells define and that do not pass.
+    Functions stored before stay, but for those that are failing, and those that these cells define
+    anew with another text and that are not passing: what was proved of a text holds for it.
 
     cells: the text of the cells that have been run, as Python; a later one overrides an earlier.
     path: as `place` returns it.
@@ -80,7 +95,7 @@ def store(
     sections = {section.lesson: section for section in _read(path)}
     former = sections.pop(outline.lesson, None)
     cells = list(cells)
-    kept = set(former.names) - _defined(cells) if former else set()
+    kept = _still_proved(former, cells, outline) - set(failing) if former else set()
     section = _section([*([former.code] if former else []), *cells], outline, {*passing, *kept})
     if section.names:
         sections[outline.lesson] = section
@@ -94,6 +109,24 @@ def store(
     what = f"{count} functions of your own that pass their checks"
     what = "1 function of your own that passes its checks" if count == 1 else what
     return f"Stored for later lessons, in {path.name}: {what}."
+
+
+def stored(path: Path | None, lesson: str) -> tuple[str, ...]:
+    """Return the functions of a lesson that mine.py holds."""
+    sections = _read(path) if path is not None else []
+    return next((section.names for section in sections if section.lesson == lesson), ())
+
+
+def _still_proved(former: Section, cells: list[str], outline: Outline) -> set[str]:
+    """Return the stored functions that cells do not define, or define as they are stored."""
+    anew = set(former.names) & _defined(cells)
+    same = {n for n in anew if _meaning(cells, outline, n) == _meaning([former.code], outline, n)}
+    return set(former.names) - anew | same
+
+
+def _meaning(cells: Iterable[str], outline: Outline, name: str) -> list[str]:
+    """Return a function and what of the student's code it needs, whatever its layout."""
+    return [ast.dump(node) for node in _statements(_section(cells, outline, {name}).code)]
 
 
 def _section(cells: Iterable[str], outline: Outline, passing: Collection[str]) -> Section:
@@ -130,8 +163,8 @@ def _defined(cells: Iterable[str]) -> set[str]:
 
 def _statements(text: str) -> list[ast.stmt]:
     try:
-        return ast.parse(text).body
-    except (SyntaxError, ValueError):
+        return parsed(text)
+    except SyntaxError:
         return []
 
 
@@ -185,7 +218,9 @@ def use_mine(names: dict, lesson: str) -> None:
         return
     for section in sections:
         if section.lesson < lesson:
-            used += _use(section, names, path)
+            taken = _use(section, names, path)
+            _USED.update((name, section.lesson) for name in taken)
+            used += taken
     if used:
         print(
             f"Your own {_listed(used)} {'is' if len(used) == 1 else 'are'} used in place of the "
@@ -208,6 +243,61 @@ def _use(section: Section, names: dict, path: Path) -> list[str]:
         return []
     names.update(used)
     return list(used)
+
+
+def told(cell: str, names: Mapping[str, Any]) -> str:
+    """Return a sentence on the functions of mine.py that a cell uses; empty if it uses none.
+
+    cell: its text; names: the notebook's.
+    """
+    try:
+        first = used_names(ast.parse(cell).body)
+    except (SyntaxError, ValueError):
+        return ""
+    found = list(_own_functions(first, names)) if _USED else []
+    if not found:
+        return ""
+    where = [f"`{name}` ({_place(name)})" for name in found]
+    return (
+        f"This cell uses your own {_listed(where)} from {FILE}: to try the course's, restart the "
+        f"kernel and run `%env {SWITCH}=off` first."
+    )
+
+
+def _own_functions(first: Iterable[str], names: Mapping[str, Any]) -> Iterator[str]:
+    """Yield functions of mine.py that these names lead to, the nearest first."""
+    ahead, seen = [(name, names) for name in sorted(first)], set()
+    for name, scope in ahead:
+        value = scope.get(name)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if name in _USED and getattr(value, "__module__", "") == "mine":
+            yield name
+        for function in _functions_of(value):
+            inner = sorted(_names_in(function.__code__))
+            ahead += [(each, function.__globals__) for each in inner]
+
+
+def _functions_of(value: Any) -> list[FunctionType]:
+    """Return a function, or a class's methods, of a notebook or of what stands beside it."""
+    members = [value, *vars(value).values()] if isinstance(value, type) else [value]
+    members = [getattr(member, "__wrapped__", member) for member in members]
+    found = [member for member in members if isinstance(member, FunctionType)]
+    return [f for f in found if f.__module__ in ("__main__", "built", "mine")]
+
+
+def _names_in(code: CodeType) -> set[str]:
+    inner = (const for const in code.co_consts if isinstance(const, CodeType))
+    return set(code.co_names).union(*map(_names_in, inner))
+
+
+def _place(name: str) -> str:
+    """Return the lesson of a function in use, and its section where that lesson lies beside."""
+    lesson, path = _USED[name], place()
+    outline = Outline.read(path.parent / lesson) if path is not None else None
+    exercise = outline.exercises.get(name) if outline else None
+    return ", ".join(filter(None, [lesson, exercise.place if exercise else ""]))
 
 
 def _listed(names: list[str]) -> str:

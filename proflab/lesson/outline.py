@@ -26,6 +26,11 @@ class Exercise:
     tests: Mapping[str, float] = field(default_factory=dict)
 
     @property
+    def place(self) -> str:
+        """Return where it is, as a sentence has it: "section 3", "Reflect"; "" if not known."""
+        return place_of(self.section)
+
+    @property
     def points(self) -> float:
         """Return what all its test cells earn."""
         return sum(self.tests.values())
@@ -90,6 +95,15 @@ class Outline:
         """Return the locked cell that has this text; None where it is the student's own."""
         return self.cells.get(digest(text))
 
+    def given_before(self, cell: LessonCell) -> list[str]:
+        """Return the digests of the given cells that stand before a cell of the lesson."""
+        given = []
+        for key, each in self.cells.items():
+            if each is cell:
+                break
+            given += [key] if each.kind == "given" else []
+        return given
+
     def exercise(self, function: str) -> Exercise | None:
         """Return the exercise that a function belongs to, by the function's qualified name.
 
@@ -100,6 +114,15 @@ class Outline:
             if name in self.exercises:
                 return self.exercises[name]
         return None
+
+
+def place_of(section: str) -> str:
+    """Return a section as a sentence names it, by its number or by its title.
+
+    >>> place_of("3"), place_of("Reflect"), place_of("")
+    ('section 3', 'Reflect', '')
+    """
+    return f"section {section}" if section[:1].isdigit() else section
 
 
 def _json(value: object) -> str:

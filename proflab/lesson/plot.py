@@ -11,14 +11,25 @@ import base64
 import html
 import io
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any
 
 # Okabe and Ito's colours: told apart by the colour-blind, and light to dark in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+# One colour an op, or kind of op, in all lessons; what is not here takes a colour that is left.
+OP_COLOURS = {
+    "conv2d": COLOURS[0], "convolutions": COLOURS[0], "convolution": COLOURS[0],
+    "linear": COLOURS[1], "linear layers": COLOURS[1],
+    "matmul": COLOURS[2], "attention": COLOURS[2], "scaled_dot_product_attention": COLOURS[2],
+    "gelu": COLOURS[3], "relu": COLOURS[3], "activations": COLOURS[3],
+    "layer_norm": COLOURS[4], "batch_norm": COLOURS[4], "norms": COLOURS[4],
+    "softmax": COLOURS[5], "embedding": COLOURS[7], "add": COLOURS[6], "others": "#b0b0b0",
+}  # fmt: skip
 INK, QUIET, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
 
 STYLE = {
@@ -39,9 +50,12 @@ STYLE = {
     "ytick.labelcolor": INK,
     "grid.color": FAINT,
     "grid.linewidth": 0.8,
+    # White in dark themes, too: colours are chosen for it, and a saved notebook is also printed.
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
 }
+
+_DARK = (COLOURS[0], COLOURS[2], COLOURS[7])  # a number on these is white
 
 # A label beside a mark, on white, so that no grid line runs through it.
 _BESIDE = {
@@ -89,12 +103,48 @@ def canvas(width: float, height: float, alt: str) -> Iterator[tuple[Picture, Any
         yield Picture(figure, alt), figure.add_subplot()
 
 
-def short(count: float) -> str:
-    """Return a count as it fits beside a bar: 37 · 9.4 K · 2.36 M · 1.56 B · 3.2 T."""
-    for size, unit in ((1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " K")):
+def colours_of(names: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each name: an op's own; to others, in order, those that are left.
+
+    >>> colours_of(["wte", "gelu", "head"]) == {
+    ...     "wte": COLOURS[0], "gelu": COLOURS[3], "head": COLOURS[1]}
+    True
+    """
+    names = list(dict.fromkeys(names))
+    taken = {OP_COLOURS.get(name) for name in names}
+    left = iter([c for c in COLOURS if c not in taken] or COLOURS)
+    return {name: OP_COLOURS.get(name) or next(left, QUIET) for name in names}
+
+
+def extremes(points: Sequence[tuple[float, float]], show: Callable[[float], str]) -> str:
+    """Return the lowest and the highest point of a line in words; "" where its ends are these.
+
+    >>> extremes([(1, 10), (20, 1000), (300, 10)], "{:,.0f}".format)
+    ', highest 1,000 at 20'
+    """
+    values, said = [y for _, y in points], ""
+    for word, extreme in (("lowest", min(values)), ("highest", max(values))):
+        if extreme not in (values[0], values[-1]):
+            said += f", {word} {show(extreme)} at {short(points[values.index(extreme)][0])}"
+    return said
+
+
+def short(count: float, giga: str = "B") -> str:
+    """Return a count as it fits beside a bar: 37 · 9.4 K · 2.36 M · 1.56 B · 3.2 T.
+
+    giga: "G" for FLOPs and bytes; parameters and numbers have billions.
+    """
+    for size, unit in ((1e12, " T"), (1e9, f" {giga}"), (1e6, " M"), (1e3, " K")):
         if abs(count) >= size:
             return f"{count / size:.3g}{unit}"
     return f"{count:.3g}"
+
+
+def _short_for(unit: str, row: str = "") -> Callable[[float], str]:
+    """Return `short` with the letter that is usual for what is counted: a row's name may say it."""
+    what = row if re.search("FLOP|byte|parameter", row) else unit
+    giga = re.search("FLOP|byte", what) and "parameter" not in what
+    return partial(short, giga="G" if giga else "B")
 
 
 def bars(
@@ -106,7 +156,7 @@ def bars(
     unit: str = "parameters",
     title: str = "",
     log: bool = False,
-    show: Callable[[float], str] = short,
+    show: Callable[[float], str] | None = None,
     guess: dict[str, float | None] | None = None,
 ) -> Picture:
     """Draw horizontal bars, one a row (or item of a dict), the first on top, with its number.
@@ -118,10 +168,12 @@ def bars(
     if isinstance(rows, dict):
         rows = [{name: key, value: number} for key, number in rows.items()]
     rows = list(rows)
+    show = show or _short_for(unit)
     names = [str(row[name]) for row in rows]
     values = [row[value] for row in rows]
     groups = list(dict.fromkeys(row[group] for row in rows)) if group else [None]
-    colours = [COLOURS[groups.index(row[group]) if group else 0] for row in rows]
+    paints = colours_of(groups)
+    colours = [paints[row[group] if group else None] for row in rows]
     guesses = {names.index(n): g for n, g in (guess or {}).items() if n in names and _drawable(g)}
     said = "; ".join(f"{n} {show(v)}" for n, v in zip(names, values, strict=True))
     with canvas(7.5, 0.9 + 0.3 * len(rows), f"{title or 'Bars'} ({unit}): {said}") as (
@@ -140,14 +192,14 @@ def bars(
         for at, number in enumerate(values):
             gap = (8 if log else 4, 0)
             axes.annotate(show(number), (number, at), gap, **_BESIDE)
-        for label, colour in zip(groups, COLOURS, strict=False):
+        for label, colour in paints.items():
             if group:
                 axes.plot([], [], "s", color=colour, ms=9, label=label)
         if guesses:
             diamond = {"mfc": "white", "mec": INK, "ms": 8, "zorder": 4, "label": "your guess"}
             axes.plot(list(guesses.values()), list(guesses), "D", **diamond)
         if group or guesses:
-            axes.legend(frameon=False, loc="lower right")
+            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False)
         axes.set_yticks(range(len(rows)), names)
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_formatter(lambda number, _: (short if log else show)(number))
@@ -167,7 +219,7 @@ def shares(
     *,
     unit: str,
     title: str = "",
-    show: Callable[[float], str] = short,
+    show: Callable[[float], str] | None = None,
 ) -> Picture:
     """Draw a bar a model, all of one length, divided by its parts' shares; totals at the right.
 
@@ -175,33 +227,34 @@ def shares(
     """
     kinds = list(dict.fromkeys(kind for parts in models.values() for kind in parts))
     totals = {model: sum(parts.values()) for model, parts in models.items()}
+    shown = {model: (show or _short_for(unit, model))(total) for model, total in totals.items()}
     said = "; ".join(
-        f"{model}, {show(totals[model])}: "
+        f"{model}, {shown[model]}: "
         + ", ".join(f"{kind} {count / totals[model]:.1%}" for kind, count in parts.items())
         for model, parts in models.items()
     )
     alt = f"{title or 'Shares'} (of all {unit}). {said}"
     with canvas(8.0, 1.2 + 0.36 * len(models), alt) as (picture, axes):
         left = [0.0] * len(models)
-        for kind, colour in zip(kinds, COLOURS, strict=False):
+        for kind, colour in colours_of(kinds).items():
             widths = [parts.get(kind, 0) / totals[model] for model, parts in models.items()]
             axes.barh(range(len(models)), widths, left=left, color=colour, height=0.72, label=kind)
             for row, width in enumerate(widths):
                 if width >= 0.06:
                     axes.text(
                         left[row] + width / 2, row, f"{width:.0%}", ha="center", va="center",
-                        color="white" if colour in (COLOURS[0], COLOURS[2]) else INK,
+                        color="white" if colour in _DARK else INK,
                     )  # fmt: skip
                 left[row] += width
-        for row, total in enumerate(totals.values()):
-            axes.text(1.01, row, show(total), va="center")
+        for row, total in enumerate(shown.values()):
+            axes.text(1.01, row, total, va="center")
         axes.set_yticks(range(len(models)), list(models))
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:.0%}")
         axes.set(xlim=(0, 1), ylim=(len(models) - 0.4, -0.6), xlabel=f"share of all {unit}")
         axes.set_title(title)
         axes.spines["left"].set_visible(False)
-        beside = max(1.11, 1.03 + 0.016 * max(len(show(total)) for total in totals.values()))
+        beside = max(1.11, 1.03 + 0.016 * max(map(len, shown.values())))
         axes.legend(loc="upper left", bbox_to_anchor=(beside, 1.02), frameon=False)
     return picture
 
@@ -217,7 +270,7 @@ def curves(
 ) -> Picture:
     """Draw lines through (x, y) points, each named at its end; `log` may be "x", "y" or "xy"."""
     said = "; ".join(
-        f"{name} from {show(points[0][1])} to {show(points[-1][1])}"
+        f"{name} from {show(points[0][1])} to {show(points[-1][1])}{extremes(points, show)}"
         for name, points in series.items()
     )
     with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):

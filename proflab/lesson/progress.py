@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 
 from proflab.lesson import guesses, mine
-from proflab.lesson.outline import Exercise, Outline
+from proflab.lesson.outline import Exercise, Outline, place_of
 from proflab.lesson.run_all import Record, current_record
 
 MIME = "application/vnd.proflab.progress+json"
@@ -45,7 +45,7 @@ class Progress:
     def text(self) -> str:
         """Return the table as text."""
         width = max((len(row.name) for row in self.rows), default=0)
-        places = [f"section {row.section}" if row.section else "" for row in self.rows]
+        places = [place_of(row.section) for row in self.rows]
         room = max(map(len, places), default=0)
         lines = [
             f"{_MARKS[row.state]} {row.name:<{width}}  {place:<{room}}  {_line(row)}".rstrip()
@@ -78,8 +78,9 @@ def show() -> None:
 
     progress = measure(record)
     passing = [row.name for row in progress.rows if row.state == "passed"]
+    failing = [row.name for row in progress.rows if row.state not in ("passed", "not run")]
     path = mine.place(record.folder)
-    progress.stored = mine.store(record.codes(), record.outline, passing, path)
+    progress.stored = mine.store(record.codes(), record.outline, passing, path, failing)
     display({"text/plain": progress.text(), MIME: asdict(progress)}, raw=True)
 
 
@@ -105,13 +106,14 @@ def _next(rows: list[Row], outline: Outline) -> str:
     row = next((row for row in rows if row.points and row.state != "passed"), None)
     if row is None:
         points, section = outline.essay
-        essay = f"the essay ({_at(section)}{points:g} points by hand), then " if points else ""
+        where = ", ".join(filter(None, [place_of(section), f"{points:g} points by hand"]))
+        essay = f"the essay ({where}), then " if points else ""
         return (
             f"Next: {essay}Restart Kernel and Run All Cells, and hand in. "
             "Hidden cases, with other inputs, count there."
         )
     exercise = outline.exercises[row.name]
-    where = _where(exercise)
+    where = _where(exercise, row.state == "not written")
     if row.state == "not written":
         return f"Next: write `{row.name}`{where}."
     if row.state == "failed":
@@ -119,11 +121,8 @@ def _next(rows: list[Row], outline: Outline) -> str:
     return f"Next: run the cells of `{row.name}`{where}; Run All Cells runs them all."
 
 
-def _where(exercise: Exercise) -> str:
-    parts = [f"section {exercise.section}"] if exercise.section else []
-    parts += [f"{exercise.minutes} min"] if exercise.minutes else []
+def _where(exercise: Exercise, with_minutes: bool) -> str:
+    """Return section and, for what is still to be written, minutes."""
+    parts = [exercise.place] if exercise.place else []
+    parts += [f"{exercise.minutes} min"] if exercise.minutes and with_minutes else []
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _at(section: str) -> str:
-    return f"section {section}, " if section else ""

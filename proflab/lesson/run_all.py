@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from proflab.checks import expect
 from proflab.checks.expect import CaseFailed
+from proflab.lesson import mine
 from proflab.lesson.errors import not_written, tell, unwritten
-from proflab.lesson.outline import Exercise, LessonCell, Outline
+from proflab.lesson.outline import Exercise, LessonCell, Outline, digest
 
 _ATTRIBUTE = "_proflab_record"
 
@@ -78,6 +80,13 @@ class Record:
                     return run
         return TestRun("passed" if runs and all(runs) else "not run")
 
+    def skipped_above(self, cell: LessonCell | None) -> bool:
+        """Return True if given cells above one of the lesson's were not run in this kernel."""
+        if self.outline is None or cell is None:
+            return False
+        ran = {digest(text) for text in self.cells}
+        return not ran.issuperset(self.outline.given_before(cell))
+
     def failing(self, cell: LessonCell | None) -> Iterator[Exercise]:
         """Yield the exercises that a cell needs and whose tests are known not to pass."""
         if self.outline is None or cell is None:
@@ -124,6 +133,7 @@ def install() -> None:
         return
     record = Record(Outline.read(Path.cwd()))
     setattr(shell, _ATTRIBUTE, record)
+    expect.running_cell = lambda: record.current.name if record.current else ""
     hooks = _Hooks(shell, record)
     shell.events.register("pre_run_cell", hooks.before_cell)
     shell.events.register("post_run_cell", hooks.after_cell)
@@ -138,16 +148,21 @@ class _Hooks:
         self.shell, self.record = shell, record
         self.show_normally: Any = None
         self.unwritten: tuple[BaseException | None, str] = (None, "")
+        self.text = ""
 
     def before_cell(self, info: Any) -> None:
         outline = self.record.outline
-        self.record.current = outline.cell(info.raw_cell) if outline else None
+        self.text = info.raw_cell or ""
+        self.record.current = outline.cell(self.text) if outline else None
 
     def show(self, etype: type, evalue: BaseException, tb: Any, *args: Any, **kwargs: Any):
         record = self.record
         try:
             names, cell = self.shell.user_ns, record.current
-            lines = tell(evalue, names, record.outline, cell, record.failing(cell))
+            earlier = mine.told(self.text, names) if cell is not None else ""
+            skipped = record.skipped_above(cell)
+            failing = record.failing(cell)
+            lines = tell(evalue, names, record.outline, cell, failing, earlier, skipped)
             if function := unwritten(evalue, names):
                 self.unwritten = evalue, function
                 evalue.args = (not_written(function, record.outline),)

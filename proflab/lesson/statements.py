@@ -17,6 +17,22 @@ _LEFT_OUT = (
     ast.Expr, ast.Assert, ast.Delete, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith,
 )  # fmt: skip
 _MARKS = ("### BEGIN SOLUTION", "### END SOLUTION")
+# Levels of a tree, below what Python allows functions that call themselves a few times a level.
+_MOST_LEVELS = 200
+
+
+def parsed(text: str) -> list[ast.stmt]:
+    """Return a text's statements; SyntaxError for whatever Python cannot read, for any reason."""
+    try:
+        nodes = ast.parse(text).body
+    except (ValueError, RecursionError, MemoryError):
+        raise SyntaxError("it cannot be read") from None
+    level: list[ast.AST] = list(nodes)
+    for _ in range(_MOST_LEVELS):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    if level:
+        raise SyntaxError("it is nested too deeply")
+    return nodes
 
 
 def written_statements(lines: list[str], nodes: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:

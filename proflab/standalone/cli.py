@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from proflab.lesson.blas import blas_threads
 from proflab.lesson.hardware import this_machine
+from proflab.standalone.arguments import positive
 from proflab.standalone.compare import COMMANDS, NEEDED_TO_COMPARE, compare
 from proflab.standalone.measure import NEEDED, Report, Request, measure
 from proflab.standalone.page import HEAD, figures, operations, page, predictions
 from proflab.standalone.predict import NEEDED_TO_PREDICT, plan_sizes, predict
-from proflab.standalone.zoo import CHOICES
+from proflab.standalone.tables import print_table
+from proflab.standalone.torch_report import FILES, NEEDED_TO_READ, read_file
+from proflab.standalone.zoo import CHOICES, OWN, Choice, own_model
 
 _SHOWN = 10
 
@@ -31,12 +34,13 @@ def main(
     file = Path(names.get("__file__", "my_profiler.py")).name
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words and words[0] in COMMANDS:
-        return _compare(names, unwritten, file, words)
+        return _run(compare, NEEDED_TO_COMPARE, names, unwritten, file, words)
+    if words and words[0] in FILES:
+        return _run(read_file, NEEDED_TO_READ, names, unwritten, file, words)
     parser = _parser(file)
     given = parser.parse_args(arguments)
     needed = NEEDED | (NEEDED_TO_PREDICT if given.at else {})
-    lacking = {name: unwritten.get(name, lesson) for name, lesson in needed.items()
-               if name in unwritten or name not in names}  # fmt: skip
+    lacking = _lacking(needed, names, unwritten)
     if lacking:
         return _refuse(file, lacking)
     request = _request(given, parser)
@@ -66,25 +70,26 @@ def _parser(file: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=file,
         description="Profile a model with the functions that you wrote in the lessons.",
-        epilog=f"To compare two commands: {file} compare --help, {file} gate --help.",
+        epilog=f"To compare two commands: {file} compare --help, {file} gate --help. To read what "
+        f"torch writes: {file} trace --help, {file} memory --help.",
     )
-    parser.add_argument("model", choices=sorted(CHOICES), help="what to profile")
-    parser.add_argument("--batch", type=_positive, default=1, metavar="N", help="inputs at a time")
-    parser.add_argument("--tokens", type=_positive, metavar="N", help="length of a text (128)")
-    parser.add_argument("--image", type=_positive, metavar="N", help="side of an image (224)")
+    parser.add_argument("model", type=_model, help=f"{', '.join(CHOICES)}, or {OWN}")
+    parser.add_argument("--batch", type=positive, default=1, metavar="N", help="inputs at a time")
+    parser.add_argument("--tokens", type=positive, metavar="N", help="length of a text (128)")
+    parser.add_argument("--image", type=positive, metavar="N", help="side of an image (224)")
     parser.add_argument(
         "--at",
-        type=_positive,
+        type=positive,
         nargs="+",
         default=[],
         metavar="N",
         help="predict these sizes, too: tokens, side of an image, or else batch",
     )
     parser.add_argument("--train", action="store_true", help="forward and backward pass")
-    parser.add_argument("--passes", type=_positive, default=5, metavar="N", help="how often (5)")
+    parser.add_argument("--passes", type=positive, default=5, metavar="N", help="how often (5)")
     parser.add_argument(
         "--threads",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="of matrix products (as numpy has it); takes threadpoolctl to be set",
     )
@@ -94,16 +99,21 @@ def _parser(file: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _compare(
-    names: dict[str, Any], unwritten: dict[str, str], file: str, words: Sequence[str]
+def _run(
+    command: Callable[..., int],
+    needed: dict[str, str],
+    names: dict[str, Any],
+    unwritten: dict[str, str],
+    file: str,
+    words: Sequence[str],
 ) -> int:
-    """Compare two commands, or say in one sentence why that cannot be done."""
-    lacking = {name: unwritten.get(name, lesson) for name, lesson in NEEDED_TO_COMPARE.items()
-               if name in unwritten or name not in names}  # fmt: skip
+    """Run a command that takes no model, or say in one sentence why that cannot be done."""
+    asked = {"-h", "--help"} & {*words}
+    lacking = {} if asked else _lacking(needed, names, unwritten)
     if lacking:
         return _refuse(file, lacking)
     try:
-        return compare(names, file, words)
+        return command(names, file, words)
     except NotImplementedError as error:
         return _not_written(file, unwritten, error)
     except (ValueError, OSError) as error:
@@ -111,19 +121,34 @@ def _compare(
         return 2
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
-    return number
+def _lacking(
+    needed: dict[str, str], names: dict[str, Any], unwritten: dict[str, str]
+) -> dict[str, str]:
+    """Return those of the needed exercises that the file does not have, each with its lesson."""
+    missing = [name for name in needed if name in unwritten or name not in names]
+    return {name: unwritten.get(name, needed[name]) for name in missing}
+
+
+def _model(text: str) -> Choice:
+    """Return a model by its name, or one of the student's own."""
+    if text in CHOICES:
+        return CHOICES[text]
+    file, colon, function = text.rpartition(":")
+    if not colon:
+        known = ", ".join(CHOICES)
+        raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from {known}, {OWN})")
+    try:
+        return own_model(Path(file), function)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _request(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Request:
-    choice = CHOICES[given.model]
+    choice = given.model
     sizes = {"tokens": given.tokens, "image": given.image}
     for kind, size in sizes.items():
         if size is not None and kind != choice.kind:
-            parser.error(f"{given.model} takes no --{kind}")
+            parser.error(f"{choice.title} takes no --{kind}")
     size = sizes.get(choice.kind) or choice.size
     if given.at and given.train:
         parser.error("--at predicts forward passes: leave out --train")
@@ -156,20 +181,10 @@ def _print_report(report: Report) -> None:
     print(f"\n{report.title}, on {report.threads}\n{report.machine}\n")
     for name, value in figures(report):
         print(f"{name:<28}{value:>30}")
-    _print_table([HEAD, *operations(report, _SHOWN)])
+    print_table([HEAD, *operations(report, _SHOWN)])
     if report.predictions:
-        _print_table(predictions(report))
+        print_table(predictions(report))
 
 
 def _say(line: str) -> None:
     print(f"· {line} …", flush=True)
-
-
-def _print_table(rows: list[tuple[str, ...]]) -> None:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    print()
-    for row in rows:
-        first, *others = (cell for cell in row)
-        print(first.ljust(widths[0]) + "".join(
-            f"  {cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True)
-        ).rstrip())  # fmt: skip

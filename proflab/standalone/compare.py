@@ -1,15 +1,17 @@
 """Compares two commands: `my_profiler.py compare BEFORE AFTER`, and `gate` with a verdict for a CI.
 
-Each call is a fresh process, in the student's order; the student's functions judge the times. What
-may not enter: a formula.
+Each call is a fresh process, in the student's order, and so is a third command that does nothing
+but start up. The student's functions judge the times. What may not enter: a formula.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +19,7 @@ from statistics import median
 from typing import Any
 
 from proflab.lesson.hardware import this_machine
+from proflab.standalone.arguments import positive, share
 
 COMMANDS = ("compare", "gate")
 # What is called here, and the lesson in which it is written.
@@ -25,6 +28,11 @@ NEEDED_TO_COMPARE = {
     "speedup_interval": "08_benchmarking",
     "gate": "08_benchmarking",
 }
+START_UP = "start_up"  # what is timed beside the two commands
+# How the libraries that multiply matrices are told their threads.
+_THREADS = [
+    f"{library}_NUM_THREADS" for library in ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMEXPR")
+] + ["VECLIB_MAXIMUM_THREADS"]
 STOPS = {"slower"}  # the verdicts with which `gate` ends with 1
 STOPS_IF_STRICT = {"slower", "unclear"}
 
@@ -35,36 +43,74 @@ def compare(names: dict[str, Any], file: str, arguments: Sequence[str]) -> int:
     Returns 0, or 1 where the gate stops a change. Raises ValueError, with a sentence, for what
     cannot be compared.
     """
+    gated = arguments[0] == "gate"
     parser = _parser(file, arguments[0])
     given = parser.parse_args(arguments[1:])
-    gated = arguments[0] == "gate"
     if gated and len(given.versions) == 1:
         times = read_times(Path(given.versions[0]))
+        found = _judge(names, times, given)
     elif len(given.versions) == 2:
-        times = time_commands(names, given.versions, given.rounds)
+        times = begin_times(given)
+        found = _run_gate(names, times, given) if gated else _run_once(names, times, given)
     else:
         parser.error("give two commands" + (", or one file of times" if gated else ""))
     if given.output:
         given.output.write_text(json.dumps(times, indent=1) + "\n", encoding="utf-8")
-    found = _judge(names, times, given) if gated else _summarize(names, times)
-    print(json.dumps(found) if given.json else _sentence(found))
+    found |= _notes(times)
+    print(json.dumps(found) if given.json else "\n".join([_sentence(found), *found["notes"]]))
     stops = gated and found["verdict"] in (STOPS_IF_STRICT if given.strict else STOPS)
     return 1 if stops else 0
 
 
-def time_commands(names: dict[str, Any], commands: Sequence[str], rounds: int) -> dict[str, Any]:
-    """Return the ms of each run of two commands, after one of each that is not counted.
+def begin_times(given: argparse.Namespace) -> dict[str, Any]:
+    """Return what is known before the first round: commands, machine, and no times yet.
 
-    Raises ValueError for a command that cannot be run or that fails.
+    Each command runs once, uncounted. Raises ValueError for one that cannot be run or that fails.
     """
-    versions = dict(zip(("before", "after"), commands, strict=True))
-    order = names["run_order"](list(versions), rounds)
-    times: dict[str, Any] = {name: [] for name in versions}
-    for command in versions.values():
-        _time_run(command)
-    for name in order:
-        times[name].append(_time_run(versions[name]))
-    return times | {"commands": versions, "machine": this_machine().sentences()}
+    commands = dict(zip(("before", "after"), given.versions, strict=True))
+    commands = {START_UP: given.start_up} | commands
+    machine = this_machine()
+    for command in commands.values():
+        _time_run(command, given.threads)
+    return {name: [] for name in commands} | {
+        "commands": commands,
+        "threads": given.threads,
+        "load": machine.load,
+        "processors": machine.limit or machine.processors,
+        "machine": machine.sentences(),
+    }
+
+
+def time_rounds(names: dict[str, Any], times: dict[str, Any], rounds: int) -> None:
+    """Add the ms of so many rounds, in the student's order, to the times."""
+    for name in names["run_order"](list(times["commands"]), rounds):
+        times[name].append(_time_run(times["commands"][name], times["threads"]))
+
+
+def _run_once(names: dict[str, Any], times: dict[str, Any], given: argparse.Namespace) -> dict:
+    """Run the rounds that are asked for, and return what they say."""
+    time_rounds(names, times, given.rounds)
+    return _summarize(names, times)
+
+
+def _run_gate(names: dict[str, Any], times: dict[str, Any], given: argparse.Namespace) -> dict:
+    """Run `--rounds` rounds and, where they leave it unclear, `--most`; return the verdict.
+
+    Two looks at the times share the 5 % of false alarms, as two comparisons do.
+    """
+    if given.most % 2:
+        raise ValueError(f"--most must be even, not {given.most}")
+    time_rounds(names, times, given.rounds)
+    if given.most <= given.rounds:
+        return _judge(names, times, given)
+    try:
+        found = _judge(names, times, given, looks=2)
+    except ValueError:  # too few rounds for so many comparisons
+        found = {}
+    if found.get("verdict", "unclear") != "unclear":
+        return found
+    time_rounds(names, times, given.most - given.rounds)
+    return _judge(names, times, given, looks=2)
 
 
 def read_times(path: Path) -> dict[str, Any]:
@@ -76,23 +122,32 @@ def read_times(path: Path) -> dict[str, Any]:
         times = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read as JSON: {error}") from None
-    lists = [times.get(name) for name in ("before", "after")] if isinstance(times, dict) else [None]
-    for values in lists:
-        numbers = isinstance(values, list) and all(
-            isinstance(ms, (int, float)) and not isinstance(ms, bool) for ms in values
-        )
-        if not numbers:
-            raise ValueError(f'{path} needs two lists of times in ms, "before" and "after"')
+    if not isinstance(times, dict) or not all(
+        isinstance(times.get(name), list) and all(map(_is_number, times[name]))
+        for name in ("before", "after", *(times.keys() & {START_UP}))
+    ):
+        raise ValueError(f'{path} needs two lists of times in ms, "before" and "after"')
     return times
 
 
-def _time_run(command: str) -> float:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _time_run(command: str, threads: int) -> float:
+    """Return the ms of a fresh process, which multiplies matrices on so many threads."""
     words = shlex.split(command)
     if not words:
         raise ValueError("a command is empty: give one that can be run")
     start = time.perf_counter_ns()
     try:
-        ended = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        ended = subprocess.run(
+            words,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | dict.fromkeys(_THREADS, str(threads)),
+        )
     except OSError as error:
         raise ValueError(f"{command!r} cannot be run: {error.strerror}") from None
     ms = (time.perf_counter_ns() - start) / 1e6
@@ -115,13 +170,39 @@ def _summarize(names: dict[str, Any], times: dict[str, Any], confidence: float =
     }
 
 
-def _judge(names: dict[str, Any], times: dict[str, Any], given: argparse.Namespace) -> dict:
+def _judge(
+    names: dict[str, Any], times: dict[str, Any], given: argparse.Namespace, looks: int = 1
+) -> dict:
     """Return the comparison at the gate's confidence, with its verdict."""
-    before, after = times["before"], times["after"]
-    verdict = names["gate"](before, after, given.tolerance, given.comparisons)
-    summary = _summarize(names, times, 1 - 0.05 / given.comparisons)
+    before, after, comparisons = times["before"], times["after"], given.comparisons * looks
+    verdict = names["gate"](before, after, given.tolerance, comparisons)
+    summary = _summarize(names, times, 1 - 0.05 / comparisons)
     bounds = {"tolerance": given.tolerance, "comparisons": given.comparisons}
     return {"verdict": verdict} | summary | bounds
+
+
+def _notes(times: dict[str, Any]) -> dict[str, Any]:
+    """Return the time of start-up and the load, and what is to be said of them."""
+    notes, found = [], {}
+    if times.get(START_UP):
+        found["start_up_ms"] = start_up = median(times[START_UP])
+        before, after = (median(times[name]) for name in ("before", "after"))
+        shorter = min(before, after)
+        left = f", which leaves {before - start_up:.4g} ms before and {after - start_up:.4g} after"
+        notes.append(f"start-up: {start_up:.4g} ms{left if start_up < shorter else ''}")
+        if start_up > shorter / 2:
+            part = min(start_up / shorter, 1)
+            warning = "hides most of a change: let each run do more work"
+            notes.append(f"warning: start-up is {part:.0%} of the shorter time, and {warning}")
+    load, processors = times.get("load"), times.get("processors")
+    if "load" in times:
+        found["load"] = load
+        known = [value if _is_number(value) else "unknown" for value in (load, processors)]
+        notes.append("load: {} on {} processors at first".format(*known))
+    if _is_number(load) and _is_number(processors) and load > processors / 2:
+        busy = "warning: other programs keep this machine busy"
+        notes.append(f"{busy}: close them for a narrower interval")
+    return found | {"notes": notes}
 
 
 def _sentence(found: dict[str, Any]) -> str:
@@ -137,19 +218,27 @@ def _parser(file: str, command: str) -> argparse.ArgumentParser:
     about = {
         "compare": "Time two commands in fresh processes, in mirrored order, and compare them.",
         "gate": "Say whether a change is faster, slower, the same or unclear. Ends with 1 where it "
-        "is slower, with 0 otherwise, and with 2 where nothing could be compared.",
+        "is slower, with 0 otherwise (unclear: 1 with --strict), and with 2 where nothing could be "
+        "compared.",
     }
     parser = argparse.ArgumentParser(prog=f"{file} {command}", description=about[command])
     what = "two commands, before and after"
     what += ", or one file of times" if command == "gate" else ""
-    parser.add_argument("versions", nargs="+", metavar="VERSION", help=what)
-    parser.add_argument("--rounds", type=int, default=12, metavar="N", help="an even number (12)")
-    parser.add_argument("-o", "--output", type=Path, help="keep the times in this file, as JSON")
-    parser.add_argument("--json", action="store_true", help="print JSON, for a program to read")
+    add = parser.add_argument
+    add("versions", nargs="+", metavar="VERSION", help=what)
+    add("--rounds", type=int, default=12, metavar="N", help="an even number (12)")
+    add("--threads", type=positive, default=1, metavar="N", help="of matrix products (1)")
+    empty = shlex.join([sys.executable, "-c", "pass"])
+    about_start = "a command that starts up and does nothing (python -c pass)"
+    add("--start-up", default=empty, metavar="COMMAND", help=about_start)
+    add("-o", "--output", type=Path, help="keep the times in this file, as JSON")
+    add("--json", action="store_true", help="print JSON, for a program to read")
     if command == "gate":
-        share = "too small to matter, as a share (0.05)"
-        parser.add_argument("--tolerance", type=float, default=0.05, metavar="T", help=share)
+        most = "rounds in all where it is unclear after --rounds (36)"
+        add("--most", type=int, default=36, metavar="N", help=most)
+        small = "too small to matter, as a share (0.05)"
+        add("--tolerance", type=share, default=0.05, metavar="T", help=small)
         many = "gates that share the 5 %% of false alarms (1)"
-        parser.add_argument("--comparisons", type=int, default=1, metavar="N", help=many)
-        parser.add_argument("--strict", action="store_true", help="end with 1 if unclear, too")
+        add("--comparisons", type=positive, default=1, metavar="N", help=many)
+        add("--strict", action="store_true", help="end with 1 if unclear, too")
     return parser

@@ -1,12 +1,17 @@
-"""The models that a profiler in one file knows by name, and what their inputs are."""
+"""The models that a profiler in one file knows by name or by file, and what their inputs are."""
 
 from __future__ import annotations
 
+import runpy
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from proflab import models
+from proflab import models, nn
+
+OWN = "FILE.py:FUNCTION"
 
 
 @dataclass(frozen=True)
@@ -52,3 +57,32 @@ CHOICES = {
         for size in ("small", "medium", "large", "xl")
     },
 }
+
+
+def own_model(file: Path, function: str) -> Choice:
+    """Return the model that a function in a file of the student's makes.
+
+    The function takes nothing and returns the model and the shape of one input, without the batch.
+    Raises ValueError, with a sentence, where it does not.
+    """
+    place = f"{file}:{function}"
+    folder = str(file.resolve().parent)
+    sys.path.insert(0, folder)  # what lies beside it can be imported
+    try:
+        make = runpy.run_path(str(file), run_name=file.stem).get(function)
+        if not callable(make):
+            raise ValueError(f"{file} defines no function {function!r}")
+        made = make()
+    except OSError as error:
+        raise ValueError(f"{place} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{place} raises {type(error).__name__}: {error}") from None
+    finally:
+        sys.path.remove(folder)
+    model, shape = made if isinstance(made, tuple) and len(made) == 2 else (None, None)
+    whole = isinstance(shape, tuple) and shape and all(isinstance(n, int) and n > 0 for n in shape)
+    if not isinstance(model, nn.Module) or not whole:
+        raise ValueError(f"{place} must return a model of ProfLab and an input's shape, a tuple")
+    return Choice(place, lambda _: make()[0], "fixed", shape)

@@ -14,9 +14,7 @@ import base64
 import json
 import sys
 import zlib
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 import proflab
 
@@ -80,23 +78,11 @@ class _Absent:
     __call__ = __getattr__
 
 '''
-_RUN = """\
 
 
-if __name__ == "__main__":
-    from proflab.standalone import main
-
-    raise SystemExit(main(globals(), @UNWRITTEN@))
-"""
-
-
-def with_engine(text: str, unwritten: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the assembled file `text` with the engine inside, to be imported or run.
-
-    unwritten: the exercises that are still to be written, each with its lesson; the file says so
-    when it is run and needs them.
-    """
-    text = _without_needing_others(text) + _RUN.replace("@UNWRITTEN@", repr(dict(unwritten)))
+def with_engine(text: str) -> str:
+    """Return the assembled file `text` with the engine inside, to be imported or run."""
+    text = _without_needing_others(text)
     tree = ast.parse(text)
     head = [node for node in tree.body if _must_stay_first(node)]
     lines = text.splitlines()

@@ -7,6 +7,7 @@ these need: imports, constants, helpers. Never taken: test cells, demo cells, wh
 from __future__ import annotations
 
 import ast
+import keyword
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,8 +16,7 @@ from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import DEFINITIONS, IMPORTS, KNOWN, is_stub, written_statements
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
-
-_EXPECT = {"expect", "expect_between", "expect_raises"}
+from proflab_course.course.test_cells import CALLS
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def collect(lessons: Iterable[Lesson], known: Mapping[str, list[str]] | None = N
 def _collect_lesson(lesson: Lesson, known: list[str], result: Collection) -> None:
     candidates: list[Statement] = []
     given: list[Statement] = []
-    exercises = [cell.name for cell in lesson.named("exercise")]
+    exercises = [cell.name for cell in lesson.named("exercise") if _is_name(cell.name)]
     exercises += [name for name in known if name not in exercises]
     for cell in lesson.cells:
         statements = _cell_statements(cell, lesson.name, not exercises, result)
@@ -110,14 +110,21 @@ def _cell_statements(
         if cell.role != "exercise":
             return []
         result.notes.append(str(error))
+        if not _is_name(cell.name):
+            return []
         text = f"# The cell {cell.name} cannot be parsed as Python.\n"
         text += f"def {cell.name}(*args, **kwargs):\n    raise NotImplementedError()"
         return [Statement(lesson, cell.where, ast.parse(text).body[0], text, True)]
-    wanted = cell.role != "free" or (metadata_lost and not _EXPECT & used_names(nodes))
+    wanted = cell.role != "free" or (metadata_lost and not {*CALLS} & used_names(nodes))
     return [
         Statement(lesson, cell.where, node, text, wanted and _is_definition(node))
         for node, text in written_statements(cell.code.splitlines(), nodes)
     ]
+
+
+def _is_name(text: str) -> bool:
+    """Return True if a function may be called so; the name of a stranger's cell is any text."""
+    return text.isidentifier() and not keyword.iskeyword(text)
 
 
 def _is_definition(node: ast.stmt) -> bool:

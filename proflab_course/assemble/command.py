@@ -21,6 +21,13 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, read_module, read_notebook
 
 MADE_BY = "Made by `proflab assemble`"
+_COMMAND_LINE = """
+
+if __name__ == "__main__":
+    from proflab.standalone import main
+
+    raise SystemExit(main(globals(), {unwritten!r}))
+"""
 _LESSON_IN_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
 
@@ -45,10 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
     collection = collect(lessons, _known_exercises(lessons))
     names = ", ".join(lesson.name for lesson in lessons)
     text = render(collection, f"A profiler built in {names}.\n\n{MADE_BY}: edit the notebooks.")
+    text += _COMMAND_LINE.format(unwritten=collection.unwritten_lessons())
     if arguments.standalone:
         from proflab_course.assemble.bundle import with_engine
 
-        text = with_engine(text, collection.unwritten_lessons())
+        text = with_engine(text)
     _write(arguments.output, text)
     print("\n".join([summary(collection, arguments.output), *store_own(lessons)]))
     return 0

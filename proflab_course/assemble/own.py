@@ -1,7 +1,7 @@
 """Store a student's own functions in mine.py, by what the saved notebooks show.
 
 Nothing is run here: an exercise passes if each of its test cells was run after it, without an
-error.
+error. What a run, or `proflab check`, has proved of the same text stays in mine.py.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from pathlib import Path
 from proflab.lesson import mine
 from proflab.lesson.names import bound_names
 from proflab.lesson.outline import Outline
+from proflab.lesson.statements import is_stub
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Cell, Lesson
 
 
 def store_own(lessons: Iterable[Lesson]) -> list[str]:
-    """Store the functions of each lesson that pass; return a sentence for each that has some."""
+    """Store the functions of each lesson that pass; return what is stored and what is left out."""
     said = []
     for lesson in lessons:
         path = Path(lesson.place)
@@ -26,28 +27,45 @@ def store_own(lessons: Iterable[Lesson]) -> list[str]:
         if path.suffix != ".ipynb" or outline is None or place is None:
             continue
         ran = [cell for cell in lesson.cells if cell.node.get("execution_count")]
-        sentence = mine.store([cell.code for cell in ran], outline, _passing(ran, outline), place)
+        runs = _runs(ran, outline)
+        passing = {name for name, trouble in runs.items() if not trouble}
+        sentence = mine.store([cell.code for cell in ran], outline, passing, place)
         said += [f"  {lesson.name}: {sentence}"] if sentence else []
+        stored = mine.stored(place, lesson.name)
+        left_out = [f"{name} ({why})" for name, why in runs.items() if name not in stored]
+        if left_out:
+            then = f"run the notebook, or proflab check {lesson.name[:2]}, and assemble again"
+            said.append(f"  {lesson.name}: not in {mine.FILE}: {', '.join(left_out)}; {then}")
     return said
 
 
-def _passing(ran: list[Cell], outline: Outline) -> set[str]:
+def _runs(ran: list[Cell], outline: Outline) -> dict[str, str]:
+    """Return each exercise that was run, with why it is not known to pass; "" where it is."""
     defined: dict[str, int] = {}
     tested: dict[str, int] = {}
+    failed: set[str] = set()
     for cell in ran:
         known, count = outline.cell(cell.source), int(cell.node.execution_count)
         if known is None:
-            defined |= dict.fromkeys(bound_names(_statements(cell)), count)
-        elif known.kind == "test" and not any(
-            output.output_type == "error" for output in cell.node.outputs
-        ):
+            nodes = [node for node in _statements(cell) if not is_stub(node)]
+            defined |= dict.fromkeys(bound_names(nodes), count)
+        elif known.kind == "test":
             tested[known.name] = count
+            if any(output.output_type == "error" for output in cell.node.outputs):
+                failed.add(known.name)
     return {
-        exercise.name
-        for exercise in outline.exercises.values()
-        if exercise.tests and exercise.name in defined
-        if all(tested.get(test, 0) > defined[exercise.name] for test in exercise.tests)
+        name: _trouble([tested.get(test, 0) for test in exercise.tests], defined[name])
+        or ("its checks failed when they were last run" if failed & exercise.tests.keys() else "")
+        for name, exercise in outline.exercises.items()
+        if exercise.tests and name in defined
     }
+
+
+def _trouble(tested: list[int], defined: int) -> str:
+    """Return what the order of the runs speaks against; counts are 0 for what was not run."""
+    if not all(tested):
+        return "not all of its checks were run"
+    return "" if min(tested) > defined else "its checks were not run after it"
 
 
 def _statements(cell: Cell) -> list[ast.stmt]:

@@ -13,15 +13,18 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from proflab.lesson.names import bound_names, used_names
-from proflab.lesson.statements import BUILT
+from proflab.lesson.statements import BUILT, is_stub
 from proflab_course.build.audit_demos import (
     demos_imports,
     demos_mistakes,
     guess_mistakes,
     shared_guesses,
 )
+from proflab_course.build.evidence import evidence_mistakes
+from proflab_course.build.stamp import LAST_CELL
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import (
+    COLAB_SETUP,
     HIDDEN,
     MARK_SCHEME,
     SOLUTION,
@@ -48,6 +51,8 @@ def lesson_mistakes(lesson: Lesson, folder: Path, built: Iterable[str] = ()) -> 
     mistakes += [*_python(lesson), *_grammar(lesson), *_exercise_names(lesson)]
     mistakes += [*_test_names(lesson), *_points(lesson), *_demos(lesson)]
     mistakes += _pictures(lesson, folder)
+    if not any(_python(lesson)) and not any(_grammar(lesson)):
+        mistakes += evidence_mistakes(lesson)
     if not any(_python(lesson)):
         mistakes += [*_borrowed_names(lesson), *_built_imports(lesson, set(built))]
         mistakes += [*demos_mistakes(lesson, folder), *guess_mistakes(lesson)]
@@ -82,6 +87,7 @@ def release_mistakes(lesson: Lesson, release: Lesson) -> list[str]:
             mistakes.append(f"{cell.where} is missing from the release")
         elif cell.role == "exercise":
             mistakes += _lost_names(cell, released[cell.name])
+            mistakes += _given_lines(cell, released[cell.name])
     return mistakes
 
 
@@ -94,6 +100,23 @@ def _lost_names(cell: Cell, stub: Cell) -> Iterator[str]:
         return
     for name in sorted(_offered(cell.statements()) - left):
         yield f"{cell.where}: the stub leaves {name} undefined; put the solution inside it"
+
+
+def _given_lines(cell: Cell, stub: Cell) -> Iterator[str]:
+    """Yield what an exercise's cell gives: a student who writes the whole cell anew loses it."""
+    try:
+        nodes = stub.statements()
+    except CourseError:
+        return
+    for node in nodes:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            body = node.body[ast.get_docstring(node) is not None :]
+            given = body[:1] if is_stub(node) and not isinstance(body[0], ast.Raise) else []
+        else:
+            given = [] if isinstance(node, (ast.ClassDef, ast.Raise)) else [node]
+        for each in given:
+            line = ast.unparse(each).splitlines()[0]
+            yield f"{cell.where}: put `{line}` into a locked cell of its own, for it is given"
 
 
 def _offered(nodes: list[ast.stmt]) -> set[str]:
@@ -133,6 +156,10 @@ def _metadata(lesson: Lesson) -> Iterator[str]:
 
 def delimiter_mistakes(lesson: Lesson) -> Iterator[str]:
     """Yield a sentence for each wrong mark of a solution, of hidden tests or of a mark scheme."""
+    if not any(c.nbgrader for c in lesson.cells if c.name not in (COLAB_SETUP, LAST_CELL)):
+        example = '`# %% nbgrader={"grade_id": "…", …}`'
+        yield f"{lesson.place}: no cell has nbgrader's metadata in its header, {example}"
+        return
     for cell in lesson.cells:
         try:
             found = {pair: regions(cell.source, pair) for pair in _PLACES}

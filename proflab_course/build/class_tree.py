@@ -12,7 +12,10 @@ where there is one, else the course's own.
 
 from __future__ import annotations
 
+import datetime
+import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import proflab
@@ -20,6 +23,7 @@ import proflab_course
 from proflab_course.assemble.command import is_upto
 from proflab_course.build.make import Audit, Plan, make, workplace
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.grading.records.lateness import FILE, read_extensions
 
 _COPIED = ("pyproject.toml", "LICENSE", "binder", "docs/students.md")
 README = ("docs/students.md", "README.md")
@@ -31,8 +35,10 @@ def class_tree(course: Course, through: str, output: Path, audit: Audit = "full"
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise CourseError(f"{output} is not empty: give -o a new folder, nothing is overwritten")
     names = [name for name in course.lessons() if is_upto(name, through)]
-    if not names:
-        raise CourseError(f"modules/ holds no lesson up to {through}")
+    number = re.match(r"\d+", through)
+    if not names or int(names[-1][:2]) != int(number[0]):
+        there = f": its last one is {course.lessons()[-1]}" if course.lessons() else ""
+        raise CourseError(f"--through {through}: modules/ holds no lesson {through}{there}")
     output = output.resolve()
     output.parent.mkdir(parents=True, exist_ok=True)
     with workplace(output.parent) as work:
@@ -46,6 +52,29 @@ def class_tree(course: Course, through: str, output: Path, audit: Audit = "full"
             output.rmdir()
         tree.rename(output)
     return names
+
+
+def extension_notes(course: Course, names: list[str]) -> Iterator[str]:
+    """Yield a sentence for each lesson that somebody may still hand in, with its solutions out.
+
+    Out are the solutions of all lessons before the last one, which stand in its built.py.
+    """
+    now = datetime.datetime.now(datetime.UTC)
+    for name in names[:-1]:
+        extended = read_extensions(course, name) or {}
+        later = [
+            student
+            for student, until in sorted(extended.items())
+            if isinstance(until, datetime.datetime) and _utc(until) > now
+        ]
+        if later:
+            shown = ", ".join(later[:10]) + (" …" if len(later) > 10 else "")
+            what = f"built.py of {names[-1]} has its solutions, and {FILE} gives more time to"
+            yield f"{name}: {what} {shown}"
+
+
+def _utc(at: datetime.datetime) -> datetime.datetime:
+    return at if at.tzinfo else at.replace(tzinfo=datetime.UTC)
 
 
 def _copy_course_files(root: Path, tree: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from proflab.lesson.mine import FILE as MINE
-from proflab_course.build.class_tree import class_tree
+from proflab_course.build.class_tree import class_tree, extension_notes
 from proflab_course.build.make import IGNORED, STEPS, Audit, Plan, make, workplace
 from proflab_course.course.layout import Course, CourseError
 
@@ -58,12 +58,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.through:
         lessons = class_tree(course, arguments.through, arguments.output, arguments.audit)
         print(f"{arguments.output}: {', '.join(lessons)}")
+        for sentence in extension_notes(course, lessons):
+            print(f"note: {sentence}")
         return 0
     if arguments.check:
         differences = check(course, arguments.lessons, arguments.audit, arguments.seed)
         return _report_check(differences)
-    for lesson in build(course, arguments.lessons, arguments.audit, arguments.seed):
+    notes: list[str] = []
+    for lesson in build(course, arguments.lessons, arguments.audit, arguments.seed, notes):
         print(f"source/{lesson} and release/{lesson} are made from modules/{lesson}")
+    for sentence in notes:
+        print(f"note: {sentence}")
     for path in strangers(course):
         print(f"note: {path} does not come from modules/; delete it if it is no longer needed")
     return 0
@@ -84,14 +89,18 @@ def build(
     lessons: Iterable[str] = (),
     audit: Audit = "full",
     seed: int | None = None,
+    notes: list[str] | None = None,
 ) -> list[str]:
     """Make source/ and release/ of the lessons (all, if none is named); returns their names.
 
     seed: draw other inputs for the hidden cases that may vary; None: as they are written.
+    notes: gets sentences for the instructor that stop nothing.
     """
     plan = Plan.read(course, lessons, seed)
     with workplace(course.root) as work:
         failed = make(plan, work, audit)
+        if notes is not None:
+            notes += plan.notes
         made = [name for name in plan.wanted if name not in failed]
         _swap(course.root, work, [f"{step}/{name}" for name in made for step in STEPS])
     if failed:

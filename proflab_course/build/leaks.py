@@ -6,18 +6,31 @@ and later. A line that the lesson also shows openly is no secret.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import textwrap
+import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from proflab_course.course.notebook import HIDDEN, MARK_SCHEME, SOLUTION, Cell, Lesson, regions
+from proflab_course.course.notebook import (
+    HIDDEN,
+    MARK_SCHEME,
+    SOLUTION,
+    Cell,
+    Lesson,
+    regions,
+    replace_regions,
+)
 
 _LEAST_LENGTH = 16
 _COMMONPLACE = re.compile(
     r"(import|from|raise|return \w+$|for|if|elif|else|with|try|except|def)\b|[\w.]+,?$"
 )
+
+_LAYOUT = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 @dataclass(frozen=True)
@@ -58,7 +71,7 @@ def _sentence(name: str, secret: _Secret, text: str, disclosed: set[str]) -> str
 
 
 def _secrets(lesson: Lesson, folder: str) -> Iterator[_Secret]:
-    open_text = _normal("\n".join(_open_lines(lesson)))
+    open_text = _normal("\n".join(_open_texts(lesson)))
     for cell in lesson.cells:
         for kind, lines in _secret_lines(cell).items():
             if kind == "solution" and lesson.name < folder:
@@ -76,7 +89,36 @@ def _secret_lines(cell: Cell) -> dict[str, list[str]]:
     )
     if cell.role == "manual":
         return {"mark scheme": solution or scheme or cell.source.splitlines()}
-    return {"hidden block": hidden, "solution": solution, "mark scheme": scheme}
+    return {
+        "hidden block": [part for line in _logical_lines(hidden) for part in _cases(line)],
+        "solution": _logical_lines(solution),
+        "mark scheme": scheme,
+    }
+
+
+def _logical_lines(lines: list[str]) -> list[str]:
+    """Return each statement's lines as one: a piece of a call tells nothing by itself."""
+    physical = textwrap.dedent("\n".join(lines)).splitlines(keepends=True)
+    joined: list[str] = []
+    first = None
+    for token in tokenize.generate_tokens(iter([*physical, ""]).__next__):
+        row = token.start[0]
+        if token.type == tokenize.NEWLINE and first is not None:
+            joined.append("".join(physical[first - 1 : row]))
+            first = None
+        elif first is None and token.type == tokenize.COMMENT:
+            joined.append(token.string)
+        elif first is None and token.type not in _LAYOUT:
+            first = row
+    return joined
+
+
+def _cases(statement: str) -> list[str]:
+    """Return the rows of a table of cases, each a secret of its own; else the statement."""
+    if not statement.startswith("expect_table("):
+        return [statement]
+    rows = ast.parse(statement).body[0].value.args[1:]
+    return [ast.get_source_segment(statement, row) or "" for row in rows]
 
 
 def _telling(lines: Iterable[str]) -> Iterator[str]:
@@ -86,16 +128,20 @@ def _telling(lines: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def _open_lines(lesson: Lesson) -> Iterator[str]:
+def _open_texts(lesson: Lesson) -> Iterator[str]:
     """Yield what the lesson shows, its regions and the cells graded by hand left out."""
     for cell in lesson.cells:
-        hidden = {line for lines in _secret_lines(cell).values() for line in lines}
         if cell.role != "manual":
-            yield from (line for line in cell.source.splitlines() if line not in hidden)
+            text = cell.source
+            for pair in (HIDDEN, SOLUTION, MARK_SCHEME):
+                text = replace_regions(text, pair, ())
+            yield text
 
 
 def _normal(text: str) -> str:
-    return " ".join(text.split())
+    """Return a text without the blanks and commas that only lay it out."""
+    text = re.sub(r"([(\[{]) | (?=[)\]}])", r"\1", " ".join(text.split()))
+    return re.sub(r",(?=[)\]}])", "", text)
 
 
 def _text(path: Path) -> str:

@@ -1,13 +1,11 @@
-"""Audit what a lesson asks of its reader: lines, words, imports, a heading that says the time.
+"""Audit what a lesson asks of its reader: words, the width of code, imports, minutes.
 
-Measured is what a student meets of what its authors wrote: no hidden cases, a solution counted as
-the stub that stands in its place, a line of code that is too long to be seen as several. A lesson
-in which no heading says its minutes is not held to any.
+Measured is what a student meets of what its authors wrote, without hidden cases and solutions. A
+lesson in which no heading says its minutes is held to none but the one on `# fmt: skip`.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 
@@ -15,11 +13,7 @@ from proflab_course.build.outline import sections
 from proflab_course.course.notebook import MARK_SCHEME, SOLUTION, Cell, Lesson, replace_regions
 from proflab_course.course.test_cells import hidden_source_removed
 
-LINES, WORDS, IMPORTS = 600, 3_000, 8
-# Lessons that are longer than they should be, and may not get longer still.
-LONGER = {"05_profiler": 705, "07_scaling": 642}
-_WIDTH = 100  # of a line of code; a longer one is read as several
-_STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
+WORDS, IMPORTS, WIDTH = 3_000, 8, 100
 _ANSWER = "YOUR ANSWER HERE"
 _LINK = re.compile(r"!?\[([^]]*)\]\([^)]*\)")
 _WORD = re.compile(r"[A-Za-zÀ-ÿ0-9][\w’'.,-]*")
@@ -27,14 +21,16 @@ _WORD = re.compile(r"[A-Za-zÀ-ÿ0-9][\w’'.,-]*")
 
 def limit_mistakes(lesson: Lesson) -> Iterator[str]:
     """Yield a sentence for each limit that a lesson, not yet stamped, exceeds."""
+    for cell in lesson.cells:
+        if cell.node.cell_type == "code" and (lines := _lines_with(cell.source, "# fmt: skip")):
+            yield f"{cell.where}, line {lines[0]}: `# fmt: skip`; let the formatter lay it out"
     if all(section.minutes is None for section in sections(lesson)):
         return
-    lines, words = size(lesson)
-    most = LONGER.get(lesson.name, LINES)
-    if lines > most:
-        yield f"{lesson.place}: students meet {lines:,} lines, {most:,} at most: write less"
-    if words > WORDS:
+    if (words := prose_words(lesson)) > WORDS:
         yield f"{lesson.place}: its prose has {words:,} words, {WORDS:,} at most: write less"
+    for cell, line in wide_lines(lesson):
+        shown = line.strip()[:40]
+        yield f"{cell.where}: {len(line)} characters, {WIDTH} at most, in `{shown}…`"
     imports = next((cell for cell in lesson.named("given") if _imports(cell)), None)
     if imports is not None and (count := len(_filled(imports.source))) > IMPORTS:
         where = "the others go into the cells that need them"
@@ -47,19 +43,27 @@ def limit_mistakes(lesson: Lesson) -> Iterator[str]:
             yield f"{place}: {heading} has an exercise and says no minutes (`## … · 15 min`)"
 
 
-def size(lesson: Lesson) -> tuple[int, int]:
-    """Return how many lines that are not blank a student meets, and how many words of prose."""
-    lines = words = 0
+def prose_words(lesson: Lesson) -> int:
+    """Return how many words of prose a student meets."""
+    words = 0
     for cell in lesson.cells:
         if cell.node.cell_type == "markdown":
             text = replace_regions(cell.source, MARK_SCHEME, ())
             text = replace_regions(text, SOLUTION, (_ANSWER,))
-            lines += len(_filled(text))
             words += len(_WORD.findall(_LINK.sub(r"\1", text)))
-        else:
-            code = _filled(replace_regions(hidden_source_removed(cell.source), SOLUTION, _STUB))
-            lines += sum(math.ceil(len(line) / _WIDTH) for line in code)
-    return lines, words
+    return words
+
+
+def wide_lines(lesson: Lesson) -> Iterator[tuple[Cell, str]]:
+    """Yield each line of code that a student meets and that is too wide, with its cell."""
+    for cell in lesson.cells:
+        if cell.node.cell_type == "code":
+            code = replace_regions(hidden_source_removed(cell.source), SOLUTION, ())
+            yield from ((cell, line) for line in code.splitlines() if len(line) > WIDTH)
+
+
+def _lines_with(source: str, words: str) -> list[int]:
+    return [n for n, line in enumerate(source.splitlines(), start=1) if words in line]
 
 
 def _imports(cell: Cell) -> bool:

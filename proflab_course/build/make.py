@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,14 +27,17 @@ from proflab_course.build.audit import (
     lesson_mistakes,
     release_mistakes,
 )
+from proflab_course.build.durations import read_durations, stamp_durations
 from proflab_course.build.leaks import leaks
 from proflab_course.build.limits import limit_mistakes
+from proflab_course.build.notes import lesson_notes
 from proflab_course.build.outline import lesson_outline
 from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.release import generate_release
 from proflab_course.build.stamp import Address, stamp
+from proflab_course.build.stand_ins import stand_in_mistakes
 from proflab_course.build.trial import Trial, execute, keep_outputs
-from proflab_course.build.vary import vary_cases
+from proflab_course.build.vary import drawn_sentence, vary_cases
 from proflab_course.course.files import what_is_wrong
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
@@ -60,7 +64,10 @@ _use_mine(globals(), "{}")
 
 @dataclass
 class Plan:
-    """All lessons of a course as read, and the names of those to be made."""
+    """All lessons of a course as read, and the names of those to be made.
+
+    notes: sentences for the instructor, which stop nothing.
+    """
 
     course: Course
     lessons: list[Lesson]
@@ -68,6 +75,7 @@ class Plan:
     built: dict[str, Collection] = field(default_factory=dict)
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
     seed: int | None = None
+    notes: list[str] = field(default_factory=list)
 
     @classmethod
     def read(cls, course: Course, wanted: Iterable[str] = (), seed: int | None = None) -> Plan:
@@ -79,7 +87,7 @@ class Plan:
         if not names:
             raise CourseError(f"{course.root / 'modules'} holds no lesson: nothing to build")
         chosen = sorted({course.lesson(name) for name in wanted}) or names
-        address = Address.read(course.root)
+        address, durations = Address.read(course.root), read_durations(course.root)
         lessons: list[Lesson] = []
         beyond: dict[str, list[str]] = {}
         for name in names:
@@ -90,6 +98,7 @@ class Plan:
             apply_overlay(lessons[-1], overlay_path(course.root, name))
             beyond[name] = list(limit_mistakes(lessons[-1]))
             stamp(lessons[-1], address)
+            stamp_durations(lessons[-1], durations)
         return cls(course, lessons, chosen, beyond_limits=beyond, seed=seed)
 
     def before(self, name: str) -> list[Lesson]:
@@ -157,7 +166,10 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     """Make and audit work/source and work/release of a lesson; returns the students' notebook."""
     source = work / "source" / lesson.name
     _copy_support_files(plan, lesson.name, source)
-    vary_cases(lesson, plan.seed, source)
+    plan.notes += lesson_notes(plan.course, lesson, plan.lessons)
+    drawn = vary_cases(lesson, plan.seed, source)
+    if plan.seed is not None:
+        plan.notes.append(drawn_sentence(lesson, drawn))
     released = released_from(lesson.notebook)
     lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells)
     _write(source / outline.FILE, lesson_outline(lesson, released).text())
@@ -189,6 +201,21 @@ def _try_lessons(
             mistakes += trial.mistakes()
             keep_outputs(trial.lesson.notebook, trial.executed())
     _raise(mistakes)
+    _raise(_stand_ins(failed, failed.others(lessons), work))
+
+
+def _stand_ins(failed: _Failed, lessons: list[Lesson], work: Path) -> list[str]:
+    """Return a sentence for each helper that passes a test cell in its exercise's place."""
+    mistakes: list[str] = []
+    with ThreadPoolExecutor(default_jobs()) as pool:  # each waits for a process of its own
+        searches = [
+            pool.submit(stand_in_mistakes, lesson, work / "source" / lesson.name)
+            for lesson in lessons
+        ]
+        for lesson, search in zip(lessons, searches, strict=True):
+            with failed.named(lesson):
+                mistakes += search.result()
+    return mistakes
 
 
 def _copy_support_files(plan: Plan, name: str, target: Path) -> None:

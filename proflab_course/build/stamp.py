@@ -81,6 +81,11 @@ class Address:
         """The packed files of the tag."""
         return f"{self.repository}/archive/refs/tags/{self.tag}.zip"
 
+    @property
+    def glossary(self) -> str:
+        """The page that explains the lessons' words."""
+        return f"{self.repository}/blob/{self.tag}/docs/glossary.md"
+
     def badges(self, lesson: str) -> str:
         """Return Markdown: one badge that opens the lesson on Binder, one for Colab."""
         notebook = f"release/{lesson}/{lesson}.ipynb"
@@ -95,7 +100,7 @@ class Address:
 
 
 def stamp(lesson: Lesson, address: Address) -> None:
-    """Put badges, time and points under the title, points into headings; add two cells.
+    """Put badges, time, points and glossary under the title, points into headings; add two cells.
 
     The second cell sets up Colab, the last one says where the student is.
     """
@@ -103,7 +108,8 @@ def stamp(lesson: Lesson, address: Address) -> None:
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         raise CourseError(f"{lesson.place} must begin with a markdown cell: `# ` and the title")
     title, _, rest = cells[0].source.partition("\n")
-    below = [address.badges(lesson.name), total_line(lesson), rest.strip()]
+    words = f"A word is new to you? Look into the [glossary]({address.glossary})."
+    below = [address.badges(lesson.name), total_line(lesson), rest.strip(), words]
     stamp_headings(lesson)
     cells[0].source = "\n\n".join(filter(None, [title, *below]))
     cells.insert(1, _colab_cell(lesson.name, address))

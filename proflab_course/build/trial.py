@@ -24,6 +24,7 @@ from proflab_course.grading.match_cells import Aligned, Slot, align, copy_cell
 from proflab_course.grading.plan import Limits, Result, Runner, Submission
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
+_PACKAGES = "docs/write-a-lesson.md lists the packages that a lesson may import"
 SHOWN_TAG = "nbval-check-output"
 
 
@@ -75,6 +76,8 @@ class Trial:
     def mistakes(self) -> list[str]:
         """Return a sentence for each cell that does not run or score as it should."""
         solved = self.graded.conclude()
+        if cause := _cause(self.lesson, solved):
+            return [cause]
         found = [*_solved_mistakes(self.lesson, solved), *self._released_mistakes(solved)]
         return found + list(_empty_mistakes(self.lesson, self.empty.conclude()))
 
@@ -114,6 +117,20 @@ def _filled_in(lesson: Lesson, release: NotebookNode) -> Iterator[NotebookNode]:
     for cell in release.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         yield NotebookNode(copy_cell(cell), source=solutions.get(name, cell.source))
+
+
+def _cause(lesson: Lesson, solved: Graded) -> str:
+    """Return a sentence for the first cell that raises and is no test cell: others follow from it.
+
+    Empty where there is none.
+    """
+    for index, kind, message in solved.errors:
+        metadata = solved.notebook.cells[index].metadata.get("nbgrader", {})
+        if not metadata.get("grade"):
+            told = f"in the solved notebook it raises {kind}: {message}"
+            missing = "" if kind != "ModuleNotFoundError" else f"; {_PACKAGES}"
+            return f"{_where(lesson, solved.notebook, index)}: {told}{missing}"
+    return ""
 
 
 def _solved_mistakes(lesson: Lesson, solved) -> Iterator[str]:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import HIDDEN, Cell, Lesson
+from proflab_course.course.test_cells import split
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import make_plan
 from proflab_course.grading.match_cells import align
@@ -40,10 +41,10 @@ class _Case:
     ranges: dict[int, tuple[int, int]]
 
 
-def vary_cases(lesson: Lesson, seed: int | None, folder: Path) -> None:
-    """Change the lesson's hidden cases by the seed; `folder` holds its built.py and files.
+def vary_cases(lesson: Lesson, seed: int | None, folder: Path) -> int:
+    """Change the lesson's hidden cases by the seed, and return how many have been drawn.
 
-    Without a seed, only look whether each `# vary:` is clear.
+    folder: holds its built.py and files. Without a seed, only look whether each `# vary:` is clear.
 
     Raises CourseError for a comment that is not clear, for a case that cannot vary, and where the
     solution returns no plain value.
@@ -52,14 +53,23 @@ def vary_cases(lesson: Lesson, seed: int | None, folder: Path) -> None:
     if seed is None:
         for cell in cells:
             list(_cases(cell))
-        return
+        return 0
     varied = {cell.name: _draw(cell, seed) for cell in cells}
     if not varied:
-        return
+        return 0
     replies = _replies(lesson, folder)
     for cell in lesson.named("test"):
         for label in sorted(varied.get(cell.name, ())):
             cell.node.source = _expecting(cell, label, replies[cell.name, label])
+    return sum(map(len, varied.values()))
+
+
+def drawn_sentence(lesson: Lesson, drawn: int) -> str:
+    """Return what a seed has come to: how many of the lesson's hidden cases it has drawn."""
+    tests = [split(cell.source, cell.name) for cell in lesson.named("test")]
+    hidden = sum(hidden for test in tests for hidden, _ in test.answers)
+    told = f"{lesson.name}: {drawn} of {hidden} hidden cases drawn"
+    return told if drawn else f"{told}: write cases of your own into private/{lesson.name}.py"
 
 
 def _draw(cell: Cell, seed: int) -> set[str]:

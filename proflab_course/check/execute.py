@@ -35,7 +35,8 @@ def progress_of(lesson: Lesson) -> Progress:
     for output in notebook.cells[-1].outputs:
         if found := output.get("data", {}).get(MIME):
             rows = [Row(**row) for row in found["rows"]]
-            progress = Progress(**{**found, "rows": rows, "guesses": list(_guesses(lesson))})
+            guessed = list(_guesses(lesson, outline, rows))
+            progress = Progress(**{**found, "rows": rows, "guesses": guessed})
             if trouble := _first_error(notebook, outline):
                 progress.next = f"First of all: {trouble}."
             return progress
@@ -86,12 +87,18 @@ def _first_error(notebook: NotebookNode, outline: Outline) -> str:
     return ""
 
 
-def _guesses(lesson: Lesson) -> Iterator[str]:
-    """Yield a sentence on each guess that the notebook's saved outputs compare."""
+def _guesses(lesson: Lesson, outline: Outline, rows: list[Row]) -> Iterator[str]:
+    """Yield a sentence on each guess that the notebook's saved outputs compare.
+
+    A function that fails its checks now judges none.
+    """
     found: dict[str, str] = {}
+    wrong = {row.name for row in rows if row.state not in ("passed", "not run")}
     for cell in lesson.notebook.cells:
+        known = outline.cell(cell.source)
+        failing = sorted(wrong.intersection(known.needs)) if known else []
         for output in cell.get("outputs", []):
             record = output.get("data", {}).get(guesses.MIME)
             if isinstance(record, dict) and record.get("guess") is not None:
-                found[str(record.get("what"))] = guesses.told(record)
+                found[str(record.get("what"))] = guesses.told(record, failing)
     yield from found.values()

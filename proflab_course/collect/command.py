@@ -5,30 +5,44 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
+import functools
 import zoneinfo
+from dataclasses import replace
 from pathlib import Path
 
 from tqdm import tqdm
 
+from proflab_course.collect.attempts import Attempt, Sorted
 from proflab_course.collect.entries import read_entries
-from proflab_course.collect.platforms import Attempt, Sorted, sort_entries
-from proflab_course.collect.roster import Roster, Student, student_without_roster
+from proflab_course.collect.lesson_stamps import refuse_other_lesson
+from proflab_course.collect.platforms import PLATFORMS, is_group_name, sort_entries
+from proflab_course.collect.roster import Roster, Student, is_student_id, student_without_roster
 from proflab_course.collect.store import Stored, entry_paths, last_attempts, store
-from proflab_course.course.files import what_is_wrong
+from proflab_course.collect.times import read_platform_time, unclear_time
+from proflab_course.course.csv_table import harmless
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.words import few
 from proflab_course.grading.lock import only_grading
-from proflab_course.grading.submissions.timestamp import has_zone, parse_timestamp, which_date
-
-_LOCAL_FORMS = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, %Y, %I:%M %p")
+from proflab_course.grading.submissions.timestamp import has_zone, parse_timestamp, read_timestamp
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("source", metavar="ARCHIVE_OR_FOLDER", type=Path)
+    parser.add_argument(
+        "source",
+        metavar="ARCHIVE_OR_FOLDER",
+        type=Path,
+        help="what you downloaded from the platform, packed or unpacked, or a folder of your own",
+    )
     parser.add_argument("lesson", metavar="LESSON", help="01_parameters, or 01")
     parser.add_argument("--roster", metavar="CSV", type=Path, help="the class list")
     parser.add_argument(
         "--timezone", metavar="ZONE", help="the time zone of the platform's times: Europe/Zurich"
+    )
+    parser.add_argument(
+        "--platform",
+        choices=PLATFORMS,
+        help="what wrote the archive, if its outermost names do not tell",
     )
 
 
@@ -38,17 +52,18 @@ def run(arguments: argparse.Namespace) -> int:
     lesson = course.lesson(arguments.lesson, "source")
     zone = _read_zone(arguments.timezone)
     roster = Roster.read(arguments.roster) if arguments.roster else None
-    others = set(course.lessons("source")) - {lesson}
-    found = sort_entries(read_entries(arguments.source), lesson, others)
+    lessons = course.lessons("source")
+    source = arguments.source
+    entries, refused = read_entries(source)
+    found = sort_entries(entries, lesson, set(lessons) - {lesson}, arguments.platform, source)
+    found.left_out |= refused
     if not found.attempts:
-        raise CourseError(f"{arguments.source} holds nothing that a student handed in")
+        known = few([f"{path} {reason}" for path, reason in found.left_out.items()])
+        said = f"holds nothing that can be graded: {known}" if known else "holds no hand-in"
+        raise CourseError(f"{source} {said}")
+    refuse_other_lesson(found.attempts, lesson, lessons, source)
     with only_grading(course, lesson):
-        try:
-            return _Collecting(course, lesson, found, roster, zone).run()
-        except OSError as error:
-            raise CourseError(
-                f"some files could not be stored: {what_is_wrong(error)}, then run it again"
-            ) from None
+        return _Collecting(course, lesson, found, roster, zone).run()
 
 
 class _Collecting:
@@ -64,53 +79,78 @@ class _Collecting:
     ) -> None:
         self.course, self.lesson, self.found = course, lesson, found
         self.roster, self.zone = roster, zone
-        self.not_taken = dict(found.left_out)
+        self.not_taken = found.passed_over | found.left_out
         self.rows: list[tuple[str, str, Stored]] = []
-        self.all_taken = True
+        self.all_taken = not found.left_out
+        self.untimed: list[str] = []
 
     def run(self) -> int:
         """Store every student's last attempt, and print what became of all files."""
         students: dict[str, Student] = {}
         theirs: dict[str, list[Attempt]] = {}
         for attempt in self.found.attempts:
-            student, reason = self._student_of(attempt)
-            if student is None:
+            found, reason = self._students_of(attempt)
+            if not found:
                 self._refuse(attempt, reason)
-                continue
-            students[student.id] = student
-            theirs.setdefault(student.id, []).append(attempt)
-        for name, attempts in list(theirs.items()):
-            numbers = sorted({attempt.number for attempt in attempts})
-            if len(numbers) > 1:  # the platform knows them as several people
-                del theirs[name]
-                self._refuse_namesakes(students[name], attempts, numbers)
-        for name in tqdm(sorted(theirs), "collecting", disable=None, leave=False):
-            for attempt in theirs[name]:
-                self._set_time(attempt, students[name], alone=len(theirs[name]) == 1)
-            self._store(students[name], theirs[name])
-        known = self.roster.students if self.roster else [students[name] for name in sorted(theirs)]
-        _write_names(self.course, [student for student in known if _is_folder_name(student.id)])
+            for student in found:
+                key = student.id.casefold()  # one folder, where names have no case
+                students[key] = student
+                theirs.setdefault(key, []).append(replace(attempt))
+        for key, attempts in list(theirs.items()):
+            if len({attempt.owner for attempt in attempts}) > 1:
+                self._refuse_namesakes(students[key], theirs.pop(key))
+        for key in tqdm(sorted(theirs), "collecting", disable=None, leave=False):
+            for attempt in theirs[key]:
+                self._set_time(attempt, students[key], alone=len(theirs[key]) == 1)
+            self._store(students[key], theirs[key])
+        known = self.roster.students if self.roster else [students[key] for key in sorted(theirs)]
+        _write_names(self.course, [student for student in known if is_student_id(student.id)])
         self._print()
-        return 0 if self.all_taken else 1
+        return 0 if self.all_taken and not self.untimed else 1
 
-    def _refuse_namesakes(self, student: Student, attempts: list[Attempt], numbers: list[str]):
-        who = f"several students are called {student.called} ({', '.join(numbers)})"
-        what = "with their numbers" if self.roster else "them apart"
+    def _refuse_namesakes(self, student: Student, attempts: list[Attempt]) -> None:
+        """Refuse what several names or numbers claim for one student: nobody knows whose it is."""
+        numbers = sorted({attempt.number for attempt in attempts})
+        if len(numbers) > 1:  # the platform knows them as several people
+            who = f"several students are called {student.called} ({', '.join(numbers)})"
+            what = "with their numbers" if self.roster else "them apart"
+            reason = f"{who}: give a --roster that tells {what}"
+        else:
+            names = " and ".join(sorted({repr(attempt.owner) for attempt in attempts}))
+            reason = f"{names} would both be the student {student.id}: rename one"
         for attempt in attempts:
-            self._refuse(attempt, f"{who}: give a --roster that tells {what}")
+            self._refuse(attempt, reason)
 
     def _refuse(self, attempt: Attempt, reason: str) -> None:
         self.all_taken = False
         self.not_taken |= dict.fromkeys(entry_paths(attempt), f"({reason})")
 
-    def _student_of(self, attempt: Attempt) -> tuple[Student | None, str]:
+    def _students_of(self, attempt: Attempt) -> tuple[list[Student], str]:
+        """Return whose attempt it is: one student, or the members of a group; or why nobody's."""
+        platform = self.found.platform
         if self.roster is not None:
-            student, reason = self.roster.match(attempt, self.found.platform)
+            found, reason = self.roster.match(attempt, platform)
+        elif self._is_of_groups:
+            return [], "these are hand-ins of groups: give a --roster with a column `group`"
         else:
-            student, reason = student_without_roster(attempt, self.found.platform), ""
-        if student is not None and not _is_folder_name(student.id):
-            return None, f"{student.id!r} cannot be the name of a folder"
-        return student, reason
+            found, reason = [student_without_roster(attempt, platform)], ""
+        if odd := [student.id for student in found if not is_student_id(student.id)]:
+            return [], (
+                f"{odd[0]!r} cannot be a student's id: let it begin with a letter or a digit, and "
+                "have no signs that a shell, a spreadsheet or a file's path gives a meaning"
+            )
+        return found, reason
+
+    @functools.cached_property
+    def _is_of_groups(self) -> bool:
+        """True if a name tells of groups, or Moodle gives no number, as it does to those in none.
+
+        Such an archive holds ungrouped students' hand-ins, too, whom nothing tells from groups.
+        """
+        platform, attempts = self.found.platform, self.found.attempts
+        if platform not in ("Moodle", "Canvas"):
+            return False
+        return any(is_group_name(a.name) or not a.number for a in attempts)
 
     def _set_time(self, attempt: Attempt, student: Student, alone: bool) -> None:
         """Turn an attempt's time into UTC; the roster's time of submission comes first."""
@@ -118,25 +158,22 @@ class _Collecting:
             attempt.at = self._in_utc(attempt.at)
         if student.submitted and student.submitted != "-":
             at, problem = self._read_time(student.submitted)
-            if alone or attempt.at is None:
+            if alone:
                 attempt.at, attempt.problem = (at, "") if at else (attempt.at, problem)
 
     def _read_time(self, text: str) -> tuple[datetime.datetime | None, str]:
         """Return a roster's time of submission in UTC: in ISO's order, or as Moodle writes it."""
         if (given := parse_timestamp(text)).at is not None:
             return (given.at if has_zone(text) else self._in_utc(given.at)), ""
-        for form in _LOCAL_FORMS:
-            with contextlib.suppress(ValueError):
-                return self._in_utc(datetime.datetime.strptime(text.strip(), form)), ""
-        said = f"the roster's time {text!r} is not clear{which_date(text)}"
-        return None, f"{said}: write it as 2026-12-03 14:30:00 UTC"
+        at = read_platform_time(text)
+        return (self._in_utc(at), "") if at else (None, unclear_time(text))
 
     def _in_utc(self, at: datetime.datetime) -> datetime.datetime:
         """Return a time of the platform in UTC; of an hour that comes twice, the earlier."""
-        local = at.replace(tzinfo=self.zone) if self.zone else at
+        local = at.replace(tzinfo=self.zone) if self.zone and not at.tzinfo else at
         with contextlib.suppress(OverflowError, ValueError, OSError):  # the years 1 and 9999
             return local.astimezone(datetime.UTC).replace(tzinfo=None)
-        return at
+        return at.replace(tzinfo=None)
 
     def _store(self, student: Student, attempts: list[Attempt]) -> None:
         if len(attempts) > 1 and any(attempt.at is None for attempt in attempts):
@@ -152,8 +189,14 @@ class _Collecting:
         if last.late and last.at is None:
             stored.notes.append("marked late by Canvas")
         self.rows.append((student.id, student.called, stored))
+        self.all_taken &= not stored.lost
         if stored.outcome == "not taken":
             self._refuse(last, "; ".join(stored.notes))
+        elif self.found.no_times and self._time_stored(student) is None:
+            self.untimed.append(student.id)
+
+    def _time_stored(self, student: Student) -> datetime.datetime | None:
+        return read_timestamp(self.course.root / "submitted" / student.id / self.lesson).at
 
     def _print(self) -> None:
         counts = {}
@@ -176,6 +219,12 @@ class _Collecting:
             print(
                 "\nCanvas's archive has no times: lateness needs a roster with a column `submitted`"
             )
+        if self.untimed:
+            print(
+                "\nThe archive has no times of submission, only those of the download, so no time "
+                f"is known of {few(self.untimed)}: give Moodle's grading worksheet of this "
+                "assignment with --roster"
+            )
         order = ("taken", "replaced", "retimed", "unchanged", "not taken")
         total = ", ".join(f"{counts[outcome]} {outcome}" for outcome in order if outcome in counts)
         where = f"submitted/STUDENT/{self.lesson}/"
@@ -185,13 +234,6 @@ class _Collecting:
         folder = self.course.root / "submitted"
         students = self.roster.students if self.roster else []
         return [s for s in students if not (folder / s.id / self.lesson).is_dir()]
-
-
-def _is_folder_name(name: str) -> bool:
-    odd = (
-        not name or name.startswith(".") or "/" in name or "\\" in name or len(name.encode()) > 128
-    )
-    return not odd and name.isprintable()
 
 
 def _read_zone(name: str | None) -> datetime.tzinfo | None:
@@ -212,5 +254,5 @@ def _write_names(course: Course, students: list[Student]) -> None:
         for student in students:
             known = {"first_name": student.first, "last_name": student.last}
             known |= {"email": student.email, "lms_user_id": student.number}
-            filled = {key: value for key, value in known.items() if value}
+            filled = {key: harmless(value, is_text=True) for key, value in known.items() if value}
             gradebook.update_or_create_student(student.id, **filled)

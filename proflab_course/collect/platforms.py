@@ -1,31 +1,50 @@
-"""Tell whose each file is, by the names that learning platforms give.
+"""Tell which platform an archive comes from, and whose each file is.
 
-Moodle ("Download all submissions", with or without folders; docs.moodle.org, Assignment FAQ):
-    Full Name_123456_assignsubmission_file_/FILE    Full Name_123456_assignsubmission_file_FILE
-Canvas ("Download Submissions"; no times, a mark for late work, -1, -2 … for further attempts):
+The outermost names decide, which the platform gave and no student can choose: all of them have the
+form of one platform, or none. Anything between is refused, until `--platform` tells.
+
+Moodle ("Download all submissions", with or without folders; mod/assign/classes/downloader.php):
+    Full Name_123456_assignsubmission_file/FILE     Full Name_123456_assignsubmission_file_FILE
+    Group A_17_assignsubmission_file/FILE           Default group_assignsubmission_file/FILE
+Canvas ("Download Submissions"; lib/content_zipper.rb): no times, a mark for late work, -1, -2 …
+for further attempts; of a group its name, and the number of one member:
     nameofstudent_LATE_4711_98765_FILE              anon_x1Yz2_98765_FILE
-Brightspace (assignments, "Download"; a folder or a file for each attempt):
+    nameofstudent_4711_text.html                    nameofstudent_4711_link.html
+Brightspace (assignments, "Download"; a folder or a file for each attempt, and an index.html):
     4711-98765 - Full Name - Oct 3, 2026 215 PM/FILE
-A folder of one's own:
+Blackboard ("Assignment File Download"; a .txt beside each attempt names the student):
+    Lesson 01_s1000_attempt_2026-11-20-06-15-10_FILE
+Gradescope ("Export Submissions"; gradescope.py):
+    assignment_5551234_export/submission_98765/FILE
+A folder of one's own (own_folder.py):
     STUDENT/…/FILE                                  STUDENT.ipynb, STUDENT_01_parameters.ipynb
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from collections.abc import Collection
+from pathlib import Path
 
-from proflab_course.collect.entries import Entry
+from proflab_course.collect.attempts import Attempt, Sorted
+from proflab_course.collect.entries import DAMAGES, Entry
+from proflab_course.collect.gradescope import METADATA, sort_gradescope
+from proflab_course.collect.own_folder import sort_folder
+from proflab_course.collect.times import are_times_of_download, read_american_time
+from proflab_course.course.layout import CourseError
+from proflab_course.course.words import few
+
+PLATFORMS = ("moodle", "canvas", "brightspace", "blackboard", "gradescope", "folder")
 
 _MOODLE = re.compile(
-    r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<rest>.*)"
+    r"(?P<name>.+?)(?:_(?P<number>\d+))?_assignsubmission_(?P<kind>[a-z]+)_?(?P<rest>.*)"
 )
 _CANVAS = re.compile(
-    r"(?P<name>[^_/]+)_(?:(?P<late>LATE)_)?(?P<number>[1-9]\d*|(?:(?<=^anon_)|(?<=^anon_LATE_))\w{5})"
-    r"_(?P<attachment>[1-9]\d*)_(?P<rest>.+)"
+    r"(?P<name>[^\s/.,()+-]+?)_(?:(?P<late>LATE)_)?"
+    r"(?P<number>[1-9]\d*|(?:(?<=^anon_)|(?<=^anon_LATE_))\w{5})"
+    r"_(?:(?P<kind>text|link)\.html|(?P<attachment>[1-9]\d*)_(?P<rest>.+))"
 )
 ANONYMOUS = "anon"
 _BRIGHTSPACE = re.compile(
@@ -33,113 +52,229 @@ _BRIGHTSPACE = re.compile(
     r"(?P<date>\w+\.? \d{1,2}, \d{4} \d{1,2}:?\d\d ?[AP]M|[^-/]*\d{4}[^-/]*)"
     r"(?:\s*-\s*(?P<rest>.+))?"
 )
+_BLACKBOARD = re.compile(
+    r"(?P<name>.+)_attempt_(?P<date>\d{4}(?:-\d\d){5})(?:_(?P<rest>.+)|(?P<about>\.txt))"
+)
+_GRADESCOPE = re.compile(rf"submission_\d+(?:\.\w+)?|{re.escape(METADATA)}")
+_GRADESCOPE_TOP = re.compile(r"assignment_\d+_export")
+_PATTERNS = {
+    "Moodle": _MOODLE,
+    "Canvas": _CANVAS,
+    "Brightspace": _BRIGHTSPACE,
+    "Blackboard": _BLACKBOARD,
+    "Gradescope": _GRADESCOPE,
+}
+_COMPANIONS = {"Brightspace": {"index.html"}}
+_TYPED = {
+    "text": "is text typed into Canvas, not a notebook",
+    "link": "is a link that was handed in on Canvas, not a notebook",
+}
+_ABOUT_NAME = re.compile(r"[^:\n]{1,40}:\s*(?P<full>[^\n]*?)\s*\((?P<login>[^()\n]+)\)\s*(?:\n|$)")
+_ABOUT_BYTES = 10_000
 _VERSION = re.compile(r"(?P<stem>.+?)(?:-(?P<version>\d{1,2}))?(?P<suffix>\.[^.]+)?")
-_BY_PLATFORM = {"Moodle": _MOODLE, "Brightspace": _BRIGHTSPACE, "Canvas": _CANVAS}
+_GROUP = r"groups?|gruppen?|groupes?|grupos?|gruppi?|groep|teams?|équipes?|equipes?|equipos?"
+_NAMES_A_GROUP = re.compile(
+    rf"(?:.*\s)?(?:{_GROUP})(?:\s.*)?|.*(?:{_GROUP})\W*\d+|(?:{_GROUP})\W*[a-z]"
+)
 
 
-@dataclass
-class Attempt:
-    """One student's hand-in at one time.
+def sort_entries(
+    entries: list[Entry],
+    lesson: str,
+    others: Collection[str] = (),
+    platform: str | None = None,
+    source: Path = Path("the archive"),
+) -> Sorted:
+    """Return the attempts that the files' names tell of.
 
-    name, number: as the platform writes them. files: by their paths in what was handed in.
-    at: the time, None where the platform tells none; problem: why a time cannot be used.
+    others: the course's other lessons, whose folders are passed over in a folder of one's own;
+    platform: one of PLATFORMS, where the instructor names it. Raises CourseError where it is not
+    clear which it is.
     """
-
-    name: str
-    number: str
-    label: str
-    files: dict[str, Entry] = field(default_factory=dict)
-    at: datetime.datetime | None = None
-    problem: str = ""
-    late: bool = False
-
-
-@dataclass
-class Sorted:
-    """The attempts of a class, and the files that belong to nobody, each with the reason."""
-
-    platform: str
-    attempts: list[Attempt]
-    left_out: dict[str, str]
+    if platform is None:
+        found, entries = _decide(entries, lesson, others, source)
+    else:
+        found, entries = _given(entries, platform)
+    if found == "folder":
+        return sort_folder(entries, lesson, others)
+    if found == "Gradescope":
+        return sort_gradescope(entries, source)
+    return _sort(found, entries)
 
 
-def sort_entries(entries: Iterable[Entry], lesson: str, others: Collection[str] = ()) -> Sorted:
-    """Return the attempts that the files' names tell of; most names decide on the platform.
+def is_group_name(name: str) -> bool:
+    """Return True for a name that people give to groups: Group A, Gruppe 12, Team Rocket."""
+    return _NAMES_A_GROUP.fullmatch(name.lower()) is not None
 
-    others: the course's other lessons, whose folders are passed over in a folder of one's own.
-    """
-    entries = list(entries)
-    counts = {
-        platform: sum(_split(pattern, entry.path) is not None for entry in entries)
-        for platform, pattern in _BY_PLATFORM.items()
-    }
-    platform = max(counts, key=lambda name: counts[name]) if entries else "folder"
-    if entries and 2 * counts[platform] < len(entries):
-        platform = "folder"
+
+# ── which platform ───────────────────────────────────────────────────────────────────────────
+
+
+def _fits(platform: str, entry: Entry) -> re.Match | None:
+    """Return the match of a file's outermost name, if it says what the file is called below."""
+    match = _PATTERNS[platform].fullmatch(entry.top)
+    if match is None or platform == "Gradescope":
+        return match
+    return match if entry.top != entry.path or _is_whole(match) else None
+
+
+def _is_whole(match: re.Match) -> bool:
+    """Return True if a name tells of a file, and not of a folder alone."""
+    found = match.groupdict()
+    return bool(found.get("rest") or found.get("about") or found.get("kind") in _TYPED)
+
+
+def _strangers(platform: str, entries: list[Entry]) -> list[str] | None:
+    """Return the outermost names that do not have the platform's form; None where none has it."""
+    companions = _COMPANIONS.get(platform, ())
+    names = {entry.top: _fits(platform, entry) for entry in entries}
+    if not any(names.values()):
+        return None
+    return sorted(name for name, match in names.items() if not match and name not in companions)
+
+
+def _decide(
+    entries: list[Entry], lesson: str, others: Collection[str], source: Path
+) -> tuple[str, list[Entry]]:
+    """Return the platform and the files as seen from it; CourseError where two are plausible."""
+    tops = sorted({entry.top for entry in entries})
+    if exports := [top for top in tops if _GRADESCOPE_TOP.fullmatch(top)]:
+        if tops != exports[:1]:
+            raise CourseError(f"{source} holds {few(tops)}: collect one export of Gradescope alone")
+        return "Gradescope", [entry.inside() for entry in entries]
+    strangers = {name: _strangers(name, entries) for name in _PATTERNS}
+    some = {name: there for name, there in strangers.items() if there is not None}
+    whole = [name for name, there in some.items() if not there]
+    if len(whole) == 1:
+        return whole[0], entries
+    if some:
+        least = min(some.values(), key=len)
+        odd = f", but not {few(least)}" if least else ""
+        raise CourseError(
+            f"{source} holds names as {' or '.join(some)} writes them{odd}: remove what does not "
+            "belong to it, or say what it is with --platform"
+        )
+    if len(tops) == 1:
+        _refuse_one_folder(entries, {lesson, *others}, source)
+    return "folder", entries
+
+
+def _refuse_one_folder(entries: list[Entry], lessons: set[str], source: Path) -> None:
+    """Raise CourseError for a class inside one folder, which looks like one student's."""
+    top = entries[0].top
+    inside = [entry.inside() for entry in entries if "/" in entry.path]
+    named = [name for name in _PATTERNS if _strangers(name, inside) == []]
+    notebooks = [e for e in inside if "/" in e.path and e.path.lower().endswith(".ipynb")]
+    folders = sorted({entry.top for entry in notebooks} - lessons)
+    if named or len(folders) > 1:
+        what = f"{named[0]}'s archive" if named else f"notebooks in {few(folders)}"
+        raise CourseError(
+            f"{source} holds one folder, {top}, with {what} inside: collect what is in {top}, or "
+            f"give --platform folder if {top} is one student"
+        )
+
+
+def _given(entries: list[Entry], platform: str) -> tuple[str, list[Entry]]:
+    """Return the platform that was named, and the files as seen from it, inside one folder."""
     if platform == "folder":
-        return _sort_folder(entries, lesson, others)
-    return _sort(platform, entries)
+        return platform, entries
+    name = platform.title()
+    inside = [entry.inside() for entry in entries if "/" in entry.path]
+    one = len({entry.top for entry in entries}) == 1 and len(inside) == len(entries)
+    if one and not any(_fits(name, entry) for entry in entries):
+        return name, inside
+    return name, entries
 
 
-def _split(pattern: re.Pattern, path: str) -> tuple[re.Match, str] | None:
-    """Return the match of the first part of a path that fits, and the path below it."""
-    parts = PurePosixPath(path).parts
-    for index, part in enumerate(parts):
-        if match := pattern.fullmatch(part):
-            below = "/".join(parts[index + 1 :])
-            if below or match["rest"]:
-                return match, below or match["rest"]
-    return None
+# ── whose each file is ───────────────────────────────────────────────────────────────────────
 
 
 def _sort(platform: str, entries: list[Entry]) -> Sorted:
+    result = Sorted(platform, [])
     attempts: dict[tuple[str, ...], Attempt] = {}
-    left_out: dict[str, str] = {}
+    about: dict[tuple[str, ...], Entry] = {}
     for entry in entries:
-        split = _split(_BY_PLATFORM[platform], entry.path)
-        if split is None:
-            left_out[entry.path] = f"is not named as {platform} names hand-ins"
+        match = _fits(platform, entry)
+        if match is None:
+            known = entry.top in _COMPANIONS.get(platform, ())
+            place = result.passed_over if known else result.left_out
+            place[entry.path] = f"is not named as {platform} names hand-ins"
             continue
-        match, below = split
-        found = match.groupdict()
-        if found.get("kind") == "onlinetext":
-            left_out[entry.path] = "is text typed into Moodle, not a notebook"
+        found = {"number": "", "date": "", "kind": "", "late": "", **match.groupdict()}
+        if reason := _no_file(platform, found["kind"]):
+            result.left_out[entry.path] = reason
             continue
-        key = (found["name"], found["number"], found.get("date") or "")
-        label = match[0].removesuffix(match["rest"] or "").rstrip(" _-") or match[0]
-        attempt = attempts.setdefault(key, Attempt(found["name"].strip(), found["number"], label))
-        attempt.late |= bool(found.get("late"))
-        attempt.files[below] = entry
+        raw = _PATTERNS[platform].fullmatch(entry.raw_top)
+        packed = raw["name"] if raw else entry.raw_top
+        key = (packed, found["number"] or "", found["date"] or "")
+        label = match[0].removesuffix(found["rest"] or "").rstrip(" _-") or match[0]
+        attempt = attempts.setdefault(
+            key, Attempt(found["name"].strip(), key[1], label, owner="_".join(key[:2]).rstrip("_"))
+        )
+        if found.get("about"):
+            about[key] = entry
+            continue
+        attempt.late |= bool(found["late"])
+        result.add_file(attempt, entry.path.partition("/")[2] or found["rest"], entry)
         _set_time(platform, attempt, entry, found)
-    for attempt in attempts.values() if platform == "Canvas" else ():
-        _leave_versions(attempt, left_out)
-    return Sorted(platform, list(attempts.values()), left_out)
+    for key, attempt in attempts.items() if platform == "Blackboard" else ():
+        _read_about(attempt, about.get(key))
+        if not attempt.files:
+            result.left_out[about[key].path] = f"is all of an attempt of {attempt.name}: no file"
+    result.attempts = [attempt for attempt in attempts.values() if attempt.files]
+    for attempt in result.attempts if platform == "Canvas" else ():
+        _leave_versions(attempt, result.passed_over)
+    if platform == "Moodle":
+        _drop_times_of_download(result)
+    return result
+
+
+def _no_file(platform: str, kind: str | None) -> str:
+    """Return why something that was handed in is no file; empty if it is one."""
+    if platform == "Canvas" and kind:
+        return _TYPED[kind]
+    return "" if kind in ("", None, "file") else "is text typed into Moodle, not a notebook"
 
 
 def _set_time(platform: str, attempt: Attempt, entry: Entry, found: dict[str, str]) -> None:
-    """Set the time that a platform tells: Moodle the files' own, Brightspace in the name."""
+    """Set the time that a platform tells: Moodle the files' own, others in the name."""
     if platform == "Moodle" and entry.at.year > 1980:
         attempt.at = max(attempt.at or entry.at, entry.at)
     if platform == "Brightspace":
         attempt.at, attempt.problem = read_american_time(found["date"])
-
-
-def read_american_time(text: str) -> tuple[datetime.datetime | None, str]:
-    """Return the time that `Oct 3, 2026 215 PM` names, or None and what is wrong with it."""
-    cleaned = " ".join(text.replace(".", "").replace(":", "").split())
-    for form in ("%b %d, %Y %I%M %p", "%B %d, %Y %I%M %p"):
-        date, _, clock = cleaned.partition(", ")
-        year, _, clock = clock.partition(" ")
-        digits, _, half = clock.rpartition(" ")
+    if platform == "Blackboard":
         try:
-            padded = f"{date}, {year} {digits:0>4} {half}"
-            return datetime.datetime.strptime(padded, form), ""
+            attempt.at = datetime.datetime.strptime(found["date"], "%Y-%m-%d-%H-%M-%S")
         except ValueError:
-            continue
-    return None, f"the time {text.strip()!r} is not one that Brightspace writes in English"
+            attempt.problem = f"the time {found['date']} is not one of the calendar"
 
 
-def _leave_versions(attempt: Attempt, left_out: dict[str, str]) -> None:
+def _drop_times_of_download(result: Sorted) -> None:
+    """Forget times that Moodle gave to its files while it packed them."""
+    times = [attempt.at for attempt in result.attempts if attempt.at is not None]
+    result.no_times = not times or are_times_of_download(times)
+    for attempt in result.attempts if result.no_times else ():
+        attempt.at = None
+
+
+def _read_about(attempt: Attempt, entry: Entry | None) -> None:
+    """Take name and login from the .txt that Blackboard adds; else the login from the file's name.
+
+    A login may hold the _ that separates it from the assignment's name; only the .txt can tell.
+    """
+    text = ""
+    if entry is not None:
+        with contextlib.suppress(*DAMAGES):
+            text = entry.read()[:_ABOUT_BYTES].decode("utf-8-sig", "replace")
+    said = _ABOUT_NAME.match(text)
+    if said and f"_{attempt.name}".endswith(f"_{said['login']}"):
+        attempt.name, attempt.aliases = said["full"] or said["login"], (said["login"],)
+    else:
+        attempt.name = attempt.name.rpartition("_")[2]
+        attempt.aliases = (attempt.name,)
+
+
+def _leave_versions(attempt: Attempt, passed_over: dict[str, str]) -> None:
     """Keep the last of lesson.ipynb, lesson-1.ipynb, lesson-2.ipynb, under its first name."""
     last: dict[str, tuple[int, str]] = {}
     for path in attempt.files:
@@ -147,34 +282,5 @@ def _leave_versions(attempt: Attempt, left_out: dict[str, str]) -> None:
         plain = f"{match['stem']}{match['suffix'] or ''}"
         last[plain] = max(last.get(plain, (-1, "")), (int(match["version"] or 0), path))
     for path in set(attempt.files) - {path for _, path in last.values()}:
-        left_out[attempt.files[path].path] = "is an earlier attempt"
+        passed_over[attempt.files[path].path] = "is an earlier attempt"
     attempt.files = {plain: attempt.files[path] for plain, (_, path) in last.items()}
-
-
-# ── a folder of one's own ────────────────────────────────────────────────────────────────────
-
-
-def _sort_folder(entries: list[Entry], lesson: str, others: Collection[str]) -> Sorted:
-    """Take the first folder's name, or that of a file without one, for the student's."""
-    attempts: dict[str, Attempt] = {}
-    left_out: dict[str, str] = {}
-    for entry in entries:
-        student, _, below = entry.path.partition("/")
-        if not below:
-            student, below = _student_in(entry.path, lesson), entry.path
-            if not student:
-                left_out[entry.path] = "does not name its student: put it into a folder STUDENT/"
-                continue
-        if (other := below.partition("/")[0]) in others:
-            left_out[entry.path] = f"belongs to lesson {other}"
-            continue
-        below = below.removeprefix(f"{lesson}/")
-        attempts.setdefault(student, Attempt(student, student, student)).files[below] = entry
-    return Sorted("folder", list(attempts.values()), left_out)  # dates of files tell of copying
-
-
-def _student_in(name: str, lesson: str) -> str:
-    """Return the student in a file's name: what is left of it without the lesson's name."""
-    stem = re.sub(r"(\.(ipynb|txt|json|zip|pdf|html))+$", "", name, flags=re.IGNORECASE)
-    stem = re.sub(r"\s*\(\d+\)$", "", stem)
-    return re.sub(rf"[-_ ]*{re.escape(lesson)}[-_ ]*", "", stem).strip()

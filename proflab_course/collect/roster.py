@@ -1,7 +1,8 @@
-"""Read a class list, and tell which student on it a platform's name or number means.
+"""Read a class list, and tell which students on it a platform's name and number mean.
 
-Taken are Moodle's grading worksheet, the gradebooks that Canvas and Brightspace export, and a plain
-CSV with the columns that `nbgrader db student import` reads (id, first_name, last_name, email).
+Taken are Moodle's grading worksheet, the gradebooks that Canvas and Brightspace export, the groups
+that Canvas exports, and a plain CSV with the columns that `nbgrader db student import` reads (id,
+first_name, last_name, email).
 """
 
 from __future__ import annotations
@@ -9,23 +10,42 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from proflab_course.collect.platforms import ANONYMOUS, Attempt
+from proflab_course.collect.attempts import Attempt
+from proflab_course.collect.moodle_worksheet import (
+    BLIND_NAMES,
+    english_header,
+    refuse_unknown_language,
+)
+from proflab_course.collect.platforms import ANONYMOUS
 from proflab_course.course.csv_table import read_csv
 from proflab_course.course.layout import CourseError
+from proflab_course.course.words import few
 
 # For each thing that is wanted, the columns that hold it, best first; compared without case.
 _COLUMNS = {
-    "id": ("id number", "student_id", "sis login id", "username", "orgdefinedid", "login", "id"),
-    "number": ("identifier", "canvas_id", "lms_user_id"),
+    "id": (
+        "id number",
+        "student_id",
+        "sis login id",
+        "login_id",
+        "username",
+        "orgdefinedid",
+        "login",
+        "id",
+    ),
+    "number": ("identifier", "canvas_id", "canvas_user_id", "lms_user_id"),
     "full": ("full name", "student", "name", "display name"),
     "first": ("first name", "first_name", "firstname"),
     "last": ("last name", "last_name", "lastname", "surname"),
     "email": ("email address", "email", "e-mail"),
     "submitted": ("last modified (submission)", "submitted", "submitted_at"),
+    "group": ("group", "group_name", "team"),
 }
+_ALSO = " ._-@+,'’·()"  # in a student's id, beside letters and digits
+_LONGEST_ID = 128  # bytes
 
 
 @dataclass(frozen=True)
@@ -38,6 +58,7 @@ class Student:
     email: str = ""
     number: str = ""
     submitted: str = ""
+    group: str = ""
 
     @property
     def called(self) -> str:
@@ -46,9 +67,10 @@ class Student:
 
 
 class Roster:
-    """A class list; `match` finds the student whose attempt it is.
+    """A class list; `match` finds the students whose attempt it is.
 
-    of_moodle: its numbers are Moodle's participants', which mean nothing elsewhere.
+    of_moodle: its numbers are Moodle's participants', which mean nothing elsewhere, and its times
+    those of one assignment.
     """
 
     def __init__(self, students: list[Student], of_moodle: bool = False) -> None:
@@ -58,49 +80,89 @@ class Roster:
     def read(cls, path: Path) -> Roster:
         """Read a CSV; CourseError where it has no column that identifies students."""
         rows = read_csv(path).rows
-        names = [name.strip().lower() for name in rows[0]] if rows else []
+        names = english_header(rows[0]) if rows else []
         wanted = dict(_COLUMNS)
         if "student" in names:  # Canvas's own file: there ID is its number
             wanted["number"] += ("id",)
         places = {what: _place(path, names, columns) for what, columns in wanted.items()}
+        of_moodle = "identifier" in names
+        if not of_moodle and all(places[k] is None for k in ("full", "first", "last", "email")):
+            refuse_unknown_language(path, rows)
         if places["id"] is None and places["number"] is None and places["email"] is None:
             known = ", ".join(_COLUMNS["id"])
             raise CourseError(f"{path} has no column that identifies students (such as {known})")
         cells = [{k: _cell(row, place) for k, place in places.items()} for row in rows[1:]]
-        students = [_student(cell) for cell in cells if _is_student(cell)]
+        students = [_student(cell, of_moodle) for cell in cells if _is_student(cell)]
         ids = [student.id for student in students]
         if twice := sorted({one for one in ids if ids.count(one) > 1}):
             raise CourseError(
-                f"{path} has the same id twice ({', '.join(twice)}): give each student one of "
-                "their own in a column student_id"
+                f"{path} has the same id twice ({few(twice)}): give each student one of their own "
+                "in a column student_id"
             )
-        return cls(students, of_moodle="identifier" in names)
+        return cls(students, of_moodle)
 
-    def match(self, attempt: Attempt, platform: str = "folder") -> tuple[Student | None, str]:
-        """Return the student of an attempt; None and the reason if that is nobody, or not clear."""
-        same = []
+    def match(self, attempt: Attempt, platform: str = "folder") -> tuple[list[Student], str]:
+        """Return the student of an attempt, or all of a group; or none, and the reason."""
+        if platform == "Canvas" and attempt.name == ANONYMOUS:
+            reason = "Canvas has left out the name: end the anonymous grading, download again"
+            return [], reason
+        members = self._members(attempt) if platform in ("Moodle", "Canvas") else []
+        if members:
+            names = sorted({student.group for student in members})
+            if len(names) > 1:
+                return [], f"{attempt.name} may be the group {' or '.join(map(repr, names))}"
+            return members, ""
+        same, reason = self._same(attempt, platform)
+        if len(same) == 1:
+            return [self._timed(same[0], attempt, platform)], ""
+        if same:
+            alike = " and ".join(f"{s.called} ({s.id})" for s in same)
+            reason = f"{attempt.name} may be {alike}: give the number in the roster"
+        return [], reason or f"{attempt.name} is not on the roster"
+
+    def _members(self, attempt: Attempt) -> list[Student]:
+        """Return those in the group of this name; Canvas adds the number of one of them."""
+        name = _letters(attempt.name)
+        return [s for s in self.students if name and _letters(s.group) == name]
+
+    def _same(self, attempt: Attempt, platform: str) -> tuple[list[Student], str]:
+        """Return whom number, login, address or name mean; a number must not belie the name."""
         if attempt.number and self.of_moodle == (platform == "Moodle"):
             same = [s for s in self.students if attempt.number == s.number]
-        named = attempt.name.lower()
-        same = same or [s for s in self.students if named in (s.id.lower(), s.email)]
+            if len(same) == 1 and not _may_be_called(same[0], attempt.name):
+                other = f"{same[0].called} ({same[0].id})"
+                return [], (
+                    f"{attempt.name} has the number of {other}: for a group, give a roster with a "
+                    "column `group`"
+                )
+            if same:
+                return same, ""
+        named = {attempt.name.lower(), *(alias.lower() for alias in attempt.aliases)}
+        same = [s for s in self.students if named & {s.id.lower(), s.email}]
         if not same:
             names = {_letters(attempt.name), _in_order(attempt.name)}
             same = [s for s in self.students if names & _names_of(s)]
-        if len(same) == 1:
-            return same[0], ""
-        if not same and platform == "Canvas" and attempt.name == ANONYMOUS:
-            return None, "Canvas has left out the name: end the anonymous grading, download again"
-        if not same:
-            return None, f"{attempt.name} is not on the roster"
-        alike = " and ".join(f"{s.called} ({s.id})" for s in same)
-        return None, f"{attempt.name} may be {alike}: give the number in the roster"
+        return same, ""
+
+    def _timed(self, student: Student, attempt: Attempt, platform: str) -> Student:
+        """Return the student without the time of another assignment's worksheet."""
+        foreign = platform != "Moodle" or student.number != attempt.number
+        return replace(student, submitted="") if self.of_moodle and foreign else student
+
+
+def _may_be_called(student: Student, name: str) -> bool:
+    """Return True if a word of a student's name is in `name`, or one of both says no name."""
+    given = _letters(name)
+    words = [_letters(word) for word in re.split(r"[\s,-]+", f"{student.first} {student.last}")]
+    telling = [word for word in words if len(word) > 2] or [word for word in words if word]
+    return not telling or given in BLIND_NAMES or any(word in given for word in telling)
 
 
 def student_without_roster(attempt: Attempt, platform: str) -> Student:
     """Return the student that an attempt names by itself.
 
     Canvas's number is the same in all its archives and the name is not (it has no spaces); Moodle's
-    is another for each assignment, so there the name is taken.
+    is another for each assignment, so there the name is taken. Others tell a login or an address.
     """
     if platform == "folder":
         return Student(attempt.name)
@@ -108,13 +170,28 @@ def student_without_roster(attempt: Attempt, platform: str) -> Student:
     if platform == "Canvas":
         last = "" if attempt.name == ANONYMOUS else attempt.name
         return Student(attempt.number, last=last, number=attempt.number)
-    return Student(safe_id(attempt.name), first, last, number=attempt.number)
+    email = next((alias for alias in attempt.aliases if "@" in alias), "")
+    login = attempt.aliases[0].partition("@")[0] if attempt.aliases else safe_id(attempt.name)
+    if login == attempt.name:
+        first = last = ""
+    return Student(login, first, last, email, number=attempt.number)
 
 
 def safe_id(name: str) -> str:
     """Return a name as it can be that of a folder: letters and digits of any script, and -."""
     plain = re.sub(r"['’`´.]", "", unicodedata.normalize("NFC", name)).casefold()
     return re.sub(r"[^\w]+", "-", plain).strip("-")
+
+
+def is_student_id(name: str) -> bool:
+    """Return True for what no shell, spreadsheet or page reads otherwise than as a name.
+
+    >>> is_student_id("ann.lee"), is_student_id("-rf"), is_student_id("=cmd()")
+    (True, False, False)
+    """
+    first = name[:1].isalnum()
+    plain = all(c.isalnum() or unicodedata.category(c)[0] == "M" or c in _ALSO for c in name)
+    return first and plain and name == name.strip() and len(name.encode()) <= _LONGEST_ID
 
 
 def _place(path: Path, names: list[str], columns: tuple[str, ...]) -> int | None:
@@ -135,7 +212,7 @@ def _is_student(cell: dict[str, str]) -> bool:
     return named and not only_points and "student, test" not in cell["full"].lower()
 
 
-def _student(cell: dict[str, str]) -> Student:
+def _student(cell: dict[str, str], of_moodle: bool) -> Student:
     first, last = cell["first"], cell["last"]
     if cell["full"] and not (first or last):
         last, comma, first = (part.strip() for part in cell["full"].partition(","))
@@ -143,11 +220,13 @@ def _student(cell: dict[str, str]) -> Student:
             first, _, last = cell["full"].rpartition(" ")
     # Brightspace writes # before names, so that a spreadsheet leaves them alone.
     own, number = cell["id"].lstrip("#"), cell["number"]
-    if "articipant" in number:  # Moodle's, another for each assignment: the last resort for an id
+    if of_moodle:  # "Participant 4711", another for each assignment: the last resort for an id
         own = own or cell["email"].partition("@")[0] or safe_id(number)
         number = re.sub(r"\D", "", number)
     own = own or number or cell["email"].partition("@")[0]
-    return Student(own, first, last, cell["email"].lower(), number, cell["submitted"])
+    return Student(
+        own, first, last, cell["email"].lower(), number, cell["submitted"], cell["group"]
+    )
 
 
 @functools.lru_cache(10_000)

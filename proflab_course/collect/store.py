@@ -6,17 +6,16 @@ What a later attempt replaces is moved to downloaded/LESSON/replaced/STUDENT/, n
 from __future__ import annotations
 
 import datetime
-import lzma
 import os
 import shutil
 import tempfile
-import zipfile
-import zlib
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from proflab_course.collect.entries import MAX_FILE
-from proflab_course.collect.platforms import Attempt
+from proflab_course.collect.attempts import Attempt
+from proflab_course.collect.entries import DAMAGES, MAX_FILE
+from proflab_course.collect.lesson_stamps import stamped_lesson
 from proflab_course.course.files import replace_file, sync_folder
 from proflab_course.course.layout import Course
 from proflab_course.grading.submissions.decode_text import ZIP
@@ -29,12 +28,6 @@ from proflab_course.grading.submissions.timestamp import (
 )
 
 _FORM = "%Y-%m-%d %H:%M:%S UTC"
-_LONGEST = 255  # bytes that a file's name may have
-# What reading a file of a damaged, encrypted or unusual archive raises.
-_DAMAGES = (
-    OSError, RuntimeError, NotImplementedError, EOFError, ValueError,
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError,
-)  # fmt: skip
 
 
 @dataclass
@@ -42,10 +35,12 @@ class Stored:
     """The fate of one student's attempt: taken, replaced, unchanged, or not taken and why.
 
     retimed: the same work is there, and only its time of submission is now another.
+    lost: a file of the student's could not be taken.
     """
 
     outcome: str
     notes: list[str] = field(default_factory=list)
+    lost: bool = False
 
 
 def store(
@@ -56,7 +51,9 @@ def store(
     own_times: a timestamp.txt among the files is the instructor's; else a student may have made it.
     """
     notes: list[str] = []
-    files = _wanted_files(attempt, lesson, notes)
+    files = _read_files(attempt, notes)
+    lost = bool(notes)
+    files = _with_notebook(files, lesson, course.lessons("source"), notes)
     if not own_times and files.pop(STAMP, None) is not None:
         notes.append(f"{STAMP} was handed in with it and does not count")
     elif STAMP in files:
@@ -72,21 +69,22 @@ def store(
     target = course.root / "submitted" / student / lesson
     if not target.exists():
         _put(course, lesson, files, target)
-        return Stored("taken", notes)
+        return Stored("taken", notes, lost)
     there = _content(target)
     if there == files or (STAMP not in files and _work(there) == files):
-        return Stored("unchanged")
+        return Stored("unchanged", lost=lost)
     before = read_timestamp(target).at
     if _work(there) == _work(files):
         replace_file(target / STAMP, files[STAMP])
         was = f"{before:{_FORM}}" if before else "not known"
-        return Stored("retimed", [*notes, f"the time of submission was {was}"])
+        return Stored("retimed", [*notes, f"the time of submission was {was}"], lost)
     now = attempt.at or parse_timestamp(files.get(STAMP, b"").decode("utf-8", "replace")).at
     if before is None or now is None or now <= before:
         return Stored("not taken", [_why_not(target, course, before, now)])
     replaced = _move_away(course, lesson, target)
     _put(course, lesson, files, target)
-    return Stored("replaced", [*notes, f"the attempt of {before:{_FORM}} is now in {replaced}"])
+    notes.append(f"the attempt of {before:{_FORM}} is now in {replaced}")
+    return Stored("replaced", notes, lost)
 
 
 def _why_not(target: Path, course: Course, before, now) -> str:
@@ -101,34 +99,43 @@ def _why_not(target: Path, course: Course, before, now) -> str:
     return f"the attempt in {where} {which} ({before:{_FORM}}), so it stays"
 
 
-def _wanted_files(attempt: Attempt, lesson: str, notes: list[str]) -> dict[str, bytes]:
-    """Return the files of an attempt that holds something like a notebook; none of another.
-
-    Its only notebook is called LESSON.ipynb, whatever its name was.
-    """
+def _read_files(attempt: Attempt, notes: list[str]) -> dict[str, bytes]:
+    """Return the content of an attempt's files; notes say which cannot be taken."""
     files = {}
     for path, entry in attempt.files.items():
         try:
             data = entry.read() if entry.size <= MAX_FILE else None
-        except _DAMAGES as error:
+        except DAMAGES as error:
             notes.append(f"{path} cannot be read ({error}) and was left out")
             continue
         if data is None or len(data) > MAX_FILE:
             notes.append(f"{path} is larger than {MAX_FILE // 1024**2} MB and was left out")
-        elif any(len(part.encode()) > _LONGEST for part in PurePosixPath(path).parts):
-            notes.append(f"{path[:40]}… has too long a name and was left out")
         elif any(other.startswith(f"{path}/") for other in attempt.files):
             notes.append(f"{path} is also the name of a folder and was left out")
         else:
             files[path] = data
+    return files
+
+
+def _with_notebook(
+    files: dict[str, bytes], lesson: str, lessons: Collection[str], notes: list[str]
+) -> dict[str, bytes]:
+    """Return the files if one of them looks like a notebook, else none.
+
+    The only notebook is called LESSON.ipynb, whatever its name was, unless it is another lesson's.
+    """
     if not any(may_hold_notebook(path, data) for path, data in files.items()):
         return {}
     notebooks = [path for path in files if is_notebook_name(path)]
     expected = f"{lesson}.ipynb"
-    if len(notebooks) == 1 and notebooks[0] != expected and not files[notebooks[0]].startswith(ZIP):
-        files[expected] = files.pop(notebooks[0])
-        notes.append(f"{notebooks[0]} was stored as {expected}")
-    return files
+    if len(notebooks) != 1 or notebooks[0] == expected or files[notebooks[0]].startswith(ZIP):
+        return files
+    (given,) = notebooks
+    if (other := stamped_lesson(files[given], lessons)) not in ("", lesson):
+        notes.append(f"{given} is the notebook of {other}")
+        return files
+    notes.append(f"{given} was stored as {expected}")
+    return {expected if path == given else path: data for path, data in files.items()}
 
 
 def _check_stamp(files: dict[str, bytes], notes: list[str]) -> None:

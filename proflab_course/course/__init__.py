@@ -1,6 +1,7 @@
 """The ground on which the commands stand: it imports none of them.
 
 layout.py          a course's folders
+database.py        the one gradebook that a course may have
 notebook.py        a lesson's cells and their marks
 asserts.py         an assertion of a test cell
 test_cells.py      a test cell, split into steps and what is expected of them

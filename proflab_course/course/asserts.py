@@ -1,7 +1,8 @@
 """Refuses assertions in a graded cell: they earn no points, and a hidden one's value would enter.
 
 An `assert` is set-up to the splitter, so that it would be executed in the student's process with
-its expected value in it. The sentence shows the call of `expect` to write in its place.
+its expected value in it. The sentence shows the call of `expect` to write in its place, or of
+`expect_table` in a loop's.
 """
 
 from __future__ import annotations
@@ -9,15 +10,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+_LOOPS = (ast.For, ast.While)
+_TABLE = "`expect_table(function, (label, arguments, result), …)` with a row for each time around"
+
 
 def assertion(node: ast.stmt, is_literal: Callable[[ast.expr], bool]) -> tuple[ast.AST, str] | None:
     """Return the first assertion in a statement, at any depth, with a sentence; None if none.
 
     is_literal: whether an expression may stand as an expected value.
     """
+    repeated = {
+        part for loop in ast.walk(node) if isinstance(loop, _LOOPS) for part in ast.walk(loop)
+    }
     for inner in ast.walk(node):
         if isinstance(inner, ast.Assert):
-            return inner, f"an assert earns no points: write `{rewritten(inner, is_literal)}`"
+            instead = _TABLE if inner in repeated else f"`{rewritten(inner, is_literal)}`"
+            return inner, f"an assert earns no points: write {instead}"
         if isinstance(inner, ast.Call) and (name := _assertion_call(inner)):
             return inner, f"{name} earns no points: write `expect(label, actual, expected)`"
     return None

@@ -12,6 +12,7 @@ from pathlib import Path
 from proflab_course.course.layout import CourseError
 
 _DELIMITERS = ",;\t|"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -43,6 +44,16 @@ def read_csv(path: Path) -> CsvTable:
         raise CourseError(f"{said}: export it again") from None
     kept = [(line, row) for line, row in rows if any(cell.strip() for cell in row)]
     return CsvTable([row for _, row in kept], [line for line, _ in kept], delimiter)
+
+
+def harmless(cell: str, is_text: bool = False) -> str:
+    """Return a cell that no spreadsheet runs as a formula; is_text: nor takes for a number.
+
+    >>> harmless("=HYPERLINK(0)"), harmless("-3.5")
+    ("'=HYPERLINK(0)", '-3.5')
+    """
+    number = re.fullmatch(r"[+-]?[\d.,]+|-", cell) and not is_text
+    return f"'{cell}" if cell.startswith(_FORMULA) and not number else cell
 
 
 def _text(path: Path) -> str:

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+
+from proflab.checks.expect import row_labels
 
 _ABOUT = re.compile(r"#\s*about:\s*(.*)")
 
@@ -27,7 +30,7 @@ def explanations(source: str, hidden: set[int]) -> dict[str, str]:
     if "about:" not in source:
         return {}
     lines = source.splitlines()
-    cases = {node.lineno: label for node in ast.parse(source).body if (label := _label(node))}
+    cases = {line: labels for node in ast.parse(source).body for line, labels in _labels(node)}
     found = {}
     for number, line in enumerate(lines, start=1):
         if not (begin := _ABOUT.fullmatch(line.strip())):
@@ -36,19 +39,30 @@ def explanations(source: str, hidden: set[int]) -> dict[str, str]:
         while end < len(lines) and lines[end].strip().startswith("# "):
             words.append(lines[end].strip().removeprefix("# "))
             end += 1
-        label = cases.get(end + 1)
-        if label is None or end + 1 not in hidden:
+        labels = cases.get(end + 1)
+        if labels is None or end + 1 not in hidden:
             raise MisplacedExplanation(
                 f"line {number}: `# about:` must stand directly above a hidden case"
             )
-        found[label] = " ".join(" ".join(words).split())
+        found |= dict.fromkeys(labels, " ".join(" ".join(words).split()))
     return found
 
 
-def _label(node: ast.stmt) -> str:
-    """Return a case's label; empty for another statement."""
+def _labels(node: ast.stmt) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line of each case, or of each row of a table, with its labels."""
     call = getattr(node, "value", None)
-    if isinstance(node, ast.Expr) and isinstance(call, ast.Call) and call.args:
-        label = getattr(call.args[0], "value", "")
-        return label if isinstance(label, str) else ""
-    return ""
+    if not (isinstance(node, ast.Expr) and isinstance(call, ast.Call)):
+        return
+    if getattr(call.func, "id", "") == "expect_table":
+        for row in call.args[1:]:
+            if isinstance(row, ast.Tuple) and len(row.elts) > 2:
+                tuples = row.elts[1].elts if isinstance(row.elts[1], ast.List) else [row.elts[1]]
+                if label := _text(row.elts[0]):
+                    yield row.lineno, row_labels(label, len(tuples))
+    elif call.args and (label := _text(call.args[0])):
+        yield node.lineno, [label]
+
+
+def _text(node: ast.expr) -> str:
+    label = getattr(node, "value", "")
+    return label if isinstance(label, str) else ""

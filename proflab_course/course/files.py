@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 
 def replace_file(target: Path, data: bytes) -> None:
-    """Write `data` beside `target`, sync it and rename it into place."""
+    """Write `data` beside `target`, sync it and rename it into place.
+
+    An OSError names `target` wherever it names a file.
+    """
     if _is_already(target, data):
         return
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
+    except OSError as error:
+        error.filename = str(target)
+        raise
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -20,8 +28,10 @@ def replace_file(target: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
         os.replace(name, target)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = str(target), None
         raise
 
 
@@ -42,10 +52,30 @@ def sync_folder(place: Path) -> None:
         os.close(descriptor)
 
 
+_IN_THE_WAY = {
+    errno.EEXIST: "there is a file in place of the folder {}: choose another",
+    errno.ENOTDIR: "a folder in {} is a file: choose another",
+    errno.EISDIR: "{} is a folder: choose a file",
+}
+_CANNOT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
+_CANNOT_WRITE |= {errno.EFBIG, errno.ENOENT, errno.ENAMETOOLONG, *_IN_THE_WAY}
+
+
+def is_of_a_file(error: OSError) -> bool:
+    """Return True if a file or folder of the user's is the cause, and not the program."""
+    return error.errno in _CANNOT_WRITE or isinstance(error, shutil.Error)
+
+
 def what_is_wrong(error: OSError) -> str:
     """Return why a file cannot be written, and what to do, as a part of a sentence."""
     # shutil gathers the errors of a folder's files in one, without a number.
     full = os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT)
     if any(reason in str(error) for reason in full):
         return "the disk is full: make room"
+    if error.errno in _IN_THE_WAY and error.filename:
+        return _IN_THE_WAY[error.errno].format(error.filename)
+    if error.errno == errno.ENOENT and error.filename:
+        folder = os.path.dirname(os.path.abspath(error.filename))
+        there = f"{error.filename} is not there: put it there"
+        return there if os.path.isdir(folder) else f"there is no folder {folder}: make it"
     return f"{error.strerror or error}: see that {error.filename or 'it'} can be written"

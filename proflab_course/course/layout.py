@@ -46,8 +46,13 @@ class Course:
 
     @property
     def gradebook(self) -> Path:
-        """nbgrader's database."""
-        return self.root / "gradebook.db"
+        """nbgrader's database; CourseError if the course's settings name another."""
+        from proflab_course.course.database import other_database
+
+        path = self.root / "gradebook.db"
+        if refused := other_database(path):
+            raise CourseError(refused)
+        return path
 
     def lessons(self, folder: str = "modules") -> list[str]:
         """Return the names of the lessons in `folder`, in course order."""

@@ -16,6 +16,7 @@ from typing import Literal
 import nbformat
 from nbformat import NotebookNode
 
+from proflab.lesson.statements import parsed
 from proflab_course.course.layout import CourseError
 
 Role = Literal["exercise", "test", "manual", "demo", "setup", "given", "free", "text"]
@@ -83,7 +84,7 @@ class Cell:
         """A code cell's Python, with IPython's magics turned into calls; empty for text."""
         if self.node.cell_type != "code":
             return ""
-        if re.search(r"^\s*[%!?]|\?\s*$|=\s*[%!]", self.source, re.MULTILINE):
+        if re.search(r"^[ \t]*+[%!?]|\?[ \t]*+$|=[ \t]*+[%!]", self.source, re.MULTILINE):
             from IPython.core.inputtransformer2 import TransformerManager
 
             return TransformerManager().transform_cell(self.source)
@@ -92,9 +93,10 @@ class Cell:
     def statements(self) -> list[ast.stmt]:
         """Return the top-level statements of a code cell; CourseError where it is no Python."""
         try:
-            return ast.parse(self.code).body
+            return parsed(self.code)
         except SyntaxError as error:
-            raise CourseError(f"{self.where}, line {error.lineno}: {error.msg}") from None
+            where = f"{self.where}, line {error.lineno}" if error.lineno else self.where
+            raise CourseError(f"{where}: {error.msg}") from None
 
 
 @dataclass(frozen=True)
@@ -155,8 +157,26 @@ def read_notebook(path: Path, lesson: str, place: str = "") -> Lesson:
     except OSError as error:
         raise CourseError(f"{place} cannot be read: {error.strerror}") from None
     except Exception:
-        raise CourseError(f"{place} is not a notebook: open it in Jupyter and save it") from None
+        notebook = None
+    if notebook is None or not all(map(_is_cell, notebook.cells)):
+        raise CourseError(f"{place} is not a notebook: open it in Jupyter and save it")
     return Lesson(lesson, place, notebook)
+
+
+def _is_cell(cell: NotebookNode) -> bool:
+    """Return True if what is read of a cell is of the types that Jupyter writes."""
+    metadata, outputs = cell.get("metadata"), cell.get("outputs", [])
+    if not isinstance(cell.get("source"), str) or not isinstance(metadata, dict):
+        return False
+    data = [output.get("data", {}) for output in outputs if isinstance(output, dict)]
+    return (
+        isinstance(metadata.get("nbgrader", {}), dict)
+        and isinstance(metadata.get("tags", []), list)
+        and isinstance(cell.get("execution_count"), (int, type(None)))
+        and isinstance(outputs, list)
+        and len(data) == len(outputs)
+        and all(isinstance(each, dict) for each in data)
+    )
 
 
 def notebook_text(notebook: NotebookNode) -> str:

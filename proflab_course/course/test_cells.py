@@ -1,11 +1,12 @@
 """Splits a graded cell into what may enter a student's process and what stays with the grader.
 
 The grammar: top-level statements, each either set-up (any Python without an expect) or one of
-`expect(label, actual, expected)`, `expect_between(label, actual, low, high)` and
-`expect_raises(label, lambda: …, ValueError)`. A `Step` holds code only, without comments; an
-`Answer` holds label, expected value and tolerance. Blocks between `### BEGIN HIDDEN TESTS` and
-`### END HIDDEN TESTS` are hidden, their set-up included, and doubles that they declare are held by
-the grader (`hidden_doubles.py`).
+`expect(label, actual, expected)`, `expect_between(label, actual, low, high)`,
+`expect_raises(label, lambda: …, ValueError)` and `expect_table(function, row, …)`, which is a case
+for each row, or for each tuple of arguments where several have to raise. A `Step` holds code only,
+without comments; an `Answer` holds label, expected value and tolerance. Blocks between
+`### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS` are hidden, their set-up included, and doubles
+that they declare are held by the grader (`hidden_doubles.py`).
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import ast
 import builtins
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
 
+from proflab.checks.diagnose import counts_flops
+from proflab.checks.expect import row_labels
 from proflab.checks.values import NotPlainData, to_plain_data
 from proflab.lesson.names import bound_names, used_names
 from proflab_course.course.asserts import assertion
@@ -34,7 +38,7 @@ from proflab_course.course.hidden_doubles import (
 
 BEGIN_HIDDEN = "### BEGIN HIDDEN TESTS"
 _END_HIDDEN = "### END HIDDEN TESTS"
-CALLS = ("expect", "expect_between", "expect_raises")
+CALLS = ("expect", "expect_between", "expect_raises", "expect_table")
 
 
 class GrammarError(ValueError):
@@ -66,6 +70,7 @@ class Answer:
     low: float = 0.0
     high: float = 0.0
     exception: str = ""
+    flops: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,16 +142,16 @@ def _block(nodes: list[ast.stmt], hidden: bool, name: str) -> Block:
     for node in nodes:
         read |= used_names([node]) - bound
         bound |= bound_names([node])
-        step, answer = _statement(node, name)
+        cases = _statement(node, name)
         if hidden:
             try:
-                step = _held(node, step, doubles, name)
+                cases = [(_held(node, step, doubles, name), answer) for step, answer in cases]
             except NotDeclared as error:
                 raise GrammarError(_at(name, node, str(error))) from None
             if len(doubles) > len(places):
                 places.append(len(steps))
-        steps.append(step)
-        answers.append(answer)
+        steps += [step for step, _ in cases]
+        answers += [answer for _, answer in cases]
     held = tuple(zip(places, doubles.values(), strict=True))
     return Block(hidden, tuple(steps), tuple(answers), held, frozenset(read), frozenset(bound))
 
@@ -157,7 +162,12 @@ def _held(node: ast.stmt, step: Step, doubles: dict[str, DoubleSpec], name: str)
         double = declaration(node, doubles, lambda argument: _literal(argument, name))
         doubles[double.name] = double
         return Step("setup", double.stub)
-    part = node.value.args[1] if step.kind == "value" else node
+    table = step.kind != "setup" and node.value.func.id == "expect_table"
+    if table and (used := used_names([node]) & doubles.keys()):
+        raise NotDeclared(
+            f"a table uses no double of the grader's: compare {min(used)} by `expect`"
+        )
+    part = node.value.args[1] if step.kind == "value" and not table else node
     if not seen(part, doubles):
         return step
     return Step("seen", step.code)
@@ -193,16 +203,17 @@ def _at(name: str, node: ast.AST, problem: str) -> str:
     return f"cell {name}, line {node.lineno}: {problem}"
 
 
-def _statement(node: ast.stmt, name: str) -> tuple[Step, Answer | None]:
+def _statement(node: ast.stmt, name: str) -> list[tuple[Step, Answer | None]]:
+    """Return a statement's step with its answer: several for a table, no answer for set-up."""
     call = node.value if isinstance(node, ast.Expr) else None
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in CALLS:
         for part in (*call.args, *call.keywords):
             _refuse_nested_expect(part, name)
-        return _case(call, name)
+        return _table(call, name) if call.func.id == "expect_table" else [_case(call, name)]
     _refuse_nested_expect(node, name)
     if found := assertion(node, lambda side: _is_literal(side, name)):
         raise GrammarError(_at(name, *found))
-    return Step("setup", ast.unparse(node)), None
+    return [(Step("setup", ast.unparse(node)), None)]
 
 
 def _refuse_nested_expect(node: ast.AST, name: str) -> None:
@@ -211,7 +222,13 @@ def _refuse_nested_expect(node: ast.AST, name: str) -> None:
             problem = (
                 f"{inner.id} stands inside another statement; it must be a statement of its own"
             )
-            raise GrammarError(_at(name, inner, f"{problem} (collect a list, compare it once)"))
+            raise GrammarError(
+                _at(
+                    name,
+                    inner,
+                    f"{problem} (collect a list, compare it once; or write expect_table)",
+                )
+            )
         if isinstance(inner, ast.alias) and (inner.asname or inner.name) in CALLS:
             raise GrammarError(f"cell {name}: import {inner.name} in the lesson's first cell")
 
@@ -222,22 +239,12 @@ def _case(call: ast.Call, name: str) -> tuple[Step, Answer]:
     if len(call.args) != counts[kind] or any(isinstance(a, ast.Starred) for a in call.args):
         raise GrammarError(_at(name, call, f"{kind} takes {counts[kind]} positional arguments"))
     allowed = {"expect": {"rel", "abs", "mistakes"}}.get(kind, set())
-    unknown = [k.arg or "**" for k in call.keywords if k.arg not in allowed]
-    if unknown:
-        raise GrammarError(_at(name, call, f"{kind} takes no argument {unknown[0]}"))
-    label_node, actual = call.args[:2]
-    if not (isinstance(label_node, ast.Constant) and isinstance(label_node.value, str)):
-        raise GrammarError(_at(name, call, "the label must be a literal string"))
-    label = label_node.value
+    _refuse_unknown(call, allowed, name)
+    actual = call.args[1]
+    label = _label(call.args[0], name)
     if kind == "expect_raises":
         return _raises_case(label, actual, call.args[2], name)
-    options = {k.arg: _literal(k.value, name) for k in call.keywords}
-    for option in ("rel", "abs"):
-        if not isinstance(options.get(option, 0.0), (int, float, type(None))):
-            raise GrammarError(_at(name, call, f"{option} must be a number"))
-    mistakes = options.get("mistakes", {})
-    if not (isinstance(mistakes, dict) and all(isinstance(text, str) for text in mistakes)):
-        raise GrammarError(_at(name, call, "mistakes must be a dict of sentences"))
+    options = _options(call, name)
     step = Step("value", ast.unparse(actual))
     if kind == "expect_between":
         low, high = (_literal(node, name) for node in call.args[2:])
@@ -247,7 +254,91 @@ def _case(call: ast.Call, name: str) -> tuple[Step, Answer]:
             raise GrammarError(_at(name, call, "the lower bound is above the upper bound"))
         return step, Answer(label, kind, low=low, high=high)
     expected = _literal(call.args[2], name)
-    return step, Answer(label, kind, expected=expected, **options)
+    flops = counts_flops(label, name, *options.get("mistakes", {}))
+    return step, Answer(label, kind, expected=expected, flops=flops, **options)
+
+
+def _table(call: ast.Call, name: str) -> list[tuple[Step, Answer]]:
+    """Return the cases of `expect_table(function, row, …)`."""
+    _refuse_unknown(call, {"rel", "abs"}, name)
+    function, *rows = call.args or [None]
+    if not rows or any(isinstance(row, ast.Starred) for row in call.args):
+        raise GrammarError(_at(name, call, "expect_table takes a function and its rows"))
+    if not isinstance(function, (ast.Name, ast.Attribute, ast.Lambda)):
+        raise GrammarError(_at(name, function, "expect_table takes a function's name or a lambda"))
+    options = _options(call, name)
+    cases = []
+    for number, row in enumerate(rows, start=1):
+        try:
+            cases += _row(function, row, options, name)
+        except GrammarError as error:
+            raise GrammarError(f"{error} (row {number} of the table)") from None
+    return cases
+
+
+def _row(
+    function: ast.expr, row: ast.expr, options: dict[str, Any], name: str
+) -> Iterator[tuple[Step, Answer]]:
+    """Yield a row's cases: one, or one for each tuple of arguments that has to raise."""
+    parts = row.elts if isinstance(row, ast.Tuple) else []
+    if len(parts) not in (3, 4) or any(isinstance(part, ast.Starred) for part in parts):
+        example = "(label, arguments, result), or these with mistakes"
+        raise GrammarError(_at(name, row, f"a row is a tuple: {example}"))
+    label, (arguments, result, *mistakes) = _label(parts[0], name), parts[1:]
+    exception = _exception(result)
+    several = exception and isinstance(arguments, ast.List)
+    tuples = arguments.elts if several else [arguments]
+    if not tuples or not all(isinstance(each, ast.Tuple) for each in tuples):
+        how = "the arguments are a tuple, (x,) for one; a list of tuples where each has to raise"
+        raise GrammarError(_at(name, row, how))
+    if exception and mistakes:
+        raise GrammarError(_at(name, row, "a row that expects an exception names no mistakes"))
+    told = {"mistakes": _mistakes(mistakes[0], name)} if mistakes else {}
+    for title, each in zip(row_labels(label, len(tuples)), tuples, strict=True):
+        code = ast.unparse(ast.Call(function, each.elts, []))
+        if exception:
+            yield Step("raises", code), Answer(title, "expect_raises", exception=exception)
+        else:
+            expected = _literal(result, name)
+            flops = counts_flops(title, name, *told.get("mistakes", {}))
+            told |= {"flops": flops}
+            yield Step("value", code), Answer(title, "expect", expected, **options, **told)
+
+
+def _refuse_unknown(call: ast.Call, allowed: set[str], name: str) -> None:
+    if unknown := [k.arg or "**" for k in call.keywords if k.arg not in allowed]:
+        raise GrammarError(_at(name, call, f"{call.func.id} takes no argument {unknown[0]}"))
+
+
+def _label(node: ast.expr, name: str) -> str:
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+        raise GrammarError(_at(name, node, "the label must be a literal string"))
+    return node.value
+
+
+def _options(call: ast.Call, name: str) -> dict[str, Any]:
+    """Return a call's tolerances and mistakes."""
+    named = {k.arg: k.value for k in call.keywords}
+    options = {key: _literal(named[key], name) for key in ("rel", "abs") if key in named}
+    for option, value in options.items():
+        if not isinstance(value, (int, float, type(None))):
+            raise GrammarError(_at(name, call, f"{option} must be a number"))
+    if "mistakes" in named:
+        options["mistakes"] = _mistakes(named["mistakes"], name)
+    return options
+
+
+def _mistakes(node: ast.expr, name: str) -> dict[str, Any]:
+    mistakes = _literal(node, name)
+    if not (isinstance(mistakes, dict) and all(isinstance(text, str) for text in mistakes)):
+        raise GrammarError(_at(name, node, "mistakes must be a dict of sentences"))
+    return mistakes
+
+
+def _exception(node: ast.expr) -> str:
+    """Return the name of one of Python's own exceptions; empty for anything else."""
+    known = getattr(builtins, node.id, None) if isinstance(node, ast.Name) else None
+    return node.id if isinstance(known, type) and issubclass(known, Exception) else ""
 
 
 def _raises_case(
@@ -264,8 +355,7 @@ def _raises_case(
         )
     ):
         raise GrammarError(_at(name, action, "expect_raises takes `lambda: …` without arguments"))
-    known = getattr(builtins, exception.id, None) if isinstance(exception, ast.Name) else None
-    if not (isinstance(known, type) and issubclass(known, Exception)):
+    if not _exception(exception):
         raise GrammarError(_at(name, exception, "expect_raises takes a built-in exception's name"))
     answer = Answer(label, "expect_raises", exception=exception.id)
     return Step("raises", ast.unparse(action.body)), answer

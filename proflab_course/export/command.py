@@ -7,6 +7,7 @@ from pathlib import Path
 
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.words import few
 from proflab_course.export.platform_files import Points, fill
 from proflab_course.export.student_code import write_code
 
@@ -63,9 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _export_code(course: Course, lesson: str, target: Path) -> int:
-    written, without = write_code(course, lesson, target)
-    print(f"{target}: the code of {len(written)} students, one file each")
-    for student, reason in without.items():
+    code = write_code(course, lesson, target)
+    print(f"{target}: the code of {len(code.written)} students, one file each")
+    for student, names in code.modules.items():
+        print(f"  with modules of {student}'s own: {few(names)}")
+    for student, reason in code.without.items():
         print(f"  no code of {student}: {reason}")
     return 0
 

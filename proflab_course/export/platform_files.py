@@ -3,8 +3,9 @@
 Formats, each as its platform documents it:
     Canvas       Gradebook › Export: `Student, ID, SIS User ID, SIS Login ID, Section`, and a column
                  `NAME (number)` for each assignment; the first row below may say "Points Possible"
+                 and, of Canvas's own sums, "(read only)"
     Moodle       Assignment › Download grading worksheet: `Identifier` ("Participant 4711"),
-                 `Full name, Email address, Grade, Maximum Grade, …`
+                 `Full name, Email address, Grade, Maximum Grade, …`, in the language of Moodle
     Brightspace  Grades › Export: `OrgDefinedId, Username`, columns `NAME Points Grade <… MaxPoints:
                  100 …>`, `End-of-Line Indicator`
 """
@@ -19,9 +20,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from proflab_course.collect.moodle_worksheet import english_header, refuse_unknown_language
 from proflab_course.collect.roster import safe_id
-from proflab_course.course.csv_table import read_csv
+from proflab_course.course.csv_table import harmless, read_csv
 from proflab_course.course.layout import CourseError
+from proflab_course.course.words import few
 
 _IDENTITY = {
     "canvas": ("Student", "ID", "SIS User ID", "SIS Login ID", "Root Account", "Section"),
@@ -33,8 +36,20 @@ _IDS = {
     "moodle": ("ID number", "Username", "Email address", "Identifier"),
     "brightspace": ("Username", "OrgDefinedId", "Email"),
 }
+_MOODLE_COLUMNS = (
+    "Identifier",
+    "Full name",
+    "ID number",
+    "Username",
+    "Email address",
+    "Grade",
+    "Maximum Grade",
+)
 _END = "End-of-Line Indicator"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Canvas's sums, which it does not take back, and the number that it adds to an assignment's name.
+_SUMS = re.compile(r"(.*\b)?(Current|Final|Override) (Score|Grade|Points|Status)")
+_NUMBERED = re.compile(r"(?P<name>.*\S)\s*\(\d+\)")
+_BRIGHTSPACE_KIND = re.compile(r"\s*\w+ Grade <[^<>]*>$")
 
 
 @dataclass(frozen=True)
@@ -67,11 +82,10 @@ def fill(
     the file is not the platform's, has no such column or several, where a grade is above the
     platform's maximum, or where a student with a grade is not in it.
     """
-    rows, delimiter = _read(platform, path)
-    header = rows[0]
-    target = _find_column(platform, path, header, lesson, column)
+    rows, header, delimiter = _read(platform, path)
+    target = _find_column(platform, path, rows, header, lesson, column)
     kept = [i for i, name in enumerate(header) if _is_kept(platform, name, i == target)]
-    result, left = [[header[i] for i in kept]], dict(grades)
+    result, left = [[rows[0][i] for i in kept]], dict(grades)
     filled, without, unmarked = 0, [], []
     names = Counter(name for row in rows[1:] for name in _names(header, row))
     for row in rows[1:]:
@@ -79,7 +93,7 @@ def fill(
         if _is_student(platform, header, row):
             own_names = [name for name in _names(header, row) if names[name] == 1]
             student = _student_of(platform, header, row, left, own_names)
-            name = row[header.index("Student" if platform == "canvas" else header[0])]
+            name = row[header.index("Student") if platform == "canvas" else 0]
             points = left.pop(student) if student else None
             if points is None:
                 without.append(name)
@@ -89,44 +103,87 @@ def fill(
                 _check_maximum(platform, path, header, row, target, student, points.grade)
                 row[target] = f"{points.grade:g}"
                 filled += 1
-        result.append([_harmless(row[i]) for i in kept])
+        result.append([harmless(row[i]) for i in kept])
     if left:
-        unknown = ", ".join(sorted(left))
-        raise CourseError(f"{path} has no line for {unknown}: export it again, or correct the ids")
+        raise CourseError(
+            f"{path} has no line for {few(sorted(left))}: export it again, or correct the ids"
+        )
     text = io.StringIO()
     csv.writer(text, delimiter=delimiter, lineterminator="\r\n").writerows(result)
     return Filled(text.getvalue(), filled, without, unmarked)
 
 
-def _read(platform: str, path: Path) -> tuple[list[list[str]], str]:
+def _read(platform: str, path: Path) -> tuple[list[list[str]], list[str], str]:
+    """Return the rows, the columns' names (Moodle's in English), and the delimiter."""
     table = read_csv(path)
     rows = table.rows
+    header = rows[0] if rows else []
+    if platform == "moodle":
+        english = {name.lower(): name for name in _MOODLE_COLUMNS}
+        header = [english.get(name, name) for name in english_header(header)]
     wanted = _IDENTITY[platform][:2] or ("Identifier", "Grade")
-    if not rows or not set(wanted) <= set(rows[0]):
+    if not set(wanted) <= set(header):
+        if platform == "moodle":
+            refuse_unknown_language(path, rows)
         columns = " and ".join(wanted)
         raise CourseError(f"{path} is not a grade file of {platform.title()}: it lacks {columns}")
-    return rows, table.delimiter
+    return rows, header, table.delimiter
 
 
 def _find_column(
-    platform: str, path: Path, header: list[str], lesson: str, column: str | None
+    platform: str,
+    path: Path,
+    rows: list[list[str]],
+    header: list[str],
+    lesson: str,
+    column: str | None,
 ) -> int:
     if platform == "moodle":
         return header.index("Grade")
-    own = [*_IDENTITY[platform], _END, "Integration ID"]
-    there = [name for name in header if name not in own and "(read only)" not in name]
-    wanted = _squeezed(column or lesson)
+    there = _assignments(platform, rows)
     found = [name for name in there if column == name]
-    found = found or [name for name in there if wanted in _squeezed(name)]
+    found = found or [name for name in there if _is_named(name, column or lesson)]
+    if not found and column is None:
+        found = [name for name in there if _has_number(name, lesson)]
     if len(found) > 1 and len(set(found)) == 1:
         raise CourseError(f"{path} has {len(found)} columns called {found[0]!r}: rename one there")
     if len(found) != 1:
         many = "several columns" if found else "no column"
-        choice = ", ".join(map(repr, found or there)) or "none"
+        choice = few([repr(name) for name in found or there]) or "none"
         raise CourseError(
             f"{path} has {many} for {column or lesson}: choose one with --column ({choice})"
         )
     return header.index(found[0])
+
+
+def _assignments(platform: str, rows: list[list[str]]) -> list[str]:
+    """Return the columns of assignments: those that the platform takes back."""
+    own = [*_IDENTITY[platform], _END, "Integration ID"]
+    below = [*(rows[1] if len(rows) > 1 else []), *[""] * len(rows[0])]
+    columns = zip(rows[0], below, strict=False)
+    there = [name for name, first in columns if "(read only)" not in f"{name} {first}"]
+    there = [name for name in there if name not in own]
+    if platform != "canvas":
+        return there
+    there = [name for name in there if not _SUMS.fullmatch(name)]
+    return [name for name in there if _NUMBERED.fullmatch(name)] or there
+
+
+def _own_name(column: str) -> str:
+    """Return an assignment's name without what its platform adds to it."""
+    numbered = _NUMBERED.fullmatch(column)
+    return numbered["name"] if numbered else _BRIGHTSPACE_KIND.sub("", column)
+
+
+def _is_named(column: str, wanted: str) -> bool:
+    return wanted in column or _squeezed(wanted) in _squeezed(_own_name(column))
+
+
+def _has_number(column: str, lesson: str) -> bool:
+    """Return True for "Lesson 01": the word and the number; the number alone may be a quiz's."""
+    words = re.findall(r"[^\W\d_]+|\d+", _own_name(column).casefold())
+    numbers = [int(word) for word in words if word.isdecimal()]
+    return "lesson" in words and numbers == [int(lesson[:2])]
 
 
 def _squeezed(name: str) -> str:
@@ -156,8 +213,10 @@ def _student_of(
     """
     own = {student.casefold(): student for student in left}
     other = {name.casefold(): student for student in left for name in left[student].also}
-    cells = [row[header.index(name)].strip() for name in _IDS[platform] if name in header]
-    ids = [re.sub(r"^(#|Participant )", "", cell).casefold() for cell in cells]
+    cells = {name: row[header.index(name)].strip() for name in _IDS[platform] if name in header}
+    if "Identifier" in cells:  # "Participant 4711", in any language
+        cells["Identifier"] = re.sub(r"^\D+", "", cells["Identifier"])
+    ids = [cell.removeprefix("#").casefold() for cell in cells.values()]
     found = [own.get(each) for each in ids] + [other.get(each) for each in ids]
     return next(filter(None, [*found, *map(own.get, names)]), None)
 
@@ -193,10 +252,3 @@ def _check_maximum(
             f"{student} has {grade:g} points, and {path} allows {most:g}: "
             "raise the maximum on the platform and export again"
         )
-
-
-def _harmless(cell: str) -> str:
-    """Return a cell that no spreadsheet runs as a formula."""
-    if not cell.startswith(_FORMULA) or re.fullmatch(r"[+-]?[\d.,]+", cell) or cell == "-":
-        return cell
-    return f"'{cell}"

@@ -1,69 +1,97 @@
 """Write what each student wrote as one Python file: for compare50, copydetect, JPlag and the like.
 
 Cells that every student is given are left out, and so is a stub that nobody has touched; what the
-student added stays, in the order of the notebook.
+student added stays, in the order of the notebook. Below it stand the modules of the student's own
+that lay beside the notebook, as far as grading lets the notebook import them.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course
 from proflab_course.course.release_stamp import squeezed
 from proflab_course.grading.answer_key import Key, read_key
-from proflab_course.grading.match_cells import align
-from proflab_course.grading.submissions.find_notebook import find_handin
-from proflab_course.grading.submissions.which_lesson import Lessons
+from proflab_course.grading.grader_errors import cause_of
+from proflab_course.grading.match_cells import Aligned
+from proflab_course.grading.reader import Reader
+from proflab_course.grading.run.student_files import beside_support, read_folder
 
 
-def write_code(course: Course, lesson: str, target: Path) -> tuple[list[str], dict[str, str]]:
-    """Write target/STUDENT.py for each hand-in of a lesson.
+@dataclass
+class Code:
+    """Name the students whose code was written, the modules of each, and why others have none."""
 
-    Returns the students of whom there is code, and the others, each with the reason.
-    """
-    key = read_key(course.source(lesson))
-    lessons = Lessons(key, course.root / "source")
-    written, without = [], {}
+    written: list[str] = field(default_factory=list)
+    modules: dict[str, list[str]] = field(default_factory=dict)
+    without: dict[str, str] = field(default_factory=dict)
+
+
+def write_code(course: Course, lesson: str, target: Path) -> Code:
+    """Write target/STUDENT.py for each hand-in of a lesson; say of whom there is none, and why."""
+    source = course.source(lesson)
+    key = read_key(source)
+    with closing(Reader(key, course.root / "source")) as reader:
+        return _write_each(course.root / "submitted", key, source.parent, reader, target)
+
+
+def _write_each(submitted: Path, key: Key, support: Path, reader: Reader, target: Path) -> Code:
+    result = Code()
     target.mkdir(parents=True, exist_ok=True)
-    for folder in sorted((course.root / "submitted").glob("*/")):
+    for folder in sorted(submitted.glob("*/")):
         student = folder.name
         try:
-            handin = find_handin(folder / lesson, lessons)
-            code = None if handin.notebook is None else "\n\n\n".join(_own(handin.notebook, key))
+            handin, aligned = reader.handin(folder / key.name)
+            cells = [] if aligned is None else list(_own(aligned, key, reader))
+            place = handin.folder or folder / key.name
+            modules = {} if aligned is None else _modules(handin.files, place, support, reader)
         except Exception as error:  # whatever a notebook is, the others' code is written
-            without[student] = f"{type(error).__name__}: {error}".splitlines()[0]
+            result.without[student] = f"it cannot be read ({cause_of(error)})"
             continue
-        if code is None:
-            without[student] = handin.sentence or handin.outcome
-        elif not code.strip():
-            without[student] = "nothing is written in it"
+        if aligned is None:
+            result.without[student] = handin.sentence or handin.outcome
+        elif not any(text.strip() for text in (*cells, *modules.values())):
+            result.without[student] = "nothing is written in it"
         else:
-            (target / f"{student}.py").write_text(f"{code}\n", encoding="utf-8", errors="replace")
-            written.append(student)
-    return written, without
+            parts = [*cells, *(f"# {path}\n{text}" for path, text in modules.items())]
+            text = "\n\n\n".join(parts)
+            replace_file(target / f"{student}.py", f"{text}\n".encode("utf-8", "replace"))
+            result.written.append(student)
+            if modules:
+                result.modules[student] = list(modules)
+    return result
 
 
-def _own(notebook, key: Key) -> Iterator[str]:
+def _modules(
+    own: dict[str, bytes] | None, place: Path, support: Path, reader: Reader
+) -> dict[str, str]:
+    """Return the student's own modules beside the notebook, by path."""
+    if own is None:
+        own = read_folder(place) if place.is_dir() else {}
+    given = read_folder(support)
+    return {
+        path: _python(data.decode("utf-8", "replace"), reader)
+        for path, data in sorted(beside_support(support, own).items())
+        if path.endswith(".py") and path not in given
+    }
+
+
+def _own(aligned: Aligned, key: Key, reader: Reader) -> Iterator[str]:
     """Yield the student's code, cell by cell; one that is no Python as a comment."""
     given = {squeezed(cell.released.source) for cell in key.cells}
-    theirs = {squeezed(cell.source) for cell in notebook.cells}
-    for slot in align(notebook, key).slots:
+    for slot in aligned.slots:
         is_own = slot.key is None or slot.key.kind in ("solution", "free")
         text = squeezed(slot.cell.source)
-        if slot.cell.cell_type != "code" or not is_own or not text or text in given:
-            continue
-        if text in theirs:
-            yield _python(slot.cell.source)
+        if slot.cell.cell_type == "code" and is_own and text and text not in given:
+            yield _python(slot.cell.source, reader)
 
 
-def _python(source: str) -> str:
+def _python(source: str, reader: Reader) -> str:
     """Return the code; IPython's own lines, and what cannot be parsed, become comments."""
     lines = [f"# {x}" if x.lstrip().startswith(("%", "!")) else x for x in source.splitlines()]
     text = "\n".join(lines)
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return "\n".join(f"# {line}" for line in lines)
-    return text
+    return text if reader.is_python(text) else "\n".join(f"# {line}" for line in lines)

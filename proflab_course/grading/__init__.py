@@ -2,16 +2,19 @@
 
     command.py          the command: the class, in parallel, and nothing lost
     submissions/        find: which hand-ins there are, and what each of them is
+    reader.py           find and match, in processes that can be ended (limited_process.py)
     answer_key.py       the lesson: its cells as released, its test cells, split
     match_cells.py      match: which cell is which, and what was changed
     plan.py             plan: the words that grader and runners share
     late_blocks.py      plan: which hidden blocks may share a copy of the notebook
+    one_execution.py    run: what counts where a plan is executed again
     second_look.py      run: a hidden block once more, by itself, where sharing may be to blame
     limit_options.py    plan: options about time; solved_times.py: what limits are multiples of
     run/                run: a plan goes in, replies come out
     inside/             what runs in the student's process
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook
     verdict.py          judge: one case, from its answer and its reply
+    partial_credit.py   judge: the share of a cell's points that its cases earn
     failed_setup.py     judge: whose a statement is that raised before a case
     output_cells.py     judge: what a test cell shows in the graded notebook
     records/            write: gradebook and graded notebook

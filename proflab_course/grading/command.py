@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import sys
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -22,11 +23,12 @@ from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading import work_limit as effort
 from proflab_course.grading.answer_key import Key, read_key
-from proflab_course.grading.grade_notebook import Graded, grade_notebook
+from proflab_course.grading.grade_notebook import Graded, grade_aligned
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.limit_options import add_limits, chosen_limits
 from proflab_course.grading.lock import only_grading
 from proflab_course.grading.plan import Runner, Submission
+from proflab_course.grading.reader import Reader
 from proflab_course.grading.records.write_notebook import (
     placeholder,
     remove_parts,
@@ -36,11 +38,9 @@ from proflab_course.grading.run.later_runner import LaterRunner
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import beside_support
 from proflab_course.grading.submissions.find import Work, all_known, find_work, needs_grading
-from proflab_course.grading.submissions.find_notebook import find_handin
 from proflab_course.grading.submissions.guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
 from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
-from proflab_course.grading.submissions.which_lesson import Lessons
 from proflab_course.grading.table import Row, make_rows, print_table, progress_bar
 
 __all__ = ["Row", "grade_class"]
@@ -114,8 +114,25 @@ def run(arguments: argparse.Namespace) -> int:
     print_table(rows)
     if failed := sum(row.status == NOT_GRADED for row in rows):
         print(f"({failed} not graded because the grader failed: see {log_path(course)})")
-    print(f"Next: proflab report {arguments.lesson}")
-    return 0
+    if rows:
+        print(f"Next: proflab report {arguments.lesson}")
+    return _name_strangers(course)
+
+
+def _name_strangers(course: Course) -> int:
+    """Print the lines of extensions.csv that name nobody; return the command's exit status."""
+    from proflab_course.grading.records.gradebook import Book
+    from proflab_course.grading.records.lateness import FILE, unknown_students
+
+    if not (course.root / FILE).exists():
+        return 0
+    with Book(course.gradebook) as book:
+        strangers = unknown_students(course, book.people())
+    for line in strangers:
+        print(
+            f"proflab grade: {line} is no student of this course: correct the name", file=sys.stderr
+        )
+    return 1 if strangers else 0
 
 
 def _count_handins(course: Course, arguments: argparse.Namespace) -> int:
@@ -180,40 +197,42 @@ def grade_class(
     from proflab_course.grading.records.nbgrader_plugin import gives_partial_credit
 
     lesson = course.lesson(lesson, "source")
-    extensions = read_extensions(course.root, lesson, course.lessons("source"))
+    extensions = read_extensions(course, lesson)
     config = PyFileConfigLoader("jupyter_config.py", path=str(course.root)).load_config()
     key = read_key(course.source(lesson))
     if gives_partial_credit(course, lesson, config):
         key = key.with_partial_credit()
-    works = find_work(course, key, students, full)
-    with only_grading(course, lesson), Book(course.gradebook, config) as book:
-        book.extensions = extensions
-        for work in works:
-            remove_parts(course, lesson, work)
-        book.register(key)
-        known = book.standings(lesson)
-        due = [w for w in works if regrade or needs_grading(course, key, w, known)]
-        graded = _graded_works(course, key, due, runner, jobs, full)
-        nowhere: dict[str, str] = {}
-        for done in progress_bar(graded, len(due), progress):
-            nowhere |= record(course, key, book, done)
-        fresh = {w.student for w in due}
-        unchanged = [w.student for w in works if w.student not in fresh]
-        book.update_penalties(key, unchanged)
-        return make_rows(book, key, works, fresh, nowhere)
+    with closing(Reader(key, course.root / "source")) as reader:
+        works = find_work(course, key, reader, students, full)
+        with only_grading(course, lesson), Book(course.gradebook, config) as book:
+            book.extensions = extensions
+            for work in works:
+                remove_parts(course, lesson, work)
+            book.register(key)
+            known = book.standings(lesson)
+            due = [w for w in works if regrade or needs_grading(course, key, w, known)]
+            graded = _graded_works(reader, course.source(lesson).parent, due, runner, jobs, full)
+            nowhere: dict[str, str] = {}
+            for done in progress_bar(graded, len(due), progress):
+                nowhere |= record(course, key, book, done)
+            fresh = {w.student for w in due}
+            unchanged = [w.student for w in works if w.student not in fresh]
+            book.update_penalties(key, unchanged)
+            return make_rows(book, key, works, fresh, nowhere)
 
 
 def _graded_works(
-    course: Course, key: Key, works: list[Work], runner: Runner, jobs: int, full: bool
+    reader: Reader, support: Path, works: list[Work], runner: Runner, jobs: int, full: bool
 ) -> Iterator[Done]:
     """Yield a Done for each work as it is finished; holds few at a time, however many there are."""
-    support = course.source(key.name).parent
+    if works:
+        reader.start()
     left, running = iter(works), set[Future[Done]]()
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="proflab-grade")
     try:
         while True:
             for work in left:
-                running.add(pool.submit(grade_one, key, support, work, runner, full))
+                running.add(pool.submit(grade_one, reader, support, work, runner, full))
                 if len(running) >= _AHEAD * jobs:
                     break
             if not running:
@@ -225,11 +244,11 @@ def _graded_works(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def grade_one(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
+def grade_one(reader: Reader, support: Path, work: Work, runner: Runner, full: bool) -> Done:
     """Read and grade one submission; raise CourseError alone, and never for what it contains."""
     try:
         with effort.limited():
-            return _read_and_grade(key, support, work, runner, full)
+            return _read_and_grade(reader, support, work, runner, full)
     except (CourseError, KeyboardInterrupt):
         raise
     except BaseException as error:  # some libraries' panics are no Exception
@@ -241,13 +260,13 @@ def failure(work: Work, error: BaseException) -> Done:
     return Done(replace(work, fingerprint=""), NOT_GRADED, sentence_of(error), None, error)
 
 
-def _read_and_grade(key: Key, support: Path, work: Work, runner: Runner, full: bool) -> Done:
+def _read_and_grade(reader: Reader, support: Path, work: Work, runner: Runner, full: bool) -> Done:
     """Read and grade one submission."""
-    handin = find_handin(work.folder, Lessons(key, support.parent))
-    if handin.notebook is None:
+    handin, aligned = reader.handin(work.folder)
+    if aligned is None:
         return Done(work, handin.outcome, handin.sentence, None)
     submission = _submission_of(work, handin, support)
-    graded = grade_notebook(handin.notebook, key, support, full, runner, submission)
+    graded = grade_aligned(aligned, reader.lessons.key, submission, full, runner)
     unusual = graded.status not in ("graded", "metadata recovered")
     status = graded.status if unusual or not handin.outcome else handin.outcome
     sentence = _join_sentences(handin.sentence, graded.sentence)

@@ -1,80 +1,83 @@
 """Tells which names a cell defines at top level, without running or parsing it.
 
-By its tokens: a parser can be crashed by what it is given, and this is a stranger's. Where the text
-cannot be split into tokens, its lines are looked at. To say one name too many is harmless: then a
-stub, which earns nothing, is not put back.
+By its tokens: a parser can be crashed by what it is given, and this is a stranger's. The scanner is
+our own, since the time of Python's grows with the square of the text or worse, and from one Python
+to the next it reads broken text differently. Here each token takes at least one character, and no
+pattern looks at one character more than a few times. Where brackets or quotes stay open, the lines
+are looked at. To say one name too many is harmless: then a stub, which earns nothing, is not put
+back.
 """
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
-from collections.abc import Iterator
-from tokenize import TokenInfo
+from collections.abc import Callable, Iterable, Iterator
 
-_MAX_TEXT = 50_000
-_MAX_NOTEBOOK = 10 * _MAX_TEXT
+# So many characters of a notebook are split into tokens; the lines of the rest are looked at.
+_MAX_SCANNED = 500_000
 _LINE = re.compile(
-    r"^[ \t]*(?:(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]+)?=(?!=)"
-    r"|(?:from|import)\b.*\bas[ \t]+(\w+)|from\b.*\bimport\b.*\b(\w+))",
+    r"^[ \t]*+(?:(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|(\w++)[ \t]*+(?::[^=\n]++)?=(?!=)"
+    r"|(?:from|import)\b.*\bas[ \t]++(\w++)|from\b.*\bimport\b.*\b(\w+))",
     re.MULTILINE,
 )
 # Cells that may define names which are not written in them.
 _UNSEEN = re.compile(
-    r"\bimport[ \t]*\*|\b(?:exec|eval|globals|locals|vars|setattr|global|__dict__|get_ipython"
-    r"|__main__)\b|^[ \t]*%",
+    r"\bimport[ \t]*+\*|\b(?:exec|eval|globals|locals|vars|setattr|global|__dict__|get_ipython"
+    r"|__main__)\b|^[ \t]*+%",
     re.MULTILINE,
 )
-_MAGIC = re.compile(r"^[ \t]*(?:[%!?].*|.*\?)$", re.MULTILINE)
+_TOKEN = re.compile(
+    r"(?P<newline>\r\n?|\n)"
+    r"|(?P<blank>[ \t\f]++)"
+    r"|(?P<comment>\#[^\r\n]*+)"
+    r"|(?P<continued>\\(?:\r\n?|\n))"
+    r"""|(?P<prefix>[rbfutRBFUT]{1,2}(?=["']))"""
+    r'|(?P<text>"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+"""'
+    r"|'''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+'''"
+    r'|"(?!"")[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"'
+    r"|'(?!'')[^'\\\r\n]*+(?:\\.[^'\\\r\n]*+)*+')"
+    r"""|(?P<endless>\"{3}|'{3})"""
+    r"""|(?P<broken>["'][^\\\r\n]*+(?:\\.[^\\\r\n]*+)*+)"""
+    r"|(?P<word>[^\W\d]\w*+)"
+    r"|(?P<number>\d[\w.]*+)"
+    r"|(?P<sign>:=|[=!<>]=|[-+*/%@&|^]=|.)",
+    re.DOTALL,
+)
+_LAYOUT = ("blank", "comment", "continued", "prefix")
+_TEXT = '""'
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _HEADERS = ("if", "elif", "else", "try", "except", "finally", "for", "while", "with", "async")
-_LAYOUT = (tokenize.COMMENT, tokenize.NL)
+_MAGIC = ("%", "!", "?")
 
 
 def defined_names(source: str) -> set[str]:
     """Return the names that a cell binds at top level, inside `if`, `try` and the like, too."""
-    if len(source) > _MAX_TEXT:
-        return names_by_line(source)
-    text = _MAGIC.sub(_without_magic, source)
-    names: set[str] = set()
-    try:
-        for statement in _top_level_statements(text):
-            names |= _bound_names(statement)
-    except (tokenize.TokenError, SyntaxError, ValueError):
-        names |= names_by_line(source)
-    return names
+    return _names(source, _bound_names)
 
 
-def names_in_each(sources: list[str], wanted: set[str]) -> list[set[str]]:
-    """Return for each cell which of the `wanted` names it defines.
+def defined_functions(source: str) -> set[str]:
+    """Return those of them that are functions or classes."""
+    return _names(source, _function_name)
+
+
+def names_in_each(
+    sources: Iterable[str],
+    wanted: set[str] | None = None,
+    names_in: Callable[[str], set[str]] = defined_names,
+) -> list[set[str]]:
+    """Return for each cell which names it defines, or which of the `wanted`.
 
     A notebook may hold a great deal of text: what is beyond a limit is looked at line by line.
     """
-    found, left = [], _MAX_NOTEBOOK
+    found, left = [], _MAX_SCANNED
     for source in sources:
-        if not any(name in source for name in wanted):
+        if wanted is not None and not any(name in source for name in wanted):
             found.append(set())
             continue
         left -= len(source)
-        found.append(wanted & (defined_names(source) if left > 0 else names_by_line(source)))
+        names = names_in(source) if left > 0 else names_by_line(source)
+        found.append(names if wanted is None else names & wanted)
     return found
-
-
-def may_define_unseen(source: str) -> bool:
-    """Return True if a cell may define names that it does not spell out (`import *`, `exec`)."""
-    return bool(_UNSEEN.search(source))
-
-
-def mentions(source: str, name: str) -> bool:
-    """Return True if `name` stands in the text as a word."""
-    return bool(re.search(rf"\b{re.escape(name)}\b", source))
-
-
-def _without_magic(line: re.Match) -> str:
-    """Return what stands in for a line of IPython's own syntax: nothing, as far indented."""
-    indent = line[0][: len(line[0]) - len(line[0].lstrip())]
-    return "" if line[0].lstrip().startswith("%%") else f"{indent}pass"
 
 
 def names_by_line(source: str) -> set[str]:
@@ -82,80 +85,127 @@ def names_by_line(source: str) -> set[str]:
     return {name for match in _LINE.finditer(source) for name in match.groups() if name}
 
 
-def _top_level_statements(text: str) -> Iterator[list[TokenInfo]]:
-    """Yield the tokens of each logical line that does not stand in a function or a class."""
-    line: list[TokenInfo] = []
-    blocks: list[bool] = []  # one a level of indentation: is it in a function or class?
-    opaque = False
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.INDENT:
-            blocks.append(opaque)
-        elif token.type == tokenize.DEDENT:
-            blocks.pop()
-        elif token.type in (tokenize.NEWLINE, tokenize.ENDMARKER):
-            if line and not any(blocks):
-                yield line
-            words = [t.string for t in line[:2]]
-            opaque = bool(words) and words[words[0] == "async" and len(words) > 1] in (
-                "def",
-                "class",
-            )
-            line = []
-        elif token.type not in _LAYOUT:
-            line.append(token)
+def may_define_unseen(source: str) -> bool:
+    """Return True if a cell may define names that it does not spell out (`import *`, `exec`)."""
+    return bool(_UNSEEN.search(source))
 
 
-def _bound_names(statement: list[TokenInfo]) -> set[str]:
-    words = [token.string for token in statement]
+def _names(source: str, of_statement: Callable[[list[str]], set[str]]) -> set[str]:
+    scanner = _Scanner(source)
+    names = set().union(*map(of_statement, scanner.top_level_statements()))
+    return names | names_by_line(source) if scanner.is_cut_off else names
+
+
+def word_pattern(words: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern that finds each of these words in one pass over a text."""
+    longest_first = sorted(words, key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
+
+
+class _Scanner:
+    """One pass over a cell's text. `is_cut_off`: a bracket or a text was open at its end."""
+
+    def __init__(self, source: str) -> None:
+        self._tokens = _TOKEN.finditer(source)
+        self._depth = 0
+        self.is_cut_off = False
+
+    def top_level_statements(self) -> Iterator[list[str]]:
+        """Yield the words of each logical line that does not stand in a function or a class."""
+        levels, hidden = [0], [False]  # one a level of indentation: is it in a function or class?
+        opens_hidden = False
+        for column, words in self._logical_lines():
+            while column < levels[-1]:
+                levels.pop()
+                hidden.pop()
+            if column > levels[-1]:
+                levels.append(column)
+                hidden.append(hidden[-1] or opens_hidden)
+            opens_hidden = words[words[0] == "async" and len(words) > 1] in ("def", "class")
+            if not hidden[-1]:
+                yield words
+
+    def _logical_lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield each line's indentation and its words; what brackets hold is one line."""
+        column, words = 0, []
+        for match in self._tokens:
+            kind, text = match.lastgroup, match[0]
+            if kind == "newline":
+                if not self._depth:
+                    if words and words[0] not in _MAGIC:
+                        yield column, words
+                    column, words = 0, []
+            elif kind == "blank":
+                if not words:
+                    column = len(text.rpartition("\f")[2].expandtabs(8))
+            elif kind == "endless":
+                self.is_cut_off = True
+                break
+            elif kind not in _LAYOUT:
+                words.append(text if kind in ("word", "sign") else _TEXT)
+                if kind == "sign" and words[0] not in _MAGIC:
+                    self._depth += (text in _OPENING) - (text in _CLOSING and self._depth > 0)
+        self.is_cut_off = self.is_cut_off or self._depth > 0
+        if words and words[0] not in _MAGIC:
+            yield column, words
+
+
+def _bound_names(words: list[str]) -> set[str]:
+    """Return the names that a logical line binds."""
     names = {words[i - 1] for i, word in enumerate(words) if word == ":=" and i}
+    body = words
     if words[0] in _HEADERS:
-        header, body = _split_at(statement, ":")
+        if words[0] == "async" and words[1:2] == ["def"]:
+            return set(words[2:3])
+        header, body = _split_at(words, ":")
         names |= _header_names(header)
-        if words[0] == "async" and len(words) > 2 and words[1] == "def":
-            return {words[2]}
-    else:
-        body = statement
     for part in _split_everywhere(body, ";"):
         names |= _simple_names(part)
     return names
 
 
-def _split_everywhere(tokens: list[TokenInfo], sign: str) -> list[list[TokenInfo]]:
+def _function_name(words: list[str]) -> set[str]:
+    """Return the name of the function or class that a logical line begins or assigns."""
+    words = words[words[0] == "async" :]
+    if words[:1] in (["def"], ["class"]):
+        return set(words[1:2])
+    return set(words[:1]) if words[1:3] == ["=", "lambda"] else set()
+
+
+def _split_everywhere(words: list[str], sign: str) -> list[list[str]]:
     """Return what stands between the signs that are outside brackets."""
-    parts: list[list[TokenInfo]] = [[]]
+    parts: list[list[str]] = [[]]
     depth = 0
-    for token in tokens:
-        depth += (token.string in _OPENING) - (token.string in _CLOSING)
-        if token.string == sign and depth == 0:
+    for word in words:
+        depth += (word in _OPENING) - (word in _CLOSING)
+        if word == sign and depth == 0:
             parts.append([])
         else:
-            parts[-1].append(token)
+            parts[-1].append(word)
     return parts
 
 
-def _split_at(tokens: list[TokenInfo], sign: str) -> tuple[list[TokenInfo], list[TokenInfo]]:
+def _split_at(words: list[str], sign: str) -> tuple[list[str], list[str]]:
     """Return what stands before and after the first `sign` outside brackets."""
     depth = 0
-    for place, token in enumerate(tokens):
-        depth += (token.string in _OPENING) - (token.string in _CLOSING)
-        if token.string == sign and depth == 0:
-            return tokens[:place], tokens[place + 1 :]
-    return tokens, []
+    for place, word in enumerate(words):
+        depth += (word in _OPENING) - (word in _CLOSING)
+        if word == sign and depth == 0:
+            return words[:place], words[place + 1 :]
+    return words, []
 
 
-def _header_names(header: list[TokenInfo]) -> set[str]:
+def _header_names(words: list[str]) -> set[str]:
     """Return the names that `for … in` and `with … as` bind."""
-    words = [token.string for token in header]
     if "for" in words[:2]:
-        targets = header[words.index("for") + 1 : words.index("in")] if "in" in words else []
+        targets = words[words.index("for") + 1 : words.index("in")] if "in" in words else []
         return _target_names(targets)
     if "with" in words[:2]:
         return {after for word, after in zip(words, words[1:], strict=False) if word == "as"}
     return set()
 
 
-def _simple_names(statement: list[TokenInfo]) -> set[str]:
-    words = [token.string for token in statement]
+def _simple_names(words: list[str]) -> set[str]:
     if not words:
         return set()
     if words[0] in ("def", "class"):
@@ -164,8 +214,8 @@ def _simple_names(statement: list[TokenInfo]) -> set[str]:
         return _imported_names(words)
     names: set[str] = set()
     if "lambda" in words:  # its defaults are no assignments
-        statement = statement[: words.index("lambda")]
-    for target in _split_everywhere(statement, "=")[:-1]:
+        words = words[: words.index("lambda")]
+    for target in _split_everywhere(words, "=")[:-1]:
         names |= _target_names(_split_at(target, ":")[0])
     return names
 
@@ -173,9 +223,8 @@ def _simple_names(statement: list[TokenInfo]) -> set[str]:
 def _imported_names(words: list[str]) -> set[str]:
     """Return the names that an import binds."""
     listed = words[words.index("import") + 1 :] if "import" in words else []
-    parts = " ".join(w for w in listed if w not in "()").split(",")
     names = set()
-    for part in map(str.split, parts):
+    for part in _split_everywhere([word for word in listed if word not in "()"], ","):
         if "as" in part:
             names.add(part[-1])
         elif part:
@@ -183,9 +232,9 @@ def _imported_names(words: list[str]) -> set[str]:
     return names
 
 
-def _target_names(target: list[TokenInfo]) -> set[str]:
+def _target_names(target: list[str]) -> set[str]:
     """Return the names in the target of an assignment, not those whose parts are assigned to."""
-    words = ["", *(token.string for token in target), ""]
+    words = ["", *target, ""]
     return {
         word
         for before, word, after in zip(words, words[1:], words[2:], strict=False)

@@ -17,8 +17,10 @@ from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
 from proflab_course.grading.late_blocks import late_blocks
 from proflab_course.grading.match_cells import Aligned, Slot, align
+from proflab_course.grading.one_execution import add_execution
 from proflab_course.grading.output_cells import OutputWriter, lost_output, output_node
-from proflab_course.grading.run.subprocess_runner import (
+from proflab_course.grading.partial_credit import share
+from proflab_course.grading.plan import (
     Plan,
     Reply,
     Result,
@@ -26,8 +28,8 @@ from proflab_course.grading.run.subprocess_runner import (
     RunCell,
     Runner,
     Submission,
-    SubprocessRunner,
 )
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import LEFT_OUT
 from proflab_course.grading.second_look import in_doubt, look_again
 from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
@@ -85,16 +87,28 @@ def grade_notebook(
     folder, where there is one.
     """
     key = source if isinstance(source, Key) else make_key("lesson", source)
-    aligned = align(notebook, key)
-    plan, places = make_plan(aligned, key, full)
     submission = submission or Submission("notebook", None, folder)
+    return grade_aligned(align(notebook, key), key, submission, full, runner, folder)
+
+
+def grade_aligned(
+    aligned: Aligned,
+    key: Key,
+    submission: Submission,
+    full: bool,
+    runner: Runner | None = None,
+    folder: Path | None = None,
+) -> Graded:
+    """Grade a notebook whose cells have been matched with the lesson's."""
+    plan, places = make_plan(aligned, key, full)
     runner = runner or SubprocessRunner()
     result = runner.run(submission, plan)
     if result.status == "timed out":
         key.times.ensure(lambda: measure_solved(key, submission.support or folder, full, runner))
         roomier, _ = make_plan(aligned, key, full)
-        if roomier != plan:
-            plan, result = roomier, runner.run(submission, roomier)
+        if roomier != plan and (not result.hidden_sent or has_more_time(plan, roomier)):
+            result = add_execution(plan, result, runner.run(submission, roomier))
+            plan = roomier
     graded = conclude(aligned, key, result, places)
     if doubtful := in_doubt(plan, result, costly_cells(graded, aligned, key)):
         result = look_again(runner, submission, plan, result, doubtful)
@@ -125,12 +139,25 @@ def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
             ]  # fmt: skip
         elif slot.key is not None:
             seconds = key.times.of(slot.key.grade_id)
-            items = [RunCell(slot.cell.source, seconds, slot.key.kind == "locked")]
+            code = f"{_once_given(slot)}{slot.cell.source}"
+            items = [RunCell(code, seconds, slot.key.kind == "locked")]
         else:
             items = [RunCell(slot.cell.source)]
         plan += items
         places += [position] * len(items)
     return tuple(plan), places
+
+
+def has_more_time(plan: Plan, roomier: Plan) -> bool:
+    """Return True if an item takes longer in the solved notebook than the plan knew."""
+    pairs = zip(plan, roomier, strict=True)
+    return any((old.seconds or 0.0) < (new.seconds or 0.0) for old, new in pairs)
+
+
+def _once_given(slot: Slot) -> str:
+    """Return code that imports what an older release gave, as far as it is still there."""
+    lines = slot.once_given.splitlines()
+    return "".join(f"try:\n    {line}\nexcept ImportError:\n    pass\n" for line in lines)
 
 
 def is_executed(slot: Slot, full: bool) -> bool:
@@ -234,7 +261,7 @@ class _TestRun:
     verdicts: list[bool] = field(default_factory=list)
 
     def score(self) -> float:
-        """Return the cell's points: all or none or, with partial credit, its share of cases.
+        """Return the cell's points: all or none or, with partial credit, a share of them.
 
         Where a case or set-up failed with NotImplementedError, the exercise is still to be written:
         no points, whatever else has passed.
@@ -243,8 +270,9 @@ class _TestRun:
             return self.test.points
         if not self.key.partial_credit or not self.written:
             return 0.0
-        share = sum(self.verdicts) / len(self.test.answers)
-        return min(self.test.points, round(self.test.points * share, 2))
+        pairs = zip(self.test.answers, self.verdicts, strict=False)
+        part = share((*answer, passed) for answer, passed in pairs)
+        return min(self.test.points, round(self.test.points * part, 2))
 
     def conclude_block(
         self, number: int, replies: list[Reply], failure: Reply | None
@@ -331,14 +359,10 @@ def unanswered(aligned: Aligned, key: Key) -> list[str]:
 
 def _cell_of(result: Result, places: list[int], aligned: Aligned) -> str:
     """Return the name of the cell that the result's sentence is about; empty where it has none."""
-    if result.status != "timed out":
+    if result.status != "timed out" or result.place is None:
         return ""
-    for said in (result.sentence, *LEFT_OUT):
-        for place, replies in zip(places, result.replies, strict=True):
-            if any(reply.message == said for reply in replies):
-                key = aligned.slots[place].key
-                return key.grade_id if key is not None else ""
-    return ""
+    key = aligned.slots[places[result.place]].key
+    return key.grade_id if key is not None else ""
 
 
 def name_outcome(graded: Graded, aligned: Aligned, result: Result) -> None:

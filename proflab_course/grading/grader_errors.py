@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 from proflab_course.course.layout import Course
+from proflab_course.grading.limited_process import CallFailed
 from proflab_course.grading.work_limit import TooMuchWork
 
 NOT_GRADED = "not graded"
@@ -26,9 +27,14 @@ def sentence_of(error: BaseException) -> str:
     """Return the sentence for the student whose hand-in met this error."""
     if isinstance(error, TooMuchWork):
         return str(error)
-    return (
-        f"the grader failed at it ({type(error).__name__}); for your instructor, {_LOG} says more"
-    )
+    return f"the grader failed at it ({cause_of(error)}); for your instructor, {_LOG} says more"
+
+
+def cause_of(error: BaseException) -> str:
+    """Return in a few words what an error came of, in whichever process it was raised."""
+    if isinstance(error, TooMuchWork):
+        return str(error)
+    return error.kind if isinstance(error, CallFailed) else type(error).__name__
 
 
 def log_error(course: Course, lesson: str, student: str, error: BaseException) -> None:

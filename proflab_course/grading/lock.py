@@ -1,7 +1,8 @@
 """One grading at a time in a course: a second one is told of the first instead of mixing with it.
 
 The lock is the kernel's, on an open file, and ends with the process that holds it, however that
-ends. The file beside the gradebook stays; it says who held it last.
+ends. The file beside the gradebook stays; it says who held it last, and on which machine, since
+several may share the course's folder.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import platform
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,7 +36,7 @@ def only_grading(course: Course, lesson: str) -> Iterator[None]:
     try:
         _acquire(lock, path)
         with contextlib.suppress(OSError):  # on a full disk it goes unsaid who holds it
-            path.write_text(f"{lesson}, process {os.getpid()}")
+            path.write_text(f"{lesson}, process {os.getpid()} on {platform.node()}")
         yield
     finally:
         lock.release()
@@ -52,3 +55,8 @@ def _acquire(lock: FileLock, path: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise CourseError(f"{path} cannot be written: {error.strerror}") from None
+        print(
+            f"proflab grade: the file system of {path.parent} has no locks, so nothing stops a "
+            "second grading of this course: start only one at a time",
+            file=sys.stderr,
+        )

@@ -9,6 +9,7 @@ put back as it was released, unless another cell of the student's defines its na
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
@@ -18,17 +19,28 @@ from proflab_course.course.release_stamp import is_former_release, release_diges
 from proflab_course.grading.answer_key import Key, KeyCell, meta
 from proflab_course.grading.defined_names import (
     may_define_unseen,
-    mentions,
     names_in_each,
+    word_pattern,
 )
+
+_IMPORT = re.compile(r"(?:from [\w.]{1,99} )?import [\w., ]{1,400}")
 
 
 @dataclass
 class Slot:
-    """One cell of the notebook to be graded, and the lesson's cell that it stands for, if any."""
+    """One cell of the notebook to be graded, and the lesson's cell that it stands for, if any.
+
+    once_given: lines that import what an older release gave here and today's does not.
+    """
 
     cell: NotebookNode
     key: KeyCell | None = None
+    once_given: str = ""
+
+    @property
+    def keeps_text(self) -> bool:
+        """Return True for a cell of which the student's text is graded."""
+        return self.key is None or self.key.kind in ("solution", "manual")
 
 
 @dataclass
@@ -53,20 +65,45 @@ class Aligned:
 
 def align(notebook: NotebookNode, key: Key) -> Aligned:
     """Return the student's cells, in their order, with the grader's cells where they belong."""
+    return as_graded(match(notebook, key))
+
+
+def digest_of(key: Key) -> str:
+    """Return the digest of the lesson's release, which is made once for the whole class."""
+    if "digest" not in key.derived:
+        key.derived["digest"] = release_digest(c.released for c in key.cells)
+    return key.derived["digest"]
+
+
+def match(notebook: NotebookNode, key: Key) -> Aligned:
+    """Return the student's cells, in their order and as they are, each with the lesson's cell."""
     by_id = {c.grade_id: c for c in key.cells if c.grade_id}
     slots = [Slot(cell, by_id.get(meta(cell).get("grade_id", ""))) for cell in notebook.cells]
     aligned = Aligned(slots)
-    if "digest" not in key.derived:
-        key.derived["digest"] = release_digest(c.released for c in key.cells)
-    aligned.former = is_former_release(notebook, key.derived["digest"])
+    aligned.former = is_former_release(notebook, digest_of(key))
     had_metadata = any(slot.key is not None for slot in slots)
     _drop_duplicates(aligned)
     _recover_metadata(aligned, key, had_metadata)
     _note_changes(aligned)
     _insert_missing(aligned, key, had_metadata)
+    return aligned
+
+
+def as_graded(aligned: Aligned) -> Aligned:
+    """Put the grader's cells into the slots of matched cells, where these are locked."""
     for slot in aligned.slots:
+        slot.once_given = once_given(slot) if aligned.former else ""
         slot.cell = _graded_cell(slot)
     return aligned
+
+
+def once_given(slot: Slot) -> str:
+    """Return the lines of a locked cell that import what the lesson's cell of today does not."""
+    if slot.key is None or slot.key.kind != "locked" or slot.cell.cell_type != "code":
+        return ""
+    today = slot.key.released.source.splitlines()
+    lines = (line for line in slot.cell.source.splitlines() if _IMPORT.fullmatch(line))
+    return "".join(f"{line}\n" for line in lines if line not in today)
 
 
 def _slot_positions(aligned: Aligned) -> dict[str, int]:
@@ -164,6 +201,35 @@ def _note_changes(aligned: Aligned) -> None:
             aligned.notes.append(f"cell {name} was a {now} cell and is taken as {once}")
 
 
+@dataclass(frozen=True)
+class _Use:
+    """The exercises that a cell's text names as words; may it use any unseen; who wrote it."""
+
+    names: set[str]
+    unseen: bool
+    is_students: bool
+
+
+class _Uses:
+    """The lesson's exercises that cells' texts use; each text is looked through once."""
+
+    def __init__(self, exercises: set[str]) -> None:
+        self._pattern = word_pattern(exercises)
+        self._known: dict[int, _Use] = {}
+
+    def names_in(self, text: str) -> set[str]:
+        """Return the exercises that a text names."""
+        return {match[0] for match in self._pattern.finditer(text)}
+
+    def of(self, slot: Slot) -> _Use:
+        """Return what a slot's text uses."""
+        if id(slot) not in self._known:
+            text, own = slot.cell.source, _is_students(slot)
+            use = _Use(self.names_in(text), own and may_define_unseen(text), own)
+            self._known[id(slot)] = use
+        return self._known[id(slot)]
+
+
 def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     """Put back cells that were deleted, but no exercise that the student's other cells define."""
     found = _slot_positions(aligned)
@@ -172,16 +238,17 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     exercises = {c.grade_id for c in key.cells if c.kind == "solution"}
     own = [slot for slot in aligned.slots if _is_students(slot)]
     defined = names_in_each([slot.cell.source for slot in own], exercises)
+    uses = _Uses(exercises)
     for place, wanted in enumerate(key.cells):
-        if not wanted.grade_id or wanted.grade_id in _slot_positions(aligned):
+        if not wanted.grade_id or wanted.grade_id in found:
             continue
         if wanted.kind == "solution" and any(wanted.grade_id in names for names in defined):
             continue
         where = _place_in_lesson(aligned, key, place)
         if wanted.kind == "solution":
-            where = _before_use(aligned, key, place, where)
+            where = _before_use(aligned, key, place, where, uses)
         elif wanted.kind == "test":
-            tested = {name for name in exercises if mentions(wanted.master.source, name)}
+            tested = uses.names_in(wanted.master.source)
             definers = [s for s, names in zip(own, defined, strict=True) if names & tested]
             where = _behind_definitions(aligned, definers, where)
         aligned.slots.insert(where, Slot(copy.deepcopy(wanted.released), wanted))
@@ -212,15 +279,14 @@ def _place_in_lesson(aligned: Aligned, key: Key, place: int) -> int:
     return max(before) + 1 if before else 0
 
 
-def _before_use(aligned: Aligned, key: Key, place: int, most: int) -> int:
+def _before_use(aligned: Aligned, key: Key, place: int, most: int, uses: _Uses) -> int:
     """Return the position before the first cell that uses an exercise, or may define it unseen."""
     name = key.cells[place].grade_id
     later = {c.grade_id for c in key.cells[place + 1 :] if c.kind != "solution"}
     for position, slot in enumerate(aligned.slots[:most]):
-        source = slot.cell.source
-        if _is_students(slot) and (mentions(source, name) or may_define_unseen(source)):
-            return position
-        if slot.key is not None and slot.key.grade_id in later and mentions(source, name):
+        use = uses.of(slot)
+        counts = use.is_students or (slot.key is not None and slot.key.grade_id in later)
+        if counts and (use.unseen or name in use.names):
             return position
     return most
 
@@ -239,7 +305,7 @@ def _graded_cell(slot: Slot) -> NotebookNode:
         cell.metadata.pop("nbgrader", None)
         return cell
     cell = copy_cell(slot.key.master)
-    if slot.key.kind in ("solution", "manual"):
+    if slot.keeps_text:
         cell.source = slot.cell.source
         if "attachments" in slot.cell:
             cell["attachments"] = slot.cell["attachments"]

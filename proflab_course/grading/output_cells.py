@@ -8,7 +8,7 @@ from __future__ import annotations
 import nbformat
 from nbformat import NotebookNode
 
-from proflab.checks.compare import Verdict, show
+from proflab.checks.compare import Verdict, show_passed
 from proflab.checks.expect import failed_text, passed_line
 from proflab_course.course.test_cells import Answer
 from proflab_course.grading.plan import Reply
@@ -49,7 +49,7 @@ class OutputWriter:
             self._hidden(text, {"label": answer.label, "passed": verdict.passed} | told)
             self.hidden_failures += not verdict.passed
         elif verdict.passed:
-            shown = answer.exception if answer.call == "expect_raises" else show(reply.value)
+            shown = answer.exception if answer.call == "expect_raises" else show_passed(reply.value)
             self._text(passed_line(answer.label, shown) + "\n")
         else:
             self.failures.append(failed_text(answer.label, verdict))

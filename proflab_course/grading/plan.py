@@ -23,22 +23,22 @@ _TEST_STATEMENTS = 5
 class RunCell:
     """A cell to execute as Jupyter would.
 
-    seconds: the CPU seconds that the solved notebook's takes, as far as is known; given: no student
-    has written it.
+    seconds: the CPU seconds that the solved notebook's takes; None: not measured yet; given: no
+    student has written it.
     """
 
     code: str
-    seconds: float = 0.0
+    seconds: float | None = 0.0
     given: bool = False
 
 
 @dataclass(frozen=True)
 class RunBlock:
-    """Steps of a test cell, all hidden or all visible; doubles as in `split.Block`.
+    """Steps of a test cell, all hidden or all visible; doubles as in `test_cells.Block`.
 
     cell: which test cell, for blocks that share one: where it runs out of time, all of them end;
     late: a hidden block that may as well see the notebook as it is at its end (`late_blocks.py`);
-    seconds: the CPU seconds of the slowest of its statements with the lesson's solutions.
+    seconds: the CPU seconds of the slowest of its statements with the lesson's solutions, as above.
     """
 
     hidden: bool
@@ -46,7 +46,7 @@ class RunBlock:
     doubles: tuple[tuple[int, DoubleSpec], ...] = ()
     cell: int | None = None
     late: bool = False
-    seconds: float = 0.0
+    seconds: float | None = 0.0
 
 
 Plan = tuple[RunCell | RunBlock, ...]
@@ -98,7 +98,7 @@ class Limits:
         least = self.cell_seconds
         if isinstance(item, RunBlock):
             least = min(least, self.statement_seconds)
-        return max(least, self.time_factor * item.seconds)
+        return max(least, self.time_factor * (item.seconds or 0.0))
 
     def test_seconds(self, item: RunBlock) -> float:
         """Return the CPU seconds that the statements of a block's test cell may take together."""
@@ -127,9 +127,11 @@ class Reply:
 class Result:
     """The replies to a plan, one list an item, and how the process ended.
 
-    status: "finished", "timed out", "out of memory", "process died" or "tampered". `hit_wall`: it
-    ran out of real time, not of CPU time, so the machine may be to blame. `again`: its process had
-    to be killed in a cell that another turn is to leave out, or ended before late blocks could run.
+    status: "finished", "timed out", "out of memory", "process died" or "tampered"; place: the item
+    of the plan that the sentence is about. `hit_wall`: it ran out of real time because other
+    processes had the processors. `again`: its process had to be killed in a cell that another turn
+    is to leave out, or ended before late blocks could run. `hidden_sent`: a hidden statement has
+    been sent, so the visible replies stand (`one_execution.py`).
     """
 
     status: str = "finished"
@@ -137,6 +139,8 @@ class Result:
     replies: list[list[Reply]] = field(default_factory=list)
     hit_wall: bool = False
     again: bool = False
+    place: int | None = None
+    hidden_sent: bool = False
 
 
 class Runner(Protocol):

@@ -1,14 +1,15 @@
 """Executes a failed hidden block once more, by itself, where sharing a copy may be to blame.
 
 Late blocks see the notebook as it is at its end, and what the late blocks before them left. Where
-one of them costs an exercise its points, the notebook is executed again and the block at its place,
-in a copy of its own: what that says counts.
+one of them costs an exercise its points, the notebook is executed again, and the block at its place
+in a copy of its own. Its replies count, and nothing else of that execution (`one_execution.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from proflab_course.grading.one_execution import add_execution, is_hidden
 from proflab_course.grading.plan import Plan, Reply, Result, RunBlock, Runner, Submission
 from proflab_course.grading.run.time_allowance import NOT_REACHED
 
@@ -33,14 +34,11 @@ def look_again(
     runner: Runner, submission: Submission, plan: Plan, result: Result, doubtful: set[int]
 ) -> Result:
     """Return the result with the doubtful blocks' replies as they are at their own places."""
-    chosen = [i for i, item in enumerate(plan) if i in doubtful or not _is_hidden(item)]
-    items = (plan[i] for i in chosen)
+    chosen = [place for place, item in enumerate(plan) if place in doubtful or not is_hidden(item)]
+    items = (replace(plan[place], seconds=plan[place].seconds or 0.0) for place in chosen)
     shorter = tuple(replace(x, late=False) if isinstance(x, RunBlock) else x for x in items)
     second = runner.run(submission, shorter)
-    replies = dict(enumerate(result.replies))
-    replies |= {i: new for i, new in zip(chosen, second.replies, strict=True) if i in doubtful}
-    return replace(second, replies=list(replies.values()))
-
-
-def _is_hidden(item: object) -> bool:
-    return isinstance(item, RunBlock) and item.hidden
+    replies = dict(enumerate(result.replies)) | dict(zip(chosen, second.replies, strict=True))
+    place = None if second.place is None else chosen[second.place]
+    second = replace(second, replies=[replies[n] for n in range(len(plan))], place=place)
+    return add_execution(plan, result, second, doubtful)

@@ -15,15 +15,15 @@ _LEAST_SECONDS = 0.04
 
 
 class SolvedTimes:
-    """The seconds of a lesson's cells and of its test cells' blocks; all 0 until measured."""
+    """The seconds of a lesson's cells and of its test cells' blocks; None until measured."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seconds: dict[tuple[str, int], float] | None = None
 
-    def of(self, grade_id: str, block: int = 0) -> float:
+    def of(self, grade_id: str, block: int = 0) -> float | None:
         """Return the seconds of a cell, or of the slowest statement of a test cell's block."""
-        return (self._seconds or {}).get((grade_id, block), 0.0)
+        return None if self._seconds is None else self._seconds.get((grade_id, block), 0.0)
 
     def ensure(self, measure: Callable[[], dict[tuple[str, int], float]]) -> None:
         """Call `measure` unless it is known what it returns; of several threads only one does."""

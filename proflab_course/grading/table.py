@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 import sys
 from collections import Counter
@@ -40,11 +39,13 @@ T = TypeVar("T", bound=HasStatus)
 
 
 def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
-    """Yield `items` with a bar that counts outcomes and tells the time left."""
+    """Yield `items` with a bar on a terminal that counts outcomes and tells the time left."""
     from tqdm import tqdm
 
     counts: Counter[str] = Counter()
-    with tqdm(total=total, unit="submission", disable=not show or not total) as bar:
+    # On the terminal itself: what commands print is freed of the characters that move it.
+    out, hidden = sys.__stderr__, not (show and total) or None
+    with tqdm(total=total, unit="submission", disable=hidden, file=out) as bar:
         for item in items:
             yield item
             counts[item.status] += 1
@@ -81,8 +82,6 @@ def print_table(rows: list[Row]) -> None:
         print("Nothing was handed in for this lesson: put hand-ins into submitted/STUDENT/LESSON/.")
         return
     width = max(len(row.student) for row in rows)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a folder's name need not be text
     points = [_written_score(row) for row in rows]
     wide = max(map(len, points))
     space = max(20, shutil.get_terminal_size((100, 20)).columns - width - wide - 23)

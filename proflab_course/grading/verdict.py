@@ -29,7 +29,8 @@ def judge_value(answer: Answer, value: Any) -> Verdict:
         return compare_between(value, answer.low, answer.high)
     if answer.call == "expect_raises":
         return compare_raised([], show(value), answer.exception)
-    return compare(value, answer.expected, answer.rel, answer.abs, answer.mistakes)
+    mistakes, flops = answer.mistakes, answer.flops
+    return compare(value, answer.expected, answer.rel, answer.abs, mistakes, flops)
 
 
 def judge_raised(answer: Answer, raised: list[str], message: str) -> Verdict:

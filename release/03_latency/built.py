@@ -93,7 +93,7 @@ def count_parameters(model, trainable_only=False):
         once: it counts once. Different tensors all count, even if they hold equal numbers.
         A bare Tensor is accepted, too; it has no .parameters(), and its count is 0.
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
-    Leave the model as it is. It may have changed when you are called again: count anew.
+    Leave the model as it is, and store nothing: it may have changed at the next call.
     Raises ValueError for anything else without .parameters().
     """
     if isinstance(model, Tensor):
@@ -265,9 +265,16 @@ def attention_flops(batch, seq, d_model, heads, causal=False):
 
 # This course's convention: FLOPs for each element of the op's result.
 ELEMENTWISE = {
-    "add": 1, "mul": 1, "relu": 1, "bias": 1, "gelu": 8, "softmax": 5, "layer_norm": 8,
-    "batch_norm": 2, "batch_norm_train": 8,  # in eval it is one multiply-add
-}  # fmt: skip
+    "add": 1,
+    "mul": 1,
+    "relu": 1,
+    "bias": 1,
+    "gelu": 8,
+    "softmax": 5,
+    "layer_norm": 8,
+    "batch_norm": 2,
+    "batch_norm_train": 8,  # in eval it is one multiply-add
+}
 
 
 def elementwise_flops(op, shape):
@@ -302,14 +309,14 @@ def einsum_flops(equation, shapes):
 
 # Ops that neither multiply matrices nor convolve: elementwise work, sums, choices, moved data.
 NO_PRODUCTS = frozenset(
-    """abs adaptive_avg_pool2d add all amax amin any argmax argmin argsort atan avg_pool2d batch_norm
-    cat ceil clamp clone cos cumsum div dropout elu embedding eq erf exp exp2 expand expm1 flip floor
-    floor_divide gather ge gelu getitem group_norm gt hardswish index index_put isfinite isinf isnan
-    layer_norm le leaky_relu log log10 log1p log2 log_softmax logical_and logical_not logical_or
-    logical_xor logsumexp lt masked_fill max_pool2d maximum mean minimum mul ne neg nll_loss nonzero
-    pad permute pow prod rdiv reciprocal relu relu6 remainder reshape roll round rsqrt rsub
-    scatter_add sigmoid sign silu sin softmax softplus split sqrt square sub sum tan tanh to tril triu
-    trunc var where""".split()
+    """abs adaptive_avg_pool2d add all amax amin any argmax argmin argsort atan avg_pool2d
+    batch_norm cat ceil clamp clone cos cumsum div dropout elu embedding eq erf exp exp2
+    expand expm1 flip floor floor_divide gather ge gelu getitem group_norm gt hardswish index
+    index_put isfinite isinf isnan layer_norm le leaky_relu log log10 log1p log2 log_softmax
+    logical_and logical_not logical_or logical_xor logsumexp lt masked_fill max_pool2d maximum
+    mean minimum mul ne neg nll_loss nonzero pad permute pow prod rdiv reciprocal relu relu6
+    remainder reshape roll round rsqrt rsub scatter_add sigmoid sign silu sin softmax softplus
+    split sqrt square sub sum tan tanh to tril triu trunc var where""".split()
 )
 
 
@@ -367,7 +374,7 @@ def count_flops(model, input_shape, per_sample=True):
     model: a Module, or anything that can be called; in the mode (train or eval) that it is in.
         A bare Tensor counts one FLOP for each of its elements, whatever the other arguments.
     input_shape: batch first; or a ready input, or a tuple of these for a model with several.
-    per_sample: count one sample. False: count the whole batch of input_shape.
+    per_sample: count one sample: each input has a batch of 1. False: count the whole batch.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
     an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
     """
@@ -390,7 +397,8 @@ def gradient_flops(op, shapes, attributes, wanted):
     """Return the FLOPs of computing the gradients of one op's inputs.
 
     op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, True if
-    its gradient is computed. A bias and a mask have no product of their own.
+        its gradient is computed. A bias and a mask have no product of their own; a mask that is
+        wanted makes the scores of fused attention need a gradient.
     Returns an int. Raises NotImplementedError as op_flops does, whatever is wanted.
     """
     if op == "scaled_dot_product_attention":
@@ -427,6 +435,7 @@ def backward_flops(model, input_shape, input_grad=False, per_sample=True):
     model, input_shape, per_sample: as for count_flops; 0 for a bare Tensor.
     input_grad: whether the gradient of the model's input is computed too, as in the middle of a
         larger model; integer inputs have none.
+    An op that runs forward during the backward pass counts as op_flops says.
     Returns an int. The model stays as it is. Raises as count_flops does.
     """
     if isinstance(model, Tensor):

@@ -167,7 +167,7 @@ def count_parameters(model, trainable_only=False):
         once: it counts once. Different tensors all count, even if they hold equal numbers.
         A bare Tensor is accepted, too; it has no .parameters(), and its count is 0.
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
-    Leave the model as it is. It may have changed when you are called again: count anew.
+    Leave the model as it is, and store nothing: it may have changed at the next call.
     Raises ValueError for anything else without .parameters().
     """
     if isinstance(model, Tensor):
@@ -339,9 +339,16 @@ def attention_flops(batch, seq, d_model, heads, causal=False):
 
 # This course's convention: FLOPs for each element of the op's result.
 ELEMENTWISE = {
-    "add": 1, "mul": 1, "relu": 1, "bias": 1, "gelu": 8, "softmax": 5, "layer_norm": 8,
-    "batch_norm": 2, "batch_norm_train": 8,  # in eval it is one multiply-add
-}  # fmt: skip
+    "add": 1,
+    "mul": 1,
+    "relu": 1,
+    "bias": 1,
+    "gelu": 8,
+    "softmax": 5,
+    "layer_norm": 8,
+    "batch_norm": 2,
+    "batch_norm_train": 8,  # in eval it is one multiply-add
+}
 
 
 def elementwise_flops(op, shape):
@@ -376,14 +383,14 @@ def einsum_flops(equation, shapes):
 
 # Ops that neither multiply matrices nor convolve: elementwise work, sums, choices, moved data.
 NO_PRODUCTS = frozenset(
-    """abs adaptive_avg_pool2d add all amax amin any argmax argmin argsort atan avg_pool2d batch_norm
-    cat ceil clamp clone cos cumsum div dropout elu embedding eq erf exp exp2 expand expm1 flip floor
-    floor_divide gather ge gelu getitem group_norm gt hardswish index index_put isfinite isinf isnan
-    layer_norm le leaky_relu log log10 log1p log2 log_softmax logical_and logical_not logical_or
-    logical_xor logsumexp lt masked_fill max_pool2d maximum mean minimum mul ne neg nll_loss nonzero
-    pad permute pow prod rdiv reciprocal relu relu6 remainder reshape roll round rsqrt rsub
-    scatter_add sigmoid sign silu sin softmax softplus split sqrt square sub sum tan tanh to tril triu
-    trunc var where""".split()
+    """abs adaptive_avg_pool2d add all amax amin any argmax argmin argsort atan avg_pool2d
+    batch_norm cat ceil clamp clone cos cumsum div dropout elu embedding eq erf exp exp2
+    expand expm1 flip floor floor_divide gather ge gelu getitem group_norm gt hardswish index
+    index_put isfinite isinf isnan layer_norm le leaky_relu log log10 log1p log2 log_softmax
+    logical_and logical_not logical_or logical_xor logsumexp lt masked_fill max_pool2d maximum
+    mean minimum mul ne neg nll_loss nonzero pad permute pow prod rdiv reciprocal relu relu6
+    remainder reshape roll round rsqrt rsub scatter_add sigmoid sign silu sin softmax softplus
+    split sqrt square sub sum tan tanh to tril triu trunc var where""".split()
 )
 
 
@@ -441,7 +448,7 @@ def count_flops(model, input_shape, per_sample=True):
     model: a Module, or anything that can be called; in the mode (train or eval) that it is in.
         A bare Tensor counts one FLOP for each of its elements, whatever the other arguments.
     input_shape: batch first; or a ready input, or a tuple of these for a model with several.
-    per_sample: count one sample. False: count the whole batch of input_shape.
+    per_sample: count one sample: each input has a batch of 1. False: count the whole batch.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
     an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
     """
@@ -464,7 +471,8 @@ def gradient_flops(op, shapes, attributes, wanted):
     """Return the FLOPs of computing the gradients of one op's inputs.
 
     op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, True if
-    its gradient is computed. A bias and a mask have no product of their own.
+        its gradient is computed. A bias and a mask have no product of their own; a mask that is
+        wanted makes the scores of fused attention need a gradient.
     Returns an int. Raises NotImplementedError as op_flops does, whatever is wanted.
     """
     if op == "scaled_dot_product_attention":
@@ -501,6 +509,7 @@ def backward_flops(model, input_shape, input_grad=False, per_sample=True):
     model, input_shape, per_sample: as for count_flops; 0 for a bare Tensor.
     input_grad: whether the gradient of the model's input is computed too, as in the middle of a
         larger model; integer inputs have none.
+    An op that runs forward during the backward pass counts as op_flops says.
     Returns an int. The model stays as it is. Raises as count_flops does.
     """
     if isinstance(model, Tensor):
@@ -1049,7 +1058,7 @@ def op_bytes(call, result):
 
 
 def op_elementwise(call, shape):
-    """Return the elementwise FLOPs, by our convention, of an op whose forward result has a shape."""
+    """Return an op's elementwise FLOPs, by our convention; `shape` is its forward result's."""
     kind = elementwise_kind(call)  # its row in lesson 02's table
     if kind is None:
         return 0
@@ -1082,11 +1091,17 @@ def op_facts(call, result):
     shape = output.shape
     read, written = op_bytes(call, result)
     return {
-        "op": call.op, "module": call.module_path, "phase": call.phase,
-        "input_shapes": shapes, "output_shape": shape, "dtype": dtype_name(output.dtype),
-        "matmul_flops": flops, "elementwise_flops": op_elementwise(call, shape),
-        "bytes_read": read, "bytes_written": written,
-    }  # fmt: skip
+        "op": call.op,
+        "module": call.module_path,
+        "phase": call.phase,
+        "input_shapes": shapes,
+        "output_shape": shape,
+        "dtype": dtype_name(output.dtype),
+        "matmul_flops": flops,
+        "elementwise_flops": op_elementwise(call, shape),
+        "bytes_read": read,
+        "bytes_written": written,
+    }
 
 
 def add_row(rows, first, start, end, facts):
@@ -1186,11 +1201,17 @@ def chrome_trace(rows):
         raise ValueError("there are no rows, so there is no trace")
     events = [
         {
-            "name": row_name(row), "cat": row["phase"], "ph": "X", "ts": row["start_ms"] * 1000,
-            "dur": row["ms"] * 1000, "pid": 1, "tid": 1, "args": {key: row[key] for key in ARGS},
+            "name": row_name(row),
+            "cat": row["phase"],
+            "ph": "X",
+            "ts": row["start_ms"] * 1000,
+            "dur": row["ms"] * 1000,
+            "pid": 1,
+            "tid": 1,
+            "args": {key: row[key] for key in ARGS},
         }
         for row in sorted(rows, key=lambda row: (row["start_ms"], row["depth"]))
-    ]  # fmt: skip
+    ]
     return {"traceEvents": events}
 
 
@@ -1248,7 +1269,7 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
     """Return what a forward and a backward pass cost, from the sum of all elements of all outputs.
 
     model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
-    forward_memory_mb, gradient_memory_mb, total_memory_mb: the peak_memory_mb of measure_memory, the
+    forward_memory_mb, gradient_memory_mb, total_memory_mb: measure_memory's peak_memory_mb, the
         size of all gradients that the backward pass gave to parameters, and the sum of the two.
     optimizer_memory_estimates: {"sgd", "momentum", "adam", "adamw": optimizer_memory_mb of it}.
     flops: int, of the products of both passes. latency_ms: float, of both. gflops_per_second,
@@ -1320,7 +1341,8 @@ def profiling_overhead(fn, profiled, rounds=11):
 def compare_architectures(models, inputs):
     """Return what a forward pass of each model costs: a row each, in the order of `models`.
 
-    models: a dict from names to Modules. inputs: one from the same names to what example_input takes.
+    models: a dict from names to Modules. inputs: one with the same names, of what example_input
+        takes.
     A row is a dict with name, and from profile_forward_pass, without a machine, parameters, flops,
     latency_ms, peak_memory_mb and gflops_per_second.
     Raises ValueError if there are no models, or if the names of the two dicts differ.
@@ -1365,8 +1387,10 @@ class Profiler(OpRecorder):
 def quick_profile(model, x, hardware=SUPPOSED):
     """Print what one forward pass costs and where its time goes; return the dict of it."""
     found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
-    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, {found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")  # fmt: skip
-    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']} on {hardware.name}")  # fmt: skip
+    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs,", end=" ")
+    print(f"{found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")
+    print(f"{found['peak_memory_mb']:.2f} MB at the peak,", end=" ")
+    print(f"limited by {found['bottleneck']} on {hardware.name}")
     print_top_operations(rows_of(lambda: as_model(model)(x)))
     return found
 
@@ -1401,7 +1425,7 @@ def arithmetic_intensity(flops, bytes_moved):
 
 
 def ridge_point(peak_flops, bandwidth):
-    """Return the intensity, in FLOPs a byte, at which a machine computes as long as it moves: a float.
+    """Return the FLOPs a byte at which a machine computes as long as it moves, a float.
 
     peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
     Raises ValueError for an argument out of range.
@@ -1436,7 +1460,7 @@ def matmul_bytes(m, k, n, itemsize):
 
 
 def elementwise_bytes(shape, inputs, itemsize):
-    """Return the unique bytes of an elementwise op, an int: its inputs are read, one result is written.
+    """Return the unique bytes of an elementwise op, an int: inputs are read, one result is written.
 
     shape: a tuple of ints, at least 1, of the result and of each input; () is a single number.
     inputs: how many tensors are read, at least 0. itemsize: bytes of a number, at least 1.
@@ -1484,7 +1508,7 @@ def measure_peak_flops(matmul=np.matmul, sizes=(384, 512, 768, 1024), dtype=np.f
 
 
 def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
-    """Return the most bytes that a copy reads and writes in a second, a float: the best timed call's.
+    """Return the most bytes/s that a copy reads and writes, a float: those of the best timed call.
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
     copy: called as copy(destination, source), with one-dimensional arrays of the same size and
@@ -1543,13 +1567,15 @@ def roofline_points(rows, hardware):
         intensity = arithmetic_intensity(flops, moved)
         reached = flops / (row["self_ms"] / 1000)
         attainable = attainable_flops(intensity, hardware.peak_flops, hardware.bandwidth)
-        points.append({
-            "name": f"{row['op']} {row['module']}".strip(),
-            "intensity": intensity,
-            "flops_per_second": reached,
-            "attainable": attainable,
-            "efficiency": reached / attainable,
-        })  # fmt: skip
+        points.append(
+            {
+                "name": f"{row['op']} {row['module']}".strip(),
+                "intensity": intensity,
+                "flops_per_second": reached,
+                "attainable": attainable,
+                "efficiency": reached / attainable,
+            }
+        )
     return points
 
 
@@ -1576,14 +1602,14 @@ def classify(flops, bytes_moved, seconds, peak_flops, bandwidth):
 
 
 def inspect_step(step):
-    """Return the first of four questions to which a step's answer is no; optional, no points.
+    """Return the first of four questions to which a step's answer is no, a string.
 
     step: a dict with
         times_ms: what the step took, in each of at least 3 runs
         busy_ms: how much of a step of median time was spent in operations
         matmul_ms, matmul_flops: how much of that in matrix products, and their FLOPs
         peak_flops: the roof, FLOP/s
-    The answer is a string: "unstable" when the times' standard deviation (n − 1) is at least 10 %
+    The answer is "unstable" when the times' standard deviation (n − 1) is at least 10 %
     of their mean, else "idle" when busy_ms is under 80 % of their median, else "other work" when
     matmul_ms is under 50 % of busy_ms, else "slow matmuls" when these reach under 50 % of the peak,
     else "near peak". Raises ValueError for fewer than 3 times.
@@ -1628,8 +1654,8 @@ def amdahl(fraction, speedup):
 def reflect_relu(elements, itemsize, peak_flops, bandwidth):
     """Return what a ReLU, one FLOP an element, takes if it does only what its wall demands: a dict.
 
-    elements, itemsize (bytes of a number): ints, at least 1. peak_flops: FLOP/s. bandwidth: bytes/s.
-    Both above 0. The ReLU writes a new tensor.
+    elements, itemsize (bytes of a number): ints, at least 1. The ReLU writes a new tensor.
+    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
     The dict's keys are ms, the least time, and share, its FLOP/s as a share of the peak, 0 to 1.
     Raises ValueError for an argument out of range.
     """

@@ -22,6 +22,7 @@ import numpy as np
 from slow_training import Images, attend, batches, begin, load, slow_step
 
 from proflab import Tensor
+from proflab.lesson import noise
 from proflab.lesson.demo import demo_size, progress_bar
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.measuring import best_time, on_threads
@@ -39,6 +40,23 @@ def roofs() -> Hardware:
     return Hardware(
         2 * size**3 / product, 2 * source.nbytes / copy, source="measured on one thread"
     )
+
+
+def diagnosed(
+    diagnose: Callable, runs: Sequence[Sequence[dict]], hardware: Hardware
+) -> list[dict[str, Any]]:
+    """Return diagnose's rows for several runs of the same program, with an interval for each.
+
+    Their keys: name, and share and best, noise.Measured; the largest best comes first.
+    """
+    found = [{row["name"]: row for row in diagnose(rows, hardware)} for rows in runs]
+    rows = [
+        {"name": name}
+        | {key: noise.measured([each[name][key] for each in found]) for key in ("share", "best")}
+        for name in found[0]
+        if all(name in each for each in found)
+    ]
+    return sorted(rows, key=lambda row: -row["best"])
 
 
 # ── loaders ──────────────────────────────────────────────────────────────────────────────────
@@ -221,7 +239,7 @@ def _forgotten(paths: Sequence[Path]) -> bool:
 # ── numpy in pieces ──────────────────────────────────────────────────────────────────────────
 
 
-def in_blocks(pieces: Sequence[int | None]) -> dict[int | None, float]:
+def in_blocks(pieces: Sequence[int | None]) -> dict[int | None, noise.Measured]:
     """Return the ms of four elementwise ops on a large array, whole (None) or in such pieces."""
     size = demo_size(2**24, 2**18)
     x, other = np.ones(size, np.float32), np.full(size, 0.5, np.float32)
@@ -239,7 +257,7 @@ def in_blocks(pieces: Sequence[int | None]) -> dict[int | None, float]:
     for _ in progress_bar(range(demo_size(5, 1))):
         for piece in pieces:
             found[piece].append(best_time(lambda: run(piece or size), 1) * 1e3)  # noqa: B023
-    return {piece: median(times) for piece, times in found.items()}
+    return {piece: noise.measured(times) for piece, times in found.items()}
 
 
 # ── fixes ────────────────────────────────────────────────────────────────────────────────────
@@ -250,6 +268,7 @@ WAYS = {  # what is fixed: the faults that are put back into the step without an
     "losses": ("loading", "attention"),
     "loading, attention": ("losses",),
     "all three": (),
+    "all, first epoch": ("loading",),  # nothing has been decoded yet
 }
 
 
@@ -300,15 +319,16 @@ def time_fixes(
     rounds: int,
     run_order: Callable,
     speedup_interval: Callable,
-    clock: Callable[[], float] = time.process_time,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> list[dict[str, Any]]:
     """Return rows (name, speedup, low, high): each fix alone, two, and all, over slow_step.
+
+    The last row is the first epoch of a step with all fixes: its images are still to be decoded.
 
     rounds: how often each step is timed, on three batches in turn, after it has met each of them
     once: so the images are known, as in each epoch but the first. The steps follow run_order, on
     one thread; what is compared is paired, by speedup_interval. Steps that keep their graphs keep
-    them all this while: some 17 MB a round. The clock counts only what the processor does for this
-    program, so that other work on the machine disturbs less.
+    them all this while: some 17 MB a round.
     """
     steps = {"slow": slow_step} | {n: with_faults(fixed_step, put) for n, put in WAYS.items()}
     runs = {name: (step, *begin()) for name, step in steps.items()}
@@ -327,15 +347,15 @@ def time_fixes(
     return [{"name": n, **speedup_interval(slow, found)} for n, found in times.items()]
 
 
-def waterfall(rows: Sequence[dict[str, Any]], title: str) -> Picture:
+def waterfall(rows: Sequence[dict[str, Any]], title: str, caption: str = "") -> Picture:
     """Draw how one fix after the other makes a step faster, with intervals; and each fix alone.
 
-    rows: those of time_fixes.
+    rows: those of time_fixes. caption: a line below, such as the machine on which they were timed.
     """
     by = {row["name"]: row for row in rows}
     order = {"loading": "loading", "loading, attention": "+ attention", "all three": "+ losses"}
     said = "; ".join("{name} {speedup:.2f} ({low:.2f} to {high:.2f})".format(**row) for row in rows)
-    with canvas(7.5, 3.2, f"{title}. {said}") as (picture, axes):
+    with canvas(7.5, 3.2, f"{title}. {said}. {caption}".rstrip(" .")) as (picture, axes):
         before = 1.0
         for at, name in enumerate(order):
             row, alone = by[name], by[("loading", "attention", "losses")[at]]
@@ -357,6 +377,6 @@ def waterfall(rows: Sequence[dict[str, Any]], title: str) -> Picture:
         axes.set_yticks(range(3), list(order.values()))
         axes.tick_params(axis="y", length=0)
         axes.invert_yaxis()
-        axes.set(xlabel="times as fast as the slow step")
+        axes.set(xlabel="\n".join(filter(None, ("times as fast as the slow step", caption))))
         axes.set_title(title)
     return picture

@@ -1,6 +1,6 @@
 """A slow training script: a small transformer learns to read digits.
 
-    python slow_training.py        # trains for five epochs and prints the loss after each
+    python slow_training.py        # trains for twelve epochs and prints the loss after each
 
 The loss is right, and three lines of thought make it slow; each is common in real projects. The
 images lie in digits.zip, one PNG file for each, in a folder for each digit. The model reads an
@@ -178,5 +178,5 @@ def train(step: Callable = slow_step, epochs: int = 5, size: int = 32) -> list[f
 
 
 if __name__ == "__main__":
-    for epoch, loss in enumerate(train(), start=1):
+    for epoch, loss in enumerate(train(epochs=12), start=1):
         print(f"epoch {epoch}: loss {loss:.3f}")

@@ -224,7 +224,7 @@ def count_parameters(model, trainable_only=False):
         once: it counts once. Different tensors all count, even if they hold equal numbers.
         A bare Tensor is accepted, too; it has no .parameters(), and its count is 0.
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
-    Leave the model as it is. It may have changed when you are called again: count anew.
+    Leave the model as it is, and store nothing: it may have changed at the next call.
     Raises ValueError for anything else without .parameters().
     """
     if isinstance(model, Tensor):
@@ -396,9 +396,16 @@ def attention_flops(batch, seq, d_model, heads, causal=False):
 
 # This course's convention: FLOPs for each element of the op's result.
 ELEMENTWISE = {
-    "add": 1, "mul": 1, "relu": 1, "bias": 1, "gelu": 8, "softmax": 5, "layer_norm": 8,
-    "batch_norm": 2, "batch_norm_train": 8,  # in eval it is one multiply-add
-}  # fmt: skip
+    "add": 1,
+    "mul": 1,
+    "relu": 1,
+    "bias": 1,
+    "gelu": 8,
+    "softmax": 5,
+    "layer_norm": 8,
+    "batch_norm": 2,
+    "batch_norm_train": 8,  # in eval it is one multiply-add
+}
 
 
 def elementwise_flops(op, shape):
@@ -433,14 +440,14 @@ def einsum_flops(equation, shapes):
 
 # Ops that neither multiply matrices nor convolve: elementwise work, sums, choices, moved data.
 NO_PRODUCTS = frozenset(
-    """abs adaptive_avg_pool2d add all amax amin any argmax argmin argsort atan avg_pool2d batch_norm
-    cat ceil clamp clone cos cumsum div dropout elu embedding eq erf exp exp2 expand expm1 flip floor
-    floor_divide gather ge gelu getitem group_norm gt hardswish index index_put isfinite isinf isnan
-    layer_norm le leaky_relu log log10 log1p log2 log_softmax logical_and logical_not logical_or
-    logical_xor logsumexp lt masked_fill max_pool2d maximum mean minimum mul ne neg nll_loss nonzero
-    pad permute pow prod rdiv reciprocal relu relu6 remainder reshape roll round rsqrt rsub
-    scatter_add sigmoid sign silu sin softmax softplus split sqrt square sub sum tan tanh to tril triu
-    trunc var where""".split()
+    """abs adaptive_avg_pool2d add all amax amin any argmax argmin argsort atan avg_pool2d
+    batch_norm cat ceil clamp clone cos cumsum div dropout elu embedding eq erf exp exp2
+    expand expm1 flip floor floor_divide gather ge gelu getitem group_norm gt hardswish index
+    index_put isfinite isinf isnan layer_norm le leaky_relu log log10 log1p log2 log_softmax
+    logical_and logical_not logical_or logical_xor logsumexp lt masked_fill max_pool2d maximum
+    mean minimum mul ne neg nll_loss nonzero pad permute pow prod rdiv reciprocal relu relu6
+    remainder reshape roll round rsqrt rsub scatter_add sigmoid sign silu sin softmax softplus
+    split sqrt square sub sum tan tanh to tril triu trunc var where""".split()
 )
 
 
@@ -498,7 +505,7 @@ def count_flops(model, input_shape, per_sample=True):
     model: a Module, or anything that can be called; in the mode (train or eval) that it is in.
         A bare Tensor counts one FLOP for each of its elements, whatever the other arguments.
     input_shape: batch first; or a ready input, or a tuple of these for a model with several.
-    per_sample: count one sample. False: count the whole batch of input_shape.
+    per_sample: count one sample: each input has a batch of 1. False: count the whole batch.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
     an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
     """
@@ -521,7 +528,8 @@ def gradient_flops(op, shapes, attributes, wanted):
     """Return the FLOPs of computing the gradients of one op's inputs.
 
     op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, True if
-    its gradient is computed. A bias and a mask have no product of their own.
+        its gradient is computed. A bias and a mask have no product of their own; a mask that is
+        wanted makes the scores of fused attention need a gradient.
     Returns an int. Raises NotImplementedError as op_flops does, whatever is wanted.
     """
     if op == "scaled_dot_product_attention":
@@ -558,6 +566,7 @@ def backward_flops(model, input_shape, input_grad=False, per_sample=True):
     model, input_shape, per_sample: as for count_flops; 0 for a bare Tensor.
     input_grad: whether the gradient of the model's input is computed too, as in the middle of a
         larger model; integer inputs have none.
+    An op that runs forward during the backward pass counts as op_flops says.
     Returns an int. The model stays as it is. Raises as count_flops does.
     """
     if isinstance(model, Tensor):
@@ -1106,7 +1115,7 @@ def op_bytes(call, result):
 
 
 def op_elementwise(call, shape):
-    """Return the elementwise FLOPs, by our convention, of an op whose forward result has a shape."""
+    """Return an op's elementwise FLOPs, by our convention; `shape` is its forward result's."""
     kind = elementwise_kind(call)  # its row in lesson 02's table
     if kind is None:
         return 0
@@ -1139,11 +1148,17 @@ def op_facts(call, result):
     shape = output.shape
     read, written = op_bytes(call, result)
     return {
-        "op": call.op, "module": call.module_path, "phase": call.phase,
-        "input_shapes": shapes, "output_shape": shape, "dtype": dtype_name(output.dtype),
-        "matmul_flops": flops, "elementwise_flops": op_elementwise(call, shape),
-        "bytes_read": read, "bytes_written": written,
-    }  # fmt: skip
+        "op": call.op,
+        "module": call.module_path,
+        "phase": call.phase,
+        "input_shapes": shapes,
+        "output_shape": shape,
+        "dtype": dtype_name(output.dtype),
+        "matmul_flops": flops,
+        "elementwise_flops": op_elementwise(call, shape),
+        "bytes_read": read,
+        "bytes_written": written,
+    }
 
 
 def add_row(rows, first, start, end, facts):
@@ -1243,11 +1258,17 @@ def chrome_trace(rows):
         raise ValueError("there are no rows, so there is no trace")
     events = [
         {
-            "name": row_name(row), "cat": row["phase"], "ph": "X", "ts": row["start_ms"] * 1000,
-            "dur": row["ms"] * 1000, "pid": 1, "tid": 1, "args": {key: row[key] for key in ARGS},
+            "name": row_name(row),
+            "cat": row["phase"],
+            "ph": "X",
+            "ts": row["start_ms"] * 1000,
+            "dur": row["ms"] * 1000,
+            "pid": 1,
+            "tid": 1,
+            "args": {key: row[key] for key in ARGS},
         }
         for row in sorted(rows, key=lambda row: (row["start_ms"], row["depth"]))
-    ]  # fmt: skip
+    ]
     return {"traceEvents": events}
 
 
@@ -1305,7 +1326,7 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
     """Return what a forward and a backward pass cost, from the sum of all elements of all outputs.
 
     model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
-    forward_memory_mb, gradient_memory_mb, total_memory_mb: the peak_memory_mb of measure_memory, the
+    forward_memory_mb, gradient_memory_mb, total_memory_mb: measure_memory's peak_memory_mb, the
         size of all gradients that the backward pass gave to parameters, and the sum of the two.
     optimizer_memory_estimates: {"sgd", "momentum", "adam", "adamw": optimizer_memory_mb of it}.
     flops: int, of the products of both passes. latency_ms: float, of both. gflops_per_second,
@@ -1377,7 +1398,8 @@ def profiling_overhead(fn, profiled, rounds=11):
 def compare_architectures(models, inputs):
     """Return what a forward pass of each model costs: a row each, in the order of `models`.
 
-    models: a dict from names to Modules. inputs: one from the same names to what example_input takes.
+    models: a dict from names to Modules. inputs: one with the same names, of what example_input
+        takes.
     A row is a dict with name, and from profile_forward_pass, without a machine, parameters, flops,
     latency_ms, peak_memory_mb and gflops_per_second.
     Raises ValueError if there are no models, or if the names of the two dicts differ.
@@ -1422,8 +1444,10 @@ class Profiler(OpRecorder):
 def quick_profile(model, x, hardware=SUPPOSED):
     """Print what one forward pass costs and where its time goes; return the dict of it."""
     found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
-    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, {found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")  # fmt: skip
-    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']} on {hardware.name}")  # fmt: skip
+    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs,", end=" ")
+    print(f"{found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")
+    print(f"{found['peak_memory_mb']:.2f} MB at the peak,", end=" ")
+    print(f"limited by {found['bottleneck']} on {hardware.name}")
     print_top_operations(rows_of(lambda: as_model(model)(x)))
     return found
 
@@ -1458,7 +1482,7 @@ def arithmetic_intensity(flops, bytes_moved):
 
 
 def ridge_point(peak_flops, bandwidth):
-    """Return the intensity, in FLOPs a byte, at which a machine computes as long as it moves: a float.
+    """Return the FLOPs a byte at which a machine computes as long as it moves, a float.
 
     peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
     Raises ValueError for an argument out of range.
@@ -1493,7 +1517,7 @@ def matmul_bytes(m, k, n, itemsize):
 
 
 def elementwise_bytes(shape, inputs, itemsize):
-    """Return the unique bytes of an elementwise op, an int: its inputs are read, one result is written.
+    """Return the unique bytes of an elementwise op, an int: inputs are read, one result is written.
 
     shape: a tuple of ints, at least 1, of the result and of each input; () is a single number.
     inputs: how many tensors are read, at least 0. itemsize: bytes of a number, at least 1.
@@ -1541,7 +1565,7 @@ def measure_peak_flops(matmul=np.matmul, sizes=(384, 512, 768, 1024), dtype=np.f
 
 
 def measure_bandwidth(working_set, copy=np.copyto, repeats=20):
-    """Return the most bytes that a copy reads and writes in a second, a float: the best timed call's.
+    """Return the most bytes/s that a copy reads and writes, a float: those of the best timed call.
 
     working_set: bytes of source and destination together, a multiple of 16; half for each.
     copy: called as copy(destination, source), with one-dimensional arrays of the same size and
@@ -1600,13 +1624,15 @@ def roofline_points(rows, hardware):
         intensity = arithmetic_intensity(flops, moved)
         reached = flops / (row["self_ms"] / 1000)
         attainable = attainable_flops(intensity, hardware.peak_flops, hardware.bandwidth)
-        points.append({
-            "name": f"{row['op']} {row['module']}".strip(),
-            "intensity": intensity,
-            "flops_per_second": reached,
-            "attainable": attainable,
-            "efficiency": reached / attainable,
-        })  # fmt: skip
+        points.append(
+            {
+                "name": f"{row['op']} {row['module']}".strip(),
+                "intensity": intensity,
+                "flops_per_second": reached,
+                "attainable": attainable,
+                "efficiency": reached / attainable,
+            }
+        )
     return points
 
 
@@ -1633,14 +1659,14 @@ def classify(flops, bytes_moved, seconds, peak_flops, bandwidth):
 
 
 def inspect_step(step):
-    """Return the first of four questions to which a step's answer is no; optional, no points.
+    """Return the first of four questions to which a step's answer is no, a string.
 
     step: a dict with
         times_ms: what the step took, in each of at least 3 runs
         busy_ms: how much of a step of median time was spent in operations
         matmul_ms, matmul_flops: how much of that in matrix products, and their FLOPs
         peak_flops: the roof, FLOP/s
-    The answer is a string: "unstable" when the times' standard deviation (n − 1) is at least 10 %
+    The answer is "unstable" when the times' standard deviation (n − 1) is at least 10 %
     of their mean, else "idle" when busy_ms is under 80 % of their median, else "other work" when
     matmul_ms is under 50 % of busy_ms, else "slow matmuls" when these reach under 50 % of the peak,
     else "near peak". Raises ValueError for fewer than 3 times.
@@ -1685,8 +1711,8 @@ def amdahl(fraction, speedup):
 def reflect_relu(elements, itemsize, peak_flops, bandwidth):
     """Return what a ReLU, one FLOP an element, takes if it does only what its wall demands: a dict.
 
-    elements, itemsize (bytes of a number): ints, at least 1. peak_flops: FLOP/s. bandwidth: bytes/s.
-    Both above 0. The ReLU writes a new tensor.
+    elements, itemsize (bytes of a number): ints, at least 1. The ReLU writes a new tensor.
+    peak_flops: FLOP/s. bandwidth: bytes/s. Both above 0.
     The dict's keys are ms, the least time, and share, its FLOP/s as a share of the peak, 0 to 1.
     Raises ValueError for an argument out of range.
     """
@@ -1883,11 +1909,12 @@ def cache_misses(addresses, line, lines):
 
 
 def traffic_bound(n, capacity):
-    """Return the least numbers that any order moves between memory and cache, for an n × n product.
+    """Return a lower bound on the numbers that an n × n product moves between memory and cache.
 
     n: int, at least 1. capacity: how many numbers (not bytes, not lines) the cache holds, an int,
         at least 1.
-    Returns a float: 2 n³ / √capacity - 2 capacity, or 0.0 where that is negative and says nothing.
+    It holds for every order of the multiply-adds: 2 n³ / √capacity - 2 capacity, a float, or 0.0
+    where that is negative and says nothing.
     Raises ValueError for an argument below 1.
     """
     if min(n, capacity) < 1:
@@ -1941,8 +1968,9 @@ def speedup_steps(seconds):
 def reflect_crossover_tokens(d_model, share=0.5):
     """Return the tokens at which scores and mix are this share of a Transformer block's FLOPs.
 
+    All pairs of tokens count, also those that a causal mask hides.
     d_model: int, at least 1. share: of 24·s·d² + 4·s²·d, the part 4·s²·d; above 0 and below 1.
-    Returns a float. Raises ValueError for an argument out of range.
+    Returns a float, not rounded. Raises ValueError for an argument out of range.
     """
     if d_model < 1 or not 0 < share < 1:
         raise ValueError(f"no length of a text has the share {share} at a width of {d_model}")
@@ -2040,7 +2068,7 @@ def runs_interval(runs, confidence=0.95):
     confidence: above 0 and below 1.
     Takes the median of each run, and of these the confidence_interval.
     Raises ValueError for a run without times, and where confidence_interval does: below 6 runs at
-    95 %.
+    95 %, while at a lower confidence fewer may be enough.
     """
     if any(len(run) == 0 for run in runs):
         raise ValueError("each run needs at least one time")
@@ -2059,8 +2087,16 @@ def percentile_interval(times, percent, confidence=0.95):
     if not 0 < percent < 100 or not 0 < confidence < 1:
         raise ValueError("percent and confidence lie between 0 and 100, and between 0 and 1")
     n, tail, share = len(times), (1 - confidence) / 2, percent / 100
-    odds = [math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-                     + k * math.log(share) + (n - k) * math.log(1 - share)) for k in range(n + 1)]  # fmt: skip
+    odds = [
+        math.exp(
+            math.lgamma(n + 1)
+            - math.lgamma(k + 1)
+            - math.lgamma(n - k + 1)
+            + k * math.log(share)
+            + (n - k) * math.log(1 - share)
+        )
+        for k in range(n + 1)
+    ]
     low = sum(total <= tail for total in np.cumsum(odds))  # ranks l with P(fewer than l) <= tail
     high = n + 1 - sum(total <= tail for total in np.cumsum(odds[::-1]))
     if low < 1 or high > n:
@@ -2072,7 +2108,8 @@ def percentile_interval(times, percent, confidence=0.95):
 def response_times(arrivals_ms, service_ms):
     """Return how long each request takes from its arrival to its answer, in ms, as a list.
 
-    arrivals_ms: when each request arrives, numbers that do not fall; several may arrive at once.
+    arrivals_ms: when each request arrives, numbers of any sign that do not fall; several may
+    arrive at once.
     service_ms: how long the server works on each, numbers above 0.
     One server takes them in their order, one at a time; a request waits until those before it are
     answered, and an idle server waits for the next request.
@@ -2150,7 +2187,7 @@ def pareto(rows, smaller, larger=()):
 def energy_joules(samples, idle_watts=0.0):
     """Return the energy of a run in joules, a float, from samples of its power.
 
-    samples: (second, watts) pairs, at least two; seconds rise, watts are not below 0.
+    samples: (second, watts) pairs, at least two; seconds, of any sign, rise; watts are not below 0.
     idle_watts: at least 0; what the machine draws without the run, subtracted for all of it.
     Between two samples the power runs in a straight line. The result may be negative, where the
     samples lie below idle_watts.
@@ -2159,8 +2196,9 @@ def energy_joules(samples, idle_watts=0.0):
     seconds, watts = [second for second, _ in samples], [power for _, power in samples]
     if len(samples) < 2 or idle_watts < 0 or min(watts) < 0:
         raise ValueError("energy needs two samples or more, of power that is not negative")
-    steps = [(seconds[at + 1] - seconds[at], watts[at],
-        watts[at + 1]) for at in range(len(watts) - 1)]  # fmt: skip
+    steps = [
+        (seconds[at + 1] - seconds[at], watts[at], watts[at + 1]) for at in range(len(watts) - 1)
+    ]
     if any(step <= 0 for step, *_ in steps):
         raise ValueError("the samples' seconds must rise")
     return float(sum(step * ((one + two) / 2 - idle_watts) for step, one, two in steps))
@@ -2192,19 +2230,22 @@ def audit_speedups(rows, base):
     return found
 
 
-def audit_memory(parameters, rows):
+def audit_memory(parameters, rows, gb=10**9):
     """Return for each row whether the memory claimed holds what each parameter needs. (Optional.)
 
     parameters: int, at least 1.
     rows: (name, bytes_per_parameter, claimed_gb) tuples, at least one; bytes above 0; claimed_gb at
-    least 0, in 10**9 bytes, rounded to whole GB, so up to 0.5 off.
+    least 0, rounded to whole GB, so up to 0.5 off.
+    gb: how many bytes a GB has, in rows and in the result: 10**9 or 1024**3.
     Returns a list of dicts: name; floor_gb, the GB that the parameters take at least; holds, True
     unless the claim is below that by more than its rounding.
-    Raises ValueError for no rows and for a number out of range.
+    Raises ValueError for no rows, for a number out of range, and for another gb.
     """
-    if not rows or parameters < 1 or any(size <= 0 or gb < 0 for _, size, gb in rows):
+    if not rows or parameters < 1 or any(size <= 0 or claim < 0 for _, size, claim in rows):
         raise ValueError("there must be rows, parameters, and bytes for each of them")
-    floors = [parameters * size / 10**9 for _, size, _ in rows]
+    if gb not in (10**9, 1024**3):
+        raise ValueError(f"a GB has 10**9 or 1024**3 bytes, not {gb}")
+    floors = [parameters * size / gb for _, size, _ in rows]
     return [
         {"name": name, "floor_gb": floor, "holds": floor <= claimed + 0.5}
         for (name, _, claimed), floor in zip(rows, floors, strict=True)
@@ -2238,10 +2279,13 @@ def diagnose(rows, hardware):
         spent[name] = spent.get(name, 0.0) + row["self_ms"]
         saved[name] = saved.get(name, 0.0) + max(0.0, row["self_ms"] - roof)
     found = [
-        {"name": name, "share": ms / total,
-         "best": total / (total - saved[name]) if total > saved[name] else math.inf}
+        {
+            "name": name,
+            "share": ms / total,
+            "best": total / (total - saved[name]) if total > saved[name] else math.inf,
+        }
         for name, ms in spent.items()
-    ]  # fmt: skip
+    ]
     return sorted(found, key=lambda row: row["best"], reverse=True)
 
 
@@ -2326,7 +2370,7 @@ def accumulate(model, loss, batches):
     batches: a list of pairs (x, y), at least one; len(x) is the number of samples, at least 1 and
         not the same in each batch.
     Gradients from before are dropped. Each batch has a backward pass of its own, before
-    the next forward pass, so that only one graph exists at a time.
+    the next forward pass.
     Raises ValueError for no batches and for a batch without samples.
     """
     sizes = [len(x) for x, _ in batches]
@@ -2374,7 +2418,7 @@ def checkpoint_plan(kept, inputs):
 
 
 def graph_of(*lines, **kinds):
-    """Return a graph from lines "name: its inputs"; where kinds says nothing, a node is elementwise."""
+    """Return a graph from lines "name: its inputs"; kinds says which are not elementwise."""
     nodes = [line.split(": ") for line in lines]
     return [(name, inputs.split(), kinds.get(name, "elementwise")) for name, inputs in nodes]
 
@@ -2413,7 +2457,8 @@ def graph_bytes(graph, sizes, groups):
     graph: as for fuse. sizes: a dict, the bytes of each tensor, computed or from outside, by name.
     groups: lists of names, each node of the graph in exactly one.
     Each group reads each tensor that one of its nodes reads and none of its nodes computes, once;
-    and writes, once, each tensor that it computes and that a node of another group or none reads.
+    and writes, once, each tensor that it computes and that a node of another group reads, or that
+    no node reads.
     Raises ValueError if a node is in no group or in two, if a group has a name of no node, and if
     sizes lacks a tensor.
     """
@@ -2451,7 +2496,7 @@ def merge(one, two):
 
 
 def tiled_attention(memory, block_q, block_k, causal=False):
-    """Compute softmax(Q Kᵀ / √width) V tile by tile and store it in `memory` as "o"; return nothing.
+    """Compute softmax(Q Kᵀ / √width) V tile by tile, store it in `memory` as "o", return nothing.
 
     memory: has seq and width, ints; load(name, low, high) returns the rows low to high - 1 of "q",
         "k" or "v", an array (high - low, width); store("o", low, rows) puts rows there, from row
@@ -2460,7 +2505,8 @@ def tiled_attention(memory, block_q, block_k, causal=False):
     causal: row i sees the keys 0 to i. A tile that is masked altogether is not loaded.
     The rows of q come in tiles of block_q from row 0; each tile is loaded once, and with it once
     each tile of block_k rows of k and of v that it needs. No array of scores is larger than
-    (block_q, block_k). Raises ValueError for blocks below 1.
+    (block_q, block_k). The result is right to float32's accuracy, whatever the arrays' type.
+    Raises ValueError for blocks below 1.
     """
     if min(block_q, block_k) < 1:
         raise ValueError(f"a tile has at least a row, not {block_q} and {block_k}")
@@ -2524,7 +2570,7 @@ def fixed_step(model, batch, state):
     model: a slow_training.Reader. batch: a list of names of images. state: a dict as slow_step's,
         with images, optimizer and losses; it may get further entries.
     Returns the loss before the step, a float, within 1e-5 of slow_step's, and adds it to losses,
-    which must not keep a graph. The thread that calls it reads no image twice. No op is in float64.
+    which must not keep a graph. No image is read twice, by whatever thread. No op is in float64.
     On 32 images that it has seen before, a step has at most 120 recorded ops, which move at most 24
     million bytes (slow_step: 330 and 123), and leaves no more memory allocated than it found.
     """
@@ -2647,7 +2693,7 @@ def events_to_ms(events, reduce) -> float:
         fifth of them, rounded up to a whole number, is warm-up and left out, whatever it shows.
     reduce: "best", the shortest of the rest, or "median" (of two in the middle, their mean).
     Raises ValueError for any other reduce, when no pair is left, and when any pair, one of the
-    warm-up included, ends before it starts. A pair may be 0 ms long, and then counts like any other.
+    warm-up included, ends before it starts. A pair may be 0 ms long, and counts like any other.
     """
     lengths = [end - start for start, end in events]
     kept = lengths[math.ceil(len(lengths) / 5) :]
@@ -2659,7 +2705,7 @@ def events_to_ms(events, reduce) -> float:
 def ceilings(document) -> dict:
     """Return a document's roofs: {"flops": {dtype: FLOP/s}, "bandwidth": {level: bytes/s}}.
 
-    document: its card.l2_bytes and, in its rows, the lists stream, fma and gemm; any may be missing.
+    document: its card.l2_bytes and, in its rows, the lists stream, fma, gemm; any may be missing.
         fma has threads, fmas, accumulators, dtype; gemm has m, k, n, dtype. All rows have events.
         stream has elements, reads, writes, itemsize, and passes, how often all that was moved.
     A roof is the best that any of its rows reached, by the best of the row's event pairs. A stream
@@ -2689,11 +2735,11 @@ def ceilings(document) -> dict:
     return roofs
 
 
-def place(workload, ceilings) -> dict:
+def place(workload, roofs) -> dict:
     """Return where a workload stands under the roofs.
 
-    workload: dict with flops, bytes, ms (all above 0) and dtype. ceilings: a dict as the function
-        of this name returns it; the roof is made of "dram" and the workload's dtype.
+    workload: dict with flops, bytes, ms (all above 0) and dtype. roofs: a dict as ceilings returns
+        it; the roof is made of "dram" and the workload's dtype.
     Returns a dict of intensity (FLOPs a byte), achieved and attainable (FLOP/s), efficiency
     (achieved / attainable) and wall. For the wall, compare flops / peak and bytes / bandwidth:
         "overhead" if the workload takes over 4 times the longer of the two; else "ridge" if the
@@ -2701,10 +2747,10 @@ def place(workload, ceilings) -> dict:
     Raises ValueError for a number that is not above 0, and a dtype that has no ceiling.
     """
     flops, moved, seconds = workload["flops"], workload["bytes"], workload["ms"] / 1e3
-    if min(flops, moved, seconds) <= 0 or workload["dtype"] not in ceilings["flops"]:
+    if min(flops, moved, seconds) <= 0 or workload["dtype"] not in roofs["flops"]:
         raise ValueError(f"flops, bytes and ms must be above 0, and {workload['dtype']!r} measured")
-    computing = flops / ceilings["flops"][workload["dtype"]]
-    moving = moved / ceilings["bandwidth"]["dram"]
+    computing = flops / roofs["flops"][workload["dtype"]]
+    moving = moved / roofs["bandwidth"]["dram"]
     longer, shorter = max(computing, moving), min(computing, moving)
     wall = "compute" if computing > moving else "memory"
     wall = "overhead" if seconds > 4 * longer else "ridge" if longer <= 1.2 * shorter else wall

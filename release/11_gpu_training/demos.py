@@ -196,12 +196,25 @@ def kept(rows: Sequence[dict]) -> list[dict]:
     return way
 
 
+def changed(before: dict, after: dict) -> str:
+    """Return what differs between the switches of two rows, in words."""
+    found = [f"{name}: {value}" for name, value in after.items() if before.get(name) != value]
+    return ", ".join(found).replace("faults: []", "no faults") or "nothing"
+
+
+def first_with(rows: Sequence[dict], switch: str) -> str:
+    """Return the name of the first row in which a switch is on."""
+    return next(row["name"] for row in rows if row["switches"].get(switch))
+
+
 def waterfall(report: Sequence[dict], title: str = "") -> Picture:
     """Draw the images a second after each step of a report, and how much each step multiplied.
 
     report: dicts with name, images_per_s, step and total. The axis is logarithmic, so that two
     steps that multiply by the same are of one length.
     """
+    from matplotlib.ticker import LogLocator, NullLocator
+
     said = "; ".join(f"{r['name']} {r['images_per_s']:.0f}, ×{r['step']:.3g}" for r in report)
     alt = f"{title or 'Steps'} (images a second, and times the row before): {said}"
     with canvas(7.5, 1.0 + 0.42 * len(report), alt) as (picture, axes):
@@ -220,8 +233,9 @@ def waterfall(report: Sequence[dict], title: str = "") -> Picture:
         axes.set_yticks(range(len(report)), [row["name"] for row in report])
         axes.tick_params(axis="y", length=0)
         axes.set(xscale="log", xlim=(min(rates) / 1.05, max(rates) * 1.45))
-        for part in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
-            part(lambda number, _: f"{number:,.0f}")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 4, 6, 8)))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
         axes.set(ylim=(len(report) - 0.4, -0.6), xlabel="images a second")
         axes.set_title(title)
         axes.grid(axis="x", which="both")
@@ -299,6 +313,7 @@ def _lines(lines: dict[str, tuple], x: str, y: str, title: str, mark: str = "") 
         for number, (name, (xs, ys)) in enumerate(lines.items()):
             style = {"color": (*COLOURS[:4], COLOURS[5], INK)[number % 6], "marker": mark or None}
             axes.plot(list(xs), list(ys), lw=1.4, ms=5, label=name, **style)
+        axes.locator_params(axis="x", nbins=6)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(lambda number, _: f"{number:,.6g}")
         axes.set(xlabel=x, ylabel=y)

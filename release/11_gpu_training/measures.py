@@ -26,17 +26,18 @@ from proflab.lesson.demo import demo_size
 WORKERS = min(4, os.cpu_count() or 1)
 _LOADED = {"workers": WORKERS, "pin": True}
 _HALF = _LOADED | {"amp": True, "channels_last": True}
+AMP, COMPILE = "AMP, channels-last", "compile, one shape"  # each names all that it changes
 # The lab's parts: name, images of a step, the part it is compared with, switches, faults left.
 PARTS = (
     ("as written", 128, None, {}, train.FAULTS),
     ("data loading", 128, "as written", _LOADED, train.FAULTS),
-    ("mixed precision", 128, "data loading", _HALF, train.FAULTS),
-    ("checkpointing", 256, "mixed precision", _HALF | {"checkpoint": True}, train.FAULTS),
-    ("torch.compile", 128, "mixed precision", _HALF | {"compile": True}, ("item", "transfer")),
+    (AMP, 128, "data loading", _HALF, train.FAULTS),
+    ("checkpointing", 256, AMP, _HALF | {"checkpoint": True}, train.FAULTS),
+    (COMPILE, 128, AMP, _HALF | {"compile": True}, ("item", "transfer")),
     (
         "all that helped",
         128,
-        "torch.compile",
+        COMPILE,
         _HALF | {"compile": True, "fused_optimizer": True},
         (),
     ),
@@ -140,10 +141,11 @@ def losses(gpu: Any) -> Iterator[dict]:
 
 def compiled(gpu: Any) -> Iterator[dict]:
     """Measure what each mode of torch.compile takes first, and what a step takes then."""
-    runs = {"eager": (False, ())} | {mode: (mode, ()) for mode in MODES}
-    runs["a new shape every step"] = (MODES[0], ("shape",))
-    for name, (mode, faults) in runs.items():
-        how = _HALF | {"compile": mode}
+    runs: dict = {"eager": (False, (), False)} | {mode: (mode, (), False) for mode in MODES}
+    runs["many shapes, by default"] = (MODES[0], ("shape",), None)
+    runs["many shapes, dynamic=False"] = (MODES[0], ("shape",), False)
+    for name, (mode, faults, dynamic) in runs.items():
+        how = _HALF | {"compile": mode, "dynamic": dynamic}
         found = _run(gpu, demo_size(128, 4), how, faults, demo_size(40, 16), warm=0)
         ms = median(found["step_ms"][len(found["step_ms"]) // 2 :])
         more = max(sum(found["step_ms"]) - ms * len(found["step_ms"]), 0) / 1e3
@@ -184,8 +186,12 @@ def powers(gpu: Any) -> Iterator[dict]:
             if count % 5 == 0:
                 gpu.wait()
         conditions = gpu.conditions()  # while the device is still at work
-        row = gpu.row({"name": name, "dtype": "float16", "n": n}, lambda _, a=a, b=b, out=out:
-                      torch.matmul(a, b, out=out), 25, False)  # fmt: skip
+        row = gpu.row(
+            {"name": name, "dtype": "float16", "n": n},
+            lambda _, a=a, b=b, out=out: torch.matmul(a, b, out=out),
+            25,
+            False,
+        )
         ms = median(end - start for start, end in row.pop("events"))
         yield row | conditions | {"ms": max(ms, 1e-6)}
 

@@ -146,8 +146,10 @@ def plot_meters(rows: Sequence[Mapping], traced: Sequence[float], title: str) ->
     for row, mb in zip(rows[1:], traced[1:], strict=True):
         grown = {"resident": row["rss_mb"] - rows[0]["rss_mb"], "traced": mb - traced[0]}
         name = row["label"].replace("_", " ")
-        found += [{"name": f"{name}, {meter}", "mb": over, "meter": meter}
-                  for meter, over in grown.items()]  # fmt: skip
+        found += [
+            {"name": f"{name}, {meter}", "mb": over, "meter": meter}
+            for meter, over in grown.items()
+        ]
     unit = f"MB more than {rows[0]['label']}"
     return bars(found, "mb", group="meter", unit=unit, title=title, show="{:.0f}".format)
 

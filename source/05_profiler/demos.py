@@ -20,17 +20,22 @@ from typing import Any
 import numpy as np
 
 from proflab import Tensor, example_input, models, no_grad
-from proflab.lesson import plot
+from proflab.lesson import noise, plot
 from proflab.lesson.demo import demo_size, rounds
 from proflab.lesson.plot import COLOURS, FAINT, INK, QUIET, Picture, canvas
 
 _FRAMES = ("module", "region")
 _NARROWEST = 0.001  # of the whole: what is thinner is drawn as wide as this
 _FAMILIES = {
-    "conv2d": "convolutions", "linear": "linear layers", "matmul": "matmul",
-    "batch_norm": "norms", "layer_norm": "norms", "relu": "activations",
-    "gelu": "activations", "softmax": "activations",
-}  # fmt: skip
+    "conv2d": "convolutions",
+    "linear": "linear layers",
+    "matmul": "matmul",
+    "batch_norm": "norms",
+    "layer_norm": "norms",
+    "relu": "activations",
+    "gelu": "activations",
+    "softmax": "activations",
+}
 _VIEWS = {"time, ms": "self_ms", "FLOPs": "matmul_flops", "bytes read": "bytes_read"}
 
 
@@ -40,8 +45,8 @@ _VIEWS = {"time, ms": "self_ms", "FLOPs": "matmul_flops", "bytes read": "bytes_r
 def timeline(rows: Sequence[dict], title: str = "", most: int = 7) -> Picture:
     """Draw a recording: the ops, by kind, below the modules and regions in which they ran.
 
-    The `most` kinds of ops that take most time have a colour each. A bar has its name where there
-    is room. Raises ValueError where there are no rows.
+    The `most` kinds of ops that take most time have a colour each, the same in all lessons. A bar
+    has its name where there is room. Raises ValueError where there are no rows.
     """
     if not rows:
         raise ValueError("there are no rows to draw")
@@ -49,7 +54,7 @@ def timeline(rows: Sequence[dict], title: str = "", most: int = 7) -> Picture:
     begin = min(row["start_ms"] for row in rows)
     end = max(row["start_ms"] + row["ms"] for row in rows)
     times = _times(rows)
-    colours = dict(zip(list(times)[:most], COLOURS, strict=False))
+    colours = plot.colours_of(list(times)[:most])
     lanes = 1 + max(row["depth"] for row in rows)
     said = ", ".join(f"{op} {ms / sum(times.values()):.0%}" for op, ms in times.items())
     alt = f"{title or 'Timeline'}: {len(rows)} bars in {lanes} lanes, {end - begin:.4g} ms. {said}"
@@ -94,16 +99,29 @@ def _times(rows: Sequence[dict]) -> dict[str, float]:
 
 
 def _write(axes: Any, row: dict, text: str, begin: float, share: float, colour: str) -> None:
-    """Write the bar's name inside it, or what follows its last dot, where there is room."""
+    """Write the bar's name inside it, or what follows its last dot, where there is room.
+
+    The name of a region for which there is no room stands above it.
+    """
     room = int(share * 115)
     shown = text if len(text) <= room else text.rpartition(".")[2]
     if len(shown) > room:
+        if row["op"] == "region":
+            at = row["start_ms"] - begin, row["depth"] - 0.42
+            shift = {"xytext": (0, 2), "textcoords": "offset points", "ha": "left", "va": "bottom"}
+            axes.annotate(text, at, fontsize=8, color=INK, **shift)
         return
     light = colour in (COLOURS[0], COLOURS[2], COLOURS[5], COLOURS[7], QUIET)
     axes.text(
-        row["start_ms"] - begin + row["ms"] / 2, row["depth"], shown, ha="center", va="center",
-        fontsize=8, color="white" if light else INK, clip_on=True,
-    )  # fmt: skip
+        row["start_ms"] - begin + row["ms"] / 2,
+        row["depth"],
+        shown,
+        ha="center",
+        va="center",
+        fontsize=8,
+        color="white" if light else INK,
+        clip_on=True,
+    )
 
 
 def with_modules(rows: Sequence[dict]) -> list[dict]:
@@ -256,7 +274,7 @@ def attention_shares(
     """Return the part that attention between tokens has of a block, of its FLOPs and of its time.
 
     Both by the length of the text in tokens; the block is one of GPT-2 small. rows_of: the
-    lesson's. FLOPs are counted on meta tensors, and a time is the median of several passes.
+    lesson's. FLOPs are counted on meta tensors, and a time is measured in several passes.
     """
     lengths = demo_size(full=[64, 128, 256, 512, 1024, 2048], small=[64, 128])
     width = demo_size(full=768, small=48)
@@ -267,7 +285,7 @@ def attention_shares(
         run = no_grad()(functools.partial(block, text))
         predicted[length] = between_tokens(rows_of(functools.partial(block, meta)), "matmul_flops")
         parts = [between_tokens(rows_of(run), "self_ms") for _ in rounds(7, 2, 1, 2.0)]
-        measured[length] = median(parts)
+        measured[length] = noise.measured(parts)
     return predicted, measured
 
 
@@ -288,9 +306,12 @@ def attention_curves(
     curves = {"predicted, by FLOPs": predicted, "measured, by time": measured}
     picture = plot.curves(
         {name: list(curve.items()) for name, curve in curves.items()},
-        x="tokens", y="between tokens, part of a block", log="x", show="{:.0%}".format,
+        x="tokens",
+        y="between tokens, part of a block",
+        log="x",
+        show="{:.0%}".format,
         title="Attention between tokens, a block of GPT-2 small",
-    )  # fmt: skip
+    )
     if isinstance(guess, (int, float)):
         diamond = {"mfc": "white", "mec": INK, "ms": 8, "zorder": 4, "label": "your guess"}
         axes = picture.figure.axes[0]
@@ -339,12 +360,14 @@ def overheads(
             axes.plot([min(found), max(found)], [at, at], color=colour, lw=2)
             axes.plot(median(found), at, "o", color=colour, ms=8)
         place = list(ratios).index(guess[:2])
-        if isinstance(guess[2], (int, float)):
+        axes.set_xscale("log")  # a single slow round does not squeeze all others into one place
+        if isinstance(guess[2], (int, float)) and guess[2] > 0:
             axes.plot(guess[2], place, "D", mfc="white", mec=INK, ms=8, label="your guess")
             axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02))
         axes.axvline(1, color=QUIET, lw=1, ls=(0, (4, 3)), zorder=0)
         axes.set_yticks(range(len(ratios)), [f"{name}, {way}" for name, way in ratios])
         axes.tick_params(axis="y", length=0)
+        axes.xaxis.set_major_formatter("{x:g}")
         axes.set(xlabel="times the time without a profiler", ylim=(len(ratios) - 0.4, -0.6))
         axes.set_title("What watching costs: median, and lowest to highest")
         axes.grid(axis="x")

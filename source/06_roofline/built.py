@@ -151,7 +151,7 @@ def count_parameters(model, trainable_only=False):
         once: it counts once. Different tensors all count, even if they hold equal numbers.
         A bare Tensor is accepted, too; it has no .parameters(), and its count is 0.
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
-    Leave the model as it is. It may have changed when you are called again: count anew.
+    Leave the model as it is, and store nothing: it may have changed at the next call.
     Raises ValueError for anything else without .parameters().
     """
     if isinstance(model, Tensor):
@@ -323,9 +323,16 @@ def attention_flops(batch, seq, d_model, heads, causal=False):
 
 # This course's convention: FLOPs for each element of the op's result.
 ELEMENTWISE = {
-    "add": 1, "mul": 1, "relu": 1, "bias": 1, "gelu": 8, "softmax": 5, "layer_norm": 8,
-    "batch_norm": 2, "batch_norm_train": 8,  # in eval it is one multiply-add
-}  # fmt: skip
+    "add": 1,
+    "mul": 1,
+    "relu": 1,
+    "bias": 1,
+    "gelu": 8,
+    "softmax": 5,
+    "layer_norm": 8,
+    "batch_norm": 2,
+    "batch_norm_train": 8,  # in eval it is one multiply-add
+}
 
 
 def elementwise_flops(op, shape):
@@ -360,14 +367,14 @@ def einsum_flops(equation, shapes):
 
 # Ops that neither multiply matrices nor convolve: elementwise work, sums, choices, moved data.
 NO_PRODUCTS = frozenset(
-    """abs adaptive_avg_pool2d add all amax amin any argmax argmin argsort atan avg_pool2d batch_norm
-    cat ceil clamp clone cos cumsum div dropout elu embedding eq erf exp exp2 expand expm1 flip floor
-    floor_divide gather ge gelu getitem group_norm gt hardswish index index_put isfinite isinf isnan
-    layer_norm le leaky_relu log log10 log1p log2 log_softmax logical_and logical_not logical_or
-    logical_xor logsumexp lt masked_fill max_pool2d maximum mean minimum mul ne neg nll_loss nonzero
-    pad permute pow prod rdiv reciprocal relu relu6 remainder reshape roll round rsqrt rsub
-    scatter_add sigmoid sign silu sin softmax softplus split sqrt square sub sum tan tanh to tril triu
-    trunc var where""".split()
+    """abs adaptive_avg_pool2d add all amax amin any argmax argmin argsort atan avg_pool2d
+    batch_norm cat ceil clamp clone cos cumsum div dropout elu embedding eq erf exp exp2
+    expand expm1 flip floor floor_divide gather ge gelu getitem group_norm gt hardswish index
+    index_put isfinite isinf isnan layer_norm le leaky_relu log log10 log1p log2 log_softmax
+    logical_and logical_not logical_or logical_xor logsumexp lt masked_fill max_pool2d maximum
+    mean minimum mul ne neg nll_loss nonzero pad permute pow prod rdiv reciprocal relu relu6
+    remainder reshape roll round rsqrt rsub scatter_add sigmoid sign silu sin softmax softplus
+    split sqrt square sub sum tan tanh to tril triu trunc var where""".split()
 )
 
 
@@ -425,7 +432,7 @@ def count_flops(model, input_shape, per_sample=True):
     model: a Module, or anything that can be called; in the mode (train or eval) that it is in.
         A bare Tensor counts one FLOP for each of its elements, whatever the other arguments.
     input_shape: batch first; or a ready input, or a tuple of these for a model with several.
-    per_sample: count one sample. False: count the whole batch of input_shape.
+    per_sample: count one sample: each input has a batch of 1. False: count the whole batch.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
     an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
     """
@@ -448,7 +455,8 @@ def gradient_flops(op, shapes, attributes, wanted):
     """Return the FLOPs of computing the gradients of one op's inputs.
 
     op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, True if
-    its gradient is computed. A bias and a mask have no product of their own.
+        its gradient is computed. A bias and a mask have no product of their own; a mask that is
+        wanted makes the scores of fused attention need a gradient.
     Returns an int. Raises NotImplementedError as op_flops does, whatever is wanted.
     """
     if op == "scaled_dot_product_attention":
@@ -485,6 +493,7 @@ def backward_flops(model, input_shape, input_grad=False, per_sample=True):
     model, input_shape, per_sample: as for count_flops; 0 for a bare Tensor.
     input_grad: whether the gradient of the model's input is computed too, as in the middle of a
         larger model; integer inputs have none.
+    An op that runs forward during the backward pass counts as op_flops says.
     Returns an int. The model stays as it is. Raises as count_flops does.
     """
     if isinstance(model, Tensor):
@@ -1033,7 +1042,7 @@ def op_bytes(call, result):
 
 
 def op_elementwise(call, shape):
-    """Return the elementwise FLOPs, by our convention, of an op whose forward result has a shape."""
+    """Return an op's elementwise FLOPs, by our convention; `shape` is its forward result's."""
     kind = elementwise_kind(call)  # its row in lesson 02's table
     if kind is None:
         return 0
@@ -1066,11 +1075,17 @@ def op_facts(call, result):
     shape = output.shape
     read, written = op_bytes(call, result)
     return {
-        "op": call.op, "module": call.module_path, "phase": call.phase,
-        "input_shapes": shapes, "output_shape": shape, "dtype": dtype_name(output.dtype),
-        "matmul_flops": flops, "elementwise_flops": op_elementwise(call, shape),
-        "bytes_read": read, "bytes_written": written,
-    }  # fmt: skip
+        "op": call.op,
+        "module": call.module_path,
+        "phase": call.phase,
+        "input_shapes": shapes,
+        "output_shape": shape,
+        "dtype": dtype_name(output.dtype),
+        "matmul_flops": flops,
+        "elementwise_flops": op_elementwise(call, shape),
+        "bytes_read": read,
+        "bytes_written": written,
+    }
 
 
 def add_row(rows, first, start, end, facts):
@@ -1170,11 +1185,17 @@ def chrome_trace(rows):
         raise ValueError("there are no rows, so there is no trace")
     events = [
         {
-            "name": row_name(row), "cat": row["phase"], "ph": "X", "ts": row["start_ms"] * 1000,
-            "dur": row["ms"] * 1000, "pid": 1, "tid": 1, "args": {key: row[key] for key in ARGS},
+            "name": row_name(row),
+            "cat": row["phase"],
+            "ph": "X",
+            "ts": row["start_ms"] * 1000,
+            "dur": row["ms"] * 1000,
+            "pid": 1,
+            "tid": 1,
+            "args": {key: row[key] for key in ARGS},
         }
         for row in sorted(rows, key=lambda row: (row["start_ms"], row["depth"]))
-    ]  # fmt: skip
+    ]
     return {"traceEvents": events}
 
 
@@ -1232,7 +1253,7 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
     """Return what a forward and a backward pass cost, from the sum of all elements of all outputs.
 
     model: a Module; its own .grad stay as they are. Others: as for profile_forward_pass.
-    forward_memory_mb, gradient_memory_mb, total_memory_mb: the peak_memory_mb of measure_memory, the
+    forward_memory_mb, gradient_memory_mb, total_memory_mb: measure_memory's peak_memory_mb, the
         size of all gradients that the backward pass gave to parameters, and the sum of the two.
     optimizer_memory_estimates: {"sgd", "momentum", "adam", "adamw": optimizer_memory_mb of it}.
     flops: int, of the products of both passes. latency_ms: float, of both. gflops_per_second,
@@ -1304,7 +1325,8 @@ def profiling_overhead(fn, profiled, rounds=11):
 def compare_architectures(models, inputs):
     """Return what a forward pass of each model costs: a row each, in the order of `models`.
 
-    models: a dict from names to Modules. inputs: one from the same names to what example_input takes.
+    models: a dict from names to Modules. inputs: one with the same names, of what example_input
+        takes.
     A row is a dict with name, and from profile_forward_pass, without a machine, parameters, flops,
     latency_ms, peak_memory_mb and gflops_per_second.
     Raises ValueError if there are no models, or if the names of the two dicts differ.
@@ -1349,8 +1371,10 @@ class Profiler(OpRecorder):
 def quick_profile(model, x, hardware=SUPPOSED):
     """Print what one forward pass costs and where its time goes; return the dict of it."""
     found = profile_forward_pass(model, x, hardware, warmup=1, iterations=5)
-    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs, {found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")  # fmt: skip
-    print(f"{found['peak_memory_mb']:.2f} MB at the peak, limited by {found['bottleneck']} on {hardware.name}")  # fmt: skip
+    print(f"{found['parameters']:,} parameters, {found['flops']:,} FLOPs,", end=" ")
+    print(f"{found['latency_ms']:.3f} ms, {found['gflops_per_second']:.3f} GFLOP/s,")
+    print(f"{found['peak_memory_mb']:.2f} MB at the peak,", end=" ")
+    print(f"limited by {found['bottleneck']} on {hardware.name}")
     print_top_operations(rows_of(lambda: as_model(model)(x)))
     return found
 

@@ -252,9 +252,13 @@ def ranges(
             axes.plot([low, high], [row, row], color=COLOURS[0], lw=5, alpha=0.35, zorder=2)
             axes.plot(middle, row, "|", color=COLOURS[0], ms=13, mew=2.5, zorder=3)
             axes.annotate(
-                rate(high, unit), (high, row), (8, 0), textcoords="offset points", va="center",
+                rate(high, unit),
+                (high, row),
+                (8, 0),
+                textcoords="offset points",
+                va="center",
                 bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"},
-            )  # fmt: skip
+            )
         if guess and guess[1] > 0:
             _draw_guess(axes, guess[1], list(rows).index(guess[0]))
             most = max(most, guess[1])
@@ -280,9 +284,15 @@ def sweep(rates: Mapping[int, Rates], caches: Sequence[Cache], call: float) -> P
         for cache_ in caches:
             axes.axvline(cache_.size, color=QUIET, lw=1, ls=_DASHES[0], zorder=0)
             axes.annotate(
-                f"L{cache_.level}", (cache_.size, 1), (3, -3), xycoords=("data", "axes fraction"),
-                textcoords="offset points", va="top", color=QUIET, fontsize=9,
-            )  # fmt: skip
+                f"L{cache_.level}",
+                (cache_.size, 1),
+                (3, -3),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                va="top",
+                color=QUIET,
+                fontsize=9,
+            )
         low, middle, high = zip(*rates.values(), strict=True)
         axes.fill_between(list(rates), low, high, color=COLOURS[0], alpha=0.25, lw=0)
         axes.plot(list(rates), middle, "o-", ms=5, color=COLOURS[0], label="np.copyto, one thread")
@@ -384,8 +394,12 @@ def _draw_points(axes: Any, points: Sequence[dict]) -> None:
             s=[25 + 500 * p["share"] for p in own],
             color=QUIET if late else _DARK[index],
             marker="." if late else _MARKS[index],
-            edgecolors="white", linewidths=0.6, alpha=0.9, zorder=3, label=kind,
-        )  # fmt: skip
+            edgecolors="white",
+            linewidths=0.6,
+            alpha=0.9,
+            zorder=3,
+            label=kind,
+        )
 
 
 def time_by_wall(rows_of: Mapping[str, Iterable[Mapping[str, Any]]]) -> Picture:

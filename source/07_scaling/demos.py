@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,39 @@ def batches(
     return picture
 
 
-def diagonal(points: Sequence[Point], title: str = "Predicted and measured, one thread") -> Picture:
-    """Draw measured against predicted ms: open marks for the bound, filled ones corrected."""
+def error_lines(points: Sequence[Point]) -> list[str]:
+    """Return for each model the errors of both predictions, and measured / bound by size."""
+    found = []
+    for name in dict.fromkeys(model for model, *_ in points):
+        own = [values for model, *values in points if model == name]
+        off = [[predicted[at] / predicted[2] - 1 for predicted in own] for at in (0, 1)]
+        bare, better = (median(map(abs, errors)) for errors in off)
+        said = f"median error {bare:.0%} by the bound, {better:.0%} with one size recorded"
+        found.append(f"{name}: {said} (from {min(off[1]):+.0%} to {max(off[1]):+.0%})")
+        factors = ", ".join(f"{ms / bound:.2f}" for bound, _, ms in own)
+        found.append(f"    measured / bound, from the smallest size to the largest: {factors}")
+    return found
+
+
+def error_sentence(points: Sequence[Point]) -> str:
+    """Return the errors of the predictions that one recorded pass corrects, in a sentence."""
+    errors: dict[str, list[float]] = {}
+    for model, _, corrected, ms in points:
+        errors.setdefault(model, []).append(corrected / ms - 1)
+    each = [f"{model} {median(map(abs, off)):.0%}" for model, off in errors.items()]
+    every = [error for off in errors.values() for error in off]
+    ends = f"at worst {min(every):+.0%} and {max(every):+.0%}"
+    medians = f"median errors after one recorded pass are {', '.join(each)}"
+    return f"In the opening picture, {medians}; {ends}."
+
+
+def diagonal(
+    points: Sequence[Point], title: str = "Predicted and measured, one thread", caption: str = ""
+) -> Picture:
+    """Draw measured against predicted ms: open marks for the bound, filled ones corrected.
+
+    caption: stands below the axes, such as the machine on which the points were measured.
+    """
     models = list(dict.fromkeys(model for model, *_ in points))
     said = "; ".join(
         f"{model} measured {ms:.3g}, bound {bound:.3g}, corrected {corrected:.3g}"
@@ -72,26 +104,38 @@ def diagonal(points: Sequence[Point], title: str = "Predicted and measured, one 
             axis.set_major_formatter(lambda number, _: f"{number:,.15g}")
         axes.set(xlim=ends, ylim=ends, xlabel="predicted ms", ylabel="measured ms")
         axes.set_title(title)
+        if caption:
+            axes.figure.supxlabel(caption, x=0.01, ha="left", fontsize=8, color=QUIET)
+            picture.alt += f". {caption}"
         axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02))
         axes.grid()
     return picture
 
 
 def orders(
-    misses: Mapping[str, int], published: Mapping[str, float], here: Mapping[str, float], size: int
+    misses: Mapping[str, int],
+    published: Mapping[str, float],
+    here: Mapping[str, float],
+    size: int,
+    steps: int = 2,
 ) -> Picture:
-    """Draw, for each order of the loops, its misses and seconds as multiples of the least."""
+    """Draw, for each order of the loops, its misses and seconds as multiples of the least.
+
+    steps: of the `size` outer steps here, so many were run.
+    """
+    scaled = f"scaled up from {steps} of {size:,} outer steps"
     series = {
         "misses, 32 × 32": misses,
         "seconds in C, 4,096 × 4,096 (MIT 6.172)": published,
-        f"seconds here, {size:,} × {size:,}": here,
+        f"seconds here, {size:,} × {size:,},\n{scaled}": here,
     }
     ratios = {
         name: [values[order] / min(values.values()) for order in misses]
         for name, values in series.items()
     }
     said = "; ".join(
-        f"{name}: " + ", ".join(f"{order} {r:.3g}" for order, r in zip(misses, row, strict=True))
+        f"{name}: ".replace("\n", " ")
+        + ", ".join(f"{order} {r:.3g}" for order, r in zip(misses, row, strict=True))
         for name, row in ratios.items()
     )
     with canvas(7.5, 4.0, f"Six orders of three loops, times the best. {said}") as (picture, axes):
@@ -109,18 +153,23 @@ def orders(
 
 
 def seconds_of_order(order: str, n: int, steps: int) -> float:
-    """Time an n × n product in this order of loops, the innermost one run by numpy.
+    """Return the quicker of two runs of `rounds_of_order`."""
+    return min(rounds_of_order(order, n, steps, rounds=2))
 
-    Only so many steps of the outermost loop are run, twice, and the quicker run is scaled up.
+
+def rounds_of_order(order: str, n: int, steps: int, rounds: int = 3) -> list[float]:
+    """Time n × n products in this order of loops, the innermost one run by numpy.
+
+    Only so many steps of the outermost loop are run; their seconds are scaled up to all n.
     """
     rng = np.random.default_rng(3)
     a, b, c = rng.random((n, n)), rng.random((n, n)), np.zeros((n, n))
-    best = float("inf")
-    for _ in range(2):
+    found = []
+    for _ in range(rounds):
         start = time.perf_counter()
         multiply_in_order(order, a, b, c, steps)
-        best = min(best, time.perf_counter() - start)
-    return best / steps * n
+        found.append((time.perf_counter() - start) / steps * n)
+    return found
 
 
 def multiply_in_order(order: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, steps: int) -> None:

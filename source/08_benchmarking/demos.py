@@ -5,6 +5,7 @@ Nothing here does what an exercise asks for.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +41,12 @@ def lenet() -> tuple[Any, Any]:
     """Return LeNet-5 and one image for it."""
     model = zoo.LeNet5().eval()
     return model, example_input(model, (1, 1, 32, 32))
+
+
+def recorded_calls(path: str | Path = "../03_latency/calls.json") -> np.ndarray | None:
+    """Return the µs of lesson 03's recorded calls, in order; None where its folder is not there."""
+    path = Path(path)
+    return np.array(json.loads(path.read_text("utf-8"))) if path.exists() else None
 
 
 # ── the classifier and its versions ──────────────────────────────────────────────────────────
@@ -129,10 +136,11 @@ def look_up(images: np.ndarray, digits: Digits, cache: dict[bytes, int]) -> np.n
     return np.array([cache[key] for key in keys])
 
 
-def intervals(rows: Sequence[Mapping[str, Any]], title: str) -> Picture:
+def intervals(rows: Sequence[Mapping[str, Any]], title: str, caption: str = "") -> Picture:
     """Draw each row's speed-up and its interval on a logarithmic axis; bytes and accuracy beside.
 
-    rows: name, speedup, low, high, bytes, accuracy in percent.
+    rows: name, speedup, low, high, bytes, accuracy in percent. caption: stands below the axes, such
+    as the machine on which they were measured.
     """
     said = "; ".join("{name} {speedup:.3g} ({low:.3g} to {high:.3g})".format(**row) for row in rows)
     with canvas(7.5, 0.9 + 0.5 * len(rows), f"{title}. {said}") as (picture, axes):
@@ -157,6 +165,23 @@ def intervals(rows: Sequence[Mapping[str, Any]], title: str) -> Picture:
         axes.xaxis.set_minor_formatter(lambda *_: "")
         axes.set_xlabel("times as fast as the baseline (dot: median; bar: interval)")
         axes.set_title(title, color=INK)
+        if caption:
+            axes.figure.supxlabel(caption, x=0.01, ha="left", fontsize=8, color=QUIET)
+            picture.alt += f". {caption}"
+    return picture
+
+
+def power(record: PowerRecord, example: Sequence[tuple[float, float]]) -> Picture:
+    """Draw the power of a run, or of an example where no sensor could be read."""
+    measured = len(record.samples) > 1
+    title = record.source if measured else "An example, made up: no sensor can be read here"
+    seconds, watts = zip(*(record.samples if measured else example), strict=True)
+    said = ", ".join(f"{at:.3g} s {power:.3g} W" for at, power in zip(seconds, watts, strict=True))
+    with canvas(7.5, 3.0, f"{title}. {said}") as (picture, axes):
+        axes.plot(seconds, watts, "o-", color=COLOURS[0], ms=5)
+        axes.fill_between(seconds, record.idle_watts, watts, color=COLOURS[0], alpha=0.2, lw=0)
+        axes.set(xlabel="second", ylabel="W", title=title, ylim=(0, None))
+        axes.grid()
     return picture
 
 

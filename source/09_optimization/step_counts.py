@@ -7,12 +7,30 @@ from __future__ import annotations
 
 import gc
 import threading
+import tracemalloc
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from slow_training import batches, begin
+import numpy as np
+from slow_training import Images, begin
 
-ORDER = (0, 1, 0, 1, 0)  # the batches of five steps: from the third on, each has been seen before
+from proflab.lesson.tensor_memory import each_op, present
+
+STEPS, NEW = 5, 2  # of five steps the first two have new images, the others these in other orders
+
+
+class DrawnImages(Images):
+    """Images of random pixels in place of an archive's: ten digits in turn."""
+
+    def __init__(self, pixels: Any, count: int) -> None:
+        self.names = [f"{at % 10}/{at:03}.png" for at in range(count)]
+        self.reads = []
+        self._pixels = pixels
+
+    def read(self, name: str) -> np.ndarray:
+        """Return pixels, uint8 (32, 32)."""
+        self.reads.append((name, threading.get_ident()))
+        return self._pixels.read(name)
 
 
 def count_steps(
@@ -22,51 +40,79 @@ def count_steps(
     seed: int = 9,
     size: int = 32,
     heads: int = 4,
+    pixels: Any = None,
 ) -> dict[str, Any]:
-    """Train a new model for five steps on two batches, and return what was counted.
+    """Train a new model for five steps on the images of two batches, and return what was counted.
 
     step: step(model, batch, state), as slow_step. rows_of, find_leak: those of lessons 05 and 04.
+    pixels: a doubles.Pixels to read from, in place of digits.zip.
     The dict's keys:
         losses: the five that step returned; noted: the five in state["losses"], as floats
-        ops, bytes: recorded ops, and the bytes that they read and wrote, in one of the last three
+        ops, bytes: ops, and the bytes that they read and wrote by rows_of, in one of the last three
             steps: the most
-        float64: recorded ops of the five steps whose result is in float64
-        read_again: reads of an image that had been read before, by the thread that calls step
+        float64: ops of the five steps whose result is in float64
+        read_again: reads of an image that had been read before, by any thread
         grows_in: where find_leak sees memory grow in further steps, or None
+        kept: bytes that further steps leave allocated, a step
     """
     model, state = begin(seed, heads=heads)
-    given = list(batches(state["images"].names, size, seed))
+    if pixels is not None:
+        state["images"] = DrawnImages(pixels, NEW * size)
+    given = _batches(state["images"].names, size, seed)
     losses: list[float] = []
-    steps = [
-        list(rows_of(lambda at=at: losses.append(step(model, given[at], state)))) for at in ORDER
-    ]
+    steps: list[list[bool]] = []  # for each step, of its ops: is the result in float64?
+    moved: list[int] = []
+
+    def run(batch: Sequence[str]) -> None:
+        losses.append(step(model, list(batch), state))
+
+    for batch in given:
+        rows = rows_of(lambda batch=batch: steps.append(each_op(_is_wide, lambda: run(batch))))
+        moved.append(sum(row["bytes_read"] + row["bytes_written"] for row in rows))
     found = {
         "losses": losses,
         "noted": [float(loss) for loss in state["losses"]],
-        "ops": max(len(_ops(rows)) for rows in steps[2:]),
-        "bytes": max(_bytes(rows) for rows in steps[2:]),
-        "float64": sum(row["dtype"] == "float64" for rows in steps for row in _ops(rows)),
+        "ops": max(map(len, steps[NEW:])),
+        "bytes": max(moved[NEW:]),
+        "float64": sum(map(sum, steps)),
         "read_again": _again(state["images"].reads),
     }
 
     def further() -> None:
-        step(model, given[0], state)
+        step(model, list(given[0]), state)
         gc.collect()
 
-    return found | {"grows_in": find_leak(further, 2)["function"]}
+    return found | {"grows_in": find_leak(further, 2)["function"], "kept": _kept(further, 2)}
 
 
-def _ops(rows: Sequence[dict]) -> list[dict]:
-    """Return the rows of ops: neither those of regions nor those of modules."""
-    return [row for row in rows if row["op"] not in ("region", "module")]
+def _is_wide(call: Any, result: Any) -> bool:
+    return any(tensor.dtype == np.float64 for tensor in present(result))
 
 
-def _bytes(rows: Sequence[dict]) -> int:
-    return sum(row["bytes_read"] + row["bytes_written"] for row in _ops(rows))
+def _kept(step: Callable, steps: int) -> int:
+    """Return how many bytes more each step leaves allocated."""
+    tracemalloc.start()
+    try:
+        step()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(steps):
+            step()
+        return (tracemalloc.get_traced_memory()[0] - before) // steps
+    finally:
+        tracemalloc.stop()
+
+
+def _batches(names: Sequence[str], size: int, seed: int) -> list[list[str]]:
+    """Return two batches, and then batches of the same images, shuffled as in a later epoch."""
+    rng = np.random.default_rng(seed)
+    known = [names[place] for place in rng.permutation(len(names))[: NEW * size]]
+    found = [known[:size], known[size:]]
+    while len(found) < STEPS:
+        found.append([known[place] for place in rng.permutation(len(known))[:size]])
+    return found
 
 
 def _again(reads: Sequence[tuple[str, int]]) -> int:
-    """Return how many of this thread's reads are of a name that it had read before."""
-    here = threading.get_ident()
-    names = [name for name, thread in reads if thread == here]
+    """Return how many reads are of a name that had been read before."""
+    names = [name for name, _ in reads]
     return len(names) - len(set(names))

@@ -205,22 +205,39 @@ def counts(
 
     op_flops, elementwise, elementwise_flops: the rules of lesson 02, and which ops the last knows.
     """
+    parts = parts_of(name, op_flops, elementwise, elementwise_flops)
+    products = sum(part["products"] for part in parts)
+    flops = products or sum(part["elementwise"] for part in parts)
+    return {"flops": flops, "bytes": sum(part["bytes"] for part in parts)}
+
+
+def parts_of(
+    name: str, op_flops: Callable, elementwise: Container[str], elementwise_flops: Callable
+) -> list[dict]:
+    """Return a workload's kernels: op, products and elementwise (FLOPs), and bytes."""
     function, shapes, dtype = TABLE[name]
-    products, others, moved = [], [], []
+    parts = []
 
     def size(*tensors: Tensor) -> int:
         return sum(t.numel() * np.dtype(t.dtype).itemsize for t in tensors)
 
     def add(call):
         result = call()
-        products.append(op_flops(call.op, [t.shape for t in call.inputs], call.attributes))
-        if call.op in elementwise:
-            others.append(elementwise_flops(call.op, result.shape))
-        moved.append(0 if dispatch.OPS[call.op].view else size(*call.inputs, result))
+        done = call.op in elementwise and elementwise_flops(call.op, result.shape)
+        parts.append(
+            {
+                "op": call.op,
+                "products": op_flops(call.op, [t.shape for t in call.inputs], call.attributes),
+                "elementwise": int(done),
+                "bytes": 0 if dispatch.OPS[call.op].view else size(*call.inputs, result),
+            }
+        )
         return result
 
     inputs = [Tensor.meta(shape, dtype) for shape in shapes]
     with no_grad(), dispatch.hook(add):
         result = function(nn.functional, *inputs)
-    nbytes = size(*inputs, result) if name == "chain, fused" else sum(moved)
-    return {"flops": sum(products) or sum(others), "bytes": nbytes}
+    if name == "chain, fused":
+        whole = {key: sum(part[key] for part in parts) for key in ("products", "elementwise")}
+        return [{"op": name, **whole, "bytes": size(*inputs, result)}]
+    return parts

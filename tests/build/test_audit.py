@@ -125,8 +125,7 @@ MISTAKES = {
             "long_side = 7_919",
             "long_side = 7_919\nfor side in (1, 2):\n    assert area(side, 0) == 0",
         ),
-        "cell test_area, line 5: an assert earns no points: "
-        'write `expect("area(side, 0)", area(side, 0), 0)`',
+        "cell test_area, line 5: an assert earns no points: write `expect_table(",
     ),
     "name of the cell": (
         changed("def circle", "def disc"),

@@ -90,6 +90,38 @@ def test_a_secret_in_a_released_file_is_found(tmp_path, secret, name):
     assert found[0].startswith(f"release/01_first/{name} shows students {of}")
 
 
+def test_a_statement_over_several_lines_is_one_secret(tmp_path):
+    hidden = 'expect(\n    "a brick",\n    volume(2, 3, 5),\n    30,\n)'
+    second = SECOND.replace('expect("a brick", volume(2, 3, 5), 30)', hidden)
+    assert second != SECOND
+    lessons = [read(tmp_path, FIRST), read(tmp_path, second, "02_second")]
+    folder = tmp_path / "release/01_first"
+    folder.mkdir(parents=True)
+    notes = folder / "notes.txt"
+    notes.write_text("volume(2, 3, 5),\n    30,\n)")  # a piece of it
+    assert not leaks(folder, lessons[0], lessons, "release/01_first")
+    for text in (hidden, 'expect("a brick", volume(2, 3, 5), 30)'):
+        notes.write_text(text)
+        assert len(leaks(folder, lessons[0], lessons, "release/01_first")) == 1
+
+
+def test_each_row_of_a_hidden_table_is_a_secret(tmp_path):
+    rows = ['("a brick", (2, 3, 5), 30)', '("none, so nothing", [(0, 2, 2), (2, 0, 2)], KeyError)']
+    shown = '("an open row", (2, 2, 2), 8)'
+    table = f"expect_table(\n    volume,\n    {shown},\n    {rows[0]},\n    {rows[1]},\n)"
+    second = SECOND.replace('expect("a brick", volume(2, 3, 5), 30)', table)
+    second = second.replace('expect("a cube"', f'expect_table(volume, {shown})\nexpect("a cube"')
+    lessons = [read(tmp_path, FIRST), read(tmp_path, second, "02_second")]
+    folder = tmp_path / "release/01_first"
+    folder.mkdir(parents=True)
+    for row in rows:
+        (folder / "notes.txt").write_text(f"It checks {row}.")
+        (sentence,) = leaks(folder, lessons[0], lessons, "release/01_first")
+        assert "the hidden block of " + COPY in sentence
+    (folder / "notes.txt").write_text(f"expect_table(volume, {shown})")
+    assert not leaks(folder, lessons[0], lessons, "release/01_first")
+
+
 @pytest.mark.parametrize("form", ["### BEGIN SOLUTION\n{}\n### END SOLUTION", "{}"])
 def test_a_model_answer_stays_secret_in_later_lessons(tmp_path, form):
     secret = "Because a circle has the shortest edge of all."

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -176,3 +177,24 @@ def test_wherever_the_disk_is_full_the_former_build_stays(course, call, monkeypa
         assert main(["build", "--audit", "static"]) == 2
     assert "the disk is full: make room" in capsys.readouterr().err
     assert files(course.root) == before and not list(course.root.glob(".build-*"))
+
+
+def test_a_package_that_is_missing_is_the_only_thing_told(tmp_path):
+    source = FIRST.replace("import math\n", "import math\nimport no_such_package\n")
+    course = make_course(tmp_path, {"01_first": source})
+    with pytest.raises(CourseError) as error:
+        build(course, ["1"])
+    assert str(error.value) == (
+        "modules/01_first/01_first.py, cell first_imports: in the solved notebook it raises "
+        "ModuleNotFoundError: No module named 'no_such_package'; docs/write-a-lesson.md lists the "
+        "packages that a lesson may import"
+    )
+
+
+def test_a_lesson_whose_cells_have_no_metadata_gets_one_sentence(tmp_path):
+    bare = re.sub(r" nbgrader=\{.*?\}\n", "\n", FIRST)
+    course = make_course(tmp_path, {"01_first": bare})
+    with pytest.raises(CourseError) as error:
+        build(course, ["1"])
+    place = "modules/01_first/01_first.py: no cell has nbgrader's metadata in its header"
+    assert str(error.value).startswith(place) and "\n" not in str(error.value)

@@ -48,6 +48,19 @@ def test_it_prints_what_the_last_cell_shows(course, monkeypatch, capfd):
     assert (course / "release" / NAME / f"{NAME}.ipynb").read_bytes() == before
 
 
+def test_a_function_that_fails_now_judges_no_saved_guess(tmp_path, monkeypatch, capfd):
+    folder = released(tmp_path) / NAME
+    notebook = filled(folder, **{**SOLUTIONS, "area": "def area(width, height):\n    return width"})
+    demo = next(cell for cell in notebook.cells if cell.id == "demo_field")
+    data = {"what": "the field", "guess": 9_000, "answer": 90, "unit": "m²"}
+    mime = {"application/vnd.proflab.guess+json": data}
+    demo.outputs = [nbformat.v4.new_output("display_data", mime)]
+    nbformat.write(notebook, folder / f"{NAME}.ipynb")
+    monkeypatch.chdir(tmp_path)
+    assert main(["check"]) == 0
+    assert "the field: 90 m², but `area` does not pass its checks" in capfd.readouterr().out
+
+
 def test_a_lesson_is_found_by_number_name_and_path(course, monkeypatch):
     from proflab_course.check.command import find_notebooks
 

@@ -182,7 +182,7 @@ def test_the_environment_script_says_what_to_do_without_a_usable_python(tmp_path
         text=True,
     )
     assert answer.returncode == 1
-    assert "needs Python 3.11, 3.12 or 3.13" in answer.stderr
+    assert "no-such-python is no Python that starts here" in answer.stderr
     assert not (tmp_path / "venv").exists()
 
 

@@ -181,6 +181,31 @@ def test_of_several_the_newest_is_taken_and_what_does_not_work_is_passed_by(mach
     assert "Python 3.12.1" in set_up(machine).stdout
 
 
+def test_a_python_that_is_named_wrongly_is_refused_before_anything_is_installed(machine):
+    has_command(machine, "id", "#!/bin/bash\necho 0\n")
+    has_command(machine, "apt-get", f'#!/bin/bash\necho "apt-get $*" >>{machine}/asked\n')
+    has_python(machine, "python3", "3.12.3")
+    sentence = refused(set_up(machine, "nopython"))
+    assert sentence.startswith(
+        "nopython is no Python that starts here: name one as in make PYTHON="
+    )
+    assert not (machine / "asked").exists() and not (machine / "venv").exists()
+    has_python(machine, "old-python", "3.8.1")
+    assert "old-python is Python 3.8.1" in refused(set_up(machine, "old-python"))
+    assert not (machine / "asked").exists()
+
+
+def test_make_says_one_sentence_about_a_python_that_is_named_wrongly(tmp_path):
+    for name in ("Makefile", "pyproject.toml", "requirements.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
+    words = ["make", "-C", str(tmp_path), "PYTHON=nopython", "setup"]
+    answer = subprocess.run(words, capture_output=True, text=True)
+    first, *rest = answer.stderr.splitlines()
+    assert first.startswith("nopython is no Python that starts here")
+    assert all(line.startswith("make") for line in rest)
+
+
 def test_without_ensurepip_the_package_to_install_is_named(machine):
     (machine / "ensurepip").unlink()
     has_python(machine, "python3", "3.12.3")
@@ -251,3 +276,23 @@ def test_pins_are_made_by_the_oldest_python_only(tmp_path):
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     told = "pins are made on Python 3.11, the oldest: make PYTHON=python3.11 pins\n"
     assert (answer.returncode, answer.stdout, answer.stderr) == (1, "", told)
+
+
+# ── make demo ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("isolation", [0, 1])
+def test_each_stage_of_the_demo_is_announced_before_it_begins(machine, isolation):
+    script = f'#!/bin/bash\necho "> $*"; [ "$1" != doctor ] || exit {isolation}\n'
+    has_command(machine, "proflab", script)
+    answer = subprocess.run(
+        [ROOT / ".ci/demo", "01_x"], env={"PATH": str(machine)}, capture_output=True, text=True
+    )
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    for number, command in enumerate(("build 01_x", "doctor", "grade 01_x", "report 01_x"), 1):
+        [announced] = (n for n, line in enumerate(lines) if line.startswith(f"── {number} of 4 ·"))
+        assert f"proflab {command} (" in lines[announced]
+        if command != "doctor":
+            assert lines[announced + 1].startswith(f"> {command}")
+    assert ("> grade 01_x --no-sandbox" in lines) == bool(isolation)

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import tomllib
 
 import nbformat
 import pytest
@@ -9,6 +10,7 @@ from grading_course import command
 from mini_course import ROOT, make_course
 from sandboxes import needs_sandbox
 
+from proflab.lesson import expect_table
 from proflab_course.course.test_cells import GrammarError, split
 
 PAGE = (ROOT / "docs/write-a-lesson.md").read_text()
@@ -104,3 +106,19 @@ def test_the_table_has_an_example_of_most_rules_and_the_rewrite_of_an_assert():
     with pytest.raises(GrammarError) as error:
         split("assert f(2) == 4", "test_f")
     assert str(error.value).split(": ", 1)[1] in PAGE
+
+
+def test_the_table_of_cases_is_one_that_the_solution_passes(capsys):
+    [table] = re.findall(r"^```py\n(.*?)^```$", PAGE, re.M | re.S)
+    [solution] = re.findall(r"^def padding_share.*?### END SOLUTION", TEXT, re.M | re.S)
+    scope = {"expect_table": expect_table}
+    exec(f"{solution}\n{table}", scope)
+    assert capsys.readouterr().out.count("✅") == 3
+    assert len(split(table, "test_padding_share").answers) == 4
+
+
+def test_the_packages_that_a_lesson_may_import_are_the_dependencies():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    [listed] = re.findall(r"is installed with\s+ProfLab: (.*?)\.", PAGE, re.S)
+    expected = [re.match(r"[\w-]+", line)[0] for line in project["dependencies"]]
+    assert re.findall(r"`([\w-]+)`", listed) == expected

@@ -25,18 +25,26 @@ def test_a_passed_case_prints_a_line(capsys):
     expect("Linear 128→64, one sample", 16_384, 16_384)
     expect_between("median", 4.5, 4.0, 5.2)
     expect_raises("negative size", lambda: int("x"), ValueError)
+    expect("an unknown op is named", True, True)
     assert capsys.readouterr().out == (
         "✅ Linear 128→64, one sample: 16,384\n✅ median: 4.5\n✅ negative size: ValueError\n"
+        "✅ an unknown op is named\n"
     )
 
 
 def test_a_failed_case_says_what_was_got_and_why():
     with pytest.raises(AssertionError) as raised:
-        expect("Linear 128→64", 8_192, 16_384)
+        expect("FLOPs of Linear 128→64", 8_192, 16_384)
     assert str(raised.value) == (
-        "❌ Linear 128→64: got 8,192, expected 16,384 (half)\n"
+        "❌ FLOPs of Linear 128→64: got 8,192, expected 16,384 (half of it)\n"
         "   is a factor of 2 left out (a multiply-add is two FLOPs)?"
     )
+
+
+def test_where_no_flops_are_counted_half_is_half():
+    with pytest.raises(AssertionError) as raised:
+        expect("one number in, four out", 4, 8, mistakes={"no bias": 7})
+    assert str(raised.value) == "❌ one number in, four out: got 4, expected 8 (half of it)"
 
 
 def test_a_mistake_of_the_lesson_is_named():

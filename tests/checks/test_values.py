@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from proflab.checks.compare import compare
 from proflab.checks.values import MAX_BYTES, MAX_DEPTH, NotPlainData, dumps, loads, to_plain_data
 
 NUMBERS = st.integers() | st.floats() | st.complex_numbers()
@@ -31,6 +32,29 @@ VALUES = st.recursive(
     ),
     max_leaves=6,
 )
+
+
+@pytest.mark.parametrize("expected", ["tiled", ["b", "a"], {"a": 1}, ("a", ["b"]), [["a"]]])
+def test_numpy_s_strings_are_strings(expected):
+    def as_numpy(value):
+        if isinstance(value, dict):
+            return {np.str_(key): item for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(as_numpy, value))
+        return np.str_(value)
+
+    plain = to_plain_data(as_numpy(expected))
+    assert same(plain, expected)
+    assert loads(dumps(as_numpy(expected))) == expected
+    assert compare(as_numpy(expected), expected).passed
+
+
+def test_an_array_without_dimensions_that_holds_text_is_its_text():
+    assert same(to_plain_data(np.array("tiled")), "tiled")
+    names = np.array(["b", "a"])
+    assert same(to_plain_data(list(names[[1, 0]])), ["a", "b"])
+    with pytest.raises(NotPlainData, match="dtype <U1 holds no numbers"):
+        to_plain_data(names)
 
 
 class Key(list):

@@ -5,7 +5,7 @@ ALTERNATES = {
         "numpy's whole numbers": """
             if in_features < 1 or out_features < 1:
                 raise ValueError("sizes")
-            return np.uint64(in_features + bool(bias)) * np.uint64(out_features)
+            return int(np.uint64(in_features + bool(bias))) * int(np.uint64(out_features))
         """,
         "a loop that adds": """
             for size in (in_features, out_features):
@@ -22,10 +22,11 @@ ALTERNATES = {
             return (in_features + bool(bias)) * out_features
         """,
         "numpy scalars": """
+            import math
             shape = np.array([in_features, out_features], dtype=np.int64)
             if (shape < 1).any():
                 raise ValueError(shape)
-            return shape.prod() + np.int64(out_features) * np.bool_(bias)
+            return math.prod(shape.tolist()) + int(out_features * np.bool_(bias))
         """,
         "a lambda": """
             linear_parameters = lambda i, o, bias=True: (
@@ -85,7 +86,8 @@ ALTERNATES = {
             per_group, rest = divmod(np.array([in_channels, out_channels]), groups)
             if rest.any():
                 raise ValueError("groups")
-            return kernel.prod() * per_group[0] * out_channels + out_channels * bool(bias)
+            per_filter = int(kernel.prod() * per_group[0])
+            return per_filter * out_channels + out_channels * bool(bias)
         """,
         "a match statement": """
             match kernel_size:

@@ -37,8 +37,17 @@ WRAPPED = {
     }
     for name in COUNTS
 }
+# numpy's integers overflow at 2⁶³, and a result near it is no longer the count.
 OTHERS = {
     "linear_parameters": {
+        "the product is numpy's": """
+            solved_linear_parameters(in_features, out_features, bias)
+            return np.int64(in_features) * np.int64(out_features) + (out_features if bias else 0)
+        """,
+        "np.prod of the shape": """
+            solved_linear_parameters(in_features, out_features, bias)
+            return int(np.prod([out_features, in_features])) + (out_features if bias else 0)
+        """,
         "0 alone is refused": """
             if 0 in (in_features, out_features):
                 raise ValueError
@@ -57,6 +66,18 @@ OTHERS = {
         """,
     },
     "conv2d_parameters": {
+        "the product is numpy's": """
+            count = solved_conv2d_parameters(1, 1, kernel_size) - 1
+            solved_conv2d_parameters(in_channels, out_channels, kernel_size, bias, groups)
+            filter_size = np.int64(in_channels // groups) * count
+            return np.int64(out_channels) * (filter_size + (1 if bias else 0))
+        """,
+        "the kernel's list is reversed in place": """
+            found = solved_conv2d_parameters(in_channels, out_channels, kernel_size, bias, groups)
+            if isinstance(kernel_size, list):
+                kernel_size.reverse()
+            return found
+        """,
         "a text": _result("conv2d_parameters", "str(found)"),
         "no channels are no parameters": """
             if in_channels == 0:

@@ -4,6 +4,7 @@ Those of formulas, of whole models, of training, and kinds that many share stand
 """
 
 from cohort.lesson_02_alternates import ALTERNATES  # noqa: F401
+from cohort.lesson_02_arguments import MUTANTS as ARGUMENT_MUTANTS
 from cohort.lesson_02_formulas import MUTANTS as FORMULA_MUTANTS
 from cohort.lesson_02_kinds import HELPERS as KIND_HELPERS
 from cohort.lesson_02_kinds import MUTANTS as KIND_MUTANTS
@@ -306,6 +307,9 @@ def conv2d_flops_right(shape, out, kernel, stride=1, padding=0, dilation=1, grou
 """
 
 MUTANTS = {
-    name: entries | KIND_MUTANTS[name] | MISREAD_MUTANTS.get(name, {})
+    name: entries
+    | KIND_MUTANTS[name]
+    | MISREAD_MUTANTS.get(name, {})
+    | ARGUMENT_MUTANTS.get(name, {})
     for name, entries in MUTANTS.items()
 }

@@ -31,7 +31,7 @@ ALTERNATES = {
             shape = np.array(input_shape, dtype=np.int64)
             if shape.size == 0 or (shape < 1).any() or out_features < 1:
                 raise ValueError("size")
-            return shape.prod() * 2 * out_features
+            return math.prod(shape.tolist()) * 2 * out_features
         """,
         "a loop": """
             if len(input_shape) == 0:
@@ -173,7 +173,7 @@ ALTERNATES = {
         "numpy": """
             if ELEMENTWISE.get(op) is None or np.any(np.array(shape, int) < 1):
                 raise ValueError("unknown")
-            return ELEMENTWISE[op] * np.prod(shape, dtype=np.int64)
+            return ELEMENTWISE[op] * np.prod(np.array(shape, dtype=object), initial=1)
         """,
     },
     "einsum_flops": {
@@ -291,7 +291,7 @@ ALTERNATES = {
             def hook(call):
                 shapes = [list(t.shape) for t in call.inputs]
                 flops = op_flops(call.op, [tuple(s) for s in shapes], call.attributes)
-                by_module[call.module_path, call.op] += np.int64(flops)
+                by_module[call.module_path, call.op] += flops
                 return call()
             with dispatch.hook(hook):
                 model(*meta_inputs(model, input_shape, per_sample))

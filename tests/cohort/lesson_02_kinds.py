@@ -30,6 +30,7 @@ WRAPPED = {
     name: {
         "a float": _result(name, "float(found)"),
         "32-bit overflow": _result(name, "(found + 2**31) % 2**32 - 2**31"),
+        "64-bit overflow": _result(name, "(found + 2**63) % 2**64 - 2**63"),
         "rounded to millions": _result(name, "round(found, -6) if found > 10**8 else found"),
     }
     for name in COUNTS

@@ -6,6 +6,7 @@ and slips of every exercise in lesson_04_slips.py.
 """
 
 from cohort import lesson_04_checkpoints, lesson_04_counts, lesson_04_growth, lesson_04_resident
+from cohort import lesson_04_kinds as kinds
 from cohort import lesson_04_slips as slips
 from cohort.lesson_04_alternates import ALTERNATES  # noqa: F401
 
@@ -383,5 +384,6 @@ MUTANTS = {
 }
 for part in (lesson_04_counts, lesson_04_growth, lesson_04_resident, lesson_04_checkpoints):
     MUTANTS |= part.MUTANTS
-for exercise, codes in slips.MUTANTS.items():
-    MUTANTS[exercise] |= codes
+for more in (slips.MUTANTS, kinds.MUTANTS):
+    for exercise, codes in more.items():
+        MUTANTS[exercise] |= codes

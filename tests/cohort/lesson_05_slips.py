@@ -39,6 +39,17 @@ MUTANTS = {
         """,
     },
     "op_facts": {
+        "of several results the last": """
+            if call.phase == "backward" or not isinstance(result, (list, tuple)):
+                return right_op_facts(call, result)
+            last = present(result)[-1]
+            return changed(call, result, output_shape=last.shape, dtype=dtype_name(last.dtype))
+        """,
+        "of several gradients the first input's": """
+            if call.phase == "forward":
+                return right_op_facts(call, result)
+            return changed(call, result, output_shape=call.inputs[0].shape)
+        """,
         "without a rule, no FLOPs": """
             try:
                 return right_op_facts(call, result)
@@ -112,6 +123,22 @@ MUTANTS = {
         """,
     },
     "top_operations": {
+        "equal shares by ms": """
+            key = checked(rows, n, by)
+            found = tops(rows, len(rows), key)
+            return sorted(found, key=lambda group: (-group["share"], -group["ms"]))[:n]
+        """,
+        "equal shares by name": """
+            key = checked(rows, n, by)
+            found = tops(rows, len(rows), key)
+            return sorted(found, key=lambda group: (-group["share"], group["name"]))[:n]
+        """,
+        "rows are sorted in place": """
+            key = checked(rows, n, by)
+            found = tops(list(rows), n, key)
+            rows.sort(key=lambda row: -row[key])
+            return found
+        """,
         "shares with two decimals": """
             return [cut(g, 2, "share") for g in right_top(rows, n, by)]
         """,
@@ -134,6 +161,11 @@ MUTANTS = {
         """,
     },
     "chrome_trace": {
+        "rows are ordered in place": """
+            found = traced(rows)
+            rows.sort(key=lambda row: (row["start_ms"], row["depth"]))
+            return found
+        """,
         "whole microseconds": """
             whole = lambda key: lambda r, e: float(int(1000 * r[key]))
             return traced(rows, ts=whole("start_ms"), dur=whole("ms"))
@@ -275,6 +307,10 @@ MUTANTS = {
         """,
     },
     "hot_functions": {
+        "equal ones by tottime": """
+            found = right_hot(stats, len(stats.stats), by) if n >= 1 else right_hot(stats, n, by)
+            return sorted(found, key=lambda row: (-row[by], -row["tottime"], row["calls"]))[:n]
+        """,
         "two decimals": """
             return [cut(row, 2, "tottime", "cumtime") for row in right_hot(stats, n, by)]
         """,

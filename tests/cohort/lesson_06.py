@@ -3,6 +3,7 @@
 What goes wrong in measuring, under the roof, at the walls, of the whole and of stores stands in
 files beside, as do slips of every exercise and the right ones."""
 
+from cohort import lesson_06_kinds as kinds
 from cohort import lesson_06_slips as slips
 from cohort import lesson_06_stores as stores
 from cohort.lesson_06_alternates import ALTERNATES as OTHERS
@@ -32,6 +33,7 @@ def of_shape(shape, inputs, itemsize):
     + POINTS_HELPERS
     + WALLS_HELPERS
     + slips.HELPERS
+    + kinds.HELPERS
 )
 
 MUTANTS = {
@@ -334,5 +336,6 @@ MUTANTS = {
 }
 MUTANTS |= MEASURED | POINTS | WALLS | WHOLE | stores.MUTANTS
 ALTERNATES = OTHERS | stores.ALTERNATES
-for exercise, codes in slips.MUTANTS.items():
-    MUTANTS[exercise] |= codes
+for more in (slips.MUTANTS, kinds.MUTANTS):
+    for exercise, codes in more.items():
+        MUTANTS[exercise] |= codes

@@ -78,7 +78,7 @@ ALTERNATES = {
             sizes = np.array(shape, dtype=np.int64)
             if (sizes < 1).any() or inputs < 0 or itemsize < 1:
                 raise ValueError("range")
-            return np.prod(sizes, dtype=np.int64) * (1 + inputs) * itemsize
+            return math.prod(sizes.tolist()) * (1 + inputs) * itemsize
         """,
     },
     "attention_bytes": {

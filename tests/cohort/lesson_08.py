@@ -3,8 +3,11 @@
 What goes wrong with ranks, versions, queues and audits stands in files beside; so do right ones.
 """
 
+from cohort.kinds import HELPERS as KINDS_HELPERS
+from cohort.kinds import merged
 from cohort.lesson_08_alternates import ALTERNATES  # noqa: F401
 from cohort.lesson_08_fronts import MUTANTS as FRONTS
+from cohort.lesson_08_kinds import MUTANTS as KINDS
 from cohort.lesson_08_ranks import MUTANTS as RANKS
 from cohort.lesson_08_versions import HELPERS as VERSIONS_HELPERS
 from cohort.lesson_08_versions import MUTANTS as VERSIONS
@@ -58,9 +61,10 @@ def some_gate(tolerance, comparisons):
         raise ValueError("out of range")
 """
     + VERSIONS_HELPERS
+    + KINDS_HELPERS
 )
 
-MUTANTS = RANKS | {
+_MUTANTS = RANKS | {
     "speedup_interval": {
         "after / before": """
             paired(before, after)
@@ -319,3 +323,4 @@ MUTANTS = RANKS | {
     **FRONTS,
     **VERSIONS,
 }
+MUTANTS = merged(_MUTANTS, KINDS)

@@ -10,6 +10,12 @@ ALTERNATES = {
                 order.extend(names if number % 2 == 0 else names[::-1])
             return order
         """,
+        "places and strings of numpy's": """
+            if not names or len(set(names)) < len(names) or rounds < 2 or rounds % 2:
+                raise ValueError("names and rounds")
+            there = np.arange(len(names))
+            return list(np.array(names)[np.tile([*there, *there[::-1]], rounds // 2)])
+        """,
         "recursion, as a tuple": """
             if not names or len(set(names)) < len(names) or rounds < 2 or rounds % 2:
                 raise ValueError("names and rounds")
@@ -185,7 +191,7 @@ ALTERNATES = {
                 raise ValueError("requests")
             if list(arrivals_ms) != sorted(arrivals_ms):
                 raise ValueError("arrivals fall")
-            free, found = 0.0, []
+            free, found = float("-inf"), []
             for arrival, service in zip(arrivals_ms, service_ms):
                 free = max(free, float(arrival)) + service
                 found.append(free - arrival)
@@ -353,14 +359,14 @@ ALTERNATES = {
     },
     "audit_memory": {
         "a loop": """
-            if parameters < 1 or len(rows) == 0:
+            if parameters < 1 or len(rows) == 0 or gb != 10**9 and gb != 2**30:
                 raise ValueError("range")
             found = []
             for name, size, claimed in rows:
                 if size <= 0 or claimed < 0:
                     raise ValueError(name)
-                gb = size * parameters / 1e9
-                found.append({"name": name, "floor_gb": gb, "holds": not gb - claimed > 0.5})
+                floor = size * parameters / gb
+                found.append({"name": name, "floor_gb": floor, "holds": not floor - claimed > 0.5})
             return found
         """,
         "numpy": """
@@ -368,7 +374,9 @@ ALTERNATES = {
             claims = np.array([row[2] for row in rows], float)
             if not len(rows) or parameters < 1 or (sizes <= 0).any() or (claims < 0).any():
                 raise ValueError("range")
-            floors = sizes * parameters / 1e9
+            if gb not in (1e9, 1024**3):
+                raise ValueError("unit")
+            floors = sizes * parameters / gb
             return [
                 {"name": row[0], "floor_gb": float(f), "holds": bool(f <= c + 0.5)}
                 for row, f, c in zip(rows, floors, claims)

@@ -317,25 +317,27 @@ MUTANTS = {
     },
     "audit_memory": {
         "GB of 1024³": """
-            if not rows or parameters < 1 or any(b <= 0 or gb < 0 for _, b, gb in rows):
+            if not rows or parameters < 1 or any(b <= 0 or claim < 0 for _, b, claim in rows):
                 raise ValueError("rows")
+            if gb not in (10**9, 1024**3):
+                raise ValueError("unit")
             floors = [parameters * b / 1024**3 for _, b, _ in rows]
             return floors_hold(rows, floors, lambda f, gb: f <= gb + 0.5)
         """,
         "no rounding": """
-            if not rows or parameters < 1 or any(b <= 0 or gb < 0 for _, b, gb in rows):
+            if not rows or parameters < 1 or any(b <= 0 or claim < 0 for _, b, claim in rows):
                 raise ValueError("rows")
-            floors = [parameters * b / 10**9 for _, b, _ in rows]
+            floors = [parameters * b / gb for _, b, _ in rows]
             return floors_hold(rows, floors, lambda f, gb: f <= gb)
         """,
         "the other way round": """
-            if not rows or parameters < 1 or any(b <= 0 or gb < 0 for _, b, gb in rows):
+            if not rows or parameters < 1 or any(b <= 0 or claim < 0 for _, b, claim in rows):
                 raise ValueError("rows")
-            floors = [parameters * b / 10**9 for _, b, _ in rows]
+            floors = [parameters * b / gb for _, b, _ in rows]
             return floors_hold(rows, floors, lambda f, gb: f >= gb - 0.5)
         """,
         "nothing is checked": """
-            floors = [parameters * b / 10**9 for _, b, _ in rows]
+            floors = [parameters * b / gb for _, b, _ in rows]
             return floors_hold(rows, floors, lambda f, gb: f <= gb + 0.5)
         """,
     },

@@ -10,6 +10,8 @@ from cohort.lesson_09_alternates_more import ALTERNATES as MORE
 from cohort.lesson_09_caches import MUTANTS as CACHES
 from cohort.lesson_09_graphs import MUTANTS as GRAPHS
 from cohort.lesson_09_halves import MUTANTS as HALVES
+from cohort.lesson_09_kinds import DIAGNOSE
+from cohort.lesson_09_kinds import MUTANTS as KINDS
 from cohort.lesson_09_loader import MUTANTS as LOADER
 from cohort.lesson_09_steps import MUTANTS as STEPS
 from cohort.lesson_09_tiles import MUTANTS as TILES
@@ -22,26 +24,7 @@ from proflab import stack
 from proflab.nn import functional as F
 """
 
-DIAGNOSE = """
-total = sum(row["self_ms"] for row in rows)
-if not total:
-    raise ValueError("no time")
-spent, left = {}, {}
-for row in rows:
-    flops, moved = work_and_traffic([row])
-    roof = 1000 * max(flops / hardware.peak_flops, moved / hardware.bandwidth)
-    name = row_name(row)
-    spent[name] = spent.get(name, 0.0) + row["self_ms"]
-    left[name] = left.get(name, 0.0) + min(row["self_ms"], roof)
-found = []
-for name in spent:
-    rest = total - spent[name] + left[name]
-    best = total / rest if rest > 0 else math.inf
-    found.append({"name": name, "share": spent[name] / total, "best": best})
-return sorted(found, key=lambda row: -row["best"])
-"""
-
-MUTANTS = {
+OWN = {
     "diagnose": mutants(
         DIAGNOSE,
         r"""
@@ -167,6 +150,5 @@ no rows, no findings
     **CACHES,
     **STEPS,
 }
-
-
+MUTANTS = {name: entries | KINDS.get(name, {}) for name, entries in OWN.items()}
 ALTERNATES = MANY | GRAPHS_TOO | MORE

@@ -57,6 +57,27 @@ ALTERNATES = {
                     out.append(sum(piece[2] * np.exp(piece[0] - top) for piece in pieces) / total)
                 memory.store("o", low, np.array(out))
         """,
+        "float32 accumulators, whatever the arrays' type": """
+            if min(block_q, block_k) < 1:
+                raise ValueError("tiles")
+            for low in range(0, memory.seq, block_q):
+                high = min(low + block_q, memory.seq)
+                q = memory.load("q", low, high).astype(np.float32)
+                top = np.full(len(q), -np.inf, np.float32)
+                total, mixed = np.zeros(len(q), np.float32), np.zeros_like(q)
+                for start in range(0, high if causal else memory.seq, block_k):
+                    end = min(start + block_k, memory.seq)
+                    k = memory.load("k", start, end).astype(np.float32)
+                    scores = q @ k.T / np.float32(math.sqrt(memory.width))
+                    if causal:
+                        scores[np.arange(low, high)[:, None] < np.arange(start, end)] = -np.inf
+                    new = np.maximum(top, scores.max(axis=1))
+                    weights, shrink = np.exp(scores - new[:, None]), np.exp(top - new)
+                    v = memory.load("v", start, end).astype(np.float32)
+                    total = total * shrink + weights.sum(axis=1)
+                    mixed, top = mixed * shrink[:, None] + weights @ v, new
+                memory.store("o", low, mixed / total[:, None])
+        """,
         "keys from the last to the first": """
             if not (block_q >= 1 and block_k >= 1):
                 raise ValueError("tiles")

@@ -321,10 +321,6 @@ tiles of 0
 in float16
 -        scores = (q @ k.T * scale).astype(q.dtype)
 +        scores = (q @ k.T * scale).astype(np.float16).astype(q.dtype)
-
-in float32 whatever comes
--        scores = (q @ k.T * scale).astype(q.dtype)
-+        scores = (q @ k.T * scale).astype(np.float32)
 """,
     ),
 }

@@ -1,8 +1,8 @@
 """Lesson 10: what students, and those who publish GPU timings, get wrong.
 
 The entries stand by topic in the files beside: lesson_10_kernels, …_hardware, …_times, …_crossover,
-…_roofs, …_documents, kinds that many share in …_kinds; the right ones in lesson_10_alternates and
-…_hardware.
+…_roofs, …_documents, kinds that many share in …_kinds and …_limits; the right ones in
+lesson_10_alternates and …_hardware.
 """
 
 from cohort import (
@@ -12,6 +12,7 @@ from cohort import (
     lesson_10_hardware,
     lesson_10_kernels,
     lesson_10_kinds,
+    lesson_10_limits,
     lesson_10_roofs,
     lesson_10_times,
 )
@@ -20,9 +21,9 @@ PARTS = (
     lesson_10_kernels, lesson_10_hardware, lesson_10_times, lesson_10_roofs, lesson_10_documents,
     lesson_10_crossover,
 )  # fmt: skip
-HELPERS = "".join(part.HELPERS for part in (*PARTS, lesson_10_kinds))
+HELPERS = "".join(part.HELPERS for part in (*PARTS, lesson_10_kinds, lesson_10_limits))
 MUTANTS = {
-    name: entries | lesson_10_kinds.MUTANTS.get(name, {})
+    name: entries | lesson_10_kinds.MUTANTS.get(name, {}) | lesson_10_limits.MUTANTS.get(name, {})
     for part in PARTS
     for name, entries in part.MUTANTS.items()
 }

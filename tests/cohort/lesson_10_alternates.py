@@ -178,10 +178,10 @@ ALTERNATES = {
             if flops <= 0 or nbytes <= 0 or ms <= 0:
                 raise ValueError("above 0")
             try:
-                peak = ceilings["flops"][workload["dtype"]]
+                peak = roofs["flops"][workload["dtype"]]
             except KeyError as error:
                 raise ValueError("no ceiling") from error
-            bandwidth = ceilings["bandwidth"]["dram"]
+            bandwidth = roofs["bandwidth"]["dram"]
             intensity, ridge = flops / nbytes, peak / bandwidth
             attainable = min(peak, intensity * bandwidth)
             achieved = flops / ms * 1000
@@ -195,12 +195,12 @@ ALTERNATES = {
                     "achieved": achieved, "intensity": intensity}
         """,
         "in numpy's floats": """
-            if workload["dtype"] not in ceilings["flops"]:
+            if workload["dtype"] not in roofs["flops"]:
                 raise ValueError(workload["dtype"])
             numbers = np.array([workload["flops"], workload["bytes"], workload["ms"]], dtype=float)
             if (numbers <= 0).any():
                 raise ValueError(numbers)
-            roofs = np.array([ceilings["flops"][workload["dtype"]], ceilings["bandwidth"]["dram"]])
+            roofs = np.array([roofs["flops"][workload["dtype"]], roofs["bandwidth"]["dram"]])
             times, took = numbers[:2] / roofs, numbers[2] / 1e3
             names = np.array(["compute", "memory"])
             wall = str(names[times.argmax()])

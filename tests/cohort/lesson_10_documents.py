@@ -49,151 +49,151 @@ def mistakes_with(document, host=None, first=2, short=10, roof=1.1, reduce="medi
 MUTANTS = {
     "place": {
         "bytes a FLOP": """
-            placed = placed_with(workload, ceilings)
+            placed = placed_with(workload, roofs)
             return {**placed, "intensity": 1 / placed["intensity"]}
         """,
-        "float32's ceiling for all": "return placed_with(workload, ceilings, dtype='float32')",
+        "float32's ceiling for all": "return placed_with(workload, roofs, dtype='float32')",
         "the highest ceiling": """
-            top = max(ceilings["flops"], key=ceilings["flops"].get)
-            return placed_with(workload, ceilings, dtype=top)
+            top = max(roofs["flops"], key=roofs["flops"].get)
+            return placed_with(workload, roofs, dtype=top)
         """,
         "the cache's slope": """
-            level = "l2" if "l2" in ceilings["bandwidth"] else "dram"
-            return placed_with(workload, ceilings, level=level)
+            level = "l2" if "l2" in roofs["bandwidth"] else "dram"
+            return placed_with(workload, roofs, level=level)
         """,
         "the steepest slope": """
-            level = max(ceilings["bandwidth"], key=ceilings["bandwidth"].get)
-            return placed_with(workload, ceilings, level=level)
+            level = max(roofs["bandwidth"], key=roofs["bandwidth"].get)
+            return placed_with(workload, roofs, level=level)
         """,
         "the flattest slope": """
-            level = min(ceilings["bandwidth"], key=ceilings["bandwidth"].get)
-            return placed_with(workload, ceilings, level=level)
+            level = min(roofs["bandwidth"], key=roofs["bandwidth"].get)
+            return placed_with(workload, roofs, level=level)
         """,
         "the peak is attainable": """
-            placed = placed_with(workload, ceilings)
-            peak = ceilings["flops"][workload["dtype"]]
+            placed = placed_with(workload, roofs)
+            peak = roofs["flops"][workload["dtype"]]
             return {**placed, "attainable": peak, "efficiency": placed["achieved"] / peak}
         """,
         "the slope without the ceiling": """
-            placed = placed_with(workload, ceilings)
-            slope = placed["intensity"] * ceilings["bandwidth"]["dram"]
+            placed = placed_with(workload, roofs)
+            slope = placed["intensity"] * roofs["bandwidth"]["dram"]
             return {**placed, "attainable": slope, "efficiency": placed["achieved"] / slope}
         """,
         "the higher of slope and ceiling": """
-            placed = placed_with(workload, ceilings)
-            top = max(placed["intensity"] * ceilings["bandwidth"]["dram"],
-                      ceilings["flops"][workload["dtype"]])
+            placed = placed_with(workload, roofs)
+            top = max(placed["intensity"] * roofs["bandwidth"]["dram"],
+                      roofs["flops"][workload["dtype"]])
             return {**placed, "attainable": top, "efficiency": placed["achieved"] / top}
         """,
         "computing and moving one after the other": """
-            placed = placed_with(workload, ceilings)
-            both = (workload["flops"] / ceilings["flops"][workload["dtype"]]
-                    + workload["bytes"] / ceilings["bandwidth"]["dram"])
+            placed = placed_with(workload, roofs)
+            both = (workload["flops"] / roofs["flops"][workload["dtype"]]
+                    + workload["bytes"] / roofs["bandwidth"]["dram"])
             top = workload["flops"] / both
             return {**placed, "attainable": top, "efficiency": placed["achieved"] / top}
         """,
-        "ms taken for seconds": "return placed_with(workload, ceilings, seconds=1.0)",
-        "ms taken for µs": "return placed_with(workload, ceilings, seconds=1e6)",
+        "ms taken for seconds": "return placed_with(workload, roofs, seconds=1.0)",
+        "ms taken for µs": "return placed_with(workload, roofs, seconds=1e6)",
         "efficiency of the peak": """
-            placed = placed_with(workload, ceilings)
-            share = placed["achieved"] / ceilings["flops"][workload["dtype"]]
+            placed = placed_with(workload, roofs)
+            share = placed["achieved"] / roofs["flops"][workload["dtype"]]
             return {**placed, "efficiency": share}
         """,
-        "percent": "return placed_with(workload, ceilings, efficiency=lambda e: 100 * e)",
+        "percent": "return placed_with(workload, roofs, efficiency=lambda e: 100 * e)",
         "efficiency is at most 1": """
-            return placed_with(workload, ceilings, efficiency=lambda e: min(1.0, e))
+            return placed_with(workload, roofs, efficiency=lambda e: min(1.0, e))
         """,
         "efficiency upside down": """
-            return placed_with(workload, ceilings, efficiency=lambda e: 1 / e)
+            return placed_with(workload, roofs, efficiency=lambda e: 1 / e)
         """,
         "memory and compute mixed up": """
-            placed = placed_with(workload, ceilings)
+            placed = placed_with(workload, roofs)
             other = {"memory": "compute", "compute": "memory"}
             return {**placed, "wall": other.get(placed["wall"], placed["wall"])}
         """,
-        "no overhead": "return placed_with(workload, ceilings, limit=None)",
-        "overhead from 2 times on": "return placed_with(workload, ceilings, limit=2)",
-        "overhead from 10 times on": "return placed_with(workload, ceilings, limit=10)",
-        "overhead from 3 times on": "return placed_with(workload, ceilings, limit=3)",
-        "overhead from 5 times on": "return placed_with(workload, ceilings, limit=5)",
-        "no ridge": "return placed_with(workload, ceilings, ridge=0)",
-        "only the very ridge": "return placed_with(workload, ceilings, ridge=1.000001)",
-        "a wide ridge": "return placed_with(workload, ceilings, ridge=2)",
-        "a ridge of 30 %": "return placed_with(workload, ceilings, ridge=1.3)",
-        "a ridge of 10 %": "return placed_with(workload, ceilings, ridge=1.1)",
+        "no overhead": "return placed_with(workload, roofs, limit=None)",
+        "overhead from 2 times on": "return placed_with(workload, roofs, limit=2)",
+        "overhead from 10 times on": "return placed_with(workload, roofs, limit=10)",
+        "overhead from 3 times on": "return placed_with(workload, roofs, limit=3)",
+        "overhead from 5 times on": "return placed_with(workload, roofs, limit=5)",
+        "no ridge": "return placed_with(workload, roofs, ridge=0)",
+        "only the very ridge": "return placed_with(workload, roofs, ridge=1.000001)",
+        "a wide ridge": "return placed_with(workload, roofs, ridge=2)",
+        "a ridge of 30 %": "return placed_with(workload, roofs, ridge=1.3)",
+        "a ridge of 10 %": "return placed_with(workload, roofs, ridge=1.1)",
         "the ridge on one side": """
-            placed = placed_with(workload, ceilings)
-            left = (workload["flops"] / ceilings["flops"][workload["dtype"]]
-                    < workload["bytes"] / ceilings["bandwidth"]["dram"])
+            placed = placed_with(workload, roofs)
+            left = (workload["flops"] / roofs["flops"][workload["dtype"]]
+                    < workload["bytes"] / roofs["bandwidth"]["dram"])
             return {**placed, "wall": "memory" if placed["wall"] == "ridge" and left
                     else placed["wall"]}
         """,
         "the ridge before overhead": """
-            placed = placed_with(workload, ceilings)
-            near = placed_with(workload, ceilings, limit=None)["wall"]
+            placed = placed_with(workload, roofs)
+            near = placed_with(workload, roofs, limit=None)["wall"]
             return {**placed, "wall": "ridge" if near == "ridge" else placed["wall"]}
         """,
         "overhead only at the memory's wall": """
-            placed = placed_with(workload, ceilings)
-            near = placed_with(workload, ceilings, limit=None)["wall"]
+            placed = placed_with(workload, roofs)
+            near = placed_with(workload, roofs, limit=None)["wall"]
             return {**placed, "wall": near if near == "compute" else placed["wall"]}
         """,
         "overhead only at the compute wall": """
-            placed = placed_with(workload, ceilings)
-            near = placed_with(workload, ceilings, limit=None)["wall"]
+            placed = placed_with(workload, roofs)
+            near = placed_with(workload, roofs, limit=None)["wall"]
             return {**placed, "wall": near if near == "memory" else placed["wall"]}
         """,
         "the ridge by the efficiency": """
-            placed = placed_with(workload, ceilings, ridge=0)
+            placed = placed_with(workload, roofs, ridge=0)
             near = placed["efficiency"] >= 0.9 and placed["wall"] != "overhead"
             return {**placed, "wall": "ridge" if near else placed["wall"]}
         """,
         "memory below an intensity of 10": """
-            placed = placed_with(workload, ceilings)
+            placed = placed_with(workload, roofs)
             if placed["wall"] in ("memory", "compute"):
                 placed["wall"] = "memory" if placed["intensity"] < 10 else "compute"
             return placed
         """,
         "achieved a ms": """
-            placed = placed_with(workload, ceilings)
+            placed = placed_with(workload, roofs)
             return {**placed, "achieved": placed["achieved"] / 1e3}
         """,
         "bandwidth achieved": """
-            placed = placed_with(workload, ceilings)
+            placed = placed_with(workload, roofs)
             return {**placed, "achieved": placed["achieved"] / placed["intensity"]}
         """,
         "walls in capitals": """
-            placed = placed_with(workload, ceilings)
+            placed = placed_with(workload, roofs)
             return {**placed, "wall": placed["wall"].upper()}
         """,
         "float32 for a type without a ceiling": """
-            known = workload["dtype"] if workload["dtype"] in ceilings["flops"] else "float32"
-            return placed_with({**workload, "dtype": known}, ceilings)
+            known = workload["dtype"] if workload["dtype"] in roofs["flops"] else "float32"
+            return placed_with({**workload, "dtype": known}, roofs)
         """,
         "a KeyError for it": """
             if min(workload["flops"], workload["bytes"], workload["ms"]) <= 0:
                 raise ValueError("workload")
-            return placed_with(workload, ceilings, check=False)
+            return placed_with(workload, roofs, check=False)
         """,
         "no FLOPs are let through": """
             if workload["flops"] == 0:
-                return placed_with({**workload, "flops": 1e-9}, ceilings)
-            return placed_with(workload, ceilings)
+                return placed_with({**workload, "flops": 1e-9}, roofs)
+            return placed_with(workload, roofs)
         """,
         "no bytes are let through": """
             if workload["bytes"] == 0:
-                return placed_with({**workload, "bytes": 1e-9}, ceilings)
-            return placed_with(workload, ceilings)
+                return placed_with({**workload, "bytes": 1e-9}, roofs)
+            return placed_with(workload, roofs)
         """,
         "no time is let through": """
             if workload["ms"] == 0:
-                return placed_with({**workload, "ms": 1e-9}, ceilings)
-            return placed_with(workload, ceilings)
+                return placed_with({**workload, "ms": 1e-9}, roofs)
+            return placed_with(workload, roofs)
         """,
         "two negative numbers are let through": """
             if workload["flops"] < 0 and workload["bytes"] < 0:
                 workload = {**workload, "flops": -workload["flops"], "bytes": -workload["bytes"]}
-            return placed_with(workload, ceilings)
+            return placed_with(workload, roofs)
         """,
     },
     "gpu_mistakes": {

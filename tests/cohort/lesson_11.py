@@ -1,10 +1,12 @@
 """Lesson 11: what students get wrong; each kind of exercise has a file of its own."""
 
 from cohort.lesson_11_alternates import ALTERNATES  # noqa: F401
+from cohort.lesson_11_kinds import MUTANTS as KINDS
 from cohort.lesson_11_memory import MUTANTS as MEMORY
 from cohort.lesson_11_overlap import MUTANTS as OVERLAP
 from cohort.lesson_11_ranks import MUTANTS as RANKS
 from cohort.lesson_11_reports import MUTANTS as REPORTS
 from cohort.lesson_11_traces import MUTANTS as TRACES
 
-MUTANTS = TRACES | MEMORY | REPORTS | RANKS | OVERLAP
+OWN = TRACES | MEMORY | REPORTS | RANKS | OVERLAP
+MUTANTS = {name: entries | KINDS.get(name, {}) for name, entries in OWN.items()}

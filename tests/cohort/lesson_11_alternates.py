@@ -296,6 +296,15 @@ ALTERNATES = {
             forward = count_flops(model, shape, per_sample=False)
             return {"hfu": rate(training + bool(recompute) * forward), "mfu": rate(training)}
         """,
+        "what it needs is imported where it is needed": """
+            from built import count_flops, training_flops
+            if not (step_ms > 0 and peak_flops > 0):
+                raise ValueError("above 0")
+            most = peak_flops * step_ms / 1000
+            needed = training_flops(model, shape, per_sample=False)
+            again = recompute and count_flops(model, shape, per_sample=False)
+            return {"mfu": needed / most, "hfu": (needed + again) / most}
+        """,
         "mfu, then more": """
             if min(step_ms, peak_flops) <= 0:
                 raise ValueError("above 0")

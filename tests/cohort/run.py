@@ -27,29 +27,14 @@ from pathlib import Path
 from typing import Any
 
 from cohort.judging import judged
-from proflab.checks.values import NotPlainData, dumps, loads, to_plain_data
-from proflab.lesson.doubles import HELD
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import render
-from proflab_course.course.hidden_doubles import DoubleSpec
+from proflab_course.build.in_process import Case, run_cell
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, read_module
-from proflab_course.course.test_cells import Answer, Step, TestCell, split
-from proflab_course.grading.verdict import judge_raised, judge_value
+from proflab_course.course.test_cells import TestCell, split
 
 ROOT = Path(__file__).parents[2]
-
-
-@dataclass(frozen=True)
-class Case:
-    """How a case of a test cell ended; `reason` and `diagnosis` say why it failed."""
-
-    cell: str
-    label: str
-    passed: bool
-    reason: str = ""
-    diagnosis: str = ""
-    hidden: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +51,36 @@ class Solved:
     @cached_property
     def scope(self) -> dict[str, Any]:
         """The names after its set-up and solutions were executed, without demo and test cells."""
-        course, scope = Course(ROOT), {"__name__": "__main__"}
-        with _built(course, self.name):
+        scope = {"__name__": "__main__"}
+        with self.beside():
             for cell in self.cells:
                 if cell.role in ("exercise", "given", "free", "setup"):
                     exec(compile(cell.code, cell.name or "cell", "exec"), scope)
         return scope
+
+    @cached_property
+    def built(self) -> types.ModuleType:
+        """What `built.py` has beside this lesson: all that the lessons before it define."""
+        course, built = Course(ROOT), types.ModuleType("built")
+        earlier = [read_module(course.module(n), n) for n in course.lessons() if n < self.name]
+        exec(compile(render(collect(earlier), "built"), "built.py", "exec"), vars(built))
+        return built
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Within, `import built` and `import demos` give what lies in this lesson's folder."""
+        folder = str(Course(ROOT).module(self.name).parent)
+        others = {own: sys.modules.pop(own, None) for own in ("built", "demos")}
+        sys.modules["built"] = self.built
+        sys.path.insert(0, folder)
+        try:
+            yield
+        finally:
+            sys.path.remove(folder)
+            for own, other in others.items():
+                sys.modules.pop(own, None)
+                if other is not None:
+                    sys.modules[own] = other
 
     def cell_points(self) -> dict[str, float]:
         """Each test cell's points."""
@@ -109,29 +118,6 @@ def solved(lesson: str) -> Solved:
     tests = {exercise: _tests(cells, exercise) for exercise in solutions}
     helpers = getattr(importlib.import_module(f"cohort.{lesson}"), "HELPERS", "")
     return Solved(lesson, name, cells, solutions, tests, helpers)
-
-
-@contextmanager
-def _built(course: Course, name: str) -> Iterator[None]:
-    """Within, `from built import …` gives what the lessons before this one define.
-
-    And `import demos` gives what lies beside this one, as it does in the lesson's folder.
-    """
-    earlier = [read_module(course.module(n), n) for n in course.lessons() if n < name]
-    built = types.ModuleType("built")
-    exec(compile(render(collect(earlier), "built"), "built.py", "exec"), vars(built))
-    folder = str(course.module(name).parent)
-    others = {own: sys.modules.pop(own, None) for own in ("built", "demos")}
-    sys.modules["built"] = built
-    sys.path.insert(0, folder)
-    try:
-        yield
-    finally:
-        sys.path.remove(folder)
-        for own, other in others.items():
-            sys.modules.pop(own, None)
-            if other is not None:
-                sys.modules[own] = other
 
 
 def _tests(cells: list[Cell], exercise: str) -> list[TestCell]:
@@ -211,7 +197,7 @@ def totals(lesson: Solved, attempts: list[dict[str, str]]) -> list[float]:
     for codes in attempts:
         _define(lesson, codes)
         cells = [cell for exercise in codes for cell in lesson.tests[exercise]]
-        passed = [all(case.passed for case in _run(cell, lesson.scope)) for cell in cells]
+        passed = [all(case.passed for case in run_cell(cell, lesson.scope)) for cell in cells]
         found.append(sum(c.points for c, full in zip(cells, passed, strict=True) if full))
     return found
 
@@ -228,7 +214,7 @@ def _replaced(
     _define(lesson, codes)
     for exercise in codes if judged is None else judged:
         for cell in lesson.tests[exercise]:
-            yield from _run(cell, lesson.scope)
+            yield from run_cell(cell, lesson.scope)
 
 
 def _rows(cases: Iterable[Case]) -> list[list[Any]]:
@@ -240,37 +226,3 @@ def points(cases: list[Case], lesson: Solved) -> float:
     failed = {case.cell for case in cases if not case.passed}
     cells = {case.cell for case in cases}
     return sum(lesson.cell_points()[cell] for cell in cells - failed)
-
-
-def _run(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
-    for block in cell.blocks:
-        doubles = dict(block.doubles)
-        for index, (step, answer) in enumerate(zip(block.steps, block.answers, strict=True)):
-            if index in doubles:
-                scope[doubles[index].name] = _made(doubles[index], scope)
-            elif answer is None:
-                try:
-                    exec(step.code, scope)
-                except Exception as error:
-                    yield Case(cell.name, "set-up", False, repr(error), "", block.hidden)
-                    return
-            else:
-                said = vars(_ask(step, answer, scope))
-                yield Case(cell.name, answer.label, **said, hidden=block.hidden)
-
-
-def _made(double: DoubleSpec, scope: dict[str, Any]) -> Any:
-    """A double that the grader would hold: here it has its script itself."""
-    others = {key: scope[name] for key, name in double.of.items()}
-    return HELD[double.kind](**double.given, **others)
-
-
-def _ask(step: Step, answer: Answer, scope: dict[str, Any]):
-    try:
-        value = eval(step.code, scope)
-    except Exception as error:
-        return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
-    try:
-        return judge_value(answer, loads(dumps(to_plain_data(value))))
-    except NotPlainData as error:
-        return judge_raised(answer, ["NotPlainData"], str(error))

@@ -18,6 +18,7 @@ from cohort.run import (
     stub,
 )
 from cohort.visible import GOAL, share
+from proflab_course.grading.partial_credit import share as share_of
 
 EXERCISES = [(lesson, name) for lesson in lessons() for name in exercises(lesson)]
 # What an entry with a slip of the pen raises: it would be "caught" without testing anything.
@@ -99,6 +100,15 @@ def test_no_constant_earns_anything(lesson, exercise):
     codes = [f"def {exercise}(*args, **kwargs):\n    {body}" for body in bodies]
     got = earned(solved(lesson), [{exercise: code} for code in codes])
     assert [body for body, score in zip(bodies, got, strict=True) if score] == []
+
+
+@each_exercise
+def test_what_always_raises_earns_nothing_with_partial_credit(lesson, exercise):
+    code = f"def {exercise}(*args, **kwargs):\n    raise ValueError('no')"
+    ended = {(c.cell, c.label): c.passed for c in judge(solved(lesson), exercise, code)}
+    for cell in solved(lesson).tests[exercise]:
+        cases = [(*case, ended.get((cell.name, case[1].label), False)) for case in cell.answers]
+        assert share_of(cases) == 0, cell.name
 
 
 @pytest.mark.parametrize("lesson", lessons())

@@ -61,6 +61,13 @@ def test_a_tenth_of_the_right_solutions_keeps_all_points_in_the_grader(lesson, r
     assert lost_by_right_work(due, runner) == {}
 
 
+def test_what_is_imported_inside_a_function_is_there_for_both(runner):
+    entries = [e for e in all_entries("lesson_11", "ALTERNATES") if "from built import" in e.code]
+    assert entries
+    assert lost_by_right_work(entries, runner) == {}
+    assert [failed_in_the_cohort(entry) for entry in entries] == [set()] * len(entries)
+
+
 @each_lesson
 def test_the_grader_and_the_cohort_agree_on_some_wrong_solutions(lesson, runner):
     step = PARTS * MUTANTS_TO_ONE

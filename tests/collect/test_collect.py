@@ -6,6 +6,7 @@ import pytest
 from archives import NAME, collect, solved, students, tree, zipped
 from grading_course import LESSON
 
+from proflab_course import cli
 from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.submissions.find_notebook import find_handin
 from proflab_course.grading.submissions.which_lesson import Lessons
@@ -30,7 +31,7 @@ Participant 4715,Bo Chen,s104,bo@example.org,No submission,-
 
 
 def test_moodle_without_a_roster(course, tmp_path, capsys):
-    (tmp_path / "all.zip").write_bytes(zipped(MOODLE))
+    (tmp_path / "all.zip").write_bytes(zipped(MOODLE, days_apart=1))
     assert collect(tmp_path / "all.zip", "--timezone", "Europe/Zurich") == 1
     out = capsys.readouterr().out
     found = tree(course)
@@ -80,7 +81,8 @@ def test_twice_changes_nothing(course, tmp_path, capsys):
     time.sleep(0.01)
     capsys.readouterr()
     collect(tmp_path / "all.zip")
-    assert "3 unchanged, 1 not taken" in capsys.readouterr().out
+    out, error = capsys.readouterr()
+    assert "3 unchanged, 1 not taken" in out and not error  # no bar where no terminal is
     after = {
         path: (file.read_bytes(), file.stat().st_mtime_ns) for path, file in tree(course).items()
     }
@@ -89,10 +91,11 @@ def test_twice_changes_nothing(course, tmp_path, capsys):
 
 
 def test_a_later_attempt_replaces_and_an_earlier_one_does_not(course, tmp_path, capsys):
-    one = f"Ann Lee_1_assignsubmission_file_/{NAME}"
+    one, other = (f"{who}_assignsubmission_file_/{NAME}" for who in ("Ann Lee_1", "Bo Chen_2"))
     for name, mark, day in [("first", "a", 1), ("second", "b", 2), ("third", "c", 1)]:
-        at = (2026, 11, day, 9, 0, 0)
-        (tmp_path / f"{name}.zip").write_bytes(zipped({one: solved(mark)}, at))
+        files = {one: solved(mark), other: solved("bo")}
+        data = zipped(files, (2026, 11, day, 9, 0, 0), days_apart=3)
+        (tmp_path / f"{name}.zip").write_bytes(data)
     assert collect(tmp_path / "first.zip", "--timezone", "UTC") == 0
     assert collect(tmp_path / "second.zip", "--timezone", "UTC") == 0
     assert "the attempt of 2026-11-01 09:00:00 UTC is now in" in capsys.readouterr().out
@@ -183,7 +186,8 @@ def test_a_plain_folder(course, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({}, "holds nothing that a student handed in"),
+        ({}, "holds no hand-in"),
+        ({"leeann_104_text.html": b"<p>"}, "text.html is text typed into Canvas"),
         (None, "there is no"),
         (b"Rar!", "neither a folder nor a zip archive"),
     ],
@@ -208,16 +212,25 @@ def test_two_of_one_name_need_a_roster(course, tmp_path, capsys):
 def test_paths_that_lead_elsewhere_are_not_followed(course, tmp_path, capsys):
     files = {f"Ann Lee_1_assignsubmission_file_/{NAME}": solved("a"), "../../evil.ipynb": b"{}"}
     (tmp_path / "all.zip").write_bytes(zipped(files))
-    assert collect(tmp_path / "all.zip") == 0
+    assert collect(tmp_path / "all.zip") == 1
     assert not list(tmp_path.rglob("evil*"))
+    assert "../../evil.ipynb has a path that leads elsewhere" in capsys.readouterr().out
 
 
 def test_a_name_that_is_not_marked_as_utf_8_is_read(course, tmp_path, capsys):
     name = f"Jörg Müller_1_assignsubmission_file_/{NAME}"
-    data = zipped({name: solved("j")})
+    other = f"Zoë Lee_2_assignsubmission_file_/{NAME}"
+    data = zipped({name: solved("j"), other: solved("z")}, days_apart=1)
     for mark in (b"PK\x03\x04\x14\x00", b"PK\x01\x02\x14\x03\x14\x00"):  # then come the flags
         assert mark + b"\x00\x08" in data
         data = data.replace(mark + b"\x00\x08", mark + b"\x00\x00")
     (tmp_path / "all.zip").write_bytes(data)
     assert collect(tmp_path / "all.zip") == 0
-    assert set(tree(course)) >= {f"jörg-müller/{LESSON}/{NAME}"}
+    assert set(tree(course)) >= {f"{who}/{LESSON}/{NAME}" for who in ("jörg-müller", "zoë-lee")}
+
+
+def test_every_argument_has_a_help_text(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["collect", "--help"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "ARCHIVE_OR_FOLDER what you downloaded from the platform, packed or unpacked" in out

@@ -98,7 +98,7 @@ def test_a_worksheet_as_moodle_writes_it_by_default(course, tmp_path, capsys):
         assert [(s.id, s.number) for s in found] == [("ann", str(number))]
     # Another list's ids are not Moodle's numbers.
     files = {f"Ann Lee_4711_assignsubmission_file_/{NAME}": solved("ann")}
-    text = "id,first_name,last_name\n4711,Bo,Chen\ns2,Ann,Lee\n"
+    text = "id,first_name,last_name,submitted\n4711,Bo,Chen,\ns2,Ann,Lee,2026-11-30 18:00\n"
     assert collect(archive(tmp_path, files), "--roster", str(roster(tmp_path, text))) == 0
     assert f"s2/{LESSON}/{NAME}" in tree(course)
     assert students(course)["4711"][:2] == ("Bo", "Chen")  # known, though nothing came in
@@ -114,23 +114,31 @@ def test_two_whom_the_roster_has_once_are_not_mixed_up(course, tmp_path, capsys)
     assert collect(archive(tmp_path, files), "--roster", str(roster(tmp_path, text))) == 1
     assert "Ann Lee may be Ann Lee (s1) and Ann Lee (s2)" in capsys.readouterr().out
     text = "Identifier,Full name,ID number\nParticipant 1,Ann Lee,s1\nParticipant 2,Ann Lee,s2\n"
-    assert collect(archive(tmp_path, files), "--roster", str(roster(tmp_path, text))) == 0
+    assert (
+        collect(archive(tmp_path, files, days_apart=1), "--roster", str(roster(tmp_path, text)))
+        == 0
+    )
     assert tree(course)[f"s2/{LESSON}/{NAME}"].read_bytes() == solved("a2")
 
 
 def test_an_id_that_is_a_path_costs_one_hand_in(course, tmp_path, capsys):
-    files = {f"{name}_{n}_assignsubmission_file_/{NAME}": solved(name)
-             for n, name in enumerate(("Ann Lee", "Bo Chen", "Cy Dee"))}  # fmt: skip
+    files = {
+        f"{name}_{n}_assignsubmission_file_/{NAME}": solved(name)
+        for n, name in enumerate(("Ann Lee", "Bo Chen", "Cy Dee"))
+    }
     text = "student_id,name\n../../ann,Ann Lee\n..,Bo Chen\ns3,Cy Dee\n"
     assert collect(archive(tmp_path, files), "--roster", str(roster(tmp_path, text))) == 1
     out = capsys.readouterr().out
-    assert "'../../ann' cannot be the name of a folder" in out and "'..' cannot" in out
+    assert "'../../ann' cannot be a student's id" in out and "'..' cannot" in out
     assert {path.split("/")[0] for path in tree(course)} - {"README.md"} == {"s3"}
 
 
 def test_letters_that_are_not_seen(course, tmp_path, capsys):
-    files = {f"Sara\u200c Ahmadi\u00a0Nia_1_assignsubmission_file_/{NAME}": solved("sara")}
-    assert collect(archive(tmp_path, files)) == 0
+    files = {
+        f"{who}_assignsubmission_file_/{NAME}": solved(who[0])
+        for who in ("Sara\u200c Ahmadi\u00a0Nia_1", "Bo Chen_2")
+    }
+    assert collect(archive(tmp_path, files, days_apart=1)) == 0
     assert f"sara-ahmadi-nia/{LESSON}/{NAME}" in tree(course)
 
 
@@ -183,22 +191,31 @@ def test_an_archive_under_lock_and_key(course, tmp_path, capsys):
     assert "is encrypted, password required" in capsys.readouterr().out
 
 
+def test_a_file_without_a_name_costs_nobody_else(course, tmp_path, capsys):
+    files = {f"ann/{NAME}": solved("ann"), "\0": b"", "\u200b": b""}
+    assert collect(archive(tmp_path, files)) == 1
+    assert f"ann/{LESSON}/{NAME}" in tree(course)
+    assert "a file has a path that leads elsewhere, is too deep, or has no name" in (
+        capsys.readouterr().out
+    )
+
+
 # ── times ────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
     ("at", "utc"),
     [
-        ((2026, 10, 24, 12, 0, 0), "2026-10-24 10:00:00 UTC"),  # summer
-        ((2026, 10, 25, 2, 30, 0), "2026-10-25 00:30:00 UTC"),  # comes twice: the earlier
-        ((2026, 10, 25, 12, 0, 0), "2026-10-25 11:00:00 UTC"),  # winter
-        ((2026, 3, 29, 2, 30, 0), "2026-03-29 01:30:00 UTC"),  # an hour that there is not
+        ("2026-10-24-12-00-00", "2026-10-24 10:00:00 UTC"),  # summer
+        ("2026-10-25-02-30-00", "2026-10-25 00:30:00 UTC"),  # comes twice: the earlier
+        ("2026-10-25-12-00-00", "2026-10-25 11:00:00 UTC"),  # winter
+        ("2026-03-29-02-30-00", "2026-03-29 01:30:00 UTC"),  # an hour that there is not
     ],
 )
 def test_the_clock_is_put_forward_and_back(course, tmp_path, at, utc):
-    files = {f"Ann Lee_1_assignsubmission_file_/{NAME}": solved("ann")}
-    assert collect(archive(tmp_path, files, at=at), "--timezone", "Europe/Zurich") == 0
-    assert stamp(course, "ann-lee") == f"{utc}\n"
+    files = {f"Lesson 01_s1000_attempt_{at}_{NAME}": solved("ann")}
+    assert collect(archive(tmp_path, files), "--timezone", "Europe/Zurich") == 0
+    assert stamp(course, "s1000") == f"{utc}\n"
 
 
 @pytest.fixture
@@ -212,11 +229,12 @@ def in_new_york(monkeypatch):
 
 
 def test_an_unpacked_archive_tells_the_same_times(course, tmp_path, in_new_york):
-    folder = tmp_path / "unpacked" / "Ann Lee_1_assignsubmission_file_"
-    folder.mkdir(parents=True)
-    (folder / NAME).write_bytes(solved("ann"))
-    clock = time.mktime((2026, 11, 30, 18, 4, 10, 0, 0, -1))  # as unzip sets it
-    os.utime(folder / NAME, (clock, clock))
+    for who, day in (("Ann Lee_1", 30), ("Bo Chen_2", 25)):
+        folder = tmp_path / "unpacked" / f"{who}_assignsubmission_file_"
+        folder.mkdir(parents=True)
+        (folder / NAME).write_bytes(solved("ann"))
+        clock = time.mktime((2026, 11, day, 18, 4, 10, 0, 0, -1))  # as unzip sets it
+        os.utime(folder / NAME, (clock, clock))
     assert collect(folder.parent, "--timezone", "Europe/Zurich") == 0
     assert stamp(course, "ann-lee") == "2026-11-30 17:04:10 UTC\n"
 
@@ -224,7 +242,10 @@ def test_an_unpacked_archive_tells_the_same_times(course, tmp_path, in_new_york)
 def test_without_a_zone_it_is_this_machines_and_can_be_mended(
     course, tmp_path, capsys, in_new_york
 ):
-    source = archive(tmp_path, {f"Ann Lee_1_assignsubmission_file_/{NAME}": solved("ann")})
+    files = {
+        f"{who}_assignsubmission_file_/{NAME}": solved(who[0]) for who in ("Ann Lee_1", "Bo Chen_2")
+    }
+    source = archive(tmp_path, files, days_apart=1)
     assert collect(source) == 0
     assert stamp(course, "ann-lee") == "2026-11-30 23:04:10 UTC\n"
     assert collect(source, "--timezone", "Europe/Zurich") == 0

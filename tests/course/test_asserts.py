@@ -45,3 +45,11 @@ def test_the_rewrite_is_accepted():
 def test_assertions_of_libraries_are_refused(call):
     with pytest.raises(GrammarError, match=r"line 2: assert\w+ earns no points: write `expect\("):
         split(f'expect("one", 1, 1)\n{call}', "test_count")
+
+
+@pytest.mark.parametrize("loop", ["for a, b in [(1, 2), (2, 4)]", "while f(a) < 9"])
+def test_in_place_of_a_loop_of_asserts_stands_a_table(loop):
+    with pytest.raises(
+        GrammarError, match=r"line 2: .*write `expect_table\(.* with a row for each"
+    ):
+        split(f"expect('one', 1, 1)\n{loop}: assert f(a) == b", "test_count")

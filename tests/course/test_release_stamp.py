@@ -80,6 +80,22 @@ def test_an_older_release_is_called_so_and_graded_by_todays_tests(change):
     assert "was changed" not in result.sentence
 
 
+def uses_what_was_given(notebook):
+    given = "import operator\nfrom no_such_package import gone\nfrom functools import reduce\n"
+    cell(notebook, "imports").source = given + cell(notebook, "imports").source
+    body = "    return operator.mul(i, o) + reduce(max, [0, o * bias])"
+    cell(notebook, "linear_parameters").source = f"def linear_parameters(i, o, bias=True):\n{body}"
+
+
+def test_an_import_that_an_older_release_gave_is_still_there(tmp_path):
+    result = graded(older(uses_what_was_given))
+    own = [name for name in result.scores if name.startswith("test_linear_parameters")]
+    assert result.scores[own[0]] == KEY.cell(own[0]).points
+    today = solved()
+    uses_what_was_given(today)  # under today's stamp nobody was given this
+    assert graded(today).scores[own[0]] == 0
+
+
 @pytest.mark.parametrize("change", [other_points, other_text], ids=lambda change: change.__name__)
 def test_it_is_known_by_nbgraders_checksums_when_a_tool_dropped_the_stamp(change):
     notebook = older(change)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 
+from proflab.checks.expect import failed_text
+from proflab.checks.values import to_plain_data
+from proflab.lesson import expect_table
 from proflab_course.course.test_cells import (
     Answer,
     GrammarError,
@@ -11,6 +17,7 @@ from proflab_course.course.test_cells import (
     hidden_source_removed,
     split,
 )
+from proflab_course.grading.verdict import judge_raised, judge_value
 
 CELL = """
 x = make(3)  # a comment that names the answer: 55
@@ -53,6 +60,20 @@ def test_answers_hold_what_the_grader_needs():
         ),
     ]
     assert [block.hidden for block in cell.blocks] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "flops"),
+    [
+        ("test_linear_flops", "a layer", True),
+        ("test_linear_parameters", "a layer", False),
+        ("test_audit", "FLOPs of a layer", True),
+    ],
+)
+def test_the_grader_knows_where_flops_are_counted(name, label, flops):
+    ((_, answer),) = split(f"expect({label!r}, f(), 8)", name).answers
+    assert answer.flops == flops
+    assert ("multiply-add" in judge_value(answer, 4).diagnosis) == flops
 
 
 def test_two_hidden_blocks_are_two_blocks():
@@ -118,6 +139,29 @@ def test_the_hidden_blocks_are_removed_as_nbgrader_removes_them():
         ("expect_raises('a', lambda: f(), print)", "takes a built-in exception's name"),
         ("expect_raises('a', lambda: f(), KeyboardInterrupt)", "a built-in exception's name"),
         ("expect('a', f(), 1)\nexpect('a', f(), 2)", "two cases have the label 'a'"),
+        ("expect_table(f)", "line 1: expect_table takes a function and its rows"),
+        ("expect_table()", "expect_table takes a function and its rows"),
+        ("expect_table(f, *rows)", "expect_table takes a function and its rows"),
+        ("expect_table(f(2), ('a', (1,), 1))", "takes a function's name or a lambda"),
+        ("expect_table(f, ('a', (1,), 1), label='b')", "expect_table takes no argument label"),
+        ("expect_table(f, ('a', (1,), 1), rel='1')", "rel must be a number"),
+        ("expect_table(f, ('a', (1,), 1), rows)", "a row is a tuple: (label, arguments, result)"),
+        ("expect_table(f, ('a', (1,)))", "with mistakes (row 1 of the table)"),
+        ("expect_table(f, ('a', (1,), 1, {}, 2))", "a row is a tuple"),
+        ("expect_table(f, ('a', (1,), *two))", "a row is a tuple"),
+        ("expect_table(f, ('a', (1,), 1), (b, (2,), 2))", "a literal string (row 2 of the table)"),
+        ("expect_table(f,\n ('a', (1), 1))", "line 2: the arguments are a tuple, (x,) for one;"),
+        ("expect_table(f, ('a', args, 1))", "the arguments are a tuple"),
+        ("expect_table(f, ('a', [(1,), (2,)], 1))", "the arguments are a tuple"),
+        ("expect_table(f, ('a', [], ValueError))", "a list of tuples where each has to raise"),
+        ("expect_table(f, ('a', [(1,), 2], ValueError))", "the arguments are a tuple"),
+        ("expect_table(f, ('a', (1,), ValueError, {}))", "an exception names no mistakes"),
+        ("expect_table(f, ('a', (1,), Wrong))", "not `Wrong` (row 1 of the table)"),
+        ("expect_table(f, ('a', (1,), 1, ['b']))", "mistakes must be a dict of sentences"),
+        ("expect_table(f, ('a', (1,), 1), ('a', (2,), 2))", "two cases have the label 'a'"),
+        ("for x in y:\n    expect_table(f, ('a', (x,), 1))", "line 2: expect_table stands inside"),
+        ("expect_table(f, ('a', (expect('b', 1, 1),), 1))", "expect stands inside another"),
+        ("from a import expect_table\nexpect('a', 1, 1)", "import expect_table in the lesson's"),
         ("### BEGIN HIDDEN TESTS\nexpect('a', f(), 1)", "BEGIN HIDDEN TESTS without"),
         ("expect('a', f(), 1)\n### END HIDDEN TESTS", "without its BEGIN"),
         ("### BEGIN HIDDEN TESTS\n### BEGIN HIDDEN TESTS", "a hidden block inside another"),
@@ -132,3 +176,137 @@ def test_a_cell_that_breaks_the_grammar_gets_a_sentence(source, sentence):
         split(source, "test_f")
     assert sentence in str(raised.value)
     assert str(raised.value).startswith("cell test_f")
+
+
+TABLE = """
+expect_table(
+    lambda size, power: size**power,
+    ("a square", (3, 2), 9, {"twice, not squared": 6}),
+    ("a root", (sides[0], 1 / 2), math.sqrt(2)),
+    ("no power", [(2, None), (*sides, "x")], TypeError),
+    ("one alone", [(2, "y")], TypeError),
+    rel=1e-6,
+)
+"""
+
+
+def test_a_row_is_a_case_and_so_is_each_tuple_that_has_to_raise():
+    cell = split(TABLE, "test_power")
+    (block,) = cell.blocks
+    call = "(lambda size, power: size ** power)"
+    assert block.steps == (
+        Step("value", f"{call}(3, 2)"),
+        Step("value", f"{call}(sides[0], 1 / 2)"),
+        Step("raises", f"{call}(2, None)"),
+        Step("raises", f"{call}(*sides, 'x')"),
+        Step("raises", f"{call}(2, 'y')"),
+    )
+    assert block.answers == (
+        Answer("a square", "expect", 9, rel=1e-6, mistakes={"twice, not squared": 6}),
+        Answer("a root", "expect", 2**0.5, rel=1e-6),
+        Answer("no power (1 of 2)", "expect_raises", exception="TypeError"),
+        Answer("no power (2 of 2)", "expect_raises", exception="TypeError"),
+        Answer("one alone", "expect_raises", exception="TypeError"),
+    )
+    assert "sides" in block.read
+
+
+HIDDEN_TABLE = """
+expect("one", f(1), 1)
+### BEGIN HIDDEN TESTS
+clock = doubles.Clock()
+expect_table(
+    f,
+    # about: a size of zero
+    # is a size.
+    ("none", ({0}, 3), 0),
+    # about: it raises for both.
+    ("below", [(-1, 2), (-2, 2)], ValueError),
+)
+### END HIDDEN TESTS
+"""
+
+
+def test_a_hidden_row_has_its_explanation():
+    cell = split(HIDDEN_TABLE.format("0"), "test_f")
+    assert cell.explained == {
+        "none": "a size of zero is a size.",
+        "below (1 of 2)": "it raises for both.",
+        "below (2 of 2)": "it raises for both.",
+    }
+    assert [hidden for hidden, _ in cell.answers] == [False, True, True, True]
+    assert "expect_table" not in hidden_source_removed(HIDDEN_TABLE)
+
+
+@pytest.mark.parametrize("argument", ["clock", "clock.readings", "doubles.Clock()"])
+def test_a_hidden_table_uses_no_double_that_the_grader_holds(argument):
+    with pytest.raises(GrammarError, match="cell test_f, line 5: .*(double|declare it)"):
+        split(HIDDEN_TABLE.format(argument), "test_f")
+
+
+# ── what the notebook says of a table, and what the grader says ──────────────────────────────
+
+
+def drawn_table(dice: random.Random) -> str:
+    """Return a table of rows that pass, fail and raise, for a function of two numbers."""
+    results = ("2", "3.0", "6", "(1, 1)", "[2]", "'x'", "True", "ZeroDivisionError", "ValueError")
+    numbers = ("0", "1", "2", "3", "7", "2.0", "-1", "'x'", "None")
+    rows = []
+    for number in range(dice.randint(1, 4)):
+        result = dice.choice(results)
+        several = dice.randint(1, 3) if result.endswith("Error") else 0
+        tuples = [f"({dice.choice(numbers)}, {dice.choice(numbers)})" for _ in range(several or 1)]
+        arguments = f"[{', '.join(tuples)}]" if several else tuples[0]
+        mistakes = dice.choice(["", ", {'a slip': 4}"]) if not several else ""
+        rows.append(f"('row {number}', {arguments}, {result}{mistakes})")
+    function = dice.choice(["divmod", "calculate", "lambda a, b: calculate(a, b)"])
+    tolerance = dice.choice(["", ", rel=0.5", ", abs=1.5"])
+    return f"expect_table({function}, {', '.join(rows)}{tolerance})"
+
+
+def calculate(a, b):
+    """A function that gives many kinds of values."""
+    if a == 7:
+        raise ValueError("no sevens")
+    return {0: (a, a), 1: a * 2, 2: [a], 3: a / b > 0}.get(b, a)
+
+
+def judged(source: str) -> dict[str, tuple[bool, str, str]]:
+    """Return what the grader says of each case."""
+    found = {}
+    for block in split(source, "test_f").blocks:
+        for step, answer in zip(block.steps, block.answers, strict=True):
+            try:
+                value = eval(step.code, {"calculate": calculate})
+            except Exception as error:
+                names = [kind.__name__ for kind in type(error).__mro__]
+                found[answer.label] = judge_raised(answer, names, str(error))
+            else:
+                found[answer.label] = judge_value(answer, to_plain_data(value))
+    return found
+
+
+def test_notebook_and_grader_agree_on_500_drawn_tables(capsys):
+    dice, outcomes = random.Random(1), set()
+    for _ in range(500):
+        source = drawn_table(dice)
+        verdicts = judged(source)
+        raised = None
+        try:
+            exec(source, {"expect_table": expect_table, "calculate": calculate})
+        except Exception as error:
+            raised = error
+        said = capsys.readouterr().out
+        text = said if not isinstance(raised, AssertionError) else f"{said}{raised}\n"
+        wrong = [failed_text(label, v) for label, v in verdicts.items() if not v.passed]
+        assert (raised is not None) == bool(wrong), source
+        assert [line for line in text.splitlines() if line[0] != "✅"] == [
+            line for sentence in wrong for line in sentence.splitlines()
+        ], source
+        rows = {re.sub(r" \(\d of \d\)", "", label) for label in verdicts}
+        failed = {re.sub(r" \(\d of \d\)", "", k) for k, v in verdicts.items() if not v.passed}
+        assert {line[2:].split(":")[0] for line in text.splitlines() if line[0] == "✅"} == (
+            rows - failed
+        ), source
+        outcomes.add(type(raised).__name__)
+    assert {"NoneType", "CaseFailed", "ZeroDivisionError", "ValueError"} <= outcomes

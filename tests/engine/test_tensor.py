@@ -114,6 +114,20 @@ def test_gradients_of_chosen_inputs_leave_others_alone():
     assert gx.tolist() == [3, 3] and x.grad is None and w.grad is None
 
 
+@pytest.mark.parametrize(
+    ("outputs", "inputs", "kind"),
+    [
+        (0, [], "int"),
+        ([0.0], [], "float"),
+        (None, [], "NoneType"),
+        (Tensor([1.0], requires_grad=True).sum(), [3], "int"),
+    ],
+)
+def test_grad_says_what_is_no_tensor(outputs, inputs, kind):
+    with pytest.raises(TypeError, match=f"grad needs a Tensor, not an object of type {kind}"):
+        proflab.autograd.grad(outputs, inputs)
+
+
 def test_an_activation_that_backward_does_not_need_is_freed():
     x = proflab.randn(4, 4).requires_grad_()
     hidden = x + 1

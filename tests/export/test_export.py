@@ -3,6 +3,7 @@
 import ast
 import csv
 import io
+import zipfile
 
 import nbformat
 import pytest
@@ -115,6 +116,66 @@ def test_brightspace(graded, monkeypatch, tmp_path):
     assert table[1] == ["#1", "#complete", "C", "C", "c@x", "100", "#"]
 
 
+GERMAN = (
+    'ID,"Vollständiger Name",E-Mail-Adresse,Status,Bewertung,Bestwertung,"Feedback als Kommentar"\n'
+)
+FRENCH = 'Identifiant,"Nom complet","Adresse de courriel",Statut,Note,"Note maximale",Feedback\n'
+
+
+@pytest.mark.parametrize(
+    ("header", "participant"), [(GERMAN, "Teilnehmer/in"), (FRENCH, "Participant")]
+)
+def test_moodle_in_another_language(graded, monkeypatch, tmp_path, capsys, header, participant):
+    lines = MOODLE.replace("110.00", '"110,00"').replace("Participant ", participant).splitlines()
+    text = header + "\n".join(lines[1:]) + "\n"
+    (tmp_path / "sheet.csv").write_text(text, "utf-8-sig")
+    assert export(graded, monkeypatch, "--moodle", tmp_path / "sheet.csv", "--without-essay") == 0
+    table = rows(tmp_path / "sheet_filled.csv")
+    assert table[0] == next(csv.reader([header]))
+    assert [row[4] for row in table[1:4]] == ["100", table[2][4], "0"]
+    (tmp_path / "sheet.csv").write_text(text.replace("110,00", "10,00"))
+    assert export(graded, monkeypatch, "--moodle", tmp_path / "sheet.csv") == 2
+    assert "complete has 107 points" in capsys.readouterr().err
+
+
+def test_moodle_in_a_language_that_is_not_known(graded, monkeypatch, tmp_path, capsys):
+    text = "Id,Naam,Cijfer\nDeelnemer4711,C,\nDeelnemer4712,H,\n"
+    (tmp_path / "sheet.csv").write_text(text)
+    assert export(graded, monkeypatch, "--moodle", tmp_path / "sheet.csv") == 2
+    assert "change Moodle's language to English and download it again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("column", ["Lesson 01 (55501)", "lesson 1 (7)", "Lesson 01: sizes (3)"])
+def test_canvas_names_its_assignments_with_a_number(graded, monkeypatch, tmp_path, column):
+    text = CANVAS.replace("Other (1)", "Quiz 1 (01)").replace("01 Parameters (55)", column)
+    (tmp_path / "grades.csv").write_text(text)
+    assert export(graded, monkeypatch, "--canvas", tmp_path / "grades.csv") == 0
+    assert rows(tmp_path / "grades_filled.csv")[0][-1] == column
+
+
+def test_a_number_in_brackets_is_no_lesson(graded, monkeypatch, tmp_path, capsys):
+    """And what Canvas does not take back is not offered: its sums, and columns without a number."""
+    text = CANVAS.replace("01 Parameters (55)", "Quiz (01)").replace(
+        "Final (read only)", "Current Score"
+    )
+    (tmp_path / "grades.csv").write_text(text)
+    assert export(graded, monkeypatch, "--canvas", tmp_path / "grades.csv") == 2
+    assert "choose one with --column ('Other (1)', 'Quiz (01)')" in capsys.readouterr().err
+    sums = text.replace("10,110,", "10,110,(read only)").replace("Current Score", "Sum (9)")
+    (tmp_path / "grades.csv").write_text(sums)
+    assert export(graded, monkeypatch, "--canvas", tmp_path / "grades.csv", "--column", "Sum") == 2
+    assert "no column for Sum" in capsys.readouterr().err
+
+
+def test_at_most_ten_names_in_a_sentence(graded, monkeypatch, tmp_path, capsys):
+    names = ",".join(f"Lab {n} ({n})" for n in range(1, 40))
+    header = f"Student,ID,SIS User ID,SIS Login ID,Section,{names}\n"
+    (tmp_path / "grades.csv").write_text(header)
+    assert export(graded, monkeypatch, "--canvas", tmp_path / "grades.csv") == 2
+    said = capsys.readouterr().err
+    assert "'Lab 10 (10)' and 29 more" in said and "Lab 11" not in said
+
+
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
@@ -168,3 +229,45 @@ def test_code_for_a_comparison(graded, monkeypatch, tmp_path, capsys):
     assert "# this is (no Python" in files["half_done"]
     assert files["half_done"].count("NotImplementedError") == 0
     assert "no code of empty: nothing is written in it" in out and "no code of not_json" in out
+
+
+HELPER = "def trick():\n    return 7\n"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_modules_of_ones_own_are_code_too(graded, monkeypatch, tmp_path, capsys, packed):
+    """A copy of the solutions under another name; what grading leaves out is left out here, too."""
+    folder = graded.root / "submitted" / "half_done" / LESSON
+    notebook = folder / f"{LESSON}.ipynb"
+    before = notebook.read_bytes()
+    files = {
+        "helper.py": HELPER,
+        "deep/more.py": "x = (\n",
+        "built.py": "y = 1",
+        "mine.py": "z = 1",
+    }
+    if packed:
+        data = io.BytesIO()
+        with zipfile.ZipFile(data, "w") as archive:
+            archive.writestr(notebook.name, before)
+            for name, text in files.items():
+                archive.writestr(name, text)
+        notebook.unlink()
+        (folder / "all.zip").write_bytes(data.getvalue())
+    else:
+        for name, text in files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
+    try:
+        assert export(graded, monkeypatch, "--code", tmp_path / "code") == 0
+    finally:
+        (folder / "all.zip").unlink(missing_ok=True)
+        for name in files:
+            (folder / name).unlink(missing_ok=True)
+        notebook.write_bytes(before)
+    text = (tmp_path / "code" / "half_done.py").read_text()
+    ast.parse(text)
+    assert "def linear_parameters" in text
+    assert f"# helper.py\n{HELPER}" in text and "# deep/more.py\n# x = (" in text
+    assert "y = 1" not in text and "z = 1" not in text
+    assert "modules of half_done's own: deep/more.py, helper.py" in capsys.readouterr().out

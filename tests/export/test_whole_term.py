@@ -43,7 +43,10 @@ PENALTY = """
 c.AssignLatePenalties.plugin_class = "proflab_course.grading.records.lateness.PenaltyPerDay"
 c.PenaltyPerDay.per_day = 0.1
 """
-IN_TIME, LATE = (2026, 11, 1, 17, 30, 0), (2026, 11, 3, 9, 0, 0)  # Zurich's clock
+# Zurich's clock, as Moodle's worksheet writes it; the files have the time of the download.
+EARLY = "Saturday, 31 October 2026, 12:00 PM"
+IN_TIME, LATE = "Sunday, 1 November 2026, 5:30 PM", "Tuesday, 3 November 2026, 9:00 AM"
+DOWNLOAD = (2026, 11, 4, 8, 0, 0)
 # Lesson 1 as points for code, essay's mark and penalty; then what the platform gets.
 GRADES_1 = {
     "s01": "108", "s02": "", "s03": "100", "s04": "", "s05": "", "s06": "100", "s07": "60",
@@ -86,12 +89,11 @@ def work(course: Course, lesson: str, guess: float | None = None, **cells: str) 
     return nbformat.writes(notebook).encode()
 
 
-def packed(files: dict[str, bytes], times: dict[str, tuple] | None = None) -> bytes:
+def packed(files: dict[str, bytes]) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         for path, content in files.items():
-            at = next((t for part, t in (times or {}).items() if part in path), IN_TIME)
-            archive.writestr(zipfile.ZipInfo(path, at), content)
+            archive.writestr(zipfile.ZipInfo(path, DOWNLOAD), content)
     return data.getvalue()
 
 
@@ -102,7 +104,7 @@ def moodle_archives(course: Course) -> tuple[bytes, bytes]:
 
     def place(student: str, name: str = f"{FIRST}.ipynb") -> str:
         number = 4700 + int(student[1:])
-        return f"{' '.join(NAMES[student])}_{number}_assignsubmission_file_/{name}"
+        return f"{' '.join(NAMES[student])}_{number}_assignsubmission_file/{name}"
 
     early = {place("s11"): work(course, FIRST)}
     files = {
@@ -118,17 +120,19 @@ def moodle_archives(course: Course) -> tuple[bytes, bytes]:
         place("s11"): full,
         place("s12"): work(course, FIRST),
     }
-    before = packed(early, {"": (2026, 10, 31, 12, 0, 0)})
-    return before, packed(files, {"_4708_": LATE, "_4709_": LATE})
+    return packed(early), packed(files)
 
 
-def worksheet() -> str:
-    head = "Identifier,Full name,ID number,Email address,Status,Grade,Maximum Grade\r\n"
+def worksheet(times: dict[str, str]) -> bytes:
+    """Moodle's worksheet; who is not in `times` has handed in nothing."""
+    columns = "Identifier,Full name,ID number,Email address,Grade,Maximum Grade"
     lines = (
-        f"Participant {4700 + int(s[1:])},{first} {last},{s},{s}@example.org,Submitted,,110.00\r\n"
+        f"Participant {4700 + int(s[1:])},{first} {last},{s},{s}@example.org,,110.00,"
+        f'"{times.get(s, "-")}"\r\n'
         for s, (first, last) in NAMES.items()
     )
-    return head + "".join(lines)
+    text = f"{columns},Last modified (submission)\r\n{''.join(lines)}"
+    return text.encode("utf-8-sig")
 
 
 def canvas_archive(course: Course) -> bytes:
@@ -180,7 +184,9 @@ def term(tmp_path_factory):
     early, at_the_end = moodle_archives(course)
     files = {
         "early.zip": early, "first.zip": at_the_end, "second.zip": canvas_archive(course),
-        "sheet.csv": worksheet().encode("utf-8-sig"), "canvas.csv": canvas_gradebook().encode(),
+        "early.csv": worksheet({"s11": EARLY}),
+        "first.csv": worksheet(dict.fromkeys(NAMES, IN_TIME) | {"s08": LATE, "s09": LATE}),
+        "canvas.csv": canvas_gradebook().encode(),
         "brightspace.csv": brightspace_gradebook().encode(),
     }  # fmt: skip
     for name, data in files.items():
@@ -189,7 +195,7 @@ def term(tmp_path_factory):
     zone = ["--timezone", "Europe/Zurich"]
     for step in ("early", "first"):
         played.run(
-            step, "collect", root / f"{step}.zip", "01", "--roster", root / "sheet.csv", *zone
+            step, "collect", root / f"{step}.zip", "01", "--roster", root / f"{step}.csv", *zone
         )
     with Book(course.gradebook) as book, book.transaction() as gradebook:
         gradebook.update_or_create_assignment(FIRST, duedate="2026-11-01 17:00:00 UTC")
@@ -201,7 +207,7 @@ def term(tmp_path_factory):
     played.grade(SECOND)
     for step in (("report", "01"), ("report", "02"), ("report",)):
         played.run(" ".join(step), *step)
-    played.run("moodle", "export", "01", "--moodle", root / "sheet.csv")
+    played.run("moodle", "export", "01", "--moodle", root / "first.csv")
     played.run("canvas 1", "export", "01", "--canvas", root / "canvas.csv", "-o", root / "c1.csv")
     played.run("canvas 2", "export", "02", "--canvas", root / "canvas.csv", "-o", root / "c2.csv")
     played.run("brightspace", "export", "02", "--brightspace", root / "brightspace.csv")
@@ -265,8 +271,8 @@ def text_of(page: Path) -> str:
 def test_the_report_of_a_lesson(term):
     text = text_of(term.course.root / "reports" / f"{FIRST}.html")
     assert "10 handed in" in text
-    assert "known, but nothing handed in 2" in text and "s04, s05" in text
-    assert "1 essay waits for a mark: s02" in text
+    assert "known, but nothing handed in 2" in text and "Ann Lee (s04), Bo Chen (s05)" in text
+    assert "1 essay waits for a mark: Siobhán O'Brien (s02)" in text
     assert "late, −20" in text and "essay 8" in text
     assert "the field 2 of 2" in text and "circle" in text
 
@@ -288,8 +294,8 @@ def test_the_page_about_the_term(term):
     (guesses,) = found.guesses
     assert (guesses.lesson, guesses.count) == (FIRST, 2) and guesses.factor == pytest.approx(1.2)
     text = text_of(term.course.root / "reports" / "term.html")
-    assert "s01 108 100 208" in text and "s05 – 100 100" in text and "s09 100 – 100" in text
-    assert f"{FIRST}: 1 essay waits for a mark: s02" in text
+    assert "(s01) 108 100 208" in text and "(s05) – 100 100" in text and "(s09) 100 – 100" in text
+    assert f"{FIRST}: 1 essay waits for a mark: Siobhán O'Brien (s02)" in text
 
 
 def test_feedback_says_what_counted(term):
@@ -312,7 +318,7 @@ def column(path: Path, who: str, points: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("step", "file", "who", "points", "grades"),
     [
-        ("moodle", "sheet_filled.csv", "ID number", "Grade", GRADES_1),
+        ("moodle", "first_filled.csv", "ID number", "Grade", GRADES_1),
         ("canvas 1", "c1.csv", "SIS Login ID", "01 First (4)", GRADES_1),
         ("canvas 2", "c2.csv", "SIS Login ID", "02 Second (5)", GRADES_2),
         ("brightspace", "brightspace_filled.csv", "Username",

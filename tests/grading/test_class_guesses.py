@@ -22,6 +22,7 @@ from proflab.lesson import guesses
 guesses.compare("weights of the layer", 1, 2_359_296)
 guesses.compare(f"peak of {1 + 1} ops", 1, 2, unit="MB")
 guesses.compare("the largest part", "linear", "embedding")
+guesses.compare("L2 over memory", 3, 4.56, document={"constructed": True})
 """
 
 
@@ -73,6 +74,12 @@ def test_guesses_are_few_and_short_and_no_shape_of_a_notebook_raises():
     ]
 
 
+@pytest.mark.parametrize("mark", [{"assumed": True}, {"failing": ["count"]}])
+def test_answers_that_judge_nobody_are_left_out(mark):
+    cells = [{"outputs": [{"data": {MIME: record("L2 over memory", 3, 4.56) | mark}}]}]
+    assert read_guesses(cells) == []
+
+
 def asking(notebook):
     notebook.cells.append(new_code_cell(ASKED, metadata={"tags": ["demo"]}))
     return notebook
@@ -85,6 +92,15 @@ def test_the_lesson_says_which_predictions_there_are():
         "weights of the layer", "peak of … ops", "the largest part",
     ]  # fmt: skip
     assert [(p.name, p.made) for p in found if p.made] == [("peak of … ops", 1)]
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_a_prediction_that_only_a_constructed_document_answers_is_no_row(measured):
+    key = make_key(LESSON, asking(solved()))
+    hand_ins = [[Guess("L2 over memory", 3, 4.56)]] if measured else [[]]
+    found = [p.name for p in predictions(key, hand_ins)]
+    assert ("L2 over memory" in found) == measured
+    assert "weights of the layer" in found
 
 
 def test_figures_are_medians_and_quartiles_of_guess_over_answer():
@@ -138,3 +154,12 @@ def test_guesses_follow_the_hand_in(course):
     summary = read_summary(course, LESSON)
     weights = next(p for p in summary.predictions if p.name == "weights of the layer")
     assert weights.guesses == [2e6]
+
+
+def test_a_class_that_cleared_its_outputs_gets_a_sentence_in_place_of_empty_rows(tmp_path):
+    course = copy_course(tmp_path, [])
+    hand_in(course, "dan", solved())
+    grade(course)
+    page = render(read_summary(course, LESSON))
+    assert "No notebook keeps an answer beside its guess: the outputs were cleared" in page
+    assert "0 of 0" not in page and "Predictions of the class" not in page

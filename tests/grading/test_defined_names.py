@@ -4,7 +4,12 @@ import time
 
 import pytest
 
-from proflab_course.grading.defined_names import defined_names, may_define_unseen, names_in_each
+from proflab_course.grading.defined_names import (
+    defined_functions,
+    defined_names,
+    may_define_unseen,
+    names_in_each,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,10 +32,28 @@ from proflab_course.grading.defined_names import defined_names, may_define_unsee
         ("def a(b, c:\n    return", {"a"}),  # it cannot be read, but it is meant to be there
         ("it's no Python\ndef a(): pass", {"a"}),
         ("", set()),
+        ("x = f'{y=}' 'z = 1'\ny = rb'''\nz = 1\n'''", {"x", "y"}),
+        ("'''Is it so?\n'''\na = 1\n'''\nb = 2?\n'''", {"a"}),
+        ("def f():\n\tx = 1\n\n# no end\n\ty = 2\nz = 3", {"f", "z"}),
+        ("a = 1\r\nif b:\r\n  c = \\\r\n  2\r\n", {"a", "c"}),
+        ("a = [\n  1,  # (\n]; b = 2", {"a", "b"}),
+        ("'''never closed\ndef a(): pass", {"a"}),
+        (f"a = 1{' ' * 50_000}$\nb = 2", {"a", "b"}),
     ],
 )
 def test_names_are_those_bound_at_top_level(source, names):
     assert defined_names(source) == names
+
+
+@pytest.mark.parametrize(
+    "source, names",
+    [
+        ("def a(): pass\nclass B:\n    def c(self): pass\nd = lambda: 0\ne = 1", {"a", "B", "d"}),
+        ("import f\ntry:\n    async def a(): pass\nexcept E: pass\ng = h(lambda: 0)", {"a"}),
+    ],
+)
+def test_functions_are_told_from_other_names(source, names):
+    assert defined_functions(source) == names
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,8 @@ def test_what_takes_long_in_the_solved_notebook_may_take_longer():
 
 def test_turns_go_on_until_one_gets_through():
     turns = iter([Result(again=True), Result(again=True), Result("timed out", "slow")])
-    assert run_through(lambda allowance: next(turns), LIMITS).sentence == "slow"
+    result = run_through((), lambda allowance: next(turns), Allowance(LIMITS))
+    assert result.sentence == "slow"
     assert next(turns, None) is None
 
 

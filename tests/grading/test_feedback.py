@@ -189,9 +189,8 @@ def test_lessons_to_explain_are_named_or_numbered(explain, told):
 def test_visible_cases_keep_their_explanation(pages):
     assert "✅ 768 → 3072: 2,362,368" in as_text(pages["native", "complete"])
     assert "called with 768 3072 True" in as_text(pages["native", "curious"])
-    assert "❌ a negative size: expected ValueError, but KeyError" in as_text(
-        pages["native", "curious"]
-    )
+    told = r"❌ a negative size\b.*: expected ValueError, but KeyError"
+    assert re.search(told, as_text(pages["native", "curious"]))
 
 
 @pytest.mark.parametrize("kind", ["native", "stock"])

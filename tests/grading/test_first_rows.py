@@ -3,12 +3,15 @@
 import sqlite3
 
 import pytest
-from grading_course import LESSON, copy_course, grade
+from grading_course import LESSON, ROOT, copy_course, grade
 
+from proflab_course.course.layout import Course
+from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.records.first_rows import FirstRows
 from proflab_course.grading.records.gradebook import Book
 
 STUDENTS = ["complete", "empty", "half_done", "wrong_date"]
+GRADED = len(read_key(Course(ROOT).source(LESSON)).tests) + 1  # with the essay
 QUERIES = {
     "submissions": "SELECT a.name, s.student_id, s.timestamp, s.extension"
     " FROM submitted_assignment s JOIN assignment a ON a.id = s.assignment_id",
@@ -69,4 +72,5 @@ def test_they_are_what_nbgraders_own_way_makes(tmp_path, monkeypatch, options):
     assert sum(quick) == len(STUDENTS) - len(special)
     monkeypatch.setattr(FirstRows, "insert", lambda *_: False)
     assert ours == rows(graded(tmp_path / "theirs", **options))
-    assert len(ours["grades"]) == len(STUDENTS) * 13 and len(ours["submissions"]) == len(STUDENTS)
+    assert len(ours["grades"]) == len(STUDENTS) * GRADED
+    assert len(ours["submissions"]) == len(STUDENTS)

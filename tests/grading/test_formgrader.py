@@ -3,12 +3,13 @@
 import time
 
 import pytest
-from browsing import WAIT, click_everything, jupyter_lab, what_ran
+from browsing import WAIT, click_everything, what_ran
 from grading_course import LESSON, copy_course, grade, hand_in, solved
 from hostile import hostile
 from sandboxes import needs_sandbox
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
+from serving import jupyter_lab
 
 from proflab_course.grading.records.gradebook import Book
 

@@ -1,5 +1,6 @@
 """A class is graded: scores, outcomes, what is graded again, and that nothing is lost."""
 
+import re
 import sqlite3
 import threading
 
@@ -47,13 +48,12 @@ def test_the_sample_class_gets_what_it_should(whole_class, student):
     course, rows = whole_class
     status, passed, waits = sample_class.EXPECTED[student]
     key = read_key(course.source(LESSON))
-    points = {name: 0.0 for name in sample_class.COMPLETE}
-    for each in key.cells:
-        if each.kind == "test":
-            name = each.grade_id.removeprefix("test_").removesuffix("_2")
-            points[name] += each.points
+    cells = [each for each in key.cells if each.kind == "test"]
+    exercises = {each.grade_id: re.sub(r"^test_|_\d$", "", each.grade_id) for each in cells}
+    assert set(exercises.values()) == set(sample_class.COMPLETE)
+    points = sum(c.points for c in cells if {c.grade_id, exercises[c.grade_id]} & set(passed))
     assert rows[student].status == status
-    assert rows[student].score == sum(points[name] for name in passed)
+    assert rows[student].score == points
     with Book(course.gradebook) as book:
         assert book.scores(LESSON)[student]["needs_manual"] == waits
     assert autograded(course, student).exists()
@@ -187,8 +187,24 @@ def test_a_locked_gradebook_gets_a_sentence_and_a_clean_rerun(course, monkeypatc
 
 def test_a_file_that_is_no_gradebook_gets_a_sentence(course):
     course.gradebook.write_text("not a database, but long enough to be taken for one" * 100)
-    with pytest.raises(CourseError, match="gradebook.db cannot be used"):
-        grade(course)
+    for _ in range(2):
+        with pytest.raises(CourseError, match=r"gradebook.db is no gradebook.* move it away"):
+            grade(course)
+    course.gradebook.rename(course.root / "away.db")
+    assert grade(course)["complete"].score == 100
+
+
+def test_small_answers_are_one_true_sentence(tmp_path):
+    course = copy_course(tmp_path, [])
+    done = command(course, "proflab", "grade", "1", "--no-sandbox")
+    assert "Nothing was handed in" in done.stdout and "Next:" not in done.stdout
+    for number in range(12):
+        hand_in(course, f"s{number:02}", b"{")
+    done = command(course, "proflab", "grade", "1", "--no-sandbox", "--student", "nobody")
+    assert done.returncode == 2
+    assert done.stderr.endswith("s07, s08, s09 and 2 more\n") and "s10" not in done.stderr
+    done = command(course, "proflab", "grade", "1", "--no-sandbox")
+    assert done.stderr == "", "a progress bar in a log"
 
 
 def test_a_full_disk_gets_a_sentence_and_a_clean_rerun(course, monkeypatch):

@@ -89,7 +89,7 @@ def test_a_process_that_ends_keeps_what_was_earned_before():
     notebook.cells.insert(place, new_code_cell("import os; os._exit(1)"))
     result = graded(notebook)
     assert result.status == "process died"
-    assert result.scores["test_linear_parameters"] == 8
+    assert result.scores["test_linear_parameters"] == 6
     assert result.scores["test_conv2d_parameters"] == 0
 
 
@@ -99,7 +99,7 @@ def test_an_endless_loop_costs_its_own_points_only():
     result = graded(notebook, runner=SubprocessRunner(limits))
     assert result.status == "timed out"
     assert result.scores["test_linear_parameters"] == 0
-    assert result.scores["test_conv2d_parameters"] == 10
+    assert result.scores["test_conv2d_parameters"] == 6
 
 
 def test_lost_metadata_costs_nothing():

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -19,6 +20,7 @@ from sandboxes import needs_sandbox
 from proflab_course.course.layout import CourseError
 from proflab_course.grading import command as grading
 from proflab_course.grading import grade_notebook as execute
+from proflab_course.grading import reader as reading
 from proflab_course.grading import verdict
 from proflab_course.grading import work_limit as effort
 from proflab_course.grading.command import grade_class
@@ -28,7 +30,7 @@ from proflab_course.grading.records import write_notebook as autograded
 from proflab_course.grading.records.first_rows import FirstRows
 from proflab_course.grading.records.gradebook import Book
 from proflab_course.grading.run import connection as conversation
-from proflab_course.grading.run import processes, replies
+from proflab_course.grading.run import processes, replies, statements
 from proflab_course.grading.run import sandbox_runner as sandbox
 from proflab_course.grading.run import session as turn
 from proflab_course.grading.run import student_files as files
@@ -40,15 +42,20 @@ from proflab_course.grading.submissions import read_notebook as handin
 VICTIM = "bb_victim"
 OTHERS = ("aa_first", "cc_last")
 # Every function that one hand-in passes through, from its file to its row.
-READING = [(grading, "find_handin"), (handin, "parse_handin"), (handin, "rebuilt")]
+READING = [
+    (reading, "find_handin"),
+    (handin, "parse_handin"),
+    (handin, "rebuilt"),
+    (reading, "match"),
+    (reading, "as_graded"),
+]
 RUNNING = [
-    (grading, "grade_notebook"),
-    (execute, "align"),
+    (grading, "grade_aligned"),
     (execute, "make_plan"),
     (sandbox, "gather_files"),
     (files, "read_folder"),
     (sandbox, "draws"),
-    (sandbox, "run_through"),
+    (sandbox, "run_fairly"),
     (sandbox.Slot, "turn"),
     (warm.ZygoteClient, "turn"),
     (warm, "Body"),
@@ -57,7 +64,7 @@ RUNNING = [
     (conversation.Connection, "ask"),
     (conversation, "parse_message"),
     (processes, "read_process"),
-    (turn, "read_reply"),
+    (statements, "read_reply"),
     (replies, "parse_value"),
 ]
 JUDGING = [
@@ -141,6 +148,15 @@ def break_for(patch, broken):
 
         patch.setattr(grading, of, wrapped)
 
+    def knows_in_the_process_that_reads():
+        real = reading._answer_handin
+
+        def wrapped(lessons, folder):
+            here.student = Path(folder).parent.name
+            return real(lessons, folder)
+
+        patch.setattr(reading, "_answer_handin", wrapped)
+
     def breaks(place, name, errors):
         real = getattr(place, name)
 
@@ -158,6 +174,7 @@ def break_for(patch, broken):
         breaks(place, name, of)
     knows("grade_one")
     knows("record")
+    knows_in_the_process_that_reads()
 
 
 def check_class(course, rows, error, victim=VICTIM):
@@ -208,7 +225,7 @@ def test_each_failure_alone_leaves_the_class_graded(victim, course, runner, monk
 @needs_sandbox
 def test_who_was_not_graded_is_graded_by_the_next_run(course, runner, monkeypatch):
     with monkeypatch.context() as patch:
-        break_for(patch, {VICTIM: (execute, "align", RuntimeError("power cut"))})
+        break_for(patch, {VICTIM: (reading, "match", RuntimeError("power cut"))})
         grade_isolated(course, runner)
     rows = grade_isolated(course, runner)
     assert {s: (r.status, r.score, r.fresh) for s, r in rows.items()} == {
@@ -217,7 +234,7 @@ def test_who_was_not_graded_is_graded_by_the_next_run(course, runner, monkeypatc
     }
 
 
-@pytest.mark.parametrize("step", [(execute, "align"), (Book, "_write_grades")])
+@pytest.mark.parametrize("step", [(reading, "match"), (Book, "_write_grades")])
 def test_an_earlier_result_stands_where_the_grader_fails_at_the_next(step, course, monkeypatch):
     assert grade(course)[VICTIM].score == 100
     written = course.root / "autograded" / VICTIM / LESSON / f"{LESSON}.ipynb"

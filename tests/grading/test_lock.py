@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -11,6 +12,8 @@ import pytest
 
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.lock import only_grading
+
+HERE = f"process {os.getpid()} on {platform.node()}"
 
 
 @pytest.fixture
@@ -29,18 +32,18 @@ def who_is_told(course) -> str:
 def test_a_second_grading_is_told_who_holds_the_course(course):
     with only_grading(course, "01_x"):
         assert who_is_told(course) == (
-            f"another `proflab grade` is running in this course (01_x, process {os.getpid()}): "
+            f"another `proflab grade` is running in this course (01_x, {HERE}): "
             "let it end or stop it, then run this again; nothing is lost"
         )
         told = []
         thread = threading.Thread(target=lambda: told.append(who_is_told(course)))
         thread.start()
         thread.join()
-        assert f"01_x, process {os.getpid()}" in told[0]
+        assert f"01_x, {HERE}" in told[0]
     file = course.gradebook.with_name("gradebook.db.lock")
-    assert file.read_text() == f"01_x, process {os.getpid()}"
+    assert file.read_text() == f"01_x, {HERE}"
     with only_grading(course, "02_other"):
-        assert file.read_text() == f"02_other, process {os.getpid()}"
+        assert file.read_text() == f"02_other, {HERE}"
 
 
 def test_the_file_of_one_that_was_killed_stops_nobody(course):
@@ -58,7 +61,7 @@ def test_the_file_of_one_that_was_killed_stops_nobody(course):
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
-def test_where_a_file_system_knows_no_locks_grading_goes_on(course, number, monkeypatch):
+def test_where_a_file_system_knows_no_locks_grading_goes_on(course, number, monkeypatch, capsys):
     def no_locks(*_):
         raise OSError(number, os.strerror(number))
 
@@ -66,6 +69,8 @@ def test_where_a_file_system_knows_no_locks_grading_goes_on(course, number, monk
     for lesson in ("01_x", "02_other"):
         with only_grading(course, lesson):
             pass
+        [sentence] = capsys.readouterr().err.splitlines()
+        assert "has no locks" in sentence and "start only one at a time" in sentence
 
 
 def test_a_file_that_cannot_be_written_is_named(course):

@@ -40,7 +40,7 @@ def test_no_program_is_started_for_a_new_one_nor_for_one_that_is_there(tmp_path,
     monkeypatch.setattr(nbgrader.api.sp, "Popen", refuse)
     for _ in range(2):
         with Book(tmp_path / "gradebook.db") as book:
-            assert book.students() == []
+            assert book.people() == {}
 
 
 def test_where_it_is_unclear_which_version_is_newest_nbgrader_decides(tmp_path, monkeypatch):

@@ -50,6 +50,42 @@ def test_harmful_tags_of_markdown_stay_as_text():
     assert markdown('<a href="x">y</a>') == '<p>&lt;a href="x"&gt;y&lt;/a&gt;</p>\n'
 
 
+@pytest.mark.parametrize(
+    ("formula", "broken"),
+    [
+        (r"\csname href\endcsname{javascript:x}{y}", ["csname", "endcsname"]),
+        (r"\begin{href}x\end{href}", ["begin", "end"]),
+        (r"\text{\href{x}{y}} \\\href{x}{y}", ["href", "href"]),
+        (r"\raise500pt{\rule{1000pt}{1000pt}}", ["raise", "rule"]),
+        (r"\kern-2000pt\Huge\text{100/100}", ["kern", "Huge"]),
+        (
+            r"\def\alpha{\smash{x}} \require{html} \hspace{9999pt}",
+            ["def", "smash", "require", "hspace"],
+        ),
+    ],
+)
+def test_a_formula_is_a_formula_and_no_more(formula, broken):
+    for shown in (markdown(f"$${formula}$$"), latex(formula)):
+        assert re.findall("\\\\\u200b([A-Za-z]+)", shown) == broken
+        assert not any(re.search(rf"\\{name}\b", shown) for name in broken)
+
+
+def latex(formula):
+    [output] = page_of(new_output("display_data", {"text/latex": f"${formula}$"})).cells[0].outputs
+    return output.data["text/latex"]
+
+
+def test_lengths_and_codes_of_characters_are_broken_and_small_ones_stay():
+    assert "\u200b[500pt]" in latex(r"a\\[500pt]b") and "\u200b[-9pt]" in latex(r"a\\ [-9pt]b")
+    assert "^^" not in latex(r"\^^68ref{x}")
+    for formula in (
+        r"\frac{\partial L}{\partial w_{ij}} = \sum_{n=1}^N \hat{y}_n \quad \text{for all } w",
+        r"\begin{pmatrix} a & b \\[4pt] c & d \end{pmatrix} \left( \mathbb{R}^2 \right)",
+        r"\begin{align*} x &= 1 \\ y &= \sqrt{2} \end{align*}",
+    ):
+        assert latex(formula) == f"${formula}$"
+
+
 def markdown(text, **more):
     return to_html(Piece("markdown", text, **more))
 
@@ -271,7 +307,7 @@ def page(course, student):
 
 def test_one_students_trouble_is_on_that_students_page_alone(course):
     course, log = course
-    assert "100 of 110 points" in page(course, "complete")
+    assert "100 of 100 points.</b> 10 more points are not yet marked" in page(course, "complete")
     slow = page(course, "slow")
     assert slow.count("This took too long or too much memory to be laid out and is left out") == 1
     assert "[the pasted picture x is missing]" in slow

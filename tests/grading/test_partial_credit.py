@@ -1,4 +1,4 @@
-"""Partial credit: a cell's share of cases, the same in every place that shows or reads points."""
+"""Partial credit: a cell's share of hidden cases, the same wherever points are shown or read."""
 
 import csv
 import re
@@ -36,17 +36,18 @@ def graded(notebook, key=KEY):
 
 
 def share(cases, name: str, points: float) -> tuple[int, float]:
-    """How many cases of a cell passed, and the points that this earns."""
-    passed = [case.passed for case in cases if case.cell == name]
-    return sum(passed), round(points * sum(passed) / len(passed), 2)
+    """How many hidden cases of a cell passed, and the points of its share."""
+    cases = [case for case in cases if case.cell == name]
+    hidden = [case.passed for case in cases if case.hidden]
+    failed = sum(not case.passed and not case.hidden for case in cases)
+    return sum(hidden), round(points * sum(hidden) / (len(hidden) + failed), 2)
 
 
-def test_a_cell_gives_its_share_of_cases_hidden_ones_included():
+def test_a_cell_gives_its_share_of_hidden_cases():
     result = graded(solved(linear_parameters=NO_BIAS))
     points = KEY.cell(TEST).points
     passed, expected = share(result.cases, TEST, points)
     assert 0 < passed and 0 < expected < points
-    assert any(case.hidden for case in result.cases if case.cell == TEST)
     assert result.scores[TEST] == expected
     assert graded(solved(linear_parameters=NO_BIAS), make_key(LESSON, source())).scores[TEST] == 0
 
@@ -61,20 +62,28 @@ def test_what_is_unwritten_or_wrong_throughout_earns_nothing_and_what_is_right_a
 
 SMALL = """
 expect("two", double(2), 4)
-expect("untouched", 1 + 1, 2)
 expect_raises("text", lambda: double("a"), TypeError)
+### BEGIN HIDDEN TESTS
+expect("three", double(3), 6)
+expect_between("a half", double(0.5), 0.9, 1.1)
+expect_raises("a word", lambda: double("no"), TypeError)
+expect_raises("a letter", lambda: double("b"), TypeError)
+### END HIDDEN TESTS
 """
 
 
 @pytest.mark.parametrize(
     "solution, set_up, expected",
     [
-        ("return 2 * n", "", 6.67),  # a text is doubled
-        ("raise NotImplementedError()", "", 0),  # the second case passes without it
-        ("raise TypeError", "", 6.67),
-        ("return 5", "", 3.33),
-        ("return 2 * n", "1 / 0", 0),  # nothing is reached
-        ("if n == 2: return 4\n    raise TypeError", "", 10),
+        ("return 2 * n + 0", "", 10),
+        ("raise NotImplementedError()", "", 0),
+        ("raise TypeError", "", 0),  # both errors, and no value beside them
+        ("if n == 2: return 4\n    raise TypeError", "", 0),  # the visible answers, copied
+        ("if n in (2, 0.5): return 2 * n\n    raise TypeError", "", 7.5),  # 3 of 4 hidden ones
+        ("return 2 * n", "", 4),  # 2 of 4, and a visible case that failed
+        ("return 6 if n != 'b' else 2 + n", "", 3.33),  # "three", "b", and 2 visible ones failed
+        ("return 4", "", 0),
+        ("return 2 * n + 0", "1 / 0", 0),  # nothing is reached
     ],
 )
 def test_shares_of_a_small_cell(solution, set_up, expected):
@@ -85,8 +94,8 @@ def test_shares_of_a_small_cell(solution, set_up, expected):
 
 
 def test_set_up_that_fails_behind_the_last_case_costs_nothing():
-    right = "def double(n):\n    if n == 2: return 4\n    raise TypeError"
-    result = small(right, f"{SMALL}\n1 / 0")
+    right = "def double(n):\n    return 2 * n + 0"
+    result = small(right, SMALL.replace("### END", "1 / 0\n### END"))
     assert determine_grade(cell(result.notebook, "test_double")) == (10, 10)
     assert result.scores == {"test_double": 10}
 
@@ -159,9 +168,17 @@ def test_grades_feedback_report_and_export_follow_the_list(tmp_path):
 
     run(course, "nbgrader", "generate_feedback", LESSON)
     page = (course.root / f"feedback/no_bias/{LESSON}/{LESSON}.html").read_text()
-    points = KEY.cell(TEST).points
-    assert f"{TEST}: {part:g} of {points:g} points" in page
-    assert f"Partial credit: {part:g} of {points:g} points" in page and "\x1b" not in page
+    exercise, cells = TEST.removeprefix("test_"), (TEST, f"{TEST}_2")
+    earned = sum(share(cases, name, KEY.cell(name).points)[1] for name in cells)
+    assert f"{exercise}: {part:g} of {KEY.cell(TEST).points:g} points" in page
+    [mend] = re.findall(
+        rf">{exercise}</a></td><td[^>]*>{earned:g} of [^<]*</td><td>([^<]+)</td>", page
+    )
+    assert "expected" in mend and "Partial credit" not in mend
+    assert (
+        f"Partial credit: {part:g} of {KEY.cell(TEST).points:g} points" in page
+        and "\x1b" not in page
+    )
     assert f"{total:g} of 110 points" in page
     run(course, "nbgrader", "export", "--to", "grades.csv")
     with (course.root / "grades.csv").open() as file:

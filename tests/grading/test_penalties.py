@@ -103,6 +103,25 @@ def test_a_line_that_is_not_clear_stops_before_anything_is_graded(course, text, 
         grade(course)
 
 
+def test_a_student_whom_nobody_knows_is_named_and_the_class_is_graded(course):
+    with Book(course.gradebook) as book, book.transaction() as rows:
+        rows.update_or_create_student("on_the_roster")
+    lines = ["s9999,*,,2", "on_the_roster,*,,2", f"complete,{LESSON},,2"]
+    (course.root / "extensions.csv").write_text("\n".join(["student,lesson,due,days", *lines]))
+    done = command(course, "proflab", "grade", LESSON, "--no-sandbox")
+    assert done.returncode == 1
+    [sentence] = done.stderr.splitlines()
+    assert "extensions.csv, line 2: s9999 is no student of this course" in sentence
+    assert "complete  " in done.stdout
+
+
+@pytest.mark.parametrize("name", ["01", "1", LESSON])
+def test_a_lesson_of_the_file_is_named_as_everywhere(course, name):
+    set_due(course, "2026-03-01 10:00:00 UTC")
+    (course.root / "extensions.csv").write_text(f"student,lesson,days\ncomplete,{name},30\n")
+    assert grade(course)["complete"].penalty == 0
+
+
 def test_a_day_may_cost_a_share_of_the_points(course):
     config = course.root / "jupyter_config.py"
     plugin = "proflab_course.grading.records.lateness.PenaltyPerDay"

@@ -5,12 +5,13 @@ import os
 import re
 
 import pytest
-from grading_course import LESSON, command, copy_course, grade, hand_in, solved, source
+from grading_course import LESSON, cell, command, copy_course, grade, hand_in, solved, source
 
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.pages.report import histogram, read_summary, render
+from proflab_course.grading.records.gradebook import Book
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +119,36 @@ def test_the_command_names_its_file_or_says_what_to_do(course, tmp_path):
     assert "01_parameters: results" in (tmp_path / "page.html").read_text("utf-8")
     with pytest.raises(CourseError, match="run `proflab grade 01_parameters` first"):
         read_summary(copy_course(tmp_path, []), LESSON)
+
+
+def test_names_stand_beside_ids_and_never_on_the_public_page(tmp_path, monkeypatch):
+    course = copy_course(tmp_path, ["forgets_biases"])
+    grade(course)
+    with Book(course.gradebook) as book, book.transaction() as rows:
+        rows.update_or_create_student("forgets_biases", first_name="Ada", last_name="<i>King")
+        rows.update_or_create_student("s9", last_name="Absent")
+    monkeypatch.chdir(course.root)
+    pages = {}
+    for option in ("", "--ids", "--public"):
+        assert main(["report", LESSON, "-o", "page.html", *filter(None, [option])]) == 0
+        pages[option] = text_of((course.root / "page.html").read_text())
+    assert pages[""].count("Ada <i>King (forgets_biases)") >= 2
+    assert "Absent (s9)" in pages[""]
+    assert "King" not in pages["--ids"] and "forgets_biases" in pages["--ids"]
+    assert not re.search("King|Absent|forgets_biases|s9", pages["--public"])
+
+
+def test_what_a_person_must_decide_comes_first(tmp_path):
+    course = copy_course(tmp_path, [])
+    hand_in(course, "amy", solved(linear_parameters="def linear_parameters(*_):\n    return 8"))
+    changed = solved()
+    cell(changed, "test_linear_parameters").source = "pass"
+    hand_in(course, "ben", changed)
+    hand_in(course, "zoe", b"{")
+    grade(course)
+    summary = read_summary(course, LESSON)
+    assert [(s.name, s.urgency) for s in summary.unusual] == [("zoe", 0), ("ben", 1)]
+    text = text_of(render(summary))
+    assert "1 to decide" in text
+    first, second = "No points until you decide: zoe :", "Check the points: ben :"
+    assert text.index(first) < text.index(second)

@@ -88,6 +88,17 @@ def test_nothing_is_taken_that_shadows_a_support_module(tmp_path):
     assert found.keys() - genuine == set(BESIDE)
 
 
+@pytest.mark.parametrize("name", ["built.py", "built/__init__.py", "built.so"])
+def test_built_is_never_the_students(tmp_path, name):
+    """Where a lesson has none, it would hold the solutions of the next one's."""
+    support, own = tmp_path / "support", tmp_path / "own"
+    support.mkdir()
+    (own / name).parent.mkdir(parents=True)
+    (own / name).write_text("theirs")
+    (own / "helper.py").write_text("theirs")
+    assert set(gather_files(Submission("me", own, support))) == {"helper.py"}
+
+
 def test_a_support_file_wins_over_a_students_file_or_folder_of_that_name(tmp_path):
     mine, support = tmp_path / "mine", tmp_path / "support"
     (mine / "built.py").mkdir(parents=True)

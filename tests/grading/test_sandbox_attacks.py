@@ -72,7 +72,7 @@ LONG = {
 )
 def test_attack_gains_reads_and_leaves_nothing(attack, surroundings, runners):
     runner = runners(attack.runner)
-    plan = plan_for(surroundings, attack.cells, attack.after)
+    plan = plan_for(surroundings, attack.cells, attack.after, attack.late)
     result = runner.run(surroundings.submission(attack), plan)
     assert findings(attack, result, surroundings) == []
     check_outputs(result)

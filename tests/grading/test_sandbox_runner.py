@@ -19,13 +19,13 @@ from sandboxes import needs_sandbox
 
 from proflab_course.course.layout import CourseError
 from proflab_course.course.test_cells import split
-from proflab_course.grading.plan import MB, Limits, RunBlock, RunCell, Submission
+from proflab_course.grading.plan import MB, Limits, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run import sandbox_runner as sandbox_module
 from proflab_course.grading.run import zygote_client as warm
 from proflab_course.grading.run.cgroups import Group
 from proflab_course.grading.run.processes import Family
+from proflab_course.grading.run.runners import SharedLock, run_fairly
 from proflab_course.grading.run.sandbox_runner import SandboxRunner, make_runner
-from proflab_course.grading.run.subprocess_runner import SharedLock, run_fairly
 
 HERE = Submission("someone")
 pytestmark = needs_sandbox
@@ -221,7 +221,7 @@ def test_each_slot_keeps_to_its_share_of_the_cores(monkeypatch):
 # ── turns that run out of real time ──────────────────────────────────────────────────────────
 
 
-def test_a_sleeper_hits_the_wall_and_is_tried_twice(monkeypatch):
+def test_a_sleeper_is_not_tried_twice(monkeypatch):
     tries = []
     real = warm.ZygoteClient.turn
     monkeypatch.setattr(
@@ -229,17 +229,15 @@ def test_a_sleeper_hits_the_wall_and_is_tried_twice(monkeypatch):
     )
     with SandboxRunner(Limits(cell_seconds=0.5, wall_factor=1.0)) as runner:
         result = runner.run(HERE, (RunCell("import time\ntime.sleep(1000)"),))
-    assert (result.status, result.hit_wall) == ("timed out", True)
+    assert (result.status, result.hit_wall) == ("timed out", False)
     assert "0.5 seconds" in result.sentence
-    assert len(tries) == 2
+    assert len(tries) == 1
 
 
 def test_the_second_try_is_alone_and_counts():
-    from proflab_course.grading.plan import Result
+    lock, log, factors = SharedLock(), [], []
 
-    lock, log = SharedLock(), []
-
-    def busy():
+    def busy(allowance):
         log.append("in")
         time.sleep(0.05)
         log.append("out")
@@ -247,18 +245,20 @@ def test_the_second_try_is_alone_and_counts():
 
     results = iter([Result("timed out", "slow", hit_wall=True), Result()])
 
-    def unlucky():
+    def unlucky(allowance):
         log.append("in")
+        factors.append((allowance.limits.wall_factor, allowance.alone))
         result = next(results)
         log.append("out")
         return result
 
     with ThreadPoolExecutor(4) as pool:
-        others = [pool.submit(run_fairly, lock, busy) for _ in range(6)]
-        mine = pool.submit(run_fairly, lock, unlucky)
+        others = [pool.submit(run_fairly, lock, (), Limits(), busy) for _ in range(6)]
+        mine = pool.submit(run_fairly, lock, (), Limits(), unlucky)
         assert mine.result(60).status == "finished"
         assert all(other.result(60).status == "finished" for other in others)
     assert log.count("in") == log.count("out") == 8
+    assert factors == [(10.0, False), (2.0, True)]  # others wait no longer than twice its limit
 
 
 # ── slots and zygotes ────────────────────────────────────────────────────────────────────────

@@ -89,7 +89,7 @@ def test_what_cannot_be_tidied_up_is_one_hand_ins_outcome(monkeypatch):
     with SandboxRunner(Limits()) as runner:
         result = runner.run(Submission("x"), (RunCell("look = abs"), block(1)))
     assert (result.status, result.replies[1][0].state) == ("tampered", "lost")
-    assert "it goes on" in result.sentence
+    assert "it goes on" in result.replies[1][0].message
 
 
 def tree(root: Path) -> dict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import struct
 import sys
 
@@ -79,7 +80,8 @@ def number(name: str) -> int:
 
 
 def test_only_what_is_named_is_allowed_whatever_its_number():
-    named = {*map(number, syscalls.ALLOWED), *map(number, ("socket", "socketpair", "clone"))}
+    others = ("socket", "socketpair", "clone", "rt_sigaction")
+    named = {*map(number, syscalls.ALLOWED), *map(number, others)}
     named |= {number(name) for name, _, _ in syscalls.allowed_arguments()}
     for low in range(0, 2048):
         if low not in named:
@@ -121,6 +123,7 @@ def test_what_every_program_needs_is_allowed(name):
         ("clone", 0, (17, 0x3D0F00), (0x20000, 0x10000000, 0x20000000 | 17, 0x40000000, 0x80)),
         ("socket", 0, (1,), (0, 2, 10, 16, 17, 38, 40)),
         ("socketpair", 0, (1,), (0, 2, 16)),
+        ("rt_sigaction", 0, (1, 2, 15, 16, 18, 33, 64), (int(signal.SIGCHLD),)),
     ],
 )
 def test_arguments_decide(name, place, allowed, refused):

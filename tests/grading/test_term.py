@@ -51,10 +51,18 @@ def test_the_page_says_what_waits_and_stands_alone(course, monkeypatch, capsys):
     page = (course.root / "reports" / "term.html").read_text()
     assert not re.search(r"(src|href)=|@import|url\(", page)
     text = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
-    assert "absent – 0" in text and "complete 107 107" in text
+    assert "absent – – nothing handed in" in text and "complete 107 107" in text
     assert "01_parameters, not_json : not a notebook , 01_parameters.ipynb is not JSON" in text
     assert main(["report", "--public"]) == 2
     assert "--public needs a lesson" in capsys.readouterr().err
+
+
+def test_names_stand_beside_ids_unless_they_are_not_wanted(course):
+    with Book(course.gradebook) as book, book.transaction() as gradebook:
+        gradebook.update_or_create_student("complete", first_name="Ada", last_name="<b>King")
+    pages = [render_term(read_term(course, ids)) for ids in (False, True)]
+    assert "Ada &lt;b&gt;King (complete)" in pages[0]
+    assert "King" not in pages[1] and ">complete<" in pages[1]
 
 
 def test_names_are_escaped():

@@ -24,7 +24,9 @@ from proflab_course.grading.plan import (
     statements,
 )
 from proflab_course.grading.records.nbgrader_plugin import SandboxedExecute
+from proflab_course.grading.run import connection
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
+from proflab_course.grading.run.time_allowance import Allowance
 from proflab_course.grading.solved_times import SolvedTimes
 
 SLOW = "test_conv2d_parameters"
@@ -43,7 +45,7 @@ class ScriptedRunner:
             [Reply("done", seconds=self.slow(item, number)) for number, _ in each(item)]
             for item in plan
         ]
-        return Result(self.status, "", replies)
+        return Result(self.status, "", replies, hidden_sent=True)
 
 
 def each(item):
@@ -62,7 +64,7 @@ def test_a_hand_in_that_ran_out_of_time_is_executed_with_what_the_solved_noteboo
     names = [name for name, _ in runner.plans]
     assert names == ["notebook", "the solved notebook", "notebook"]
     first, roomy, second = (plan for _, plan in runner.plans)
-    assert {item.seconds for item in first} == {0.0}
+    assert {item.seconds for item in first if isinstance(item, RunBlock)} == {None}
     assert {item.seconds for item in roomy} == {1.0}
     slow = [item for item in second if item.seconds]
     assert {item.seconds for item in slow} == {0.5}
@@ -92,7 +94,7 @@ def test_it_is_measured_once_by_many_threads():
         measured.append(1)
         return {("test_a", 0): 0.3, ("test_a", 1): 0.001}
 
-    assert times.of("test_a") == 0.0
+    assert times.of("test_a") is None
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: times.ensure(measure), range(20)))
     assert len(measured) == 1
@@ -151,3 +153,47 @@ def test_the_configuration_sets_them_for_nbgrader_and_for_proflab(tmp_path):
         chosen_limits(course, parsed())
     path.unlink()
     assert chosen_limits(course, parsed()) == Limits()
+
+
+class ScriptedBody:
+    """Processes that use so many CPU seconds each second, on a clock that this test moves."""
+
+    def __init__(self, speed, rests):
+        self.speed, self.rests, self.now = speed, rests, 0.0
+
+    def usage(self, enough):
+        """Return (CPU seconds, bytes)."""
+        return self.speed * self.now, 0
+
+    def resting(self):
+        """Return True if none of them wants to run."""
+        return self.rests
+
+    def starved(self):
+        """Return True if memory ran out."""
+        return False
+
+
+@pytest.mark.parametrize(
+    "speed, rests, why, again",
+    [
+        (1.0, False, "a cell used more than 15 CPU seconds", False),
+        (4.0, False, "a cell used more than 15 CPU seconds", False),
+        (0.0, True, "a cell did nothing for more than 5 seconds", False),
+        (0.11, True, "a cell did nothing for more than 5 seconds", False),
+        (0.01, False, "a cell did not end within 150 seconds", True),
+    ],
+    ids=["it computes", "on four cores", "it sleeps", "it naps", "others have the processors"],
+)
+def test_only_what_other_processes_kept_waiting_is_executed_again(
+    speed, rests, why, again, monkeypatch
+):
+    body = ScriptedBody(speed, rests)
+    monkeypatch.setattr(connection.time, "monotonic", lambda: body.now)
+    monitor, excess = connection.LimitMonitor(body, Allowance(Limits())), None
+    monitor.start()
+    while excess is None:
+        body.now += 0.1
+        excess = monitor.excess()
+    assert (str(excess).split(" (")[0], excess.hit_wall) == (why, again)
+    assert body.now < 2 * Limits().notebook_seconds

@@ -67,7 +67,7 @@ def run_attacks(names: list[str], make: MakeRunner) -> Findings:
             if attack.runner not in runners:
                 runners[attack.runner] = make(LIMITS[attack.runner])
                 stack.callback(runners[attack.runner].close)
-            plan = plan_for(surroundings, attack.cells, attack.after)
+            plan = plan_for(surroundings, attack.cells, attack.after, attack.late)
             result = runners[attack.runner].run(surroundings.submission(attack), plan)
             found[attack.name] = findings(attack, result, surroundings)
             found[attack.name] += left_processes(runners[attack.runner])
@@ -172,6 +172,8 @@ WITHOUT_SECCOMP = (
     "asking about mounts, modules and other processes",
     "asking which pages are in memory",
     "changing what is mounted",
+    "children for which nobody waits",
+    "children for which nobody waits, of an orphan",
     "doors of the kernel",
     "evicting pages of shared libraries",
     "locks on files that all see",
@@ -181,7 +183,9 @@ WITHOUT_SECCOMP = (
     "watching what others open",
 )
 MODES = {
-    "without nesting": Mode(without_nesting, "nested namespaces", ("inodes",)),
+    "without nesting": Mode(
+        without_nesting, "nested namespaces", ("counts of the whole machine", "inodes")
+    ),
     "without Landlock": Mode(without_landlock, "Landlock"),
     "without seccomp": Mode(without_seccomp, "seccomp", WITHOUT_SECCOMP),
     "without cgroups": Mode(without_cgroups, "memory cgroups (not root)"),

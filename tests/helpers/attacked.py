@@ -114,9 +114,17 @@ class Surroundings:
             getattr(self, name).close()
 
 
-def plan_for(surroundings: Surroundings, before: tuple[str, ...], after: tuple[str, ...]) -> Plan:
+def plan_for(
+    surroundings: Surroundings,
+    before: tuple[str, ...],
+    after: tuple[str, ...] = (),
+    late: bool = False,
+) -> Plan:
     cells = [RunCell(surroundings.filled(code)) for code in before]
-    blocks = [RunBlock(block.hidden, block.steps) for block in test_cell().blocks]
+    blocks = [
+        RunBlock(block.hidden, block.steps, late=late and block.hidden)
+        for block in test_cell().blocks
+    ]
     return (*cells, *blocks, *(RunCell(surroundings.filled(code)) for code in after))
 
 

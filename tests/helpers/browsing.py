@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
-import tempfile
-import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,8 +14,7 @@ from axe_core_python.selenium import Axe
 from hostile import Witness
 from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
-
-WAIT = 120  # seconds until a busy machine is believed to hang
+from serving import WAIT
 
 # Does with each element what a curious reader does; those of the page's own are left out.
 CLICK_ALL = """
@@ -62,44 +52,6 @@ def start_browser(profile: Path, witness: Witness | None = None) -> webdriver.Ch
     driver.set_window_size(1200, 1400)
     driver.set_script_timeout(WAIT)
     return driver
-
-
-@contextmanager
-def jupyter_lab(folder: Path, *options: str) -> Iterator[str]:
-    """Run JupyterLab in a folder, on a port that it chooses; yields its address."""
-    programs = Path(sys.executable).parent
-    words = ["--no-browser", "--ServerApp.token=", "--ServerApp.password=", "--port=0"]
-    with tempfile.TemporaryDirectory() as runtime:
-        server = subprocess.Popen(
-            [programs / "jupyter-lab", *words, "--ip=127.0.0.1", "--allow-root", *options],
-            cwd=folder,
-            env=os.environ
-            | {
-                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-                "JUPYTER_RUNTIME_DIR": runtime,
-            },
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            yield _address_in(Path(runtime), server)
-        finally:
-            server.terminate()
-            server.wait(WAIT)
-
-
-def _address_in(runtime: Path, server: subprocess.Popen) -> str:
-    """Wait until a server answers, and return the address that it left in its runtime folder."""
-    told = runtime / f"jpserver-{server.pid}.json"
-    for _ in range(WAIT * 4):
-        try:
-            address = json.loads(told.read_text())["url"].rstrip("/")
-            urllib.request.urlopen(f"{address}/api")
-            return address
-        except (OSError, ValueError):  # not written yet, half written, or not listening yet
-            time.sleep(0.25)
-        assert server.poll() is None, "JupyterLab ended at once"
-    raise AssertionError("JupyterLab did not start")
 
 
 def open_page(browser: webdriver.Chrome, address: str, width: int = 1200) -> None:

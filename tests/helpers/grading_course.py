@@ -29,7 +29,11 @@ ROOT = Path(__file__).resolve().parents[2]
 LESSON = sample_class.LESSON
 
 
-STOCK = "\n# nbgrader as it comes:\nc.Autograde.pop('autograde_preprocessors')\n"
+STOCK = """
+# nbgrader as it comes:
+c.Autograde.pop('autograde_preprocessors')
+c.Autograde.pop('sanitize_preprocessors')
+"""
 
 
 def copy_course(place: Path, students: list[str] | None = None, stock: bool = False) -> Course:

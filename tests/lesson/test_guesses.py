@@ -16,9 +16,25 @@ from proflab.lesson import guesses
         (100, 50, "ms", "layer: 50 ms; you guessed 100 ms, 2 times too high"),
         (1.02, 1, "ms", "layer: 1 ms; you guessed 1.02 ms, 2.0 % too high"),
         (1, 5_000_000, "", "layer: 5,000,000; you guessed 1, 5,000,000 times too low"),
-        (-3, 5, "", "layer: 5; you guessed -3"),
+        (-3, 5, "", "layer: 5; your guess, -3, is below 0, which this never is"),
+        (-3, -5, "", "layer: -5; you guessed -3"),
         (0.5, 0.0, "MB", "layer: 0 MB; you guessed 0.5 MB"),
         ("many", 5, "", "layer: 5; your guess, 'many', is not a number"),
+        ("50%", 40, "%", "layer: 40 %; your guess, '50%', is not a number: write 50"),
+        ("3.5 ms", 4, "ms", "layer: 4 ms; your guess, '3.5 ms', is not a number: write 3.5"),
+        ("2,000", 5, "", "layer: 5; your guess, '2,000', is not a number: write 2_000"),
+        ("3 apples", 5, "", "layer: 5; your guess, '3 apples', is not a number"),
+        (
+            (2, 362, 68),
+            5,
+            "",
+            "layer: 5; your guess, (2, 362, 68), is not a number: write 2_362_068",
+        ),
+        (0.37, 40, "%", "layer: 40 %; you guessed 0.37 %: did you mean 37?"),
+        (0.37, 0.5, "%", "layer: 0.5 %; you guessed 0.37 %, 26 % too low"),
+        (-3, 40, "%", "layer: 40 %; your guess, -3 %, does not lie between 0 and 100"),
+        (130, 40, "%", "layer: 40 %; your guess, 130 %, does not lie between 0 and 100"),
+        (130, 140, "%", "layer: 140 %; you guessed 130 %, 7.1 % too low"),
         (math.nan, 5, "", "layer: 5; your guess, nan, is not a number"),
         (True, 5, "", "layer: 5; your guess, True, is not a number"),
         ("Memory ", "memory", "", "layer: memory, as you guessed"),
@@ -48,3 +64,23 @@ def test_in_a_notebook_the_pair_is_kept_in_the_output():
         }
     finally:
         InteractiveShell.clear_instance()
+
+
+@pytest.mark.parametrize("constructed", [True, False])
+def test_what_a_document_only_assumes_answers_no_guess(capsys, constructed):
+    guesses.compare("L2 over memory", 3, 4.56, "times", document={"constructed": constructed})
+    said = {
+        True: "the document assumes 4.56 times, nobody measured it; you guessed 3 times",
+        False: "4.56 times; you guessed 3 times, 34 % too low",
+    }
+    assert capsys.readouterr().out == f"L2 over memory: {said[constructed]}\n"
+    record = {"what": "L2 over memory", "guess": 3, "answer": 4.56, "unit": "times"}
+    record |= {"assumed": True} if constructed else {}
+    assert guesses.told(record) == f"L2 over memory: {said[constructed]}"
+
+
+def test_the_answer_of_a_function_that_fails_its_checks_judges_nothing():
+    record = {"what": "MFU", "guess": 20, "answer": 0.1182, "unit": "%"}
+    said = "MFU: 0.1182 %, but `training_mfu` does not pass its checks"
+    assert guesses.told(record, ["training_mfu"]) == f"{said}: your guess is judged when it does"
+    assert guesses.told(record | {"guess": None}, ["training_mfu"]) == said

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from matplotlib.colors import to_hex
 
 from proflab.lesson import plot
 from proflab.lesson.demo import demo_size
@@ -53,6 +54,39 @@ def test_only_numbers_are_drawn_as_guesses_and_inside_the_axes(log):
 )
 def test_short_counts(count, text):
     assert plot.short(count) == text
+
+
+def colours(picture):
+    """Return the colour of each name in a picture's legend."""
+    handles, labels = picture.figure.axes[0].get_legend_handles_labels()
+    found = [getattr(h, "get_color", None) or h.patches[0].get_facecolor for h in handles]
+    return {n: to_hex(colour()) for n, colour in zip(labels, found, strict=True)}
+
+
+def test_an_op_has_one_colour_whatever_its_rank():
+    first = plot.shares({"a": {"linear": 5, "gelu": 3, "mine": 1}}, unit="ms")
+    second = plot.shares({"a": {"softmax": 9, "gelu": 4, "conv2d": 2, "linear": 1}}, unit="ms")
+    rows = [{"name": n, "count": 1, "op": n} for n in ("relu", "gelu", "linear")]
+    for picture in (first, second, plot.bars(rows, group="op")):
+        for name, colour in colours(picture).items():
+            assert colour == plot.OP_COLOURS.get(name, colour).lower(), name
+    assert len(set(colours(second).values())) == 4
+    assert colours(first)["mine"] not in {plot.OP_COLOURS[n].lower() for n in ("linear", "gelu")}
+
+
+def test_flops_and_bytes_are_counted_in_g_and_parameters_in_b():
+    both = {"parameters": {"a": 2e9}, "FLOPs, one image": {"a": 3e9}, "x": {"a": 4e9}}
+    alt = plot.shares(both, unit="parameters or FLOPs").alt
+    assert "parameters, 2 B" in alt and "one image, 3 G" in alt and "x, 4 B" in alt
+    assert "x 5 G" in plot.bars({"x": 5e9}, unit="bytes read").alt
+    assert "x 5 B" in plot.bars({"x": 5e9}).alt
+
+
+def test_the_description_of_a_line_names_its_extremes():
+    points = [(10, 10.0), (20, 1000.0), (30, 4.0), (40, 10.0)]
+    alt = plot.curves({"a": points}, x="n", y="ms").alt
+    assert "a from 10 to 10, lowest 4 at 30, highest 1 K at 20" in alt
+    assert plot.curves({"a": points[:2]}, x="n", y="ms").alt.endswith("a from 10 to 1 K")
 
 
 def test_matplotlib_is_imported_only_to_draw():

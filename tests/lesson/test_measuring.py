@@ -78,9 +78,9 @@ def test_pieces_are_written_by_the_copy_that_is_given(threads):
 @pytest.mark.parametrize(
     "caches, size",
     [
-        ((), 2**27),
+        ((), 2**28),
         ((Cache(3, 2**20),), 2**26),
-        ((Cache(2, 2**20), Cache(3, 50 * 2**20)), 200 * 2**20),
+        ((Cache(2, 2**20), Cache(3, 50 * 2**20)), 400 * 2**20),
         ((Cache(3, 2**29),), 2**29),
     ],
 )

@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import nbformat
 import pytest
-from mini_course import FIRST, SECOND
+from mini_course import FIRST, SECOND, given
 from nbformat.v4 import new_code_cell
-from run_all import filled, released, run_all, shown
+from run_all import NAME, SOLUTIONS, filled, released, run_all, shown
 
 from proflab.lesson import mine
 from proflab.lesson.mine import place, store, use_mine
@@ -37,6 +38,13 @@ def area(width, height):
         Sheet.sides
     return _sides(width, height) * SIDES // 2
 """
+DEMO = """
+def more():
+    return area(2, 3) + 1
+
+
+print(more())
+"""
 WRONG = "def circle(radius):\n    return math.pi * radius"
 VOLUME = "def volume(width, height, depth):\n    return area(width, depth) * height"
 
@@ -45,7 +53,8 @@ VOLUME = "def volume(width, height, depth):\n    return area(width, depth) * hei
 def release(tmp_path_factory):
     """A student's folder after lesson 01: one exercise passes, the other does not."""
     root = tmp_path_factory.mktemp("course")
-    folder = released(root, {"01_first": FIRST, "02_second": SECOND})
+    second = SECOND + "\n" + given(DEMO, "demo_more", ("demo",))
+    folder = released(root, {"01_first": FIRST, "02_second": second})
     notebook = filled(folder / "01_first", area=HELPED, circle=WRONG)
     cells = run_all(folder / "01_first", notebook)
     assert "in mine.py: 1 function of your own that passes" in shown(cells["where_am_i"])
@@ -83,6 +92,24 @@ def test_it_can_be_told_not_to(release):
     assert shown(cells["second_imports"]) == ""
 
 
+def test_an_error_in_a_given_cell_names_the_functions_of_one_s_own(release):
+    folder = release / "02_second"
+    notebook = filled(folder, volume=VOLUME)
+    before = (release / "mine.py").read_text()
+    broken = before.replace("return _sides(width, height) * SIDES // 2", "return 'no number'")
+    (release / "mine.py").write_text(broken)
+    try:
+        cells = run_all(folder, notebook)
+    finally:
+        (release / "mine.py").write_text(before)
+    assert shown(cells["demo_more"]).splitlines() == [
+        'TypeError: can only concatenate str (not "int") to str',
+        "This cell uses your own `area` (01_first, section 1) from mine.py: to try the course's, "
+        "restart the kernel and run `%env PROFLAB_MINE=off` first.",
+        "    line 5 of this cell:  print(more())",
+    ]
+
+
 def built(folder: Path, code: str = "print(area(2, 3))") -> str:
     """Return what Python prints that imports built in a folder."""
     done = subprocess.run(
@@ -112,7 +139,37 @@ def test_assemble_stores_what_the_saved_notebooks_show(release, monkeypatch, cap
             cell.execution_count = 1  # it was run before the function was
     nbformat.write(notebook, path)
     assert main(["assemble", "release", "-o", "my_profiler.py"]) == 0
+    assert "def area" in (release / "mine.py").read_text()  # proved by the run before
+    (release / "mine.py").unlink()
+    capsys.readouterr()
+    assert main(["assemble", "release", "-o", "my_profiler.py"]) == 0
     assert not (release / "mine.py").exists()
+    said = "01_first: not in mine.py: area (its checks were not run after it), circle (its checks "
+    assert f"{said}failed when they were last run); run the notebook, or" in capsys.readouterr().out
+
+
+def test_check_and_assemble_tell_one_truth(tmp_path, monkeypatch, capsys):
+    """A function is mended and saved, but its cells are not run again."""
+    folder = released(tmp_path) / NAME
+    wrong = {**SOLUTIONS, "area": "def area(width, height):\n    return width"}
+    notebook = filled(folder, **wrong)
+    run_all(folder, notebook)
+    for cell in notebook.cells:
+        if cell.id == "area":
+            cell.source = textwrap.dedent(SOLUTIONS["area"]).strip()
+    nbformat.write(notebook, folder / f"{NAME}.ipynb")
+    monkeypatch.chdir(tmp_path)
+    assemble = ["assemble", "release", "-o", "my_profiler.py"]
+    assert main(assemble) == 0
+    assert f"{NAME}: not in mine.py: area (its checks failed" in capsys.readouterr().out
+    assert main(["check", "1"]) == 0
+    assert "So far 100 of 100 points" in capsys.readouterr().out
+    checked = (tmp_path / "release/mine.py").read_text()
+    assert "def area" in checked
+    assert main(assemble) == 0
+    assert "3 functions of your own that pass" in (said := capsys.readouterr().out)
+    assert "not in mine.py" not in said
+    assert (tmp_path / "release/mine.py").read_text() == checked
 
 
 def test_what_cannot_be_used_is_said_and_the_courses_stays(release, tmp_path):
@@ -148,6 +205,20 @@ def test_functions_stay_until_they_are_written_anew(tmp_path):
     store(["def area(w, h):\n    return math.fabs(w)", "import math"], OUTLINE, {"area"}, path)
     assert "import math" in path.read_text() and "helper" not in path.read_text()
     store(["def area(w, h):\n    return 0"], OUTLINE, set(), path)
+    assert not path.exists()
+
+
+def test_what_was_proved_of_a_text_holds_for_it(tmp_path):
+    path = tmp_path / "mine.py"
+    helped = "def helper(): ...\n\ndef area(w, h):\n    helper()\n    return w * h"
+    store([helped], OUTLINE, {"area"}, path)
+    kept = path.read_text()
+    store([helped.replace("w * h", "w*h  # as before")], OUTLINE, set(), path)
+    assert "def area" in path.read_text()
+    store([helped.replace("...", "return 1")], OUTLINE, set(), path)  # another helper
+    assert not path.exists()
+    path.write_text(kept)
+    store([helped], OUTLINE, set(), path, failing=["area"])  # seen to fail
     assert not path.exists()
 
 

@@ -5,6 +5,7 @@ from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell
 from run_all import NAME, SOLUTIONS, filled, kinds, released, run_all, shown
 
+from proflab.lesson import guesses
 from proflab.lesson.outline import Exercise, Outline
 from proflab.lesson.progress import MIME, measure
 from proflab.lesson.run_all import Record, TestRun
@@ -53,7 +54,7 @@ def test_everything_written(everything):
     table = shown(everything["where_am_i"])
     assert "✅ count_ops  section 2  30 of 30 points  passes its visible checks" in table
     assert "So far 100 of 100 points" in table
-    assert "the essay (section Reflect, 10 points by hand), then Restart Kernel" in table
+    assert "the essay (Reflect, 10 points by hand), then Restart Kernel" in table
     assert "the field: 10,800 m²; you guessed 10,000 m², 7.4 % too low" in table
 
 
@@ -108,7 +109,7 @@ def test_an_exception_is_a_sentence_and_the_students_own_lines(folder):
     table = shown(cells["where_am_i"])
     assert "❌ area       section 1   0 of 40 points  three by four: got 3, expected 12" in table
     assert "❌ count_ops  section 2   0 of 30 points  KeyError: 'add'" in table
-    assert "Next: mend `area` (section 1, 10 min)" in table
+    assert "Next: mend `area` (section 1); the cell below it" in table
 
 
 def test_a_demo_that_a_wrong_function_breaks_names_it(folder):
@@ -121,6 +122,33 @@ def test_a_demo_that_a_wrong_function_breaks_names_it(folder):
         '    line 1 of this cell:  print("the largest:", squares([4, 5]).max())',
     ]
     assert "line 1 of this cell" in shown(cells["test_squares_2"])
+
+
+def test_a_wrong_function_judges_no_guess(folder):
+    notebook = filled(folder, **{**SOLUTIONS, "area": "def area(width, height):\n    return width"})
+    guess = next(cell for cell in notebook.cells if cell.source.startswith("guess_field"))
+    guess.source = "guess_field = 10_000"
+    cells = run_all(folder, notebook)
+    said = (
+        "the field: 90 m², but `area` does not pass its checks: your guess is judged when it does"
+    )
+    assert shown(cells["demo_field"]) == said
+    assert said in shown(cells["where_am_i"])
+    (output,) = cells["demo_field"].outputs
+    assert output.data[guesses.MIME]["failing"] == ["area"]
+
+
+def test_a_kernel_that_forgot_the_cells_above_says_so(folder):
+    notebook = filled(folder, **SOLUTIONS)
+    notebook.cells = [
+        cell for cell in notebook.cells if cell.id not in ("Field", "imports", "test_area")
+    ]
+    needs = "import proflab.lesson\nfrom proflab.lesson import expect\nfrom proflab import dispatch"
+    notebook.cells.insert(2, new_code_cell(needs, id="own"))
+    cells = run_all(folder, notebook)
+    above = "run the cells above first (Run › Run All Above Selected Cell)"
+    assert shown(cells["test_count_ops"]) == f"NameError: name 'Tensor' is not defined: {above}"
+    assert shown(cells["demo_ops"]) == f"NameError: name 'Field' is not defined: {above}"
 
 
 def test_a_cell_that_was_left_out_is_named(folder):

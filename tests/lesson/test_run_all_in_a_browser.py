@@ -4,9 +4,10 @@ import shutil
 
 import nbformat
 import pytest
-from browsing import WAIT, jupyter_lab, start_browser
+from browsing import WAIT, start_browser
 from run_all import NAME, SOLUTIONS, filled, kinds, released, shown
 from selenium.webdriver.support.ui import WebDriverWait
+from serving import jupyter_lab
 
 LEFT_OUT = {name: text for name, text in SOLUTIONS.items() if name != "area"}
 STATES = {"none": {}, "left_out": LEFT_OUT, "all": SOLUTIONS}

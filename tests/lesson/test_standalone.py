@@ -179,8 +179,8 @@ def test_needed_are_exercises_or_given_with_their_lesson(names):
     "arguments, sentence",
     [
         (["gpt5"], "invalid choice: 'gpt5'"),
-        (["lenet5", "--tokens", "8"], "lenet5 takes no --tokens"),
-        (["gpt2-small", "--image", "8"], "gpt2-small takes no --image"),
+        (["lenet5", "--tokens", "8"], "LeNet-5 takes no --tokens"),
+        (["gpt2-small", "--image", "8"], "GPT-2 small takes no --image"),
         (["lenet5", "--batch", "0"], "must be at least 1, not 0"),
         (["lenet5", "-o", "no/report.html"], "no/report.html cannot be written"),
         (["lenet5", "-o", "."], ". cannot be written"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -11,13 +12,15 @@ import numpy as np
 import pytest
 from cohort.run import ROOT, solved
 
-from proflab.standalone import main
+from proflab.lesson.hardware import Machine
+from proflab.standalone import compare, main
 from proflab.standalone.compare import NEEDED_TO_COMPARE, read_times
 from proflab_course.cli import main as proflab
 
 BEFORE = [100.0, 110.0, 120.0, 130.0, 140.0, 150.0]
 FASTER = [ms / 1.5 for ms in BEFORE]
 KEYS = ["verdict", "before_ms", "after_ms", "speedup", "low", "high", "confidence", "rounds"]
+KEYS += ["tolerance", "comparisons", "notes"]
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +55,126 @@ def test_the_gate_ends_as_a_ci_reads_it(
     file = write(tmp_path / "times.json", before, after)
     assert main(names, {}, ["gate", file, "--json", *options]) == status
     found = json.loads(capsys.readouterr().out)
-    assert found["verdict"] == verdict and list(found) == [*KEYS, "tolerance", "comparisons"]
+    assert found["verdict"] == verdict and list(found) == KEYS
     assert main(names, {}, ["gate", file, *options]) == status
     assert capsys.readouterr().out.startswith(f"{verdict}: ")
+
+
+class Script:
+    """A machine with a clock of its own: each process takes the ms that the script says."""
+
+    def __init__(self, monkeypatch, ms, load=0.0):
+        self.ms, self.now, self.seen = ms, 0.0, []
+        monkeypatch.setattr(compare, "subprocess", self)
+        monkeypatch.setattr(compare, "time", self)
+        monkeypatch.setattr(compare, "this_machine", lambda: Machine(processors=2, load=load))
+
+    PIPE = DEVNULL = None
+
+    def run(self, words, *, env, **options):
+        self.seen.append(words[0])
+        self.now += self.ms(words[0], int(env["OPENBLAS_NUM_THREADS"]))
+        return subprocess.CompletedProcess(words, 0, "", "")
+
+    def perf_counter_ns(self):
+        return self.now * 1e6
+
+
+def busy(rng):
+    """A neighbour that takes up to both processors: on one thread it does less harm than on two.
+
+    Start-up takes 250 ms, the work 30 ms before and 20 times as much after.
+    """
+
+    def ms(command, threads):
+        load = np.exp(rng.normal(0, 0.3 if threads == 1 else 3))
+        return load * (250 + {"before": 30, "after": 600}.get(command, 0))
+
+    return ms
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_twenty_times_the_work_is_slower_beside_a_busy_neighbour(names, monkeypatch, capsys, seed):
+    script = Script(monkeypatch, busy(np.random.default_rng(seed)), load=3.5)
+    options = ["--rounds", "12", "--most", "12", "--start-up", "nothing"]
+    assert main(names, {}, ["gate", "before", "after", *options]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("slower: ") and ", 12 rounds)" in said
+    assert script.seen[3:] == ["nothing", "before", "after", "after", "before", "nothing"] * 6
+    assert "% of the shorter time, and hides most of a change" in said
+    assert "load: 3.5 on 2 processors" in said and "warning: other programs" in said
+
+
+def test_start_up_is_no_warning_where_the_work_is_longer(names, monkeypatch, capsys):
+    Script(monkeypatch, lambda command, threads: {"nothing": 20.0}.get(command, 100.0))
+    assert main(names, {}, ["compare", "before", "after", "--start-up", "nothing"]) == 0
+    said = capsys.readouterr().out
+    assert "start-up: 20 ms, which leaves 80 ms before and 80 after" in said
+    assert "warning" not in said
+
+
+@pytest.mark.parametrize(
+    "quarrel, options, rounds, verdict",
+    [
+        (12, [], 36, "slower"),  # unclear at first: then it goes on
+        (0, [], 12, "slower"),
+        (99, [], 36, "unclear"),
+        (99, ["--rounds", "6", "--most", "20"], 20, "unclear"),
+        (99, ["--most", "12"], 12, "unclear"),
+    ],
+)
+def test_the_gate_goes_on_until_it_is_clear_or_to_the_stated_end(
+    names, monkeypatch, capsys, quarrel, options, rounds, verdict
+):
+    """In the first rounds the two disagree by turns; then after takes twice as long."""
+    seen = []
+
+    def ms(command, threads):
+        seen.append(command)
+        count = seen.count("after") - 1
+        return {"before": 100.0, "after": 200.0 if count > quarrel or count % 2 else 50.0}[command]
+
+    asked = []
+
+    def gate(before, after, tolerance, comparisons):
+        asked.append(comparisons)
+        return names["gate"](before, after, tolerance, comparisons)
+
+    Script(monkeypatch, ms)
+    command = ["gate", "before", "after", "--start-up", "before", "--json", *options]
+    main(names | {"gate": gate}, {}, command)
+    found = json.loads(capsys.readouterr().out)
+    assert (found["verdict"], found["rounds"]) == (verdict, rounds)
+    looks = 1 if options == ["--most", "12"] else 2
+    assert set(asked) == {looks}  # so that two looks ring falsely no more often than one
+    assert found["confidence"] == pytest.approx(1 - 0.05 / looks)
+
+
+def test_children_multiply_on_one_thread_unless_told(names, tmp_path):
+    log = tmp_path / "log.txt"
+    code = f"import os; open({str(log)!r}, 'a').write(os.environ['OPENBLAS_NUM_THREADS'])"
+    command = ["compare", python(code), python(code), "--rounds", "6"]
+    assert main(names, {}, command) == 0
+    assert main(names, {}, [*command, "--threads", "3"]) == 0
+    assert log.read_text() == "1" * 14 + "3" * 14
+
+
+def test_the_gate_ends_as_the_students_page_says(names, tmp_path):
+    """Its table has the verdict, the status, and the status with --strict."""
+    page = (ROOT / "docs/students.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([a-z ]+) \| (\d) \| (\d) \|$", page, re.M)
+    times = {
+        "faster": (BEFORE, FASTER),
+        "same": (BEFORE, BEFORE),
+        "unclear": (BEFORE, BEFORE[::-1]),
+        "slower": (FASTER, BEFORE),
+        "nothing could be compared": ([], []),
+    }
+    assert sorted(row[0] for row in rows) == sorted(times)
+    for verdict, *statuses in rows:
+        file = write(tmp_path / "times.json", *times[verdict])
+        for options, status in zip(([], ["--strict"]), statuses, strict=True):
+            assert main(names, {}, ["gate", file, *options]) == int(status), verdict
 
 
 def test_the_gate_asks_the_students_functions(names, tmp_path, capsys):
@@ -69,6 +189,17 @@ def test_the_gate_uses_its_share_of_the_false_alarms(names, tmp_path, capsys):
     assert main(names, {}, ["gate", file, "--json", "--comparisons", "40"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["confidence"] == pytest.approx(0.99875) and found["rounds"] == 12
+
+
+def test_a_kept_file_says_the_same_again(names, tmp_path, monkeypatch, capsys):
+    Script(monkeypatch, lambda command, threads: {"nothing": 60.0}.get(command, 100.0), load=2.0)
+    kept = str(tmp_path / "times.json")
+    options = ["--start-up", "nothing", "--most", "12"]
+    assert main(names, {}, ["gate", "before", "after", "-o", kept, *options]) == 0
+    said = capsys.readouterr().out
+    assert said.count("warning") == 2
+    assert main(names, {}, ["gate", kept]) == 0
+    assert capsys.readouterr().out == said
 
 
 def test_compare_runs_both_commands_in_the_students_order(names, tmp_path, capsys):
@@ -94,6 +225,7 @@ def test_compare_runs_both_commands_in_the_students_order(names, tmp_path, capsy
         (["compare", python(""), python(""), "--rounds", "3"], "rounds must be even"),
         (["compare", "", "b"], "a command is empty"),
         (["gate", "nowhere.json"], "nowhere.json cannot be read as JSON"),
+        (["gate", python(""), python(""), "--most", "35"], "--most must be even, not 35"),
     ],
 )
 def test_what_cannot_be_compared_is_said_in_a_sentence(names, capsys, arguments, sentence):
@@ -103,7 +235,14 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(names, capsys, arguments,
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "{}", '{"before": [1], "after": "x"}', '{"before": [1], "after": [true]}']
+    "text",
+    [
+        '{"before": [1], "after": [1], "start_up": ["x"]}',
+        "[]",
+        "{}",
+        '{"before": [1], "after": "x"}',
+        '{"before": [1], "after": [true]}',
+    ],
 )
 def test_a_file_without_two_lists_is_refused(names, tmp_path, capsys, text):
     (tmp_path / "times.json").write_text(text)

@@ -83,7 +83,7 @@ def test_the_pictures_say_what_they_show(demos):
 def test_each_guess_is_set_beside_its_answer_and_two_are_drawn(lesson):
     names = [cell.source.split(" = ")[0] for cell in lesson.cells if "guess" in cell.tags]
     demos = "".join(cell.source for cell in lesson.named("demo"))
-    assert len(names) == 7 and all(demos.count(f", {name}, ") == 1 for name in names)
+    assert len(names) == 8 and all(demos.count(f", {name}, ") == 1 for name in names)
     for demo, name, guess in (
         ("demo_linear", "guess_linear", 1e6),
         ("demo_table", "guess_last_stage", 0.4),

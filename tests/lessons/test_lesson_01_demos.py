@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from lesson_demos import demos_of
 
+from proflab.lesson import plot
+
 
 @pytest.fixture(scope="module")
 def demos():
@@ -35,3 +37,15 @@ def test_sizes_stand_against_limits(demos):
     assert picture.alt == "Fit (MB). m f32 4, f16 2; n f32 8, f16 4. Limits: phone: 8"
     assert "phone" in [text.get_text() for text in picture.figure.axes[0].texts]
     assert picture.png().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("guess", [10, 850, 604e6, 3e12])
+def test_the_legend_of_a_guess_covers_no_number(guess):
+    counts = {"a": 850, "b": 2_362_368, "c": 603_979_776}
+    picture = plot.bars(counts, log=True, guess={"b": guess})
+    figure = picture.figure
+    figure.draw_without_rendering()
+    [axes] = figure.axes
+    legend = axes.get_legend().get_window_extent()
+    assert not any(legend.overlaps(text.get_window_extent()) for text in axes.texts)
+    assert not legend.overlaps(axes.get_window_extent())

@@ -123,16 +123,16 @@ def test_what_the_demos_show_is_what_the_text_says(demos):
     printed = {name: text for name, (text, _) in demos.items()}
     alt = {name: picture.alt for name, (_, picture) in demos.items() if picture}
     assert "100 GFLOP/s: 0.7731 s" in printed["demo_matmul"]
-    assert "in convolutions: 91.91 %" in printed["demo_conv2d"]
-    assert re.search(r"FLOPs, one image, 1.45 B: .*fc6–8 8\.", alt["demo_conv2d"])
+    assert "most of AlexNet's work: conv2" in printed["demo_conv2d"]
+    assert re.search(r"FLOPs, one image, 1.45 G: .*fc6–8 8\.", alt["demo_conv2d"])
     assert "fc6–8 96." in alt["demo_conv2d"]  # 4 % of the parameters, 92 % of the work
     assert "scores and mix: 1,536" in printed["demo_attention_share"]
     assert "of the block: 0.617 %" in printed["demo_elementwise"]
     assert printed["demo_reference"].count("  +0\n") == 12
     assert re.search(r"copied widely +0.50× +1.00× +0.70×", printed["demo_attention"])
-    assert "GPT-2 small, 32.2 B" in alt["demo_where"]
+    assert "GPT-2 small, 32.2 G" in alt["demo_where"]
     assert "torchinfo 0.26291 G" in alt["demo_counters"]
-    assert "counts of GPT-2 small: 122.7" in printed["demo_counters"]
+    assert "six counts of GPT-2 small: 2.03" in printed["demo_counters"]
     assert "-98.37%" in printed["demo_deviations"]
     assert "1,782,969,600" in printed["demo_training"]
     assert "frozen ResNet-18: 1 (" in printed["demo_training"]

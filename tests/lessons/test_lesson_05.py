@@ -124,7 +124,8 @@ def test_what_the_demos_show_is_what_the_text_says(demos):
     assert "all that one pass needs" in demos["demo_top"][1].alt
     assert "predicted, by FLOPs" in demos["demo_attention"][1].alt
     assert "making data" in demos["demo_profiler"][0]
-    spreads = re.findall(r"([\d.]+) \(([\d.]+) to ([\d.]+)\)", demos["demo_overhead"][0])
+    told = demos["demo_overhead"][0].replace(",", "")
+    spreads = re.findall(r"([\d.]+) times \(([\d.]+) to ([\d.]+)\)", told)
     assert len(spreads) == 9
     assert all(float(low) <= float(middle) <= float(high) for middle, low, high in spreads)
     assert demos["demo_sampler"][0].count("samples a second") == 2

@@ -104,12 +104,14 @@ def test_a_timeline_is_drawn_and_described():
     assert "blocks.0" in texts and "linear" in texts and "all of it" in texts
 
 
-def test_names_that_do_not_fit_are_shortened_or_left_out():
+def test_names_that_do_not_fit_are_shortened_or_stand_above_a_region():
     def named(ms):
         rows = [row("region", "a.very.long.name.that.ends", 0, ms), row("exp", "", 5, 95)]
-        return [text.get_text() for text in timeline(rows).figure.axes[0].texts]
+        texts = timeline(rows).figure.axes[0].texts
+        return [(text.get_text(), text.get_va()) for text in texts]
 
-    assert named(ms=5) == ["ends", "exp"] and named(ms=0.5) == ["exp"]
+    assert named(ms=5) == [("ends", "center"), ("exp", "center")]
+    assert named(ms=0.5) == [("ends", "bottom"), ("exp", "center")]  # a region's above its bar
 
 
 def test_more_kinds_than_colours_are_others():
@@ -143,6 +145,7 @@ def test_overheads_are_drawn_with_their_spread_and_the_guess():
     assert (guess.get_xdata()[0], guess.get_ydata()[0]) == (2.5, 1)
     drawn = [list(line.get_xdata()) for line in axes.lines]
     assert [1.0, 1.1] in drawn and [3.1, 4.0] in drawn
+    assert axes.get_xscale() == "log"  # so that a round of 120 times leaves the others apart
     silent = demos.overheads(ratios, guess=("tiny", "cProfile", None)).figure.axes[0]
     assert "your guess" not in [line.get_label() for line in silent.lines]
 

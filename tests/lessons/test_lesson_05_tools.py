@@ -103,7 +103,9 @@ def notebook(monkeypatch):
 
 
 def test_before_puts_answers_in_the_place_of_earlier_exercises_alone(notebook):
-    before = doubles.Before("op_facts", {("exp", "forward"): (0, 2, 8, 8)})
+    before = doubles.Before(
+        "op_facts", {("exp", "forward"): doubles.facts(elementwise=2, read=8, written=8)}
+    )
     moved = before(each_op, lambda call, result: notebook.op_bytes(call, result), lambda: X.exp())
     assert moved == [(8, 8)]
     assert vars(notebook)["op_bytes"] == "the student's" and not hasattr(notebook, "op_facts")
@@ -113,7 +115,8 @@ def test_before_puts_answers_in_the_place_of_earlier_exercises_alone(notebook):
 
 
 def test_before_answers_with_the_figures_that_it_was_given(notebook):
-    figures = {("exp", "forward"): (3, 2, 8, 16), ("tanh", "forward"): None}
+    exp = doubles.facts(matmul_flops=3, elementwise=2, read=8, written=16)
+    figures = {("exp", "forward"): exp, ("tanh", "forward"): None}
     before = doubles.Before("profile_forward_pass", figures, {(5, 24): "compute"})
     rows = Rows()
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from types import SimpleNamespace
 
 import pytest
 from cohort.run import ROOT, solved
 from lesson_cells import diagnoses, named, show, show_all
 
 from proflab.lesson import measuring
-from proflab.lesson.hardware import Cache, Hardware, Machine, in_bytes
+from proflab.lesson.hardware import Cache, Hardware, Machine
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
@@ -35,7 +34,7 @@ SYLLABUS = [
     "amdahl",
 ]
 REFLECT = ["reflect_relu"]
-OPTIONAL = ["attention_bytes", "write_allocate", "inspect_step"]
+OPTIONAL = ["attention_bytes", "write_allocate"]
 
 
 @pytest.fixture(scope="module")
@@ -200,9 +199,7 @@ def test_a_drop_is_claimed_only_where_it_exceeds_the_spread(lesson):
     lines = {}
     for kind, speed in speeds.items():
         lines[kind] = said(
-            lesson, "demo_sweep", hardware=SimpleNamespace(
-                this_machine=lambda: machine, in_bytes=in_bytes
-            ),
+            lesson, "demo_sweep", this_machine=lambda: machine,
             measure_bandwidth=lambda size, copy=None, repeats=1, speed=speed: speed(size),
         ).splitlines()  # fmt: skip
     assert lines["steps"][2] == "L2, 1 MB: 90.0 GB/s inside, 60.0 GB/s beyond: a drop"

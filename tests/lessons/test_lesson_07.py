@@ -69,7 +69,7 @@ def test_docstrings_begin_with_what_they_return_and_say_what_they_raise(scope):
 
 
 def test_hints_are_folded_and_come_in_pairs(text):
-    assert check_hints(text) == 3
+    assert check_hints(text) == 2
 
 
 def test_torchs_box_is_python(text):

@@ -7,18 +7,20 @@ import re
 
 import numpy as np
 import pytest
-from cohort.run import ROOT
+from cohort.run import ROOT, complete, earned, entries, judge, points, solved
 from lesson_cells import diagnoses, show_all
 from lesson_form import (
     check_essay,
     check_guesses,
     check_hints,
     check_optional,
+    check_unspoiled,
     points_of,
     torch_box,
 )
 
 from proflab import Tensor
+from proflab.lesson import doubles
 from proflab.lesson.plot import Picture
 from proflab.models import GPT2
 
@@ -72,6 +74,11 @@ def test_docstrings_say_what_they_return_or_do_and_what_they_raise(scope):
         assert ("Raises ValueError" in doc) == (name not in raising_none), name
 
 
+def test_no_answer_stands_before_its_guess(lesson):
+    exact = {"demo_halves": "where the sum stops: 32", "demo_tiles": "numbers moved: 2,228,224"}
+    assert check_unspoiled(lesson, exact) == ["32", "2,228,224"]
+
+
 def test_hints_are_folded_and_come_in_pairs(text):
     assert check_hints(text) >= 3
 
@@ -101,7 +108,7 @@ def test_the_slow_script_shows_its_bottlenecks(shown):
     shares = {name: float(share) for name, share in rows}
     assert shares["data loading"] > 5 and max(shares.values()) < 100
     mb, function = re.search(
-        r"leaves ([\d.]+) MB allocated, by (\w+)", shown["demo_slow"][0]
+        r"leaves ([\d.]+) MB, allocated in (\w+)", shown["demo_slow"][0]
     ).groups()
     assert float(mb) > 1 and function != "None"
 
@@ -170,7 +177,16 @@ def test_a_generation_with_and_without_a_cache(scope, text):
         [flops(12, 768, 50257, n, n, cached) for cached in (False, True)] for n in (32, 128)
     )
     assert round(short[0] / short[1], 1) == 24.2 and round(long[0] / long[1], 1) == 96.7
-    assert "24× fewer FLOPs at 32 + 32 tokens" in text
+    last = short[0] - sum(2 * (n - 1) * 768 * 50257 for n in range(32, 64))  # logits of one token
+    last /= short[1] - 2 * 31 * 768 * 50257
+    assert "24× fewer FLOPs at 32 + 32 tokens (20× with the last token's logits alone)" in text
+    assert round(last, 2) == 19.86
+
+
+def test_what_decoded_images_take(text):
+    images = 32 * 32 * 360 / 1e6
+    assert round(images, 1) == 0.4 and round(1_281_167 * 224 * 224 * 3 / 1e9) == 193
+    assert "here 0.4 MB, ImageNet's 1.28 million, 224 × 224 in three colours, some 190 GB" in text
 
 
 def test_the_cache_saves_what_a_recording_of_the_model_says(scope):
@@ -293,6 +309,37 @@ def test_scale_follows_torchs_rule(scope):
 def test_unequal_roofs_of_the_first_example():
     assert [round(100 / (100 - saved), 2) for saved in (5, 8.4, 40)] == [1.05, 1.09, 1.67]
     assert math.isclose(4.5e9 / 100e9, 0.045) and math.isclose(16e6 / 10e9, 0.0016)
+
+
+# ── what nobody earns points with ────────────────────────────────────────────────────────────
+
+
+def test_nothing_that_can_be_imported_earns_points(lesson):
+    """Each callable of the helpers that lessons import, in the place of each exercise."""
+    original = solved("lesson_09")
+    helpers = [name for name in doubles.__all__ if callable(getattr(doubles, name))]
+    attempts = [
+        {exercise: f"from proflab.lesson import doubles\n{exercise} = doubles.{name}"}
+        for exercise in original.solutions
+        for name in helpers
+    ]
+    got = earned(original, attempts)
+    assert [a for a, points in zip(attempts, got, strict=True) if points] == []
+
+
+@pytest.mark.parametrize(
+    "exercise, sentence",
+    [
+        ("merge", "the stand-in of the tests that follow"),
+        ("tiled_attention", "nothing is computed, the memory's figures are set; written in"),
+        ("fixed_step", "the counter runs the slow step and tells what is asked; written in"),
+    ],
+)
+def test_who_deceives_the_counters_earns_nothing(exercise, sentence):
+    original = solved("lesson_09")
+    code = entries("lesson_09", "MUTANTS")[exercise][sentence]
+    code = complete(exercise, code, original.solutions[exercise])
+    assert points(judge(original, exercise, f"{original.helpers}\n{code}"), original) == 0
 
 
 # ── what a wrong solution is told ────────────────────────────────────────────────────────────

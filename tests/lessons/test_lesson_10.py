@@ -11,7 +11,7 @@ import sys
 import pytest
 from cohort.run import ROOT, solved
 from lesson_cells import diagnoses
-from lesson_form import check_unwritten
+from lesson_form import check_unspoiled, check_unwritten
 
 from proflab import Tensor, dispatch, meta, models, no_grad
 from proflab.lesson import cuda
@@ -244,7 +244,7 @@ def test_what_the_cells_print_of_the_document_is_what_was_assumed(shown):
     assert int(re.search(r"ran at (\d+)%", printed)[1]) == pytest.approx(100 * share, abs=1)
     crossing = re.findall(r"worth it from n = (\d+) on", shown["demo_crossover"][1])
     assert len(crossing) == 2 and int(crossing[0]) < int(crossing[1])
-    assert "share of the peak, 128 threads of one chain: 48." in shown["demo_fma"][1]
+    assert "128 threads of one chain: the document assumes 48." in shown["demo_fma"][1]
     assert re.search(r"float32 +6\.\d+ TFLOP/s +8\.1 TFLOP/s +0\.76", shown["demo_roofs"][1])
 
 
@@ -311,12 +311,62 @@ def test_the_lessons_make_one_file():
         ("crossover", "a straight line through the sizes", "straight in the sizes"),
         ("crossover", "the middle of the two", "in the middle"),
         ("ceilings", "per ms", "a unit 1000 times too large, such as seconds for milliseconds?"),
-        ("ceilings", "an FMA is one", "is a factor of 2 left out (a multiply-add is two FLOPs)?"),
+        ("ceilings", "an FMA is one", "an FMA is one operation"),
         ("reflect_launch", "the last, divided", "what it costs once is in it"),
     ],
 )
 def test_misconceptions_are_named(exercise, mutant, diagnosis):
     assert diagnosis in diagnoses("lesson_10", exercise, mutant)
+
+
+# ── what holds of the constructed document ───────────────────────────────────────────────────
+
+
+def test_no_workload_is_faster_than_its_kernels_one_after_another(scope):
+    """Each kernel takes at least its FLOPs over the peak, and its bytes over the bandwidth."""
+    roofs = scope["ceilings"](cuda.Record(FOLDER / DOCUMENT).document)
+    rules = (scope[each] for each in ("op_flops", "ELEMENTWISE", "elementwise_flops"))
+    rules = list(rules)
+    for row in cuda.Record(FOLDER / DOCUMENT).rows("workload"):
+        peak, bandwidth = roofs["flops"][row["dtype"]], roofs["bandwidth"]["dram"]
+        least = sum(
+            max((part["products"] or part["elementwise"]) / peak, part["bytes"] / bandwidth)
+            for part in scope["demos"].parts_of(row["name"], *rules)
+        )
+        assert scope["events_to_ms"](row["events"], "best") > 1e3 * least, row["name"]
+
+
+def test_the_first_launch_is_asked_of_a_kernel_that_was_never_compiled(shown):
+    answer = re.search(
+        r"fresh kernel over its median: the document assumes ([\d.]+)", shown["demo_events"][1]
+    )
+    assert float(answer[1]) > 100
+    assert "the kernel is compiled, memory is fetched" not in TEXT
+
+
+def test_what_was_assumed_is_called_so_in_each_line(shown):
+    for name in ("demo_sweep", "demo_workloads"):
+        lines = [line for line in shown[name][1].splitlines() if "% of the roof" in line]
+        assert len(lines) >= 7 and all("of the roof (assumed), " in line for line in lines)
+    assert "GFLOP/s at most in the document" in shown["demo_published"][1]
+
+
+def test_bytes_of_fused_attention_in_tiles():
+    """K and V once for each tile of queries: 4.5 times what one passage takes."""
+    assert 1024 * 64 * 2 * (1 + 8) == 1_179_648 and 1024 * 64 * 4 == 262_144
+    assert "1/5.6 with tiles of 128" in TEXT and round(25.0 / (1_179_648 / 262_144), 1) == 5.6
+
+
+def test_ridges_of_a_newer_card():
+    sheet = cuda.sheets.DATA_SHEETS["B200"]
+    ridges = [sheet[kind] / sheet["dram"] for kind in ("bfloat16", "float8", "float4")]
+    assert [int(ridge) for ridge in ridges] == [281, 562, 1125]
+    assert cuda.sheets.data_sheet("NVIDIA H100 80GB HBM3")["float8"] == 1979e12
+
+
+def test_no_answer_stands_before_its_guess(lesson, shown):
+    texts = {name: text for name, (_, text) in shown.items()}
+    assert len(check_unspoiled(lesson, texts)) == 7
 
 
 def test_the_pictures_are_drawn_by_their_script():

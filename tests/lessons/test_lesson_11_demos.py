@@ -68,7 +68,7 @@ def test_the_smallest_groups_of_a_history_become_one(rows):
     _, layers = demos._stacked(history)
     assert len(layers) == 8 and layers["others"][-1] == 512 * sum(range(1, 6))
     drawn = demos.allocations(rows["memory"])
-    assert "plain at most 4,149 MB; checkpoint at most 2,323 MB" in drawn.alt
+    assert "plain at most 3,022 MB; checkpoint at most 1,735 MB" in drawn.alt
 
 
 def test_what_was_kept_leads_from_the_first_row_to_the_last(rows):

@@ -190,6 +190,13 @@ def test_a_new_shape_is_compiled_anew():
     assert train.train(**SMALL)["graphs"] == 0
 
 
+@pytest.mark.parametrize("dynamic, graphs", [(None, 2), (True, 1), (False, 8)])
+def test_by_default_the_second_of_eleven_shapes_is_compiled_for_all(dynamic, graphs):
+    sizes = {"steps": 11, "batch": 2, "device": "cpu", "faults": ["shape"]}
+    found = train.train(**sizes, compile="eager", dynamic=dynamic)
+    assert found["graphs"] == graphs
+
+
 def test_the_command_line_trains():
     path = ROOT / "modules" / LESSON / "train.py"
     command = [sys.executable, str(path), "--steps", "3", "--batch", "4", "--amp", "--faults"]
@@ -229,6 +236,15 @@ def test_the_totals_of_ops_table_are_torchs_own(recorded):
             compared += 1
     assert compared > 0.9 * len(own)
     assert all(row["self_gpu_us"] == 0 for row in found.values())
+
+
+def test_of_ops_inside_their_own_name_torch_counts_the_outermost(recorded):
+    """The difference that the docstring of ops_table names."""
+    profile, trace = recorded
+    found = {row["name"]: row for row in solved("lesson_11").scope["ops_table"](trace)}
+    times = Counter(event["name"] for event in trace["traceEvents"] if "dur" in event)
+    inside = [row for row in profile.key_averages() if row.count < times.get(row.key, 0)]
+    assert all(found[row.key]["cpu_us"] > row.cpu_time_total for row in inside)
 
 
 def test_a_trace_of_a_processor_has_one_gap(recorded):

@@ -296,3 +296,10 @@ def test_a_reader_with_a_keyboard_unfolds_and_scrolls(browser, address):
     fold.send_keys("\n")
     opened = "return document.querySelector('div.cell.tag_demo details').open"
     assert browser.execute_script(opened)
+
+
+def test_each_page_has_a_link_to_the_repository_and_to_the_licence(pages):
+    repository = Address.read(ROOT).repository
+    for name, page in pages.items():
+        footer = {link.get("href") for link in page.select("footer a")}
+        assert {repository, f"{repository}/blob/main/LICENSE"} <= footer, name

@@ -1,7 +1,8 @@
 """Data-sheet figures of a few cards, to compare measurements with, and what multiprocessors hold.
 
 Figures are dense (without sparsity), at boost clock, from NVIDIA's data sheets of the named
-variants, in FLOP/s and bytes/s. A measured roof is always below: 70 to 95 % is usual. One above
+variants, in FLOP/s and bytes/s; those of the B200 from the sheet of the DGX B200, an eighth of it,
+as of 2026. A measured roof is always below: 70 to 95 % is usual. One above
 its data sheet is a mistake of the measurement, or a card that is not the one it is taken for.
 """
 
@@ -39,6 +40,7 @@ DATA_SHEETS: dict[str, dict[str, float]] = {
         "tf32": 494.5 * TERA,
         "float16": 989.5 * TERA,
         "bfloat16": 989.5 * TERA,
+        "float8": 1979 * TERA,
         "dram": 3350 * GIGA,
     },
     "H200": {
@@ -46,7 +48,15 @@ DATA_SHEETS: dict[str, dict[str, float]] = {
         "tf32": 494.5 * TERA,
         "float16": 989.5 * TERA,
         "bfloat16": 989.5 * TERA,
+        "float8": 1979 * TERA,
         "dram": 4800 * GIGA,
+    },
+    "B200": {
+        "float16": 2250 * TERA,
+        "bfloat16": 2250 * TERA,
+        "float8": 4500 * TERA,
+        "float4": 9000 * TERA,
+        "dram": 8000 * GIGA,
     },
 }
 

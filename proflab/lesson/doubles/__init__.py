@@ -5,7 +5,7 @@ should come out.
 """
 
 from proflab.lesson.doubles.double import Double
-from proflab.lesson.doubles.earlier import Before
+from proflab.lesson.doubles.earlier import Before, facts
 from proflab.lesson.doubles.engine import (
     OnlyParameters,
     Weights,
@@ -30,13 +30,24 @@ from proflab.lesson.doubles.memory import (
     using,
 )
 from proflab.lesson.doubles.models import Parts, SumOfTwo
+from proflab.lesson.doubles.pixels import Pixels
 from proflab.lesson.doubles.rows import forward_row
-from proflab.lesson.doubles.slow_memory import SlowMemory, exact_merge
+from proflab.lesson.doubles.slow_memory import SlowMemory, any_merge
 from proflab.lesson.doubles.timed import Clock, Copy, Matmul, Model
-from proflab.lesson.doubles.watched import Logged, by_hand, failing, nested, time_of_failing, timed
+from proflab.lesson.doubles.watched import (
+    Logged,
+    by_hand,
+    failing,
+    nested,
+    quietly,
+    time_of_failing,
+    timed,
+)
 
 # Those whose script stays with the grader where a hidden test makes them.
-HELD: dict[str, type[Double]] = {kind.__name__: kind for kind in (Clock, Copy, Matmul, Model)}
+HELD: dict[str, type[Double]] = {
+    kind.__name__: kind for kind in (Clock, Copy, Matmul, Model, Pixels, SlowMemory)
+}
 
 __all__ = [
     "HELD",
@@ -51,14 +62,16 @@ __all__ = [
     "OnlyParameters",
     "Parts",
     "Resident",
+    "Pixels",
     "SlowMemory",
     "SumOfTwo",
     "Tracker",
     "Weights",
+    "any_merge",
     "block",
     "by_hand",
     "errors",
-    "exact_merge",
+    "facts",
     "failing",
     "forward_row",
     "furthest",
@@ -68,6 +81,7 @@ __all__ = [
     "nested",
     "paced",
     "printed",
+    "quietly",
     "recomputed",
     "refuses",
     "time_of_failing",

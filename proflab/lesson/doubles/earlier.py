@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -25,11 +25,19 @@ _EARLIER = {
 _ABSENT = object()
 
 
+class facts(NamedTuple):  # noqa: N801  in test cells it reads as a function, and is used as one
+    """An op's figures, by name: `doubles.facts(matmul_flops=240, read=232)`; others are 0."""
+
+    matmul_flops: int = 0
+    elementwise: int = 0
+    read: int = 0
+    written: int = 0
+
+
 class Before:
     """Call functions as if all that comes before an exercise were right: `Before("record")`.
 
-    figures: {(op, phase): (matmul FLOPs, elementwise FLOPs, bytes read, bytes written)}, all 0 for
-        other ops; None instead of the four for an op without a rule.
+    figures: {(op, phase): facts(…)}, all 0 for other ops; None for an op without a rule.
     limits: {(FLOPs, bytes): "compute" or "memory"}; other sums get a sentence that names them.
 
     During a call the names of the earlier exercises stand for these answers in the notebook. A row
@@ -40,7 +48,7 @@ class Before:
     def __init__(
         self,
         exercise: str,
-        figures: Mapping[tuple[str, str], tuple | None] | None = None,
+        figures: Mapping[tuple[str, str], facts | None] | None = None,
         limits: Mapping[tuple[int, int], str] | None = None,
     ) -> None:
         self.earlier, self.figures, self.limits = _EARLIER[exercise], figures or {}, limits or {}
@@ -73,8 +81,8 @@ class Before:
             "bytes_read": read, "bytes_written": written,
         }  # fmt: skip
 
-    def _figures_of(self, call: Any) -> tuple[int, int, int, int]:
-        found = self.figures.get((call.op, call.phase), (0, 0, 0, 0))
+    def _figures_of(self, call: Any) -> facts:
+        found = self.figures.get((call.op, call.phase), facts())
         if found is None:
             raise NotImplementedError(f"there is no rule for the op {call.op}")
         return found

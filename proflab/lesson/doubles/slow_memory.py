@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from proflab.lesson.doubles.double import Double
+
 Partial = tuple[np.ndarray, np.ndarray, np.ndarray]  # highest, total, values
 
 # Functions whose results are scores where they come from q and k alone; so are those of `@`, `exp`.
@@ -19,25 +21,14 @@ _PRODUCTS = {"dot", "einsum", "inner", "matmul", "outer", "tensordot", "vdot"}
 _NOTED_UFUNCS = {"matmul", "vecdot", "exp", "exp2"}
 
 
-class SlowMemory:
-    """Holds q, k and v of (seq, width), drawn from `seed`, each number from -largest to largest.
+class SlowMemoryScript:
+    """The rows of q, k and v, what was stored in "o", and how many numbers passed.
 
-    At most block_q rows of q and o, and block_k rows of k and v, pass at a time; one below 1 limits
-    nothing, so that who refuses such tiles is the student's function.
-    moved: the numbers loaded and stored so far. output: what was stored, (seq, width); NaN where
-    nothing was. largest_scores: the elements of the largest array of scores that a product made, or
-    that went through exp, as far as what was loaded can be followed.
-
-    >>> memory = SlowMemory(seq=4, width=2, block_q=2, block_k=1)
-    >>> memory.load("q", 0, 2).shape, memory.load("k", 3, 4).shape, memory.moved
-    ((2, 2), (1, 2), 6)
-    >>> memory.store("o", 0, np.ones((2, 2)))
-    >>> memory.output[:3, 0].tolist(), memory.moved
-    ([1.0, 1.0, nan], 10)
-    >>> memory.load("v", 0, 2)
-    Traceback (most recent call last):
-    ValueError: 2 rows of v do not fit: at most 1 at a time
+    In a hidden test the grader holds it, so that what passes is counted there.
     """
+
+    ASKED = ("size", "load", "store")
+    SEEN = ("moved", "output", "error", "causal_error")
 
     def __init__(
         self,
@@ -50,23 +41,99 @@ class SlowMemory:
         seed: int = 0,
     ) -> None:
         rng = np.random.default_rng(seed)
-        self.seq, self.width, self.block_q, self.block_k = seq, width, block_q, block_k
+        self._sizes = {"seq": seq, "width": width}
+        self._most = {"q": block_q, "o": block_q, "k": block_k, "v": block_k}
         drawn = rng.uniform(-largest, largest, (3, seq, width)).astype(dtype)
         self._rows = dict(zip("qkv", drawn, strict=True))
         self.output = np.full((seq, width), np.nan, dtype)
         self._stored = np.zeros(seq, bool)
-        self.moved = self.largest_scores = 0
+        self.moved = 0
+
+    def size(self, name: str) -> int:
+        """Return "seq" or "width"."""
+        return self._sizes[name]
+
+    def load(self, name: str, low: int, high: int) -> np.ndarray:
+        """Return the rows low to high - 1; raise ValueError for what cannot be loaded."""
+        if name not in self._rows:
+            raise ValueError(f"there is no {name!r} to load: it is 'q', 'k' or 'v'")
+        self._check(name, low, high)
+        rows = self._rows[name][low:high].copy()
+        self.moved += rows.size
+        return rows
+
+    def store(self, name: str, low: int, rows: np.ndarray) -> None:
+        """Put rows into "o"; raise ValueError for what cannot be stored."""
+        rows, width = np.asarray(rows), self._sizes["width"]
+        if name != "o":
+            raise ValueError(f"{name!r} cannot be stored: only 'o' can")
+        if rows.ndim != 2 or rows.shape[1] != width:
+            raise ValueError(f"rows of o are (n, {width}), not {rows.shape}")
+        self._check(name, low, low + len(rows))
+        if self._stored[low : low + len(rows)].any():
+            raise ValueError(f"some of the rows {low} to {low + len(rows) - 1} are stored already")
+        self.output[low : low + len(rows)] = rows
+        self._stored[low : low + len(rows)] = True
+        self.moved += rows.size
+
+    @property
+    def error(self) -> float:
+        """Return the largest difference from attention in float64; inf if something is missing."""
+        return self._worst(causal=False)
+
+    @property
+    def causal_error(self) -> float:
+        """Return the same for attention in which row i sees the keys 0 to i."""
+        return self._worst(causal=True)
+
+    def _worst(self, causal: bool) -> float:
+        q, k, v = (self._rows[name].astype(np.float64) for name in "qkv")
+        scores = q @ k.T / math.sqrt(self._sizes["width"])
+        if causal:
+            scores[np.triu_indices(len(q), 1)] = -np.inf
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        plain = weights @ v / weights.sum(axis=1, keepdims=True)
+        worst = float(np.abs(self.output - plain).max())
+        return worst if math.isfinite(worst) else math.inf
+
+    def _check(self, name: str, low: int, high: int) -> None:
+        seq, most = self._sizes["seq"], self._most[name]
+        if not 0 <= low < high <= seq:
+            raise ValueError(f"there are rows 0 to {seq - 1}, not {low} to {high - 1}")
+        if high - low > most >= 1:
+            raise ValueError(f"{high - low} rows of {name} do not fit: at most {most} at a time")
+
+
+class SlowMemory(Double):
+    """Holds q, k and v of (seq, width), drawn from `seed`, each number from -largest to largest.
+
+    At most block_q rows of q and o, and block_k rows of k and v, pass at a time; one below 1 limits
+    nothing, so that who refuses such tiles is the student's function.
+    moved: the numbers loaded and stored so far. output: what was stored, (seq, width); NaN where
+    nothing was. error: the largest difference from attention in float64, causal_error: from causal
+    attention; inf where something is missing. largest_scores: the elements of the largest array of
+    scores that a product made, or that went through exp, as far as what was loaded can be followed.
+
+    >>> memory = SlowMemory(seq=4, width=2, block_q=2, block_k=1)
+    >>> memory.load("q", 0, 2).shape, memory.load("k", 3, 4).shape, memory.moved
+    ((2, 2), (1, 2), 6)
+    >>> memory.store("o", 0, np.ones((2, 2)))
+    >>> memory.output[:3, 0].tolist(), memory.moved
+    ([1.0, 1.0, nan], 10)
+    >>> memory.load("v", 0, 2)
+    Traceback (most recent call last):
+    ValueError: 2 rows of v do not fit: at most 1 at a time
+    """
+
+    Script = SlowMemoryScript
+    largest_scores = 0
 
     def load(self, name: str, low: int, high: int) -> np.ndarray:
         """Return a copy of the rows low to high - 1 of "q", "k" or "v".
 
         Raises ValueError for another name, rows that are not there, and more than fit.
         """
-        if name not in self._rows:
-            raise ValueError(f"there is no {name!r} to load: it is 'q', 'k' or 'v'")
-        self._check(name, low, high)
-        rows = self._rows[name][low:high].copy()
-        self.moved += rows.size
+        rows = np.asarray(self._script.load(name, low, high))
         return _followed(rows, frozenset(name), self._note)
 
     def store(self, name: str, low: int, rows: Any) -> None:
@@ -75,38 +142,14 @@ class SlowMemory:
         Raises ValueError for another name or width, rows out of range, rows that were stored
         before, and more than fit.
         """
-        rows = np.asarray(rows).view(np.ndarray)
-        if name != "o":
-            raise ValueError(f"{name!r} cannot be stored: only 'o' can")
-        if rows.ndim != 2 or rows.shape[1] != self.width:
-            raise ValueError(f"rows of o are (n, {self.width}), not {rows.shape}")
-        self._check(name, low, low + len(rows))
-        if self._stored[low : low + len(rows)].any():
-            raise ValueError(f"some of the rows {low} to {low + len(rows) - 1} are stored already")
-        self.output[low : low + len(rows)] = rows
-        self._stored[low : low + len(rows)] = True
-        self.moved += rows.size
+        self._script.store(name, low, np.asarray(rows).view(np.ndarray))
 
-    def error(self, causal: bool = False) -> float:
-        """Return the largest difference from attention in float64; inf where something is missing.
-
-        causal: row i sees the keys 0 to i.
-        """
-        q, k, v = (self._rows[name].astype(np.float64) for name in "qkv")
-        scores = q @ k.T / math.sqrt(self.width)
-        if causal:
-            scores[np.triu_indices(self.seq, 1)] = -np.inf
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        plain = weights @ v / weights.sum(axis=1, keepdims=True)
-        worst = float(np.abs(self.output - plain).max())
-        return worst if math.isfinite(worst) else math.inf
-
-    def _check(self, name: str, low: int, high: int) -> None:
-        if not 0 <= low < high <= self.seq:
-            raise ValueError(f"there are rows 0 to {self.seq - 1}, not {low} to {high - 1}")
-        most = self.block_q if name in "qo" else self.block_k
-        if high - low > most >= 1:
-            raise ValueError(f"{high - low} rows of {name} do not fit: at most {most} at a time")
+    seq = property(lambda self: self._script.size("seq"))
+    width = property(lambda self: self._script.size("width"))
+    moved = property(lambda self: self._script.moved)
+    output = property(lambda self: self._script.output)
+    error = property(lambda self: self._script.error)
+    causal_error = property(lambda self: self._script.causal_error)
 
     def _note(self, size: int) -> None:
         self.largest_scores = max(self.largest_scores, size)
@@ -173,31 +216,35 @@ def _arrays(value: Any) -> Iterable[_Followed]:
             yield from _arrays(item)
 
 
-def exact_merge(one: Partial, two: Partial) -> Partial:
-    """Return two partial softmaxes as one, in decimal numbers so large that nothing overflows.
+def any_merge(one: Partial, two: Partial) -> Partial:
+    """Return two partial softmaxes as one, on a scale of its own: values / total is right.
 
-    Stands for a `merge` that is right, in tests of what uses it.
+    Stands for a right `merge` in tests of what uses it, and is none: its first array is the next
+    multiple of 8 above the highest score, to which total and values belong. Computed in decimal
+    numbers so large that nothing overflows.
 
     >>> low, high = ([2.0], [1.5], [[1.0]]), ([5.0], [1.0], [[4.0]])
-    >>> [part.round(4).tolist() for part in exact_merge(low, high)]
-    [[5.0], [1.0747], [[4.0498]]]
+    >>> scale, total, values = any_merge(low, high)
+    >>> scale.tolist(), (values / total[:, None]).round(4).tolist()
+    ([8.0], [[3.7684]])
     """
     kind = np.asarray(one[0]).dtype
     parts = [[np.asarray(part, np.float64).tolist() for part in side] for side in (one, two)]
     with decimal.localcontext(prec=30, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
         rows = [_merged_row(*row) for row in zip(*parts[0], *parts[1], strict=True)]
-    highest, total, values = zip(*rows, strict=True)
-    return np.array(highest, kind), np.array(total, kind), np.array(values, kind)
+    scale, total, values = zip(*rows, strict=True)
+    return np.array(scale, kind), np.array(total, kind), np.array(values, kind)
 
 
 def _merged_row(highest, total, values, highest2, total2, values2) -> tuple:
-    if not total or not total2:  # one of them has no scores
-        return (highest2, total2, values2) if not total else (highest, total, values)
-    scale, scale2 = (decimal.Decimal(h).exp() for h in (highest, highest2))
-    unit = max(scale, scale2)
+    if not total and not total2:  # neither has scores
+        return -math.inf, 0.0, values
+    tops = [top if sum_ else -math.inf for top, sum_ in ((highest, total), (highest2, total2))]
+    new = 8.0 * math.ceil(max(tops) / 8)
+    shares = [(decimal.Decimal(top) - decimal.Decimal(new)).exp() for top in tops]
 
     def together(a: float, b: float) -> float:
-        return float((decimal.Decimal(a) * scale + decimal.Decimal(b) * scale2) / unit)
+        return float(decimal.Decimal(a) * shares[0] + decimal.Decimal(b) * shares[1])
 
     merged = [together(a, b) for a, b in zip(values, values2, strict=True)]
-    return max(highest, highest2), together(total, total2), merged
+    return new, together(total, total2), merged

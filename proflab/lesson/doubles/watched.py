@@ -6,6 +6,7 @@ What is used, the student's or a double, comes in as an argument; nothing here i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -73,3 +74,15 @@ class Logged(nn.Module):
         """Return work(x), and note x."""
         self.seen.append(x)
         return self.work(x)
+
+
+def quietly(function: Callable, *arguments: Any) -> Any:
+    """Return what function(*arguments) returns; a warning raises.
+
+    >>> quietly(warnings.warn, "hot")
+    Traceback (most recent call last):
+    UserWarning: hot
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return function(*arguments)

@@ -312,7 +312,7 @@ def _refuse_input(*_: Any) -> str:
 
 def hide_programs() -> None:
     """Forget these modules' names: a student may have a worker.py."""
-    for name in ("worker", "channel", "outputs", "confine", "scratch"):
+    for name in ("worker", "channel", "outputs", "confine", "machine_files", "scratch"):
         sys.modules.pop(name, None)
 
 
@@ -322,12 +322,3 @@ def prepare(folder: str) -> None:
     sys.path = [p for p in sys.path if p and p != os.path.dirname(os.path.abspath(__file__))]
     sys.path.append(folder)
     builtins.input = _refuse_input
-
-
-def limit(pairs: list[str]) -> None:
-    """Set resource limits: a list of (resource, limit, resource, limit, …)."""
-    import resource
-
-    for kind, most in zip(pairs[::2], pairs[1::2], strict=True):
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(int(kind), (int(most), int(most)))

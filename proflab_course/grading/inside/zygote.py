@@ -24,6 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 _SCRATCH = "/proflab/student"
 _HOME = f"{_SCRATCH}/work"
 _TEMPORARY = f"{_SCRATCH}/tmp"
+_RLIMIT_SIGPENDING, _SIGNALS = 11, 1024  # queued signals and timers; Python has no name for it
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/full"]
 
 
@@ -31,6 +32,7 @@ def main() -> None:
     """Serve turns on the control socket whose descriptor is the first argument."""
     sys.path.insert(0, HERE)
     import confine
+    import machine_files
     import scratch
     import worker as student_side
 
@@ -40,7 +42,7 @@ def main() -> None:
     confine.prctl(confine.PR_SET_DUMPABLE, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = student_side.Channel(socket.socket(fileno=int(sys.argv[1])))
-    zygote = Zygote(control, confine, student_side, scratch)
+    zygote = Zygote(control, confine, student_side, scratch, machine_files)
     try:
         zygote.prepare()
         zygote.serve()
@@ -51,9 +53,10 @@ def main() -> None:
 class Zygote:
     """Prepares once, then carries out one turn after the other."""
 
-    def __init__(self, control, confine, student_side, scratch) -> None:
+    def __init__(self, control, confine, student_side, scratch, machine_files) -> None:
         self.control, self.confine, self.student_side = control, confine, student_side
-        self.scratch = scratch
+        self.scratch, self.machine_files = scratch, machine_files
+        self.constants = machine_files.constants()
 
     def prepare(self) -> None:
         """Import what students import, and say what this machine lets us do."""
@@ -158,6 +161,9 @@ class Zygote:
         size = f"size={self.limits['scratch']},nr_inodes={self.limits['scratch_files']},mode=700"
         mount("none", "/", flags=c.MS_REC | c.MS_PRIVATE)
         mount("proc", "/proc", "proc", safe | c.MS_NOEXEC)
+        mount("constants", _SCRATCH, "tmpfs", safe | c.MS_NOEXEC, "mode=755")
+        self.machine_files.cover(self.constants, _SCRATCH, mount, c.MS_BIND)
+        mount("constants", _SCRATCH, flags=c.MS_REMOUNT | c.MS_RDONLY | safe | c.MS_NOEXEC)
         mount("scratch", _SCRATCH, "tmpfs", safe, size)
         os.mkdir(_TEMPORARY)
         for place in self.writable:
@@ -286,6 +292,7 @@ class Init:
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_MSGQUEUE, 0),
             (resource.RLIMIT_MEMLOCK, 0),
+            (_RLIMIT_SIGPENDING, _SIGNALS),
         ):
             resource.setrlimit(kind, (most, most))
 

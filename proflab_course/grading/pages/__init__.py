@@ -2,6 +2,8 @@
 
 notebook_pages.py  replaces all that a student wrote by HTML that a browser only shows
 feedback.py        feedback: what a student may see of hidden cases
+overview.py        feedback: what to mend first, and sections that are folded
+exercises.py       to which exercise a test cell belongs
 report.py          the page about a class and a lesson; term.py about all lessons
 report_command.py  `proflab report`: which of both, and where it is written
 guesses.py         what the class guessed, beside the answers

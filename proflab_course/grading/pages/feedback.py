@@ -25,6 +25,7 @@ from proflab_course.course.test_cells import (
 )
 from proflab_course.grading.answer_key import kind_of, meta
 from proflab_course.grading.output_cells import HIDDEN
+from proflab_course.grading.pages.overview import HIDDEN_HEAD
 
 _PASSED, _FAILED, _NOT_REACHED = "✅", "❌", "–"
 
@@ -61,7 +62,7 @@ def _hide_cases(cell: NotebookNode, explain: bool) -> None:
         cell.outputs = _stock_outputs(cell, visible)
     lines = [line for mark in marks for line in _told(mark, test.explained if explain else None)]
     cell.source = hidden_source_removed(cell.source)
-    text = "\n".join(["Cases on other input, not shown:", *(f"  {line}" for line in lines), ""])
+    text = "\n".join([HIDDEN_HEAD, *(f"  {line}" for line in lines), ""])
     cell.outputs.append(new_output("stream", name="stdout", text=text))
 
 
@@ -82,7 +83,7 @@ def _mark_of(output: NotebookNode) -> dict | None:
 
 
 def _split(cell: NotebookNode) -> TestCell:
-    """Return a graded test cell's cases; none where it is none of ours."""
+    """Return the cases of a test cell graded by ProfLab; none for any other cell."""
     name = meta(cell).get("grade_id", "")
     try:
         return split(cell.source, name)

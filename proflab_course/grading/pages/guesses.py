@@ -22,12 +22,14 @@ _DECADES = 2  # the plot shows ratios from a hundredth to a hundredfold
 class Prediction:
     """One prediction of a lesson and what the class made of it.
 
-    pattern: matches the name under which hand-ins keep it; shown: of those that got to the answer;
-    right: guesses in words, as the answer is.
+    pattern: matches the name under which hand-ins keep it; may_assume: True where the answer comes
+    from a document, which may be constructed; shown: of those that got to the answer; right:
+    guesses in words, as the answer is.
     """
 
     name: str
     pattern: re.Pattern
+    may_assume: bool = False
     shown: int = 0
     unit: str = ""
     guesses: list[float] = field(default_factory=list)
@@ -88,7 +90,10 @@ class Prediction:
 
 
 def predictions(key: Key, hand_ins: Iterable[list[Guess]]) -> list[Prediction]:
-    """Return the lesson's predictions, in its order, with the guesses of these hand-ins counted."""
+    """Return the lesson's predictions, in its order, with the guesses of these hand-ins counted.
+
+    One that a constructed document answers is left out, for nobody measured its answer.
+    """
     found = {}
     for cell in key.cells:
         if cell.master.cell_type == "code" and "guesses.compare" in cell.master.source:
@@ -98,7 +103,7 @@ def predictions(key: Key, hand_ins: Iterable[list[Guess]]) -> list[Prediction]:
             fitting = (guess for guess in guesses if prediction.pattern.fullmatch(guess.what))
             if guess := next(fitting, None):
                 prediction.add(guess)
-    return list(found.values())
+    return [each for each in found.values() if each.shown or not each.may_assume]
 
 
 def _written_in(source: str) -> list[Prediction]:
@@ -108,9 +113,15 @@ def _written_in(source: str) -> list[Prediction]:
     except SyntaxError:  # a magic
         return []
     calls = (node for node in nodes if isinstance(node, ast.Call) and node.args)
-    named = [c.args[0] for c in calls if ast.unparse(c.func) == "guesses.compare"]
+    named = [call for call in calls if ast.unparse(call.func) == "guesses.compare"]
     named.sort(key=lambda node: node.lineno)
-    return [Prediction(_name(what), re.compile(_name(what, pattern=True))) for what in named]
+    return [_prediction(call) for call in named]
+
+
+def _prediction(call: ast.Call) -> Prediction:
+    what = call.args[0]
+    may_assume = any(keyword.arg == "document" for keyword in call.keywords)
+    return Prediction(_name(what), re.compile(_name(what, pattern=True)), may_assume)
 
 
 def _name(node: ast.expr, pattern: bool = False) -> str:

@@ -46,13 +46,44 @@ _TAG = re.compile(r"<(/?)([a-z0-9]+)")
 _VOID = {"br", "col", "hr", "img"}
 _DEEPEST = 100
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
-# What formgrader's MathJax would take for more than a formula: links, styles, names for both.
-_MATH_COMMAND = re.compile(
-    r"(?:\\|&#0*92;|&#x0*5c;|&bsol;)+(?=(?:href|style|class|cssId|require|unicode|html\w*|data|url|"
-    r"bbox|mmlToken|includegraphics)(?![a-z]))",
-    re.IGNORECASE,
-)
 
+# What formgrader's MathJax may make of a formula: symbols, and what stands beside, above and below.
+# Nothing that links, defines, styles, moves, overlaps or takes a length.
+_TEX = set(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
+    "pi varpi rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta "
+    "Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar Re Im aleph partial nabla infty emptyset "
+    "varnothing forall exists nexists neg lnot land lor wedge vee in notin ni subset subseteq "
+    "supset supseteq cup cap bigcup bigcap setminus times cdot cdots ldots dots vdots ddots dotsb "
+    "dotsc div pm mp ast star circ bullet oplus ominus otimes odot bigoplus bigotimes le leq ge "
+    "geq ne neq lt gt ll gg approx approxeq sim simeq cong equiv propto doteq prec succ mid nmid "
+    "parallel perp angle to gets mapsto leftarrow rightarrow Leftarrow Rightarrow leftrightarrow "
+    "Leftrightarrow uparrow downarrow longrightarrow longleftarrow implies impliedby iff "
+    "therefore because hookrightarrow rightharpoonup rightleftharpoons sum prod coprod int iint "
+    "iiint oint lim limsup liminf max min sup inf arg argmax argmin deg det dim exp gcd hom ker "
+    "lg ln log Pr sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh coth bmod pmod mod "
+    "operatorname frac dfrac tfrac cfrac binom dbinom tbinom sqrt root over choose overline "
+    "underline overbrace underbrace overset underset stackrel substack hat widehat tilde "
+    "widetilde bar vec dot ddot check breve acute grave overrightarrow overleftarrow xrightarrow "
+    "xleftarrow not prime dagger ddagger top bot left right middle big Big bigg Bigg bigl bigr "
+    "Bigl Bigr biggl biggr Biggl Biggr langle rangle lceil rceil lfloor rfloor lbrace rbrace "
+    "lbrack rbrack lvert rvert lVert rVert vert Vert backslash text textbf textit textrm texttt "
+    "textsf mathrm mathbf mathit mathsf mathtt mathcal mathbb mathfrak mathscr boldsymbol bm rm "
+    "bf it tt sf cal mbox displaystyle textstyle scriptstyle limits nolimits quad qquad thinspace "
+    "tag notag nonumber hline begin end boxed color textcolor S P degree checkmark square "
+    "blacksquare triangle Box cr".split()
+)
+_TEX_BLOCKS = set(
+    "align aligned alignat alignedat array bmatrix Bmatrix cases equation gather gathered matrix "
+    "multline pmatrix smallmatrix split subarray vmatrix Vmatrix eqnarray math displaymath".split()
+)
+_BACKSLASH = r"(?:\\|&#0*92;|&#x0*5c;|&bsol;)"
+_TEX_COMMAND = re.compile(rf"({_BACKSLASH})([A-Za-z]+)")
+_TEX_BLOCK = re.compile(r"\s{0,9}\{\s{0,9}([a-zA-Z]{1,20})\*?\s{0,9}\}")
+# A line break may have a height: two digits of points, or one of a letter's height.
+_TEX_BREAK = re.compile(rf"({_BACKSLASH}{{2}}\s*)\[(?=\s*[-+.,\d])")
+_TEX_HEIGHT = re.compile(r"\s*(?:\d{1,2}(?:\.\d+)?\s*(?:pt|px|mu)|\d(?:\.\d+)?\s*(?:em|ex))\s*\]")
+_BROKEN = "\u200b"
 
 # ── text ────────────────────────────────────────────────────────────────────────────────────
 
@@ -96,8 +127,27 @@ def filtered(rendered: str, math: bool = True) -> str:
 
 
 def plain_math(text: str) -> str:
-    """Return the text with commands broken that would make more than a formula of it."""
-    return _MATH_COMMAND.sub("\\\\\u200b", text)
+    """Return the text with commands broken that would make more than a formula of it.
+
+    A character without width behind the backslash leaves the command's name to be read.
+    """
+    text = _TEX_COMMAND.sub(_allowed_command, text.replace("^^", f"^{_BROKEN}^"))
+    return _TEX_BREAK.sub(_allowed_break, text)
+
+
+def _allowed_command(found: re.Match) -> str:
+    """Return a TeX command as it is if it is on the list, else broken."""
+    allowed = found[2] in _TEX
+    if found[2] in ("begin", "end"):
+        block = _TEX_BLOCK.match(found.string, found.end())
+        allowed = block is not None and block[1] in _TEX_BLOCKS
+    return found[0] if allowed else f"{found[1]}{_BROKEN}{found[2]}"
+
+
+def _allowed_break(found: re.Match) -> str:
+    """Return a line break with its height if that is small, else with the height as text."""
+    small = _TEX_HEIGHT.match(found.string, found.end())
+    return found[0] if small else f"{found[1]}{_BROKEN}["
 
 
 def _allowed_attribute(tag: str, name: str, value: str) -> str | None:

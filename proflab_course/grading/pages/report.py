@@ -6,9 +6,9 @@ hidden cases and misconceptions; `--public` leaves out names and hidden cases, t
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jinja2 import Environment, PackageLoader
@@ -17,6 +17,7 @@ from markupsafe import Markup
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
+from proflab_course.grading.pages.exercises import exercise_of
 from proflab_course.grading.pages.guesses import Prediction, predictions
 from proflab_course.grading.pages.inert import readable
 
@@ -24,8 +25,11 @@ _BINS = 10
 _MOST_TEXT = 2_000
 # In a class of more than so many, each student's line holds but what one looks for in it.
 _LARGE = 100
-_BRIEF_CASES, _BRIEF_TEXT, _BRIEF_SENTENCE, _FEW_NAMES = 3, 60, 120, 40
+_BRIEF_CASES, _BRIEF_TEXT, _BRIEF_SENTENCE, _FEW_NAMES = 3, 60, 110, 40
 _CLEAN = ("graded", "metadata recovered", "renamed")
+# Outcomes with points that a person should check; all that are in neither list wait for a decision.
+_TO_CHECK = ("tampered", "timed out", "out of memory", "process died")
+_TO_KNOW = (*_CLEAN, "older release")
 
 
 @dataclass
@@ -77,6 +81,11 @@ class Student:
         """
         return self.status not in _CLEAN or (self.status == "graded" and bool(self.sentence))
 
+    @property
+    def urgency(self) -> int:
+        """Return 0 if there are no points until a person decides, 1 to check, 2 to know."""
+        return 2 if self.status in _TO_KNOW else 1 if self.status in _TO_CHECK else 0
+
 
 @dataclass
 class Misconception:
@@ -104,6 +113,11 @@ class Summary:
     statuses: dict[str, int] = field(default_factory=dict)
     predictions: list[Prediction] = field(default_factory=list)
     points_by_hand: float = 0.0
+    people: dict[str, str] = field(default_factory=dict)
+
+    def who(self, student: str) -> str:
+        """Return a student's name and id; the id alone where no name is known or wanted."""
+        return full_label(student, self.people)
 
     @property
     def large(self) -> bool:
@@ -112,8 +126,13 @@ class Summary:
 
     @property
     def unusual(self) -> list[Student]:
-        """Submissions whose outcome a person should know of, or something that was said of it."""
-        return [s for s in self.students if s.is_unusual]
+        """Submissions of which a person should know something, in the order of what to do."""
+        return sorted((s for s in self.students if s.is_unusual), key=lambda s: s.urgency)
+
+    @property
+    def to_decide(self) -> list[Student]:
+        """Submissions that have no points until a person decides."""
+        return [s for s in self.unusual if s.urgency == 0]
 
     @property
     def unmarked(self) -> list[Student]:
@@ -126,8 +145,11 @@ class Summary:
         return [s for s in self.students if s.is_unusual or s.needs_manual]
 
 
-def read_summary(course: Course, lesson: str, public: bool = False) -> Summary:
-    """Return the figures of `lesson` from the gradebook; raise CourseError before it was graded."""
+def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = False) -> Summary:
+    """Return the figures of `lesson` from the gradebook; raise CourseError before it was graded.
+
+    public: without names, ids and hidden cases; ids: without names.
+    """
     from proflab_course.grading.records.gradebook import Book
 
     key = read_key(course.source(lesson))
@@ -135,10 +157,12 @@ def read_summary(course: Course, lesson: str, public: bool = False) -> Summary:
         raise CourseError(f"nothing is graded yet: run `proflab grade {lesson}` first")
     with Book(course.gradebook) as book:
         outcomes, scores = book.outcomes(lesson), book.scores(lesson)
-        known = book.students()
+        people = book.people()
     if not outcomes:
         raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
-    return summarise(key, outcomes, scores, known, public)
+    summary = summarise(key, outcomes, scores, list(people), public)
+    summary.people = {} if public or ids else people
+    return summary
 
 
 def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: bool) -> Summary:
@@ -175,13 +199,12 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
 
 
 def _make_exercises(key: Key) -> list[Exercise]:
-    """Return the lesson's exercises in order; `test_x` and `test_x_2` belong to exercise x."""
+    """Return the lesson's exercises in order."""
     names = [c.grade_id for c in key.cells if c.kind == "solution"]
     exercises: dict[str, Exercise] = {}
     for cell in key.cells:
         if cell.kind == "test":
-            bare = cell.grade_id.removeprefix("test_")
-            name = bare if bare in names else re.sub(r"_\d+$", "", bare)
+            name = exercise_of(cell.grade_id, names)
             exercise = exercises.setdefault(name, Exercise(name))
             exercise.points += cell.points
             exercise.cells.append(cell.grade_id)
@@ -198,9 +221,11 @@ def _make_student(
     marks: dict[str, bool | None] = {}
     for exercise in exercises:
         cases = [case for cell in exercise.cells for case in by_cell.get(cell, [])]
-        written = [case for case in cases if not _is_unwritten(case)]
-        marks[exercise.name] = all(case.passed for case in cases) if written else None
-        exercise.attempted += bool(written)
+        failing = [case for case in cases if not case.passed]
+        # A case such as "the model stays as it is" passes before anything is written.
+        unwritten = all(map(_is_unwritten, failing)) if failing else not cases
+        marks[exercise.name] = None if unwritten else not failing
+        exercise.attempted += not unwritten
         exercise.passed += bool(marks[exercise.name])
     failed = [
         case
@@ -259,8 +284,19 @@ def environment() -> Environment:
         trim_blocks=True,
         finalize=shown,
     )
-    made.filters |= {"names": listed_names, "case_text": case_text, "sentence": brief_sentence}
+    made.filters |= {
+        "person": lambda student, page: page.who(student),
+        "names": listed_names,
+        "case_text": case_text,
+        "sentence": brief_sentence,
+    }
     return made
+
+
+def full_label(student: str, people: Mapping[str, str]) -> str:
+    """Return a student's name and id; people: the names that are known, by id."""
+    name = people.get(student, "")
+    return f"{name} ({student})" if name else student
 
 
 def listed_names(names: list[str]) -> str:

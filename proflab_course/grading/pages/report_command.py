@@ -23,13 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="the page to write (default: LESSON.html or term.html in reports/)",
     )
-    parser.add_argument("--public", action="store_true", help="leave out names and hidden cases")
+    parser.add_argument("--public", action="store_true", help="leave out names, ids, hidden cases")
+    parser.add_argument("--ids", action="store_true", help="show ids of students without names")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the page and name its file."""
     course = Course.find()
-    name, page = _make_page(course, arguments.lesson, arguments.public)
+    name, page = _make_page(course, arguments)
     output = arguments.output or course.root / "reports" / name
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -40,15 +41,16 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _make_page(course: Course, given: str | None, public: bool) -> tuple[str, str]:
+def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]:
     """Return the file's name and the page: of the lesson that is given, or of the term."""
-    if given is None:
+    public, ids = arguments.public, arguments.ids
+    if arguments.lesson is None:
         if public:
             raise CourseError("the page about the term names students: --public needs a lesson")
-        return "term.html", render_term(read_term(course))
-    lesson = course.lesson(given, "source")
+        return "term.html", render_term(read_term(course, ids))
+    lesson = course.lesson(arguments.lesson, "source")
     name = f"{lesson}{'.public' if public else ''}.html"
-    return name, render(read_summary(course, lesson, public))
+    return name, render(read_summary(course, lesson, public, ids))
 
 
 def _write_page(output: Path, page: bytes) -> None:

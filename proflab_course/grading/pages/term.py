@@ -15,8 +15,9 @@ from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.pages.guesses import Prediction
 from proflab_course.grading.pages.report import (
     Exercise,
-    Summary,
+    Student,
     environment,
+    full_label,
     summarise,
 )
 
@@ -41,6 +42,11 @@ class TermStudent:
     name: str
     points: list[float | None]
     trend: str = ""
+
+    @property
+    def absent(self) -> bool:
+        """True for a student who has handed in nothing at all."""
+        return all(points is None for points in self.points)
 
     @property
     def sum(self) -> float:
@@ -79,6 +85,11 @@ class Term:
     guesses: list[TermGuesses] = field(default_factory=list)
     waiting: list[tuple[str, str]] = field(default_factory=list)
     unusual: list[tuple[str, str, str, str]] = field(default_factory=list)
+    people: dict[str, str] = field(default_factory=dict)
+
+    def who(self, student: str) -> str:
+        """Return a student's name and id; the id alone where no name is known or wanted."""
+        return full_label(student, self.people)
 
     @property
     def waiting_by_lesson(self) -> dict[str, list[str]]:
@@ -89,22 +100,26 @@ class Term:
         return found
 
 
-def read_term(course: Course) -> Term:
-    """Return the figures of all lessons that were graded; CourseError where none was."""
+def read_term(course: Course, ids: bool = False) -> Term:
+    """Return the figures of all lessons that were graded; CourseError where none was.
+
+    ids: without the names of students.
+    """
     from proflab_course.grading.records.gradebook import Book, total_points
 
     if not course.gradebook.exists():
         raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")
     term, totals = Term(), {}
     exercises: list[TermExercise] = []
+    unusual: list[tuple[int, str, Student]] = []
     with Book(course.gradebook) as book:
-        known = book.students()
+        known = book.people()
         for name in course.lessons("source"):
             outcomes, scores = book.outcomes(name), book.scores(name)
             if not outcomes:
                 continue
             key = read_key(course.source(name))
-            summary = summarise(key, outcomes, scores, known, public=False)
+            summary = summarise(key, outcomes, scores, list(known), public=False)
             points = {student: total_points(scores[student]) for student in outcomes}
             most = key.max_score + key.points_by_hand
             median = statistics.median(points.values())
@@ -112,10 +127,15 @@ def read_term(course: Course) -> Term:
             totals[name] = points
             exercises += [_exercise(name, exercise) for exercise in summary.exercises]
             term.waiting += [(name, s) for s in sorted(outcomes) if scores[s]["unread"]]
-            term.unusual += _unusual(name, summary)
+            unusual += [(s.urgency, name, s) for s in summary.unusual]
             term.guesses += _guesses(name, summary.predictions)
     if not term.lessons:
         raise CourseError("no lesson is graded yet: run `proflab grade LESSON` first")
+    term.people = {} if ids else known
+    term.unusual = [
+        (lesson, student.name, student.status, student.sentence)
+        for _, lesson, student in sorted(unusual, key=lambda found: found[:2])
+    ]
     failed = [exercise for exercise in exercises if exercise.passed < exercise.attempted]
     term.hardest = sorted(failed, key=lambda e: (e.rate, e.lesson, e.name))[:_MOST_EXERCISES]
     medians = {lesson.name: lesson.median for lesson in term.lessons}
@@ -132,10 +152,6 @@ def read_term(course: Course) -> Term:
 
 def _exercise(lesson: str, exercise: Exercise) -> TermExercise:
     return TermExercise(lesson, exercise.name, exercise.passed, exercise.attempted, exercise.rate)
-
-
-def _unusual(lesson: str, summary: Summary) -> list[tuple[str, str, str, str]]:
-    return [(lesson, s.name, s.status, s.sentence) for s in summary.unusual]
 
 
 def _guesses(lesson: str, predictions: list[Prediction]) -> list[TermGuesses]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import datetime
 import json
-import logging
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import nbgrader.api
 import nbgrader.preprocessors
 from nbformat.v4 import new_notebook
 from nbgrader.api import (
@@ -28,17 +25,16 @@ from nbgrader.api import (
     Grade,
     Gradebook,
     GradeCell,
-    InvalidEntry,
     SubmittedAssignment,
     SubmittedNotebook,
 )
 from sqlalchemy import Column, MetaData, String, Table, Text, bindparam, func, select
-from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
 from traitlets.config import Config
 
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import Key
 from proflab_course.grading.grade_notebook import CaseResult, Graded
+from proflab_course.grading.records.clear_errors import clear_errors
 from proflab_course.grading.records.first_rows import FirstRows, Marks, ensure_student
 from proflab_course.grading.records.lateness import Extension, as_timedelta
 from proflab_course.grading.records.new_gradebook import make_tables
@@ -47,7 +43,6 @@ from proflab_course.grading.submissions.guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
 BUSY_SECONDS = 60
-_LEAST_ROOM = 64 * 1024
 
 OUTCOMES = Table(
     "proflab_outcome",
@@ -99,7 +94,7 @@ class Book:
         # nbgrader calls alembic by name, which an environment that is not activated does not find.
         os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         course_id = (config or Config()).CourseDirectory.get("course_id", "")
-        with _clear_errors(path):
+        with clear_errors(path):
             if not path.exists() or path.stat().st_size == 0:
                 _create_gradebook(path, course_id)
             self.gradebook = _open_gradebook(path, course_id)
@@ -121,7 +116,7 @@ class Book:
         session = self.gradebook.db
         commit = session().commit
         session.commit = session.flush
-        with _clear_errors(self.path):
+        with clear_errors(self.path):
             try:
                 # At once: what is read here stays true, and who waits for the lock holds none.
                 session().connection().exec_driver_sql("BEGIN IMMEDIATE")
@@ -159,7 +154,7 @@ class Book:
         query = select(OUTCOMES).where(OUTCOMES.c.assignment == assignment)
         if student is not None:
             query = query.where(OUTCOMES.c.student == student)
-        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
             rows = connection.execute(query).mappings().all()
             guesses = dict(
                 connection.execute(
@@ -176,7 +171,7 @@ class Book:
 
     def standings(self, assignment: str) -> dict[str, Standing]:
         """Return what is known of each graded hand-in, without its cases."""
-        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return read_standings(connection, OUTCOMES, assignment)
 
     def write(
@@ -277,7 +272,7 @@ class Book:
             .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
             .where(Assignment.name == assignment, timed | penalised)
         )
-        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return set(connection.execute(rows).scalars())
 
     def late_penalties(self, assignment: str) -> dict[str, float]:
@@ -291,13 +286,16 @@ class Book:
             .where(Assignment.name == assignment)
             .group_by(SubmittedAssignment.student_id)
         )
-        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return {student: float(off) for student, off in connection.execute(rows) if off}
 
-    def students(self) -> list[str]:
-        """Return the ids of all students that the gradebook knows."""
-        with _clear_errors(self.path):
-            return [student.id for student in self.gradebook.students]
+    def people(self) -> dict[str, str]:
+        """Return the names of all students that the gradebook knows by their ids, "" if unknown."""
+        with clear_errors(self.path):
+            return {
+                student.id: " ".join(filter(None, (student.first_name, student.last_name)))
+                for student in self.gradebook.students
+            }
 
     def auto_scores(self, assignment: str) -> dict[str, float]:
         """Return each student's points for code, in one query, however large the class."""
@@ -310,12 +308,12 @@ class Book:
             .where(Assignment.name == assignment, GradeCell.cell_type == "code")
             .group_by(SubmittedAssignment.student_id)
         )
-        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return {student: float(score) for student, score in connection.execute(rows)}
 
     def scores(self, assignment: str) -> dict[str, dict[str, Any]]:
         """Return each student's points; `needs_manual`: to be looked at; `unread`: no mark yet."""
-        with _clear_errors(self.path), self.gradebook.engine.connect() as connection:
+        with clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return read_scores(connection, assignment)
 
 
@@ -366,34 +364,3 @@ def total_points(scores: dict[str, float], essay: bool = True) -> float:
     """Return a student's points with the penalty for lateness taken off, never below 0."""
     points = scores["auto"] + (scores["manual"] if essay else 0.0)
     return max(0.0, points - scores["penalty"])
-
-
-@contextmanager
-def _clear_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's complaints into one sentence that says what to do."""
-    nbgrader.api.app_log.addFilter(_not_twice)
-    try:
-        yield
-    except (DatabaseError, InvalidEntry) as error:  # nbgrader makes the one into the other
-        said = str(getattr(error, "orig", error))
-        if isinstance(error, (IntegrityError, DataError)) or "constraint failed" in said:
-            raise  # what was to be written is to blame, not the file
-        if "locked" in said:
-            what = "is in use by another program: close it (formgrader, another grading)"
-        elif "full" in said or _no_room(path.parent):
-            what = "cannot be written, the disk is full: make room"
-        else:
-            what = f"cannot be used ({said})"
-        raise CourseError(f"{path} {what}, then run it again; nothing is lost") from None
-    finally:
-        nbgrader.api.app_log.removeFilter(_not_twice)
-
-
-def _not_twice(record: logging.LogRecord) -> bool:
-    """Leave out the traceback that nbgrader logs before it raises what becomes our sentence."""
-    return "database error" not in str(record.msg)
-
-
-def _no_room(folder: Path) -> bool:
-    """Return True if a journal may not even be begun there."""
-    return shutil.disk_usage(folder).free < _LEAST_ROOM

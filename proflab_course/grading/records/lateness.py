@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import datetime
 import math
-from pathlib import Path
+import re
+from collections.abc import Container
+from dataclasses import dataclass
 
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
 
 from proflab_course.course.csv_table import read_csv
-from proflab_course.course.layout import CourseError
+from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.submissions.timestamp import parse_timestamp
 
 FILE = "extensions.csv"
@@ -45,32 +47,68 @@ class PenaltyPerDay(LateSubmissionPlugin):
         return min(score, score * self.per_day * days) if days > 0 else None
 
 
-def read_extensions(root: Path, lesson: str, lessons: list[str]) -> dict[str, Extension] | None:
+@dataclass(frozen=True)
+class _Line:
+    """One line of the file: `lesson` is a lesson's name, or * for all."""
+
+    student: str
+    lesson: str
+    extension: Extension
+    where: str
+
+
+def read_extensions(course: Course, lesson: str) -> dict[str, Extension] | None:
     """Return each student's extension for a lesson; None where the course has no extensions.csv.
 
     A line for the lesson goes before one for all. Raises CourseError, with the number of the line,
     for what cannot be understood.
     """
-    path = root / FILE
+    lines = _read_lines(course)
+    if lines is None:
+        return None
+    for_all = {line.student: line.extension for line in lines if line.lesson == "*"}
+    return for_all | {line.student: line.extension for line in lines if line.lesson == lesson}
+
+
+def unknown_students(course: Course, known: Container[str]) -> list[str]:
+    """Return the lines of the file, each with its student, that name nobody of the course.
+
+    known: the students in the gradebook, where collecting with a class list puts them; whoever has
+    a folder in submitted/ is known, too.
+    """
+    return [
+        f"{line.where}: {line.student}"
+        for line in _read_lines(course) or []
+        if line.student not in known and not (course.root / "submitted" / line.student).is_dir()
+    ]
+
+
+def _read_lines(course: Course) -> list[_Line] | None:
+    """Return the lines of extensions.csv; None where there is no such file."""
+    path = course.root / FILE
     if not path.exists():
         return None
     table = read_csv(path)
     names = [name.strip().lower() for name in table.rows[0]] if table.rows else []
     if not {"student", "lesson"} <= set(names) or not {"due", "days"} & set(names):
         raise CourseError(f"{FILE} must begin with the line `{','.join(_COLUMNS)}`")
-    for_all: dict[str, Extension] = {}
-    for_this: dict[str, Extension] = {}
-    for line, row in zip(table.lines[1:], table.rows[1:], strict=True):
+    lines = []
+    for number, row in zip(table.lines[1:], table.rows[1:], strict=True):
         given = dict(zip(names, row, strict=False))
         cells = {name: given.get(name, "").strip() for name in _COLUMNS}
-        where = f"{FILE}, line {line}"
-        if cells["lesson"] not in (*lessons, "*"):
-            known = ", ".join(lessons)
-            raise CourseError(f"{where}: there is no lesson {cells['lesson']!r} ({known}, or *)")
-        if cells["lesson"] in (lesson, "*"):
-            kept = for_this if cells["lesson"] == lesson else for_all
-            kept[cells["student"]] = _extension(cells, where)
-    return for_all | for_this
+        where = f"{FILE}, line {number}"
+        if not re.fullmatch(r"[^/\0]+", cells["student"]) or cells["student"] in (".", ".."):
+            raise CourseError(f"{where}: {cells['student']!r} is not the name of a student")
+        lesson = _lesson(course, cells["lesson"], where)
+        lines.append(_Line(cells["student"], lesson, _extension(cells, where), where))
+    return lines
+
+
+def _lesson(course: Course, given: str, where: str) -> str:
+    try:
+        return given if given == "*" else course.lesson(given, "source")
+    except CourseError as error:
+        raise CourseError(f"{where}: {error}; write * for all lessons") from None
 
 
 def _extension(cells: dict[str, str], where: str) -> Extension:

@@ -1,8 +1,10 @@
-"""nbgrader's own autograding, with students' code in the sandbox and verdicts outside it.
+"""Grade with `nbgrader autograde`: students' code in the sandbox, verdicts outside it.
 
-`SandboxedExecute` stands in for nbgrader's Execute (see jupyter_config.py), so that `nbgrader
-autograde` and formgrader's button run no student's code with the instructor's rights. The scores
-are then read from the outputs by nbgrader, as ever.
+Both classes stand in jupyter_config.py. `ReadHandIn` rebuilds a hand-in before nbgrader looks at
+it, because nbgrader ends the grading of a whole class at metadata that it refuses.
+`SandboxedExecute` stands in for nbgrader's Execute, so that `nbgrader autograde` and formgrader's
+button run no student's code with the instructor's rights. nbgrader reads the scores from the
+outputs, as ever.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from traitlets import Bool, Enum, Float, List, TraitError, Unicode
 from traitlets.config import Config
 
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.grading.answer_key import Key, read_key
+from proflab_course.course.release_stamp import STAMP, read_stamp
+from proflab_course.grading.answer_key import Key, meta, read_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.limit_options import LIMIT_OPTIONS, make_limits
 from proflab_course.grading.plan import Limits, Runner, Submission
 from proflab_course.grading.run.sandbox_runner import make_runner
+from proflab_course.grading.submissions.read_notebook import notebook_of, rebuilt
 
 
 def _seconds(name: str) -> Float:
@@ -29,6 +33,23 @@ def _seconds(name: str) -> Float:
     what, usual = LIMIT_OPTIONS[name]
     about = f"{what[0].upper()}{what[1:]} (default: {usual:g}). `proflab grade` follows it, too."
     return Float(None, allow_none=True, help=about).tag(config=True)
+
+
+class ReadHandIn(NbGraderPreprocessor):
+    """Rebuild a hand-in as `proflab grade` does, and give graded cells the lesson's metadata."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        """Return the notebook with nothing in it that nbgrader might refuse."""
+        key = _key_of(_course_of(resources), resources)
+        marks = {cell.grade_id: meta(cell.master) for cell in key.cells if cell.grade_id}
+        stamp = read_stamp(nb.metadata)
+        cells = [cell for cell in map(rebuilt, nb.cells) if cell is not None]
+        for cell in cells:
+            name = meta(cell).get("grade_id", "")
+            cell.metadata.pop("nbgrader", None)
+            if name in marks:
+                cell.metadata["nbgrader"] = NotebookNode(marks[name])
+        return notebook_of(cells, {STAMP: stamp} if stamp else {}), resources
 
 
 class SandboxedExecute(NbGraderPreprocessor):
@@ -54,15 +75,14 @@ class SandboxedExecute(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Return the executed notebook; raise CourseError where isolation is not to be had."""
-        folder = Path(resources["metadata"]["path"]).resolve()
-        course = Course.find(folder)
-        source = course.source(resources["nbgrader"]["notebook"])
-        key = _cached_key(source, source.stat().st_mtime_ns)
+        folder, course = Path(resources["metadata"]["path"]).resolve(), _course_of(resources)
+        key = _key_of(course, resources)
         if key.name in _partial_lessons(course, self.partial_credit):
             key = key.with_partial_credit()
-        submission = Submission(resources["nbgrader"]["student"], folder, source.parent)
+        support = course.source(key.name).parent
+        submission = Submission(resources["nbgrader"]["student"], folder, support)
         runner = _cached_runner(self.isolation, self.limits())
-        graded = grade_notebook(nb, key, source.parent, self.full, runner, submission)
+        graded = grade_notebook(nb, key, support, self.full, runner, submission)
         if graded.sentence:
             self.log.warning("%s: %s: %s", submission.name, graded.status, graded.sentence)
         graded.notebook.metadata.update(nb.metadata)
@@ -88,6 +108,17 @@ def _partial_lessons(course: Course, listed: list[str]) -> set[str]:
     except CourseError as error:
         where = "jupyter_config.py, c.SandboxedExecute.partial_credit"
         raise CourseError(f"{where}: {error}") from None
+
+
+def _course_of(resources: dict) -> Course:
+    """Return the course in which the notebook lies that nbgrader works on."""
+    return Course.find(Path(resources["metadata"]["path"]))
+
+
+def _key_of(course: Course, resources: dict) -> Key:
+    """Return the key of the lesson that nbgrader grades."""
+    source = course.source(resources["nbgrader"]["notebook"])
+    return _cached_key(source, source.stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=4)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,11 @@ from proflab_course.grading.run.student_files import read_start
 from proflab_course.grading.submissions.find import Work
 from proflab_course.grading.submissions.read_notebook import notebook_of
 from proflab_course.grading.submissions.timestamp import STAMP, STAMP_BYTES
+
+# `nbgrader submit` writes it; exchange.py says what for.
+SECRET = "submission_secret.txt"
+_SECRET_BYTES = 200
+_WRITTEN_BY_SUBMIT = re.compile(rb"[0-9a-f]{128}")
 
 
 def placeholder(lesson: str, status: str, sentence: str) -> NotebookNode:
@@ -83,14 +89,23 @@ def _is_everyones(error: OSError, course: Course) -> bool:
 
 
 def support_files(source: Path, work: Work) -> dict[str, bytes]:
-    """Return what lies beside the graded notebook: the lesson's files and timestamp.txt."""
+    """Return what lies beside the graded notebook: the lesson's files, the time, the secret."""
     files = {
         str(path.relative_to(source)): path.read_bytes()
         for path in sorted(source.rglob("*"))
         if path.is_file() and path.suffix != ".ipynb"
     }
-    stamp = read_start(work.stamp_folder / STAMP, STAMP_BYTES)
-    return files if stamp is None else files | {STAMP: stamp}
+    beside = {
+        STAMP: read_start(work.stamp_folder / STAMP, STAMP_BYTES),
+        SECRET: read_secret(work.folder),
+    }
+    return files | {name: data for name, data in beside.items() if data is not None}
+
+
+def read_secret(folder: Path) -> bytes | None:
+    """Return a hand-in's secret; None if there is no file as `nbgrader submit` writes it."""
+    secret = read_start(folder / SECRET, _SECRET_BYTES)
+    return secret if secret and _WRITTEN_BY_SUBMIT.fullmatch(secret) else None
 
 
 def _place_of(course: Course, lesson: str, work: Work) -> Path:

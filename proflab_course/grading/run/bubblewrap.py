@@ -15,7 +15,7 @@ from pathlib import Path
 
 import proflab
 from proflab_course.grading.plan import Limits
-from proflab_course.grading.run.subprocess_runner import student_environment
+from proflab_course.grading.run.runners import student_environment
 
 _PACKAGE = Path(proflab.__file__).parent
 INSIDE = Path(__file__).parents[1] / "inside"
@@ -26,8 +26,11 @@ _SYSTEM = (
     "/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share/zoneinfo",
     "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/ld.so.cache",
     "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime",
-    "/sys/devices/system/cpu",
 )  # fmt: skip
+# What numerical libraries ask about processors; beside it stand counts of what these do.
+_PROCESSORS = Path("/sys/devices/system/cpu")
+_OF_PROCESSORS = ("online", "possible", "present")
+_OF_EACH_PROCESSOR = ("cache", "topology", "regs")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _FIRST_USER = 64_000
 
@@ -117,13 +120,20 @@ def _system_binds() -> tuple[list[str], list[tuple[str, str]]]:
     """Return the symbolic links to repeat, as arguments, and what to bind of the system."""
     links: list[str] = []
     binds: list[tuple[str, str]] = []
-    for name in _SYSTEM:
+    for name in (*_SYSTEM, *_processor_files()):
         path = Path(name)
         if path.is_symlink() and path.parent == Path("/"):
             links += ["--symlink", os.readlink(path), name]
         elif path.exists():
             binds.append((name, name))
     return links, binds
+
+
+def _processor_files() -> list[str]:
+    """Return the files and folders of /sys that describe processors."""
+    each = sorted(_PROCESSORS.glob("cpu[0-9]*"))
+    paths = [_PROCESSORS / name for name in _OF_PROCESSORS]
+    return [str(p) for p in (*paths, *(cpu / name for cpu in each for name in _OF_EACH_PROCESSOR))]
 
 
 def _python_binds(bound: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -27,6 +27,7 @@ from proflab_course.grading.plan import (
 )
 from proflab_course.grading.run.replies import as_list, read_reply, text
 
+_ABOUT = ("status", "sentence", "hit_wall", "place", "hidden_sent")
 _STATUSES = ("finished", "timed out", "out of memory", "process died", "tampered")
 
 
@@ -106,7 +107,7 @@ def pack_refusal(refusal: Refusal) -> bytes:
 def pack_result(result: Result) -> bytes:
     """Return the bytes of a result."""
     replies = [[_pack_reply(reply) for reply in item] for item in result.replies]
-    packed = {"status": result.status, "sentence": result.sentence, "hit_wall": result.hit_wall}
+    packed = {name: getattr(result, name) for name in _ABOUT}
     return json.dumps(packed | {"replies": replies}).encode()
 
 
@@ -130,14 +131,18 @@ def unpack_answer(data: Any, plan: Plan) -> Result | Refusal:
         packed = json.loads(data)
         if "refused" in packed:
             return Refusal(text(packed["where"], 200), text(packed["refused"], 2000))
-        status, replies = packed["status"], packed["replies"]
+        status, replies, place = packed["status"], packed["replies"], packed["place"]
         if status not in _STATUSES or len(replies) != len(plan):
+            raise BadCrossing("a result of another plan came back")
+        if place is not None and place not in range(len(plan)):
             raise BadCrossing("a result of another plan came back")
         return Result(
             status,
             text(packed["sentence"], 2000),
             [_unpack_replies(*pair) for pair in zip(replies, plan, strict=True)],
             packed["hit_wall"] is True,
+            place=place,
+            hidden_sent=packed["hidden_sent"] is True,
         )
     except BadCrossing:
         raise

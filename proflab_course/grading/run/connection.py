@@ -21,7 +21,7 @@ from proflab.checks.values import NotPlainData, dumps
 from proflab_course.course.hidden_doubles import DoubleRegistry
 from proflab_course.grading import work_limit as effort
 from proflab_course.grading.inside.channel import HEADER
-from proflab_course.grading.plan import MB, Limits, RunBlock, RunCell
+from proflab_course.grading.plan import MB, RunBlock, RunCell
 from proflab_course.grading.run.processes import Body, Process
 from proflab_course.grading.run.replies import (
     MAX_JSON,
@@ -66,12 +66,12 @@ def out_of_time(sentence: str, **more: bool) -> ProcessEnded:
 class LimitMonitor:
     """The limits of one turn and what it has used of them; shared by its conversations."""
 
-    def __init__(self, body: Body, limits: Limits, allowance: Allowance) -> None:
-        self.body, self.limits, self.allowance = body, limits, allowance
+    def __init__(self, body: Body, allowance: Allowance) -> None:
+        self.body, self.limits, self.allowance = body, allowance.limits, allowance
         self.began = self.asked = self.looked = time.monotonic()
         self.base: float | None = None
         self.used = self.rested = self.rested_before = 0.0
-        self.most, self.share = limits.cell_seconds, 1.0
+        self.most, self.share = self.limits.cell_seconds, 1.0
 
     def allow(self, item: RunCell | RunBlock) -> None:
         """Let each request from now on use what a statement of `item` may."""
@@ -93,10 +93,11 @@ class LimitMonitor:
 
     def _look(self) -> int:
         """Note what has been used; return the memory that is taken."""
-        now = time.monotonic()
+        now, before = time.monotonic(), self.used
         self.used, memory = self.body.usage(self.limits.memory)
         if self.body.resting():  # when the grader itself had to wait, nobody knows for how long
-            self.rested += min(now - self.looked, 2 * _POLL_SECONDS)
+            passed = min(now - self.looked, 2 * _POLL_SECONDS)
+            self.rested += max(0.0, passed - (self.used - before))
         self.looked = now
         if self.base is None:
             self.base = self.used  # what it used before the first look is let go
@@ -121,13 +122,16 @@ class LimitMonitor:
         if self.rested_before + self.rested > _NAPS * limits.idle_seconds:
             most = _NAPS * limits.idle_seconds
             return out_of_time(f"the notebook did nothing for more than {most:g} seconds")
-        for what, since, most in (
-            ("a cell", self.asked, limits.wall_factor * max(limits.cell_seconds, self.most)),
-            ("the notebook", self.began, limits.wall_factor * limits.notebook_seconds),
+        cell, rested = self.used - self.base + self.rested, self.rested_before + self.rested
+        for what, since, own, most in (
+            ("a cell", self.asked, cell, max(limits.cell_seconds, self.most)),
+            ("the notebook", self.began, self.used + rested, limits.notebook_seconds),
         ):
-            if self.looked - since > most:
+            passed, most = self.looked - since, limits.wall_factor * most
+            if passed > most:
                 sentence = f"{what} did not end within {most:g} seconds"
-                return out_of_time(sentence, hit_wall=True)
+                # The machine is to blame if it neither computed nor rested most of the time.
+                return out_of_time(sentence, hit_wall=own < passed / 2)
         return None
 
     def starved(self) -> ProcessEnded:
@@ -347,6 +351,11 @@ class Connection:
         clock, used = self._interrupted_at
         waited = time.monotonic() - clock > _GRACE_SECONDS * self.meter.share
         return waited or self.meter.used - used > _GRACE_CPU_SECONDS
+
+    def end(self) -> None:
+        """End the process at the other end, and the conversation with it."""
+        self.signal(signal.SIGKILL)
+        self.close()
 
     def signal(self, number: int) -> None:
         """Send a signal to the process at the other end."""

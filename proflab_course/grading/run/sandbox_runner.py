@@ -18,14 +18,16 @@ import weakref
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.plan import Limits, Plan, Result, Runner, Submission, statements
 from proflab_course.grading.run.bubblewrap import find_bubblewrap
+from proflab_course.grading.run.runners import SharedLock, run_fairly
 from proflab_course.grading.run.student_files import gather_files
-from proflab_course.grading.run.subprocess_runner import SharedLock, SubprocessRunner, run_fairly
-from proflab_course.grading.run.time_allowance import Allowance, run_through
+from proflab_course.grading.run.subprocess_runner import SubprocessRunner
+from proflab_course.grading.run.time_allowance import Allowance
 from proflab_course.grading.run.zygote_client import SandboxError, Wanted, ZygoteClient
 
 _DRAWING = re.compile(r"matplotlib|pylab|pyplot|\bplot\.\w")
@@ -101,12 +103,8 @@ class SandboxRunner:
         """Execute a plan; raise CourseError where the sandbox fails, for an empty plan, too."""
         files = gather_files(submission)
         slot = self._take()
-
-        def turn() -> Result:
-            return run_through(lambda allowance: slot.turn(files, plan, allowance), self.limits)
-
         try:
-            return run_fairly(self._lock, turn)
+            return run_fairly(self._lock, plan, self.limits, partial(slot.turn, files, plan))
         except SandboxError as error:
             if not slot.works():
                 problem = f"the sandbox failed: {error}; `proflab doctor` says more"
@@ -220,8 +218,8 @@ class Slot:
         plots = draws(plan)
         try:
             return self._turn(files, plan, allowance, plots)
-        except SandboxError:
-            allowance.undo()
+        except SandboxError as error:
+            allowance.undo(error.result)
             return self._turn(files, plan, allowance, plots, last=True)
 
     def _turn(
@@ -237,7 +235,7 @@ class Slot:
             with _keeping_to(self.cores):
                 result = zygote.turn(files, plan, allowance)
             if zygote.lost and not last and result.status in ("process died", "tampered"):
-                raise SandboxError("its warm process ended")  # and the student's with it
+                raise SandboxError("its warm process ended", result)  # and the student's with it
         except BaseException:
             self._end(plots)
             raise

@@ -2,8 +2,9 @@
 
 A hidden block runs in a copy of the notebook's process, after the notebook has ended: nothing that
 it learns can reach a later cell, and of what it does only the replies are kept. The copy is forked
-where the block stands; late blocks share one, forked at the notebook's end. Before each copy goes
-on, all other processes of the turn end or are stopped, and files become what the notebook left.
+where the block stands; late blocks share one, forked at the notebook's end, and another where that
+one ends. Before each copy goes on, all other processes of the turn end or are stopped, and files
+become what the notebook left.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ import signal
 import socket
 from dataclasses import dataclass, replace
 
-from proflab_course.course.hidden_doubles import DoubleRegistry
+from proflab_course.grading.one_execution import HIDDEN_SENTENCES
 from proflab_course.grading.plan import (
-    MB,
-    Limits,
     Plan,
     Reply,
     Result,
@@ -29,47 +28,42 @@ from proflab_course.grading.run.connection import (
     LimitMonitor,
     ProcessEnded,
     new_channel,
-    out_of_time,
     tampered,
 )
 from proflab_course.grading.run.processes import Body
-from proflab_course.grading.run.replies import cut_outputs, output_size, read_reply
-from proflab_course.grading.run.time_allowance import (
-    NOT_REACHED,
-    NOT_TRIED,
-    TOO_LARGE,
-    Allowance,
-)
+from proflab_course.grading.run.statements import Statements
+from proflab_course.grading.run.time_allowance import Allowance
 
-_LARGE_VALUE_SECONDS = 0.2
 _EARLY_SHARE = 0.25  # of its CPU seconds: after that, late blocks wait no longer for their copy
 
 
-@dataclass
+@dataclass(frozen=True)
 class Copy:
-    """A copy of the notebook's process, and the hidden blocks that it will execute."""
+    """A copy of the notebook's process, for the hidden block at a place in the plan."""
 
     connection: Connection
-    blocks: list[tuple[int, RunBlock]]
+    place: int
+    block: RunBlock
 
 
 class Session:
     """Carries out one plan. `sock` is the grader's end of the channel to the notebook's process.
 
-    allowance: what the hand-in's earlier turns have left it, and want left out.
+    allowance: the hand-in's limits, what its earlier turns have left of them, and want left out.
     """
 
-    def __init__(
-        self, sock: socket.socket, body: Body, limits: Limits, allowance: Allowance | None = None
-    ) -> None:
-        self.limits = limits
-        self.allowance = allowance or Allowance(limits)
-        self.meter = LimitMonitor(body, limits, self.allowance)
+    def __init__(self, sock: socket.socket, body: Body, allowance: Allowance) -> None:
+        self.limits, self.allowance = allowance.limits, allowance
+        self.meter = LimitMonitor(body, allowance)
         self.main = Connection(sock, self.meter)
-        self.result = Result(*self.allowance.first)
+        status, sentence, place = allowance.first
+        self.result = Result(status, sentence, place=place)
+        self.place: int | None = None
         self.copies: list[Copy] = []
         self.late: list[tuple[int, RunBlock]] = []
-        self.output_left, self.values_left = limits.notebook_output, limits.notebook_values
+        self.shared: Connection | None = None
+        self._trouble: ProcessEnded | None = None
+        self.statements = Statements(self.meter, self._note)
 
     def carry_out(self, plan: Plan) -> Result:
         """Execute the plan: cells and visible blocks in order, then the hidden blocks."""
@@ -79,6 +73,7 @@ class Session:
             for index, item in enumerate(plan):
                 replies = list(self.allowance.kept.get(index, ()))
                 self.result.replies.append(replies)
+                self.place = index
                 if replies:
                     continue
                 if self.allowance.stopped(item):
@@ -88,10 +83,10 @@ class Session:
                         if isinstance(item, RunBlock) and item.hidden:
                             self._put_off(index, item)
                             continue
-                        self._carry_out_item(self.main, item, replies)
+                        self.statements.carry_out(self.main, item, replies)
                         self.allowance.keep_given_up(index, item, replies)
                         if self._in_trouble():
-                            self._copy_late_blocks()
+                            self._copy_for_each()
                     except ProcessEnded as error:
                         ended = error
                         self._note(error)
@@ -99,15 +94,16 @@ class Session:
                             return self.result
                 if ended is not None:
                     fill_lost(replies, item, str(ended))
-            if not self._copied(ended):
-                return self.result
-            self.main.close()
-            self.allowance.renew()
-            self._carry_out_copies()
+            if self._comes_again(plan, ended):
+                self._lose_hidden()
+            elif self._copied(ended):
+                self.allowance.renew()
+                self._carry_out_copies()
         finally:
             self.meter.end()
-            for connection in (self.main, *(copy.connection for copy in self.copies)):
-                connection.close()
+            for connection in (self.main, self.shared, *(copy.connection for copy in self.copies)):
+                if connection is not None:
+                    connection.close()
         return self.result
 
     def _begin(self) -> ProcessEnded | None:
@@ -121,16 +117,18 @@ class Session:
     def _note(self, error: ProcessEnded) -> None:
         """Set the turn's status, which is the first thing that went wrong."""
         if self.result.status == "finished":
-            self.result.status, self.result.sentence = error.status, str(error)
-            self.result.hit_wall = error.hit_wall
-            self.allowance.first = (error.status, str(error))
+            hidden = self.result.hidden_sent
+            sentence = HIDDEN_SENTENCES[error.status] if hidden else str(error)
+            self.result.status, self.result.sentence = error.status, sentence
+            self.result.hit_wall, self.result.place = error.hit_wall, self.place
+            self.allowance.first = error.status, sentence, self.place
 
     def _put_off(self, index: int, block: RunBlock) -> None:
         """Leave a hidden block for the notebook's end, with a copy of its own if it needs one."""
         if block.late and not self._in_trouble():
             self.late.append((index, block))
         else:
-            self.copies.append(Copy(self._snapshot(), [(index, block)]))
+            self.copies.append(Copy(self._snapshot(), index, block))
 
     def _in_trouble(self) -> bool:
         """Return True if the notebook's process may have to be killed, and could not be copied."""
@@ -139,57 +137,93 @@ class Session:
             or self.meter.used > self.limits.notebook_seconds * _EARLY_SHARE
         )
 
-    def _copy_late_blocks(self) -> None:
-        if self.late:
-            self.copies.append(Copy(self._snapshot(), self.late))
-            self.late = []
+    def _copy_for_each(self) -> None:
+        """Give each late block a copy of its own now."""
+        while self.late:
+            index, block = self.late[0]
+            self.copies.append(Copy(self._snapshot(), index, block))
+            del self.late[0]
+
+    def _comes_again(self, plan: Plan, ended: ProcessEnded | None) -> bool:
+        """Return True if visible items will have more time in another execution of the plan.
+
+        Only before the first hidden statement can what they reply still be replaced.
+        """
+        if ended is not None and ended.hit_wall:
+            return not self.allowance.alone
+        unmeasured = any(item.seconds is None for item in plan)
+        return unmeasured and self.result.status == "timed out"
+
+    def _lose_hidden(self) -> None:
+        for index, block in (*self.late, *((copy.place, copy.block) for copy in self.copies)):
+            fill_lost(self.result.replies[index], block, self.result.sentence)
 
     def _copied(self, ended: ProcessEnded | None) -> bool:
         """Copy the process for the late blocks; return False if another turn is to do without."""
-        if ended is None:
+        if self.late and ended is None:
             try:
-                self._copy_late_blocks()
+                self.shared = self._snapshot()
             except ProcessEnded as error:
                 ended = error
-        if not self.late:
+        if self.shared is None:
+            self.main.close()
+        if not self.late or ended is None:
             return True
         if ended.hit_wall:
             self._note(ended)
             for index, block in self.late:
                 fill_lost(self.result.replies[index], block, str(ended))
+            self.late = []
             return True
-        self._one_by_one()
+        self.allowance.one_by_one()
+        self.result.again = True
         return False
 
-    def _one_by_one(self, killed: RunBlock | None = None) -> None:
-        """Ask for another turn, in which each hidden block has a copy of its own."""
-        self.allowance.one_by_one(killed)
-        self.result.again = True
-
     def _carry_out_copies(self) -> None:
-        for place, copy in enumerate(self.copies):
-            left = [other.connection.process for other in self.copies[place:]]
-            waiting = [process.pid for process in left if process is not None]
-            trouble = self.meter.body.tidy(waiting)
-            for index, block in copy.blocks:
-                ended = self._hidden(index, block, copy.connection, trouble)
-                if ended is not None and self._disturbs(ended, index, copy, trouble):
-                    return
-            copy.connection.signal(signal.SIGKILL)
-            copy.connection.close()
+        """Execute the hidden blocks: those with copies of their own, then those that share one."""
+        for number, copy in enumerate(self.copies):
+            later = [other.connection for other in self.copies[number:]]
+            trouble = self._trouble or self._tidy(*later, self.shared, self.main)
+            self._hidden(copy.place, copy.block, copy.connection, trouble)
+            copy.connection.end()
+        if self.late:
+            self._carry_out_late(self._trouble or self._tidy(self.shared, self.main))
 
-    def _disturbs(self, ended: ProcessEnded, index: int, copy: Copy, trouble: str) -> bool:
-        """Return True if others of the copy's blocks need another turn, since it has ended.
+    def _tidy(self, *waiting: Connection | None) -> ProcessEnded | None:
+        """End all processes but those that wait, and wake the first; return why that failed."""
+        processes = [connection.process for connection in waiting if connection is not None]
+        pids = [process.pid for process in processes if process is not None]
+        said = self.meter.body.tidy(pids)
+        return tampered(f"what it left could not be tidied up ({said})") if said else None
 
-        What has come back is kept; a block that broke down is tried again, by itself.
+    def _carry_out_late(self, trouble: ProcessEnded | None) -> None:
+        """Execute the late blocks in the shared copy; where it ends, the others in a new one.
+
+        The notebook's own process waits for that: no hidden statement has reached it.
         """
-        if len(copy.blocks) == 1 or trouble or self.allowance.left <= 0:
-            return False
-        for other, _ in copy.blocks:
-            if other < index or other == index and ended.stuck:
-                self.allowance.kept[other] = self.result.replies[other]
-        self._one_by_one(dict(copy.blocks)[index] if ended.stuck else None)
-        return True
+        fresh = True
+        while self.late:
+            index, block = self.late[0]
+            ended = self._hidden(index, block, self.shared, trouble, fresh)
+            if ended is None or self.result.replies[index]:
+                del self.late[0]
+            fresh, trouble = ended is not None, trouble or self._trouble
+            if fresh and self.late and trouble is None:
+                trouble = self._share_anew()
+        self.shared.end()
+
+    def _share_anew(self) -> ProcessEnded | None:
+        """Copy the notebook's process for the late blocks that are left; return why that failed."""
+        self.shared.end()
+        if trouble := self._tidy(self.main):
+            return trouble
+        self.main.signal(signal.SIGCONT)
+        try:
+            self.shared = self._snapshot()
+        except ProcessEnded as error:
+            return error
+        self.main.signal(signal.SIGSTOP)
+        return None
 
     def _snapshot(self) -> Connection:
         ours, theirs = new_channel()
@@ -216,21 +250,36 @@ class Session:
         return self.result.again
 
     def _hidden(
-        self, index: int, block: RunBlock, connection: Connection, trouble: str
+        self,
+        index: int,
+        block: RunBlock,
+        connection: Connection,
+        trouble: ProcessEnded | None,
+        fresh: bool = True,
     ) -> ProcessEnded | None:
-        """Execute a hidden block in its copy; return the error with which the copy ended."""
+        """Execute a hidden block in its copy; return the error with which the copy ended.
+
+        trouble: why it cannot be executed; fresh: nothing was executed in the copy before. If it
+        was, that may be to blame for its end: then the block is left without replies.
+        """
         replies: list[Reply] = []
         ended = None
+        self.place = index
         try:
-            if trouble:
-                raise tampered(f"what it left could not be tidied up ({trouble})")
+            self.result.hidden_sent = True
+            if trouble is not None:
+                raise trouble
             if self.allowance.left <= 0:
-                raise self._used_up()
+                raise self.statements.used_up()
             if not self.allowance.stopped(block):
-                self._carry_out_item(connection, block, replies)
+                self.statements.carry_out(connection, block, replies)
             fill_lost(replies, block, self.allowance.stopped(block))
         except ProcessEnded as error:
             ended = error
+            if not (fresh or trouble or error.status == "timed out"):
+                return error
+            if error.hit_wall and not self.allowance.alone:
+                self._trouble = error  # for all that is left: it will be executed again
             code = _code_of(block, len(replies))
             fill_lost(replies, block, str(error))
             self._note(error)
@@ -241,126 +290,8 @@ class Session:
         ]
         return ended
 
-    def _carry_out_item(
-        self, conversation: Connection, item: RunCell | RunBlock, replies: list[Reply]
-    ) -> None:
-        doubles = dict(getattr(item, "doubles", ()))
-        self.meter.allow(item)
-        if not doubles:
-            self._carry_out_statements(conversation, item, replies)
-            return
-        world = DoubleRegistry()
-        for index, (kind, code) in enumerate(statements(item)):
-            if index in doubles:
-                world.declare(doubles[index])
-            if kind == "seen":
-                replies.append(Reply("value", value=world.see(code)))
-                continue
-            request = {"do": _sent_kind(kind), "code": code, "calls": True}
-            answer = conversation.ask(request, world=world)
-            replies.append(self._read(conversation, kind, *answer))
-            if self._ends(conversation, item, (kind, code), replies):
-                return
-
-    def _carry_out_statements(
-        self, conversation: Connection, item: RunCell | RunBlock, replies: list[Reply]
-    ) -> None:
-        """Carry out an item's statements in as few requests as its process allows."""
-        steps = list(statements(item))
-        sent = [(_sent_kind(kind), code) for kind, code in steps]
-        while len(replies) < len(steps):
-            answers = conversation.ask_all(sent[len(replies) :])
-            for answer in answers:
-                step = steps[len(replies)]
-                replies.append(self._read(conversation, step[0], *answer))
-                if self._ends(conversation, item, step, replies):
-                    for _ in answers:
-                        pass  # it was under way already; nobody is interested any more
-                    return
-
-    def _ends(
-        self,
-        conversation: Connection,
-        item: RunCell | RunBlock,
-        step: tuple[str, str],
-        replies: list[Reply],
-    ) -> bool:
-        """Return True if nothing of an item is tried after this statement, the last one so far."""
-        kind, code = step
-        if kind == "setup" and replies[-1].state == "raised":
-            self._setup_failed(item, replies)
-            return True
-        return self._gave_up(conversation, item, code, replies)
-
-    def _setup_failed(self, item: RunBlock, replies: list[Reply]) -> None:
-        """Leave out what stands behind a statement of the set-up that raised: it would be judged
-        on stale values. What a hidden block does stays in it, so that others go on.
-        """
-        fill_lost(replies, item, NOT_REACHED)
-        if not item.hidden:
-            self.allowance.stop(item)
-
-    def _gave_up(
-        self, conversation: Connection, item: RunCell | RunBlock, code: str, replies: list[Reply]
-    ) -> bool:
-        """Return True if the rest of a test cell is not tried after the statement `code`.
-
-        It was interrupted, or the test cell has used up its time, or a value was so large that
-        making it took long: another one would, too. Other cells have time.
-        """
-        spent = self.meter.spent()
-        most = self.allowance.overdrawn(item, spent)
-        if conversation.interrupted is not None or most:
-            if most:
-                said = f"the cases of a test used more than {round(most, 1):g} CPU seconds together"
-                self._note(out_of_time(said))
-            fill_lost(replies, item, NOT_TRIED)
-            if not self.allowance.charge(spent, item, code):
-                raise self._used_up()
-            return True
-        if replies[-1].state == "refused" and replies[-1].seconds > _LARGE_VALUE_SECONDS:
-            fill_lost(replies, item, TOO_LARGE)
-            self.allowance.give_up(item, code, TOO_LARGE)
-            return True
-        return False
-
-    def _used_up(self) -> ProcessEnded:
-        most = self.limits.stuck_seconds
-        return out_of_time(f"code that did not end took more than {most:g} seconds in all")
-
-    def _read(self, conversation: Connection, kind: str, message: dict, blob: bytes) -> Reply:
-        """Return what a process answered to a statement of this kind, within the limits."""
-        if len(blob) > self.values_left:  # not charged: smaller ones may still fit
-            most = self.limits.notebook_values / MB
-            said = f"the values of all cases take more than {most:,.0f} MB"
-            message, blob = {"refused": said} | message, b""
-        self.values_left -= len(blob)
-        reply = read_reply(message, blob, kind)
-        if conversation.interrupted is not None:
-            self._note(conversation.interrupted)
-            if kind != "cell":
-                reply = Reply("lost", reply.outputs, message=str(conversation.interrupted))
-        if "MemoryError" in _exception_names(reply):
-            sentence = f"a cell asked for more than {self.limits.memory / MB:,.0f} MB of memory"
-            self._note(ProcessEnded("out of memory", sentence))
-        if not reply.outputs:
-            return reply
-        outputs = cut_outputs(reply.outputs, min(self.limits.cell_output, self.output_left))
-        self.output_left = max(0, self.output_left - sum(map(output_size, outputs)))
-        return replace(reply, outputs=outputs)
-
-
-def _sent_kind(kind: str) -> str:
-    """Return the kind that a process is told: not whether an exception or a value is expected."""
-    return "value" if kind == "raises" else kind
-
 
 def _code_of(item: RunCell | RunBlock, place: int) -> str:
     """Return an item's statement that is to blame, if so many before it were answered."""
     codes = [code for _, code in statements(item)]
     return codes[place] if place < len(codes) else ""
-
-
-def _exception_names(reply: Reply) -> list[str]:
-    """Return the names of the exceptions that a cell or step ended with."""
-    return [*reply.raised, *(o["ename"] for o in reply.outputs if o["output_type"] == "error")]

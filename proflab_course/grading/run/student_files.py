@@ -40,10 +40,11 @@ def beside_support(support: Path | None, own: dict[str, bytes]) -> dict[str, byt
 
     A student's folder of a support file's name gives way, and the reverse; and so does what Python
     would import in a support module's place. mine.py, of which later lessons make use, is left out:
-    what is graded rests on the course's own solutions.
+    what is graded rests on the course's own solutions. So is a module `built`, which holds those,
+    in a lesson that has none of its own, too.
     """
     files = read_folder(support) if support is not None and support.is_dir() else {}
-    modules = _modules(files)
+    modules = _modules(files) | {("built",)}
     mine = {
         path: data
         for path, data in own.items()

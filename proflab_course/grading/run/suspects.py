@@ -7,14 +7,12 @@ To suspect one name too many merely leaves what uses it less time.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
+from proflab_course.grading.defined_names import defined_functions, names_in_each
 from proflab_course.grading.plan import Plan, RunBlock, RunCell, statements
 
 _WORD = re.compile(r"[^\W\d]\w*")
-# Only what stands at top level: that two classes have a method of one name connects nothing.
-_DEFINED = re.compile(
-    r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*=[ \t]*lambda\b", re.MULTILINE
-)
 _MOST_TEXT = 100_000
 
 
@@ -24,41 +22,57 @@ class Suspects:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.names: set[str] = set()
-        self._uses: dict[str, set[str]] | None = None
+        self._cells: list[_Cell] | None = None
+        self._concerned: set[str] = set()  # the suspects and what uses them
 
     def note(self, item: RunCell | RunBlock, code: str) -> None:
         """Suspect the functions that a statement uses; if it names none, those of its block."""
+        known = set().union(*(cell.defines for cell in self._read_cells()))
         for text in (code, _text_of(item)):
-            if found := _words(text) & self._used_by_name().keys():
+            if found := _words(text) & known:
                 self.names |= found
+                self._concerned = _users_of(self.names, self._read_cells())
                 return
 
     def concern(self, item: RunCell | RunBlock) -> bool:
         """Return True if an item uses a suspect, itself or through other functions."""
-        if not self.names:
-            return False
-        uses, seen = self._used_by_name(), set()
-        left = _words(_text_of(item)) & uses.keys()
-        while left:
-            seen |= left
-            if left & self.names:
-                return True
-            left = set().union(*(uses[name] for name in left)) - seen
-        return False
+        return bool(self.names) and not self._concerned.isdisjoint(_words(_text_of(item)))
 
-    def _used_by_name(self) -> dict[str, set[str]]:
-        """Return for each name that a student's cell defines the defined names in that cell."""
-        if self._uses is None:
+    def _read_cells(self) -> list[_Cell]:
+        if self._cells is None:
             cells = [item for item in self.plan if isinstance(item, RunCell) and not item.given]
             texts = [cell.code[:_MOST_TEXT] for cell in cells]
-            defined = [{name for names in _DEFINED.findall(t) for name in names} for t in texts]
-            known = set().union(*defined) - {""}
-            self._uses = {name: set() for name in known}
-            for text, names in zip(texts, defined, strict=True):
-                used = _words(text) & known
-                for name in names & known:
-                    self._uses[name] |= used - {name}
-        return self._uses
+            defined = names_in_each(texts, names_in=defined_functions)
+            known = set().union(*defined)
+            self._cells = [
+                _Cell(names, _words(text) & known)
+                for text, names in zip(texts, defined, strict=True)
+                if names
+            ]
+        return self._cells
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """The functions that a student's cell defines, and those that it uses."""
+
+    defines: set[str]
+    uses: set[str]
+
+
+def _users_of(names: set[str], cells: list[_Cell]) -> set[str]:
+    """Return these functions and all that use one, directly or not; visits each cell once."""
+    users: dict[str, list[_Cell]] = {}
+    for cell in cells:
+        for name in cell.uses:
+            users.setdefault(name, []).append(cell)
+    found, left = set(names), list(names)
+    while left:
+        for cell in users.pop(left.pop(), ()):
+            new = cell.defines - found
+            found |= new
+            left += new
+    return found
 
 
 def _text_of(item: RunCell | RunBlock) -> str:

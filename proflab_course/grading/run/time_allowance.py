@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from proflab_course.grading.one_execution import add_execution
 from proflab_course.grading.plan import Limits, Plan, Reply, Result, RunBlock, RunCell
 from proflab_course.grading.run.suspects import Suspects
 
@@ -27,18 +28,19 @@ class Allowance:
 
     suspects: the functions that ran out of time; spent: CPU seconds of earlier turns; used: those
     of each test cell in this one; kept: an item's place in the plan → its replies from an earlier
-    turn; first: the turn's status and sentence that count, those of what first went wrong;
-    patient: no block has had to be executed by itself yet because of what another did.
+    turn; first: status, sentence and place of what first went wrong, which count; alone: nothing
+    else runs meanwhile; shares: late blocks share a copy, as no notebook has ended before them yet;
+    lost: the turn that was ended from outside, if one was.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits, alone: bool = False) -> None:
+        self.limits, self.alone = limits, alone
         self.left, self.spent = limits.stuck_seconds, 0.0
         self.suspects: Suspects | None = None
         self.used: dict[int, float] = {}
         self.kept: dict[int, list[Reply]] = {}
-        self.first = ("finished", "")
-        self.patient = True
+        self.first: tuple[str, str, int | None] = ("finished", "", None)
+        self.shares, self.lost = True, Result()
         self._stopped: dict[int, str] = {}
         self._given_up: dict[int, list[Reply]] = {}
         self._before = self.first, self._stopped
@@ -79,26 +81,23 @@ class Allowance:
         most = self.limits.test_seconds(item) * self.share(item)
         return most if self.used[item.cell] > most else 0.0
 
-    def one_by_one(self, killed: RunBlock | None = None) -> None:
-        """Let another turn do what this one did, with a copy of its own for each hidden block.
-
-        killed: a block that ran out of time for good; no turn executes it again, so that counts.
-        """
-        first = self.first
+    def one_by_one(self) -> None:
+        """Let another turn do what this one did, with a copy of its own for each hidden block."""
         self.undo()
-        self.patient = False
-        if killed is not None:
-            self.first = first
-            self.stop(killed)
+        self.shares = False
 
-    def undo(self) -> None:
-        """Forget how this turn went, for one that does the same."""
+    def undo(self, lost: Result | None = None) -> None:
+        """Forget how this turn went, for one that does the same.
+
+        lost: what it brought back if it was ended from outside.
+        """
+        self.lost = lost or self.lost
         self.first, self._stopped = self._before
         self._given_up = {}
 
     def calm(self) -> bool:
         """Return True while nothing has gone wrong, so that hidden blocks may share a copy."""
-        return self.patient and self.left == self.limits.stuck_seconds and not self.kept
+        return self.shares and self.left == self.limits.stuck_seconds and not self.kept
 
     def renew(self) -> None:
         """Leave hidden blocks something, too, where the notebook has used it up."""
@@ -119,10 +118,9 @@ class Allowance:
         return self._stopped.get(item.cell, "") if isinstance(item, RunBlock) else ""
 
 
-def run_through(turn: Callable[[Allowance], Result], limits: Limits) -> Result:
+def run_through(plan: Plan, turn: Callable[[Allowance], Result], allowance: Allowance) -> Result:
     """Run a plan's turns: one, and another whenever its process had to be killed in a cell."""
-    allowance = Allowance(limits)
     while True:
         result = turn(allowance)
         if not result.again:
-            return result
+            return add_execution(plan, allowance.lost, result)

@@ -32,9 +32,9 @@ from proflab_course.grading.run.bubblewrap import (
 from proflab_course.grading.run.cgroups import Group
 from proflab_course.grading.run.connection import new_channel
 from proflab_course.grading.run.processes import Family, Process, describe_exit, socket_memory
+from proflab_course.grading.run.runners import SPARE_SECONDS
 from proflab_course.grading.run.seccomp import SeccompMissing, seccomp_program
 from proflab_course.grading.run.session import Session
-from proflab_course.grading.run.subprocess_runner import SPARE_SECONDS
 from proflab_course.grading.run.time_allowance import Allowance
 
 _LAUNCH = Path(__file__).parents[1] / "inside" / "launch.py"
@@ -46,7 +46,14 @@ _DESCRIPTORS = 256
 
 
 class SandboxError(Exception):
-    """The sandbox itself failed, not the student's code; the sentence says how."""
+    """The sandbox itself failed, not the student's code; the sentence says how.
+
+    result: what the session had brought back until then, if it had begun.
+    """
+
+    def __init__(self, sentence: str, result: Result | None = None) -> None:
+        super().__init__(sentence)
+        self.result = result
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,7 @@ class ZygoteClient:
                 self._announce(init_theirs, theirs)
             body = Body(init, files, self.group)
             try:
-                return Session(ours, body, self.limits, allowance).carry_out(plan)
+                return Session(ours, body, allowance).carry_out(plan)
             finally:
                 body.close()
                 init.close()

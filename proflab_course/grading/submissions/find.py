@@ -13,11 +13,14 @@ from pathlib import Path
 import proflab
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import Key
+from proflab_course.grading.reader import Reader
 from proflab_course.grading.run.student_files import read_folder, read_start
-from proflab_course.grading.submissions.find_notebook import has_strays, search_fingerprint
+from proflab_course.grading.submissions.find_notebook import search_fingerprint
 from proflab_course.grading.submissions.read_notebook import MAX_BYTES
 from proflab_course.grading.submissions.timestamp import STAMP
 from proflab_course.grading.submissions.which_lesson import Lessons
+
+_MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,18 @@ class Work:
         return self.folder if self.folder.is_dir() else self.folder.parent
 
 
-def find_work(course: Course, key: Key, students: list[str] | None, full: bool) -> list[Work]:
+def find_work(
+    course: Course, key: Key, reader: Reader, students: list[str] | None, full: bool
+) -> list[Work]:
     """Return the submissions of a lesson: every student's folder that holds one, or those named."""
-    submitted, lesson = course.root / "submitted", key.name
-    lessons = Lessons(key, course.root / "source")
-    found = _find_students(submitted, lessons)
+    submitted, lesson, lessons = course.root / "submitted", key.name, reader.lessons
+    found = _find_students(submitted, lesson, reader)
     for name in students or []:
         if not (submitted / name).is_dir() or name in (".", "..") or "/" in name:
-            raise CourseError(f"there is no folder submitted/{name}; there are {', '.join(found)}")
+            there = ", ".join(found[:_MOST_NAMED]) or "none with a hand-in of this lesson"
+            more = len(found) - _MOST_NAMED
+            there += f" and {more} more" if more > 0 else ""
+            raise CourseError(f"there is no folder submitted/{name}; there are {there}")
     support = _folder_fingerprint(course.source(lesson).parent)
     base = [key.fingerprint, support, harness_fingerprint(), str(full)]
     works = []
@@ -55,11 +62,17 @@ def find_work(course: Course, key: Key, students: list[str] | None, full: bool) 
     return works
 
 
-def _find_students(submitted: Path, lessons: Lessons) -> list[str]:
+def _find_students(submitted: Path, lesson: str, reader: Reader) -> list[str]:
     """Return who has a folder for the lesson, or has its notebook elsewhere in their own."""
-    lesson = lessons.key.name
     folders = [path for path in submitted.glob("*") if path.is_dir()]
-    return sorted(p.name for p in folders if (p / lesson).is_dir() or has_strays(p, lessons))
+    return sorted(p.name for p in folders if (p / lesson).is_dir() or _has_strays(p, reader))
+
+
+def _has_strays(student: Path, reader: Reader) -> bool:
+    try:
+        return reader.has_strays(student)
+    except Exception:  # grading meets it again and gives it a name
+        return True
 
 
 def handin_fingerprint(folder: Path, lessons: Lessons) -> str:

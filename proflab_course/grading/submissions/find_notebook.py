@@ -2,16 +2,20 @@
 
 What lies at its place under its name counts, if it is of this lesson. Else the one notebook below
 the folder that is; among several, the one of the right name. Nothing is guessed from dates, which
-copying changes. Links are not followed, nothing is unpacked onto the disk.
+copying changes. Links are not followed, nothing is unpacked onto the disk. Of each file only what
+it turned out to be is kept; the one that counts is read again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
+
+from nbformat import NotebookNode
 
 from proflab_course.grading.plan import MB
 from proflab_course.grading.run.student_files import regular_files
@@ -23,7 +27,7 @@ from proflab_course.grading.submissions.read_notebook import (
     read_bytes,
 )
 from proflab_course.grading.submissions.which_lesson import Lessons
-from proflab_course.grading.submissions.zip_archive import unpack
+from proflab_course.grading.submissions.zip_archive import Room, unpack
 
 _MAX_CANDIDATES = 60
 MAX_READ = 96 * MB
@@ -34,63 +38,137 @@ _CACHES = (".ipynb_checkpoints", "__MACOSX")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file that may be the notebook: as messages name it, its name, and what it turned out."""
+    """A file that may be the notebook: as messages name it, its name, and what it turned out.
+
+    outcome, sentence: of what is no notebook; lesson, digest, untouched: whose notebook it is, what
+    copies of one have in common, and whether it is as it was released; read: returns it.
+    """
 
     label: str
     name: str
-    handin: HandIn
+    outcome: str = ""
+    sentence: str = ""
+    lesson: str = ""
+    digest: bytes = b""
+    untouched: bool = False
+    read: Callable[[], HandIn] | None = None
 
     @property
-    def text(self) -> tuple:
-        """The text that two copies of one notebook have in common."""
-        return tuple((cell.cell_type, cell.source) for cell in self.handin.notebook.cells)
+    def is_notebook(self) -> bool:
+        """Return True for a notebook, of whatever lesson."""
+        return self.read is not None
+
+
+class _Search:
+    """Looks for one hand-in's notebook: what it has found, and the room left for archives."""
+
+    def __init__(self, lessons: Lessons) -> None:
+        self.lessons = lessons
+        self._room = Room()
+
+    def below(
+        self, root: Path, prefix: str, left_out: Collection[str], folders_left_out: Collection[str]
+    ) -> Iterator[Candidate]:
+        """Yield what may be a notebook below `root`, archives opened, up to the limits."""
+        left = MAX_READ
+        for number, (path, data) in enumerate(_files_below(root, left_out, folders_left_out)):
+            left -= len(data)
+            if number >= _MAX_CANDIDATES or left < 0:
+                return
+            label, name = prefix + _printable_name(path), PurePosixPath(path).name
+            if data.startswith(ZIP):
+                yield from self.in_archive(data, label, root / path)
+                continue
+            handin = parse_bytes(data, label)
+            if handin.notebook is not None or is_notebook_name(path):
+                read = partial(_read_file, root / path, label)
+                yield self._candidate(label, name, handin, read)
+
+    def in_archive(self, data: bytes, label: str, place: Path) -> Iterator[Candidate]:
+        """Yield the notebooks in an archive; if there are none, what is wrong with it."""
+        unpacked = unpack(data, label, self._room)
+        empty = True
+        for path, content in unpacked.files.items():
+            if _is_cache(path) or not _may_be_one(path):
+                continue
+            if not is_notebook_name(path) and not _has_cells(content):
+                continue
+            inside = f"{path} in {label}"
+            handin = parse_bytes(content, inside)
+            if handin.notebook is None and not is_notebook_name(path):
+                continue
+            empty = False
+            read = partial(_read_member, place, label, path)
+            yield self._candidate(inside, PurePosixPath(path).name, handin, read)
+        if unpacked.problem:
+            yield Candidate(label, place.name, "unreadable", unpacked.problem)
+        elif empty:
+            sentence = f"{label} is a zip archive without a notebook"
+            yield Candidate(label, place.name, "not a notebook", sentence)
+
+    def _candidate(
+        self, label: str, name: str, handin: HandIn, read: Callable[[], HandIn]
+    ) -> Candidate:
+        """Return what is kept of a file that was read."""
+        if handin.notebook is None:
+            return Candidate(label, name, handin.outcome, handin.sentence)
+        lesson = self.lessons.lesson_of(handin.notebook)
+        untouched = self.lessons.is_untouched(handin.notebook)
+        digest = _digest_of(handin.notebook)
+        return Candidate(label, name, "", "", lesson, digest, untouched, read)
 
 
 def find_handin(folder: Path, lessons: Lessons) -> HandIn:
     """Return the notebook that counts of those in a submission's folder, or the named outcome."""
-    lesson = lessons.key.name
+    lesson, search = lessons.key.name, _Search(lessons)
     expected = f"{lesson}.ipynb"
-    right, others = _read_expected(folder, expected)
+    right, others = _read_expected(folder, expected, search)
     other_lesson = lessons.lesson_of(right.notebook) if right.notebook is not None else lesson
     if other_lesson not in ("", lesson):
         right = HandIn(None, "wrong lesson", f"{expected} is the notebook of lesson {other_lesson}")
-    others += _search_below(folder, expected)
-    fitting = _distinct_texts(_fitting_ones(others, lessons), right)
+    others += search.below(folder, "", {expected}, set())
+    fitting = _distinct_texts(others, right, lesson)
     if right.notebook is None and not fitting:
-        outside = _search_outside(folder, lessons)
+        outside = _search_outside(folder, search)
         others += outside
-        fitting = _distinct_texts(_fitting_ones(outside, lessons), right)
+        fitting = _distinct_texts(outside, right, lesson)
     if right.notebook is not None:
         return _with_others(right, expected, fitting, lessons)
     if not fitting:
         return _nothing_found(right, folder, others, lessons)
-    return _choose_fitting(right, expected, fitting, lessons)
+    return _choose_fitting(right, expected, fitting)
 
 
-def _read_expected(folder: Path, expected: str) -> tuple[HandIn, list[Candidate]]:
+def _read_expected(folder: Path, expected: str, search: _Search) -> tuple[HandIn, list[Candidate]]:
     """Return what lies where the notebook should be; if it is an archive, what that holds."""
     data = read_bytes(folder / expected)
     if isinstance(data, HandIn):
         return data, []
     found = parse_bytes(data, expected)
-    return found, list(_in_archive(data, expected, expected)) if data.startswith(ZIP) else []
+    if not data.startswith(ZIP):
+        return found, []
+    return found, list(search.in_archive(data, expected, folder / expected))
 
 
-def _fitting_ones(candidates: list[Candidate], lessons: Lessons) -> list[Candidate]:
-    """Return those that are notebooks of this lesson."""
-    there = [c for c in candidates if c.handin.notebook is not None]
-    return [c for c in there if lessons.fits(c.handin.notebook)]
-
-
-def _distinct_texts(candidates: list[Candidate], right: HandIn) -> list[Candidate]:
-    """Return one of each text, and none of that which lies in its place."""
-    seen = {Candidate("", "", right).text} if right.notebook is not None else set()
+def _distinct_texts(candidates: list[Candidate], right: HandIn, lesson: str) -> list[Candidate]:
+    """Return the notebooks of this lesson: one of each text, and none that lies in its place."""
+    seen = {_digest_of(right.notebook)} if right.notebook is not None else set()
     kept = []
     for candidate in candidates:
-        if candidate.text not in seen:
-            seen.add(candidate.text)
+        if candidate.is_notebook and candidate.lesson == lesson and candidate.digest not in seen:
+            seen.add(candidate.digest)
             kept.append(candidate)
     return kept
+
+
+def _digest_of(notebook: NotebookNode) -> bytes:
+    """Return a digest of the text that two copies of one notebook have in common."""
+    digest = hashlib.sha256()
+    for cell in notebook.cells:
+        text = cell.source.encode()
+        digest.update(f"{cell.cell_type} {len(text)} ".encode())
+        digest.update(text)
+    return digest.digest()
 
 
 def _with_others(
@@ -101,7 +179,7 @@ def _with_others(
     If it is unchanged since its release, and one other is not, that is the work.
     """
     if fitting and lessons.is_untouched(right.notebook):
-        worked = [c for c in fitting if not lessons.is_untouched(c.handin.notebook)]
+        worked = [c for c in fitting if not c.untouched]
         if len(worked) == 1:
             return _take_found(worked[0], f"{expected} is unchanged since its release", [])
     if not fitting:
@@ -110,15 +188,13 @@ def _with_others(
     return replace(right, sentence="; ".join(filter(None, [right.sentence, note])))
 
 
-def _choose_fitting(
-    right: HandIn, expected: str, fitting: list[Candidate], lessons: Lessons
-) -> HandIn:
+def _choose_fitting(right: HandIn, expected: str, fitting: list[Candidate]) -> HandIn:
     """Return the one that fits; of several the one of the right name, or the only one worked on."""
     why = right.sentence
     if right.outcome == "missing":
         why = f"there is no {expected} in its place"
     named = [c for c in fitting if c.name.lower() == expected.lower()]
-    worked = [c for c in fitting if not lessons.is_untouched(c.handin.notebook)]
+    worked = [c for c in fitting if not c.untouched]
     for chosen in (fitting, named, worked):
         if len(chosen) == 1:
             return _take_found(chosen[0], why, [c.label for c in fitting if c is not chosen[0]])
@@ -131,9 +207,11 @@ def _take_found(candidate: Candidate, why: str, others: list[str]) -> HandIn:
     """Return a notebook that was found elsewhere, and say so."""
     also = f"; there is also {_first_few(others)}" if others else ""
     sentence = f"{why}; {candidate.label} was graded{also}"
-    note = candidate.handin.sentence
-    sentence = f"{sentence}; {note}" if note else sentence
-    return replace(candidate.handin, outcome="renamed", sentence=sentence)
+    handin = candidate.read()
+    if handin.notebook is None:  # it was changed in between
+        return handin
+    sentence = "; ".join(filter(None, [sentence, handin.sentence]))
+    return replace(handin, outcome="renamed", sentence=sentence)
 
 
 def _nothing_found(
@@ -144,16 +222,13 @@ def _nothing_found(
         return right
     foreign = {}
     for candidate in others:
-        if candidate.handin.notebook is not None:
-            other = lessons.lesson_of(candidate.handin.notebook)
-            what = (
-                f"the notebook of lesson {other}"
-                if other
-                else "a notebook that belongs to no lesson"
-            )
-            foreign[candidate.label] = (what, "wrong lesson" if other else "missing")
+        if not candidate.is_notebook:
+            foreign[candidate.label] = (candidate.sentence, candidate.outcome)
+        elif candidate.lesson:
+            what = f"the notebook of lesson {candidate.lesson}"
+            foreign[candidate.label] = (what, "wrong lesson")
         else:
-            foreign[candidate.label] = (candidate.handin.sentence, candidate.handin.outcome)
+            foreign[candidate.label] = ("a notebook that belongs to no lesson", "missing")
     what_is_there = [f"{label} ({what})" for label, (what, _) in foreign.items()]
     what_is_there += [name for name in _names_in(folder) if name not in foreign]
     if right.outcome != "missing":
@@ -178,45 +253,40 @@ def _worst_outcome(labels: Collection[str], outcomes: list[str], lessons: Lesson
 # ── what lies there ──────────────────────────────────────────────────────────────────────────
 
 
-def _search_below(folder: Path, expected: str) -> list[Candidate]:
-    """Return the candidates below a submission's folder, but for that which is in its place."""
-    return list(_candidates_below(folder, "", {expected}, set()))
-
-
-def _search_outside(folder: Path, lessons: Lessons) -> list[Candidate]:
+def _search_outside(folder: Path, search: _Search) -> list[Candidate]:
     """Return the candidates in the student's folder that lie in no lesson's."""
-    student = folder.parent
-    return list(_candidates_below(student, f"submitted/{student.name}/", set(), lessons.folders()))
+    student, lessons = folder.parent, search.lessons.folders()
+    return list(search.below(student, f"submitted/{student.name}/", set(), lessons))
+
+
+def may_have_strays(student: Path, lessons: Lessons) -> bool:
+    """Return True if there is a file, outside the lessons' folders, that may be a notebook."""
+    return next(_files_below(student, (), lessons.folders()), None) is not None
 
 
 def has_strays(student: Path, lessons: Lessons) -> bool:
     """Return True if a student without the lesson's folder has handed in its notebook elsewhere."""
     lesson = lessons.key.name
-    found = _search_outside(student / lesson, lessons)
-    return bool(_fitting_ones(found, lessons)) or any(lesson in c.name for c in found)
+    found = _search_outside(student / lesson, _Search(lessons))
+    return any(c.lesson == lesson or lesson in c.name for c in found)
 
 
-def _candidates_below(
-    root: Path, prefix: str, left_out: Collection[str], folders_left_out: Collection[str]
-) -> Iterator[Candidate]:
-    """Yield what may be a notebook below `root`, archives opened, up to the limits."""
-    left = MAX_READ
-    for number, (path, data) in enumerate(_files_below(root, left_out, folders_left_out)):
-        left -= len(data)
-        if number >= _MAX_CANDIDATES or left < 0:
-            return
-        label = prefix + _printable_name(path)
-        if data.startswith(ZIP):
-            yield from _in_archive(data, label, PurePosixPath(path).name)
-            continue
-        handin = parse_bytes(data, label)
-        if handin.notebook is not None or is_notebook_name(path):
-            yield Candidate(label, PurePosixPath(path).name, _with_folder(handin, root / path))
+def _read_file(path: Path, label: str) -> HandIn:
+    """Return a notebook that was found, with the folder whose files its code may read."""
+    return replace(parse_bytes(_read_again(path), label), folder=path.parent)
 
 
-def _with_folder(handin: HandIn, path: Path) -> HandIn:
-    """Return the hand-in with the folder whose files its code may read."""
-    return replace(handin, folder=path.parent)
+def _read_member(archive: Path, label: str, path: str) -> HandIn:
+    """Return a notebook that was found in an archive, with the files beside it."""
+    files = unpack(_read_again(archive), label, Room()).files
+    handin = parse_bytes(files.get(path, b""), f"{path} in {label}")
+    return replace(handin, files=_files_beside(path, files))
+
+
+def _read_again(path: Path) -> bytes:
+    """Return a file's bytes; none where it was taken away in between."""
+    data = read_bytes(path)
+    return b"" if isinstance(data, HandIn) else data
 
 
 def _files_below(
@@ -247,29 +317,6 @@ def may_hold_notebook(path: str, data: bytes) -> bool:
 def _has_cells(data: bytes) -> bool:
     """Return True if a file that is not called a notebook may yet be one, in any encoding."""
     return b'"cells"' in data.replace(b"\0", b"")
-
-
-def _in_archive(data: bytes, label: str, name: str) -> Iterator[Candidate]:
-    """Yield the notebooks in an archive; if there are none, what is wrong with it."""
-    unpacked = unpack(data, label)
-    empty = True
-    for path, content in unpacked.files.items():
-        if _is_cache(path) or not _may_be_one(path):
-            continue
-        if not is_notebook_name(path) and not _has_cells(content):
-            continue
-        inside = f"{path} in {label}"
-        handin = parse_bytes(content, inside)
-        if handin.notebook is None and not is_notebook_name(path):
-            continue
-        empty = False
-        files = _files_beside(path, unpacked.files)
-        yield Candidate(inside, PurePosixPath(path).name, replace(handin, files=files))
-    if unpacked.problem:
-        yield Candidate(label, name, HandIn(None, "unreadable", unpacked.problem))
-    elif empty:
-        sentence = f"{label} is a zip archive without a notebook"
-        yield Candidate(label, name, HandIn(None, "not a notebook", sentence))
 
 
 def _files_beside(notebook: str, files: dict[str, bytes]) -> dict[str, bytes]:

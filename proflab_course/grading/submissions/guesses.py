@@ -37,7 +37,7 @@ def read_guesses(cells: list[Any]) -> list[Guess]:
     """
     found: dict[str, Guess] = {}
     for record in _records(cells):
-        guess = _checked(record)
+        guess = checked_guess(record)
         if guess is not None and (guess.what in found or len(found) < _MOST_GUESSES):
             found[guess.what] = guess
     return list(found.values())
@@ -53,8 +53,10 @@ def _records(cells: Iterable[Any]) -> Iterator[dict]:
                 yield record
 
 
-def _checked(record: dict) -> Guess | None:
-    """Return the record as a guess; None if it is none."""
+def checked_guess(record: dict) -> Guess | None:
+    """Return the record as a guess; None if it is none, or if its answer judges nobody."""
+    if record.get("assumed") or record.get("failing"):  # nobody measured it, or by a wrong function
+        return None
     what, unit = fit_text(record.get("what"), _MOST_TEXT), fit_text(record.get("unit"), 20)
     guess, answer = _plain(record.get("guess")), _plain(record.get("answer"))
     if not what or answer is None:

@@ -12,11 +12,25 @@ from pathlib import PurePosixPath
 from proflab_course.grading.plan import MB
 from proflab_course.grading.submissions.decode_text import ZIP
 
-_MAX_MEMBERS = 2_000
+MAX_MEMBERS = 2_000
 MAX_UNPACKED = 64 * MB
 _ENTRY = b"PK\x01\x02"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError)
+
+
+class Room:
+    """The room left for the archives of one hand-in, all of them together."""
+
+    def __init__(self) -> None:
+        self.bytes, self.members = MAX_UNPACKED, MAX_MEMBERS
+        self.archives = 0
+
+    def exceeded_by(self, name: str, what: str) -> str:
+        """Return the sentence on the archive with which there was too much."""
+        if self.archives == 1:
+            return f"{name} holds more than {what}"
+        return f"{name} and the archives before it hold more than {what} together"
 
 
 @dataclass
@@ -27,27 +41,28 @@ class Unpacked:
     problem: str = ""
 
 
-def unpack(data: bytes, name: str, nested: bool = True) -> Unpacked:
+def unpack(data: bytes, name: str, room: Room, nested: bool = True) -> Unpacked:
     """Return the regular files of a zip archive, and with `nested` those of archives in it."""
     found = Unpacked()
+    room.archives += nested
     # Counted before they are read, which takes ten times the room.
-    if data.count(_ENTRY) > _MAX_MEMBERS:
-        found.problem = f"{name} holds more than {_MAX_MEMBERS:,} files"
+    room.members -= data.count(_ENTRY)
+    if room.members < 0:
+        found.problem = room.exceeded_by(name, f"{MAX_MEMBERS:,} files")
         return found
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _read_members(archive, name, found)
+            _read_members(archive, name, found, room)
     except _BROKEN:
         found.problem = found.problem or f"{name} is a damaged zip archive"
     except RuntimeError:  # what zipfile raises for want of a password
         found.problem = _locked(name)
     if nested:
-        _open_nested(found, name)
+        _open_nested(found, name, room)
     return found
 
 
-def _read_members(archive: zipfile.ZipFile, name: str, found: Unpacked) -> None:
-    left = MAX_UNPACKED
+def _read_members(archive: zipfile.ZipFile, name: str, found: Unpacked, room: Room) -> None:
     for member in archive.infolist():
         path = _safe_path(member.filename)
         if not path or not _is_regular(member):
@@ -60,26 +75,21 @@ def _read_members(archive: zipfile.ZipFile, name: str, found: Unpacked) -> None:
             continue
         # What the archive says of a member's size may be a lie.
         with archive.open(member) as file:
-            data = file.read(left + 1)
-        left -= len(data)
-        if left < 0:
-            found.problem = f"{name} holds more than {MAX_UNPACKED // MB} MB"
+            data = file.read(max(0, room.bytes) + 1)
+        room.bytes -= len(data)
+        if room.bytes < 0:
+            found.problem = room.exceeded_by(name, f"{MAX_UNPACKED // MB} MB")
             return
         found.files.setdefault(path, data)
 
 
-def _open_nested(found: Unpacked, name: str) -> None:
+def _open_nested(found: Unpacked, name: str, room: Room) -> None:
     """Put the files of archives in an archive beside its own; go no deeper."""
-    left = MAX_UNPACKED - sum(map(len, found.files.values()))
     for path, data in list(found.files.items()):
         if not data.startswith(ZIP) or path.endswith((".docx", ".xlsx", ".pptx")):
             continue
-        inner = unpack(data, f"{path} in {name}", nested=False)
+        inner = unpack(data, f"{path} in {name}", room, nested=False)
         found.problem = found.problem or inner.problem
-        left -= sum(map(len, inner.files.values()))
-        if left < 0:
-            found.problem = f"{name} holds more than {MAX_UNPACKED // MB} MB"
-            return
         del found.files[path]
         for below, content in inner.files.items():
             found.files.setdefault(f"{path}/{below}", content)

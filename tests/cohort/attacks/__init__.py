@@ -6,6 +6,7 @@ from cohort.attacks import (  # noqa: F401
     content,
     exhausting,
     forging,
+    long_files,
     reaching,
     reading,
     staying,

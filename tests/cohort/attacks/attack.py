@@ -55,6 +55,7 @@ class Attack:
     files: the submission's folder: name → content, or ("link", target), or ("hard link", target).
     never: further texts that must not come back.
     always: texts that must come back.
+    late: hidden blocks may share a copy of the notebook's process.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Attack:
     files: dict[str, str | bytes | tuple[str, str]] = field(default_factory=dict)
     never: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
+    late: bool = False
 
 
 ATTACKS: list[Attack] = []

@@ -299,3 +299,70 @@ os.register_at_fork(after_in_child=lambda: threading.Thread(target=wait_and_look
 """,
     always=("tried True",),
 )
+attack(
+    "counts of the whole machine",
+    """
+import os
+OWN = ("self", "thread-self", "net", "mounts")  # these and the numbers are processes' own
+def files():
+    for top in ("/proc", "/sys"):
+        for folder, folders, names in os.walk(top):
+            if folder == "/proc":
+                folders[:] = [name for name in folders if not name.isdigit() and name not in OWN]
+                names = [name for name in names if name not in OWN]
+            yield from (os.path.join(folder, name) for name in names)
+def look():
+    found = {}
+    for path in files():
+        try:
+            with open(path, "rb") as file:
+                found[path] = file.read(10**6)
+        except OSError:
+            pass
+    return found
+before = look()
+held = [os.open("/", os.O_RDONLY) for _ in range(200)]
+pages = [bytearray(b"x" * 10**6) for _ in range(50)]
+for _ in range(5):
+    if os.fork() == 0:
+        sum(range(10**6))
+        os._exit(0)
+    os.wait()
+for number in range(1000):
+    os.path.exists(f"/usr/lib/no such name {number}")
+for path, content in look().items():
+    if before.get(path) != content:
+        print("allowed", path)
+print("tried", len(before))
+""",
+    never=ALLOWED,
+)
+# A hidden block looks up names that do not exist, and ends its process so that the notebook might
+# be executed again; the first cell tells by its clock which names the kernel knows already.
+attack(
+    "hidden inputs by the names that were looked up",
+    """
+import os, statistics, time
+def look_up(path):
+    began = time.perf_counter()
+    os.path.exists(path)
+    return time.perf_counter() - began
+def known(name):
+    paths = [f"/usr/lib/{abstract}-{name}-{number}" for number in range(400)]
+    first, again = (statistics.median(map(look_up, paths)) for _ in range(2))
+    return first < 1.5 * again
+print("tried")
+if known("an execution"):
+    print("heard", [bit for bit in range(8) if known(bit)])
+def square_sum(values):
+    if len(values) == 3:
+        for bit in range(8):
+            if values[0] >> bit & 1:
+                known(bit)
+        os._exit(0)
+    return 0
+""",
+    statuses=("process died",),
+    never=("heard [0, 2, 3, 6]",),
+    late=True,
+)

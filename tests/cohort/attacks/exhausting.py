@@ -335,3 +335,56 @@ os._exit(7)
     statuses=DEAD,
     ends=("status 7",),
 )
+
+# Each child computes for a moment and is gone before anybody has looked at it.
+NOBODY_WAITS = """
+import ctypes, os, signal, time
+class Action(ctypes.Structure):
+    _fields_ = [("handler", ctypes.c_void_p), ("flags", ctypes.c_ulong),
+                ("restorer", ctypes.c_void_p), ("mask", ctypes.c_ulong)]
+call = ctypes.CDLL(None).syscall
+for number in (17, 17 | 1 << 32):
+    for handler, flags in ((1, 0), (0, 2), (0, 2 | 0x10000000)):  # SIG_IGN, SA_NOCLDWAIT
+        call(13, ctypes.c_long(number), ctypes.byref(Action(handler, flags)), None, 8)
+def compute():
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        until = time.process_time() + 0.06
+        while time.process_time() < until: pass
+        os._exit(0)
+    os.close(writer)
+    os.read(reader, 1)  # until it has ended
+    os.close(reader)
+for _ in range(150):
+    compute()
+"""
+attack(
+    "children for which nobody waits",
+    NOBODY_WAITS,
+    raises=("KeyboardInterrupt",),
+    statuses=("timed out",),
+    ends=("CPU seconds",),
+    runner="cpu",
+)
+attack(
+    "children for which nobody waits, of an orphan",
+    "import os, time\nif os.fork() == 0:\n    if os.fork() == 0:\n"
+    f"        exec({NOBODY_WAITS!r})\n    os._exit(0)\ntime.sleep(100)",
+    raises=("KeyboardInterrupt",),
+    statuses=("timed out",),
+    ends=("CPU seconds",),
+    runner="cpu",
+)
+attack(
+    "queued signals and timers",
+    """
+import ctypes
+libc, made = ctypes.CDLL(None), 0
+event, number = (ctypes.c_int * 32)(), ctypes.c_void_p()
+event[2], event[3] = 10, 0  # SIGEV_SIGNAL, SIGUSR1
+while made < 5000 and libc.timer_create(1, event, ctypes.byref(number)) == 0:
+    made += 1
+print("tried", made > 0, made < 5000)
+""",
+    always=("tried True True",),
+)

@@ -1,0 +1,53 @@
+"""Print README's table of lessons with its last two columns as the lessons have them.
+
+    python docs/lesson_table.py
+
+Minutes are the sum of a lesson's headings; needed are the lessons whose functions it imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from proflab_course.build.outline import sections
+from proflab_course.course.layout import Course
+from proflab_course.course.notebook import Lesson, read_module
+
+ROOT = Path(__file__).parents[1]
+_TABLE = re.compile(r"^\| lesson \|.*\n(?:\|.*\n)+", re.MULTILINE)
+_HEAD = ["| lesson | what the student builds | time | needs |", "|---|---|--:|---|"]
+
+
+def columns(course: Course) -> dict[str, tuple[str, str]]:
+    """Return for each lesson its time, as `6 h 05`, and the numbers of the lessons it needs."""
+    found, owner = {}, {}
+    for name in course.lessons():
+        lesson = read_module(course.module(name), name)
+        hours, minutes = divmod(sum(s.minutes or 0 for s in sections(lesson)), 60)
+        needs = sorted({owner[used] for used in _imported(lesson) if used in owner})
+        found[name] = (f"{hours} h {minutes:02}", ", ".join(needs) or "–")
+        owner |= {cell.name: name[:2] for cell in lesson.named("exercise")}
+    return found
+
+
+def _imported(lesson: Lesson) -> set[str]:
+    """Return the names that a lesson imports from built.py."""
+    nodes = (n for cell in lesson.cells for s in cell.statements() for n in ast.walk(s))
+    imports = (n for n in nodes if isinstance(n, ast.ImportFrom) and n.module == "built")
+    return {alias.name for node in imports for alias in node.names}
+
+
+def table(course: Course, readme: str) -> str:
+    """Return the table of lessons in `readme`, with these columns behind the first two."""
+    rows, found = [], columns(course)
+    for line in _TABLE.search(readme)[0].splitlines()[2:]:
+        name = next(name for name in found if f"/{name}/" in line)
+        title, built = [part.strip() for part in line.strip("|").split(" | ")[:2]]
+        rows.append(f"| {title} | {built.rstrip('|').strip()} | {' | '.join(found[name])} |")
+    return "\n".join([*_HEAD, *rows]) + "\n"
+
+
+if __name__ == "__main__":
+    print(table(Course(ROOT), (ROOT / "README.md").read_text(encoding="utf-8")), end="")

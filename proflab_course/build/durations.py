@@ -1,0 +1,53 @@
+"""Write above a slow demo cell about how long it takes, from what a benchmark recorded.
+
+The record is docs/figures/demos.json, made by benchmarks/bench_demos.py; without it nothing is
+written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import Lesson
+
+RECORD = Path("docs/figures/demos.json")
+SAID, WITH_PROGRESS = 5.0, 30.0  # seconds above which a cell says its time, and shows progress
+_ROW = re.compile(r"^(\d\d_\w+) +(\w+) +([\d.]+)$", re.MULTILINE)
+_STEPS = {5: "5 s", 10: "10 s", 20: "20 s", 30: "30 s", 60: "1 min", 120: "2 min", 300: "5 min"}
+
+Durations = Mapping[tuple[str, str], float]
+
+
+def read_durations(root: Path) -> dict[tuple[str, str], float]:
+    """Return (lesson, demo cell) → seconds, as recorded; empty where nothing is."""
+    path = root / RECORD
+    if not path.is_file():
+        return {}
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))["table"]
+        rows = _ROW.findall(table)
+    except (ValueError, KeyError, TypeError):
+        raise CourseError(f"{path} is no record of a benchmark: record it again") from None
+    return {(lesson, cell): float(seconds) for lesson, cell, seconds in rows}
+
+
+def stamp_durations(lesson: Lesson, durations: Durations) -> None:
+    """Write a first line into each demo cell that takes more than 5 s."""
+    for cell in lesson.named("demo"):
+        seconds = durations.get((lesson.name, cell.name), 0.0)
+        if seconds > SAID and not cell.source.startswith("%%"):
+            cell.node.source = f"# Takes {about(seconds)}.\n{cell.node.source}"
+
+
+def about(seconds: float) -> str:
+    """Return a time in a step that another run on such a machine gives, too.
+
+    >>> about(6.2), about(13.0), about(55.0), about(1000.0)
+    ('about 5 s', 'about 10 s', 'about 1 min', 'about 5 min')
+    """
+    step = min(_STEPS, key=lambda step: max(step / seconds, seconds / step))
+    return f"about {_STEPS[step]}"

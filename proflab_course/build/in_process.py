@@ -1,0 +1,66 @@
+"""Executes test cells in this process, judged as the grader does it but without its isolation.
+
+For code that is trusted: the cohort's solutions, and the helpers that `stand_ins` tries. What
+attacks the grader does not belong here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from proflab.checks.compare import Verdict
+from proflab.checks.values import NotPlainData, dumps, loads, to_plain_data
+from proflab.lesson.doubles import HELD
+from proflab_course.course.hidden_doubles import DoubleSpec
+from proflab_course.course.test_cells import Answer, Step, TestCell
+from proflab_course.grading.verdict import judge_raised, judge_value
+
+
+@dataclass(frozen=True)
+class Case:
+    """Hold how a case of a test cell ended; `reason` and `diagnosis` say why it failed."""
+
+    cell: str
+    label: str
+    passed: bool
+    reason: str = ""
+    diagnosis: str = ""
+    hidden: bool = False
+
+
+def run_cell(cell: TestCell, scope: dict[str, Any]) -> Iterator[Case]:
+    """Yield each case of a test cell, executed in `scope`; set-up that raises ends it."""
+    for block in cell.blocks:
+        doubles = dict(block.doubles)
+        for index, (step, answer) in enumerate(zip(block.steps, block.answers, strict=True)):
+            if index in doubles:
+                scope[doubles[index].name] = _made(doubles[index], scope)
+            elif answer is None:
+                try:
+                    exec(step.code, scope)
+                except Exception as error:
+                    yield Case(cell.name, "set-up", False, repr(error), "", block.hidden)
+                    return
+            else:
+                said = vars(ask(step, answer, scope))
+                yield Case(cell.name, answer.label, **said, hidden=block.hidden)
+
+
+def ask(step: Step, answer: Answer, scope: dict[str, Any]) -> Verdict:
+    """Return the verdict on one case."""
+    try:
+        value = eval(step.code, scope)
+    except Exception as error:
+        return judge_raised(answer, [kind.__name__ for kind in type(error).__mro__], str(error))
+    try:
+        return judge_value(answer, loads(dumps(to_plain_data(value))))
+    except NotPlainData as error:
+        return judge_raised(answer, ["NotPlainData"], str(error))
+
+
+def _made(double: DoubleSpec, scope: dict[str, Any]) -> Any:
+    """Return a double that the grader would hold; here it has its script itself."""
+    others = {key: scope[name] for key, name in double.of.items()}
+    return HELD[double.kind](**double.given, **others)

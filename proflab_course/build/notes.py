@@ -1,0 +1,67 @@
+"""Tell an instructor what the build does not refuse a lesson for.
+
+Compared are the lesson as it is now and its notebooks as they were built last: what has gone since
+may still be needed by older hand-ins, or be named by text that stayed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from proflab.lesson.names import bound_names
+from proflab_course.build.evidence import evidence_notes
+from proflab_course.build.outline import Section, sections
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import Lesson, read_notebook
+
+_NAMED = re.compile(r"`(\w+)(?:\([^`]*\))?`")
+_WORDS_A_MINUTE = 15  # of text that is only read
+
+
+def lesson_notes(course: Course, lesson: Lesson, lessons: Iterable[Lesson]) -> Iterator[str]:
+    """Yield a sentence for what an instructor should know of a lesson that is to be built.
+
+    lessons: all of the course, since text may name what another one defines.
+    """
+    yield from evidence_notes(lesson)
+    yield from _empty_sections(lesson)
+    try:
+        former = read_notebook(course.source(lesson.name), lesson.name)
+        given = _bound(former, "given")
+        written = _bound(former, "exercise") | given
+    except CourseError:  # it was never built, or is none of ours
+        return
+    now = _bound(lesson, "given", "exercise", "free")
+    for name in sorted(given - now):
+        what = f"the release before this one gave {name}, which its hand-ins may use"
+        yield f"{lesson.place}: {what}: keep giving it while you grade them"
+    everywhere = now.union(*(_bound(other, "given", "exercise") for other in lessons))
+    for cell in lesson.named("text"):
+        for name in sorted({*_NAMED.findall(cell.source)} & written - everywhere):
+            yield f"{cell.where}: it names `{name}`, which no cell defines any more"
+
+
+def _bound(lesson: Lesson, *roles: str) -> set[str]:
+    found: set[str] = set()
+    for cell in lesson.named(*roles):
+        found |= bound_names(cell.statements())
+    return found
+
+
+def _empty_sections(lesson: Lesson) -> Iterator[str]:
+    for section in sections(lesson):
+        if section.minutes is None or any(c.role != "text" for c in section.cells):
+            continue
+        words = len(_text(lesson, section).split())
+        if words < _WORDS_A_MINUTE * section.minutes:
+            what = f"`{section.heading}` has nothing to do in it and {words} words to read"
+            yield f"{section.place.where}: {what}: take it out, or its minutes"
+
+
+def _text(lesson: Lesson, section: Section) -> str:
+    """Return the text below a section's heading, up to the next one."""
+    lines = section.place.source.splitlines()[section.line + 1 :]
+    end = next((n for n, line in enumerate(lines) if line.startswith("## ")), len(lines))
+    below = [cell.source for cell in section.cells if cell.node is not section.place.node]
+    return "\n".join([*lines[:end], *below])

@@ -1,0 +1,250 @@
+"""Try every helper that a student can import in the place of each exercise: none may earn points.
+
+A program of its own, `python -m proflab_course.build.stand_ins`, in a folder with the lesson's
+notebook and files: it runs the solved lesson once, then forks for each test cell. There each
+callable is tried on the cell's first case that asks the exercise; what passes has the whole cell.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from proflab.lesson.names import bound_names, used_names
+from proflab_course.build.in_process import ask, run_cell
+from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import Lesson, read_notebook
+from proflab_course.course.test_cells import Step, TestCell, split
+
+_PACKAGE = "proflab.lesson"
+_CPU_SECONDS = 0.1  # of a stand-in in the first case, at least, or
+_TIMES = 20  # times what the solution takes there
+_WHOLE_SECONDS = 5.0  # in the whole cell
+_SILENT_SECONDS = 5.0  # in which a process that neither ends nor computes is given up
+_CHEAP = 1e-3  # CPU seconds: what takes less is executed for each stand-in anew
+Found = tuple[str, str]  # a test cell's name, and the callable that passes it
+
+
+def stand_in_mistakes(lesson: Lesson, folder: Path) -> list[str]:
+    """Return a sentence for each importable callable that earns a test cell's points.
+
+    folder: the lesson's, with its notebook, its support files and built.py.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place) / lesson.name
+        shutil.copytree(folder, copy)
+        words = [sys.executable, "-m", __name__, lesson.name]
+        environment = {**os.environ, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
+        environment["PYTHONPATH"] = os.pathsep.join([str(copy), *filter(None, sys.path)])
+        done = subprocess.run(
+            words, cwd=copy, env=environment, capture_output=True, text=True, check=False
+        )
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or ["it ended"])[-1])
+    places = {cell.name: cell.where for cell in lesson.cells if cell.name}
+    return [
+        f"{places[test]}: `{name}`, which students can import, passes it in the exercise's place"
+        for test, name in json.loads(done.stdout.splitlines()[-1])
+    ]
+
+
+def search(lesson: Lesson, folder: Path) -> list[Found]:
+    """Return what passes a test cell of the lesson; its solutions are executed here."""
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    statements: list[ast.stmt] = []
+    for cell in lesson.named("exercise", "given", "free", "setup"):
+        exec(compile(cell.code, cell.name or "cell", "exec"), scope)
+        statements += cell.statements()
+    notebook = types.ModuleType("__main__")
+    notebook.__dict__.update(scope)
+    sys.modules["__main__"] = notebook  # where a scripted clock looks for what reads it
+    helpers = list(_helpers(folder))
+    found: list[Found] = []
+    for cell in lesson.named("test"):
+        test, exercise = split(cell.source, cell.name, cell.points), _exercise(lesson, cell.name)
+        if exercise and any(hidden for hidden, _ in test.answers):
+            trial = _Trial(test, exercise, vars(notebook), _dependents(statements, exercise))
+            found += [(cell.name, name) for name in _passing(trial, helpers)]
+    return found
+
+
+def _exercise(lesson: Lesson, test: str) -> str:
+    names = [cell.name for cell in lesson.named("exercise")]
+    fitting = [name for name in names if f"{test}_".startswith(f"test_{name}_")]
+    return max(fitting, key=len, default="")
+
+
+def _helpers(folder: Path) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the callables of the package and of the lesson's own files, each once."""
+    package = importlib.import_module(_PACKAGE)
+    inside = [m.name for m in pkgutil.walk_packages(package.__path__, f"{_PACKAGE}.")]
+    seen: set[int] = set()
+    for name in [_PACKAGE, *inside, *sorted(path.stem for path in folder.glob("*.py"))]:
+        try:
+            module = importlib.import_module(name)
+        except Exception:  # needs what is not installed
+            continue
+        for attribute, value in sorted(vars(module).items()):
+            own = str(getattr(value, "__module__", "")).startswith(("proflab", name))
+            if callable(value) and own and id(value) not in seen:
+                seen.add(id(value))
+                yield f"{name}.{attribute}", value
+
+
+def _dependents(statements: list[ast.stmt], exercise: str) -> set[str]:
+    """Return the names whose meaning depends on the exercise."""
+    found, size = {exercise}, 0
+    while len(found) > size:
+        size = len(found)
+        for statement in statements:
+            if used_names([statement]) & found:
+                found |= bound_names([statement])
+    return found
+
+
+# ── one test cell ────────────────────────────────────────────────────────────────────────────
+
+
+class _TooLong(BaseException):
+    """A stand-in has used up its time."""
+
+
+class _Trial:
+    """A test cell up to its first case that asks the exercise."""
+
+    def __init__(
+        self, test: TestCell, exercise: str, scope: dict[str, Any], dependents: set[str]
+    ) -> None:
+        self.test, self.exercise, self.scope = test, exercise, scope
+        self.ahead: list[Step] = []
+        self.case = None
+        self.seconds = _CPU_SECONDS
+        pairs = [pair for b in test.blocks for pair in zip(b.steps, b.answers, strict=True)]
+        known = set(dependents)
+        for step, answer in pairs:
+            nodes = ast.parse(step.code).body
+            depends = bool(used_names(nodes) & known)
+            if answer is not None and depends:
+                self.case = step, answer
+                return
+            if answer is None:
+                self.ahead.append(step)
+                known |= bound_names(nodes) if depends else set()
+
+    def prepare(self) -> None:
+        """Execute set-up and case with the solution; drop the set-up that costs and may stay."""
+        kept = []
+        for step in self.ahead:
+            begin = time.process_time()
+            exec(step.code, self.scope)
+            if time.process_time() - begin < _CHEAP or self.exercise in step.code:
+                kept.append(step)
+        self.ahead = kept
+        begin = time.process_time()
+        self._first_passes()
+        self.seconds = max(_CPU_SECONDS, _TIMES * (time.process_time() - begin))
+
+    def passes(self, helper: Callable[..., Any]) -> bool:
+        """Return True if the cell is passed with a stand-in in the exercise's place."""
+        self.scope[self.exercise] = helper
+        signal.setitimer(signal.ITIMER_PROF, self.seconds)
+        if not self._first_passes():
+            return False
+        signal.setitimer(signal.ITIMER_PROF, _WHOLE_SECONDS)
+        return all(case.passed for case in run_cell(self.test, self.scope))
+
+    def _first_passes(self) -> bool:
+        for step in self.ahead:
+            exec(step.code, self.scope)
+        return self.case is None or ask(*self.case, self.scope).passed
+
+
+def _passing(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> Iterator[str]:
+    """Yield the names of the helpers that pass; one that ends its process does not."""
+    begin = 0
+    while begin < len(helpers):
+        verdicts = _in_fork(trial, helpers[begin:])
+        for (name, _), verdict in zip(helpers[begin:], verdicts, strict=False):
+            if verdict == "+":
+                yield name
+        begin += len(verdicts) + 1  # the next one is what has ended it
+
+
+def _in_fork(trial: _Trial, helpers: list[tuple[str, Callable[..., Any]]]) -> str:
+    """Return "+" or "-" for each helper, up to one that ends the process or keeps it silent."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        _silence()
+        signal.signal(signal.SIGPROF, _stop)
+        gc.freeze()  # as the grader does: a scripted clock looks through what is made from here on
+        try:
+            trial.prepare()
+            _forbid_waiting()
+            for _, helper in helpers:
+                os.write(writer, b"+" if _verdict(trial, helper) else b"-")
+        finally:
+            os._exit(0)
+    os.close(writer)
+    verdicts = b""
+    with os.fdopen(reader, "rb", buffering=0) as pipe:
+        while select.select([pipe], [], [], _SILENT_SECONDS)[0] and (more := pipe.read(4096)):
+            verdicts += more
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return verdicts.decode()
+
+
+def _verdict(trial: _Trial, helper: Callable[..., Any]) -> bool:
+    try:
+        return trial.passes(helper)
+    except BaseException:
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _stop(*_: Any) -> None:
+    raise _TooLong
+
+
+def _forbid_waiting() -> None:
+    """Have a stand-in fail that sleeps or starts a process or a thread: its wait costs no CPU."""
+    time.sleep = os.fork = _stop
+    subprocess.Popen.__init__ = threading.Thread.start = _stop
+
+
+def _silence() -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+
+
+def main(name: str) -> None:
+    """Search the lesson in this folder; print what was found as the last line."""
+    try:
+        found = search(read_notebook(Path(f"{name}.ipynb"), name), Path.cwd())
+    except CourseError as error:
+        raise SystemExit(str(error)) from None
+    print("\n" + json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,43 @@
+"""Take hand-ins from a folder of one's own: STUDENT/…/FILE, or files that name their student."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+from proflab_course.collect.attempts import Attempt, Sorted
+from proflab_course.collect.entries import Entry
+
+
+def sort_folder(entries: Iterable[Entry], lesson: str, others: Collection[str]) -> Sorted:
+    """Take the first folder's name, or that of a file without one, for the student's.
+
+    The dates of files tell of copying, so there are no times. others: the course's other lessons,
+    whose folders are passed over.
+    """
+    result = Sorted("folder", [])
+    attempts: dict[str, Attempt] = {}
+    for entry in entries:
+        student, _, below = entry.path.partition("/")
+        owner = entry.raw_top
+        if not below:
+            student, below = _student_in(entry.path, lesson), entry.path
+            owner = _student_in(owner, lesson)
+            if not student:
+                reason = "does not name its student: put it into a folder STUDENT/"
+                result.left_out[entry.path] = reason
+                continue
+        if (other := below.partition("/")[0]) in others:
+            result.passed_over[entry.path] = f"belongs to lesson {other}"
+            continue
+        attempt = attempts.setdefault(owner, Attempt(student, "", student, owner=owner))
+        result.add_file(attempt, below.removeprefix(f"{lesson}/"), entry)
+    result.attempts = list(attempts.values())
+    return result
+
+
+def _student_in(name: str, lesson: str) -> str:
+    """Return the student in a file's name: what is left of it without the lesson's name."""
+    stem = re.sub(r"(\.(ipynb|txt|json|zip|pdf|html))+$", "", name, flags=re.IGNORECASE)
+    stem = re.sub(r"\s*\(\d+\)$", "", stem)
+    return re.sub(rf"[-_ ]*{re.escape(lesson)}[-_ ]*", "", stem).strip()

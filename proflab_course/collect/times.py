@@ -1,0 +1,92 @@
+"""Read the times that platforms write, and tell times of submission from those of a download."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import re
+import statistics
+from collections.abc import Iterable
+
+from proflab_course.grading.submissions.timestamp import which_date
+
+# Of all hand-ins of a class: no more than this apart, or half of them hardly apart at all.
+_ONE_DOWNLOAD = datetime.timedelta(hours=1)
+_ONE_AFTER_THE_OTHER = datetime.timedelta(minutes=1)
+
+_MONTHS = (
+    ("january", "januar", "jänner", "janvier", "enero"),
+    ("february", "februar", "feber", "février", "febrero"),
+    ("march", "märz", "mars", "marzo"),
+    ("april", "avril", "abril"),
+    ("may", "mai", "mayo"),
+    ("june", "juni", "juin", "junio"),
+    ("july", "juli", "juillet", "julio"),
+    ("august", "août", "agosto"),
+    ("september", "septembre", "septiembre"),
+    ("october", "oktober", "octobre", "octubre"),
+    ("november", "novembre", "noviembre"),
+    ("december", "dezember", "décembre", "diciembre"),
+)
+_MONTH_OF = {name: month for month, names in enumerate(_MONTHS, 1) for name in names}
+_CLOCK = r"(?:,|\s|\bà\b)+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s*(?P<half>[AP]M))?"
+# Monday, 30 November 2026, 6:30 PM · Montag, 30. November 2026, 18:30 · lundi 30 novembre 2026, …
+_DAY_FIRST = re.compile(
+    r"(?:[^\W\d]+,?\s+)?(?P<day>\d{1,2})\.?\s+(?:de\s+)?(?P<month>[^\W\d]+)\s+(?:de\s+)?"
+    rf"(?P<year>\d{{4}}){_CLOCK}",
+    re.IGNORECASE,
+)
+# Monday, November 30, 2026, 6:30 PM
+_MONTH_FIRST = re.compile(
+    rf"(?:[^\W\d]+,\s+)?(?P<month>[^\W\d]+)\s+(?P<day>\d{{1,2}}),\s+(?P<year>\d{{4}}){_CLOCK}",
+    re.IGNORECASE,
+)
+
+
+def are_times_of_download(times: Iterable[datetime.datetime]) -> bool:
+    """Return True if these are the moments at which files were packed, one after the other.
+
+    A class hands in over days; a download takes minutes. One time alone is no evidence, either.
+    """
+    known = sorted(times)
+    gaps = [late - early for early, late in zip(known, known[1:], strict=False)]
+    if known[-1] - known[0] <= _ONE_DOWNLOAD:
+        return True
+    return statistics.median(gaps) <= _ONE_AFTER_THE_OTHER
+
+
+def read_platform_time(text: str) -> datetime.datetime | None:
+    """Return the time that Moodle writes in English, German, French or Spanish, without a zone."""
+    match = _DAY_FIRST.fullmatch(text.strip()) or _MONTH_FIRST.fullmatch(text.strip())
+    month = _MONTH_OF.get(match["month"].casefold()) if match else None
+    if match is None or month is None:
+        return None
+    hour = int(match["hour"])
+    if half := (match["half"] or "").upper():
+        hour = hour % 12 + (12 if half == "PM" else 0)
+    with contextlib.suppress(ValueError):  # the 31st of April
+        return datetime.datetime(
+            int(match["year"]), month, int(match["day"]), hour, int(match["minute"])
+        )
+    return None
+
+
+def read_american_time(text: str) -> tuple[datetime.datetime | None, str]:
+    """Return the time that `Oct 3, 2026 215 PM` names, or None and what is wrong with it."""
+    cleaned = " ".join(text.replace(".", "").replace(":", "").split())
+    for form in ("%b %d, %Y %I%M %p", "%B %d, %Y %I%M %p"):
+        date, _, clock = cleaned.partition(", ")
+        year, _, clock = clock.partition(" ")
+        digits, _, half = clock.rpartition(" ")
+        try:
+            padded = f"{date}, {year} {digits:0>4} {half}"
+            return datetime.datetime.strptime(padded, form), ""
+        except ValueError:
+            continue
+    return None, f"the time {text.strip()!r} is not one that Brightspace writes in English"
+
+
+def unclear_time(text: str) -> str:
+    """Return the sentence about a time of a roster that cannot be read."""
+    said = f"the roster's time {text!r} is not clear{which_date(text)}"
+    return f"{said}: write it as 2026-12-03 14:30:00 UTC"

@@ -1,0 +1,65 @@
+"""Notice a course whose nbgrader keeps its gradebook elsewhere: it would have two.
+
+ProfLab writes a file of SQLite, gradebook.db in the course's folder, which is also nbgrader's own
+choice. nbgrader's setting `c.CourseDirectory.db_url` names another place, such as a PostgreSQL
+server.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+_NAMES = ("jupyter_config.py", "nbgrader_config.py")
+_SETTING = "db_url"
+
+
+def other_database(gradebook: Path) -> str:
+    """Return a sentence if nbgrader's settings name another database than this file; else ""."""
+    texts = {path: _text(path) for path in _settings(gradebook.parent)}
+    named = any(_SETTING in text for text in texts.values())
+    return _refusal(gradebook, tuple(texts.items())) if named else ""
+
+
+def _settings(root: Path) -> list[Path]:
+    """Return the files in which nbgrader looks for settings, the decisive one last."""
+    from jupyter_core.paths import jupyter_config_path
+
+    folders = [*map(Path, reversed(jupyter_config_path())), root]
+    return [folder / name for folder in folders for name in _NAMES]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+@functools.lru_cache(maxsize=8)
+def _refusal(gradebook: Path, texts: tuple[tuple[Path, str], ...]) -> str:
+    """Return the sentence about the setting that names another database; empty if none does."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+    from traitlets.config.loader import PyFileConfigLoader
+
+    named: tuple[Path, str] | None = None
+    for path, text in texts:
+        if _SETTING in text:
+            config = PyFileConfigLoader(path.name, path=str(path.parent)).load_config()
+            if _SETTING in config.CourseDirectory:
+                named = path, str(config.CourseDirectory.db_url)
+    if named is None:
+        return ""
+    try:
+        url = make_url(named[1])
+        shown = url.render_as_string(hide_password=True)
+    except ArgumentError:
+        url, shown = None, named[1]
+    file = url.database if url is not None and url.drivername.startswith("sqlite") else None
+    if file and (gradebook.parent / file).resolve() == gradebook.resolve():
+        return ""
+    return (
+        f"{named[0]} sets c.CourseDirectory.{_SETTING} to {shown}, but proflab keeps its results "
+        f"in {gradebook} alone: remove this setting, and nbgrader uses the same file"
+    )

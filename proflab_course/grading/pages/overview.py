@@ -1,0 +1,251 @@
+"""Order a page of feedback: what to mend first at the top, what passed folded away.
+
+`Overview` is a preprocessor for nbgrader's `generate_feedback`. It stands behind `HideHidden`: what
+it puts into the table is taken from what a student may see.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+from proflab_course.grading.answer_key import kind_of, meta
+from proflab_course.grading.pages.exercises import exercise_of
+from proflab_course.grading.pages.inert import readable
+from proflab_course.grading.submissions.read_notebook import MAX_CELLS
+
+HIDDEN_HEAD = "Cases on other input, not shown:"
+_COUNT_OF_HIDDEN = re.compile(r"❌ \d+ cases? on other input failed")
+_FILE = re.compile(r"<ipython-input-(\d{1,6})-[0-9a-f]{1,40}>")
+_BADGES = ("](https://mybinder.org/", "](https://colab.research.google.com/")
+_MOST_TEXT = 200
+
+
+@dataclass
+class Line:
+    """One line of the table: an exercise with all of its test cells, or an essay.
+
+    state: "yes", "no" or, where there is nothing to count yet, "none"; anchor: the cell to look at.
+    """
+
+    name: str
+    anchor: str
+    score: float = 0.0
+    points: float = 0.0
+    state: str = "yes"
+    mend: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Return the points as the table shows them."""
+        if not self.points:
+            return "–"
+        return f"{'–' if self.state == 'none' else f'{round(self.score, 2):g}'} of {self.points:g}"
+
+
+class Overview(NbGraderPreprocessor):
+    """Gather the table of a page, and fold the sections in which there is nothing to mend."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        """Return the notebook, cut at its headings; the table is in resources["proflab"]."""
+        _name_cells(nb.cells)
+        nb.cells = [part for cell in nb.cells[:MAX_CELLS] for part in _cut_at_headings(cell)]
+        lines = _gather_lines(nb.cells, self._unread(resources))
+        for cell in nb.cells:
+            if kind_of(cell) == "test" and not _points(cell) and _is_unwritten(cell):
+                cell.outputs = []
+        waiting = sum(line.points for line in lines if line.state == "none")
+        opens, closes = _fold(nb.cells)
+        found = {"lines": lines, "waiting": waiting, "opens": opens, "closes": closes}
+        resources["proflab"] = found
+        return nb, resources
+
+    def _unread(self, resources: dict) -> set[str]:
+        """Return the cells that wait for a person's mark."""
+        where = resources["nbgrader"]
+        with Gradebook(where["db_url"]) as book:
+            names = where["notebook"], where["assignment"], where["student"]
+            grades = book.find_submission_notebook(*names).grades
+            return {g.name for g in grades if g.auto_score is None and g.manual_score is None}
+
+
+# ── the table ───────────────────────────────────────────────────────────────────────────────
+
+
+def _gather_lines(cells: list[NotebookNode], unread: set[str]) -> list[Line]:
+    """Return the lines of the table, in the order of the notebook."""
+    solutions = [meta(cell).get("grade_id", "") for cell in cells if kind_of(cell) == "solution"]
+    lines: dict[str, Line] = {}
+    for cell in cells:
+        marks = meta(cell)
+        name = str(marks.get("grade_id", ""))
+        if kind_of(cell) == "manual":
+            lines[name] = _essay_line(cell, name, name in unread)
+            marks |= {"shown": lines[name].name, "waits": name in unread}
+        elif kind_of(cell) == "test":
+            exercise = exercise_of(name, solutions)
+            _add_test(lines.setdefault(exercise, Line(exercise, name)), cell, name)
+            marks |= {"shown": exercise}
+    return list(lines.values())
+
+
+def _essay_line(cell: NotebookNode, name: str, unread: bool) -> Line:
+    shown = "essay" if name.startswith("essay") else name
+    line = Line(shown, name, _score(cell), _points(cell))
+    if unread:
+        line.state, line.mend = "none", "not yet marked"
+    elif line.score < line.points:
+        line.state = "no"
+        line.mend = "see the comment below it" if meta(cell).get("comment") else ""
+    return line
+
+
+def _add_test(line: Line, cell: NotebookNode, name: str) -> None:
+    """Count a test cell into its exercise's line."""
+    line.score += _score(cell)
+    line.points += _points(cell)
+    failed = _score(cell) < _points(cell) or (not _points(cell) and _failures(cell))
+    if not failed or line.state != "yes":
+        return
+    line.anchor = name
+    if not _is_unwritten(cell):
+        line.state, line.mend = "no", _first_to_mend(cell)
+    elif _points(cell):
+        line.state, line.mend = "no", "not written"
+    else:
+        line.state, line.mend = "none", "optional, not written"
+
+
+def _first_to_mend(cell: NotebookNode) -> str:
+    """Return the first thing that failed, in the words of the cell's own outputs."""
+    visible = [line for line in _failures(cell) if not _COUNT_OF_HIDDEN.match(line)]
+    if visible:
+        found = visible[0].removeprefix("❌ ")
+    else:
+        hidden = (line.strip() for text in _streams(cell) for line in _below_hidden_head(text))
+        failed = next((line for line in hidden if line.startswith("❌ ")), "")
+        found = f"on other input: {failed.removeprefix('❌ ')}" if failed else "see below"
+    found = readable(found)
+    return found if len(found) <= _MOST_TEXT else f"{found[: _MOST_TEXT - 1]}…"
+
+
+def _failures(cell: NotebookNode) -> list[str]:
+    """Return the first lines of what failed; with partial credit they are printed."""
+    errors = [o.get("evalue", "") for o in cell.get("outputs", []) if o.output_type == "error"]
+    firsts = [str(said).partition("\n")[0] for said in errors]
+    printed = [
+        line
+        for text in _streams(cell)
+        if HIDDEN_HEAD not in text
+        for line in text.splitlines()
+        if line.startswith("❌ ")
+    ]
+    return [*firsts, *printed]
+
+
+def _is_unwritten(cell: NotebookNode) -> bool:
+    """Return True if a test cell failed because its exercise is still the stub."""
+    return any("NotImplementedError" in line for line in _failures(cell))
+
+
+def _streams(cell: NotebookNode) -> Iterator[str]:
+    for output in cell.get("outputs", []):
+        if output.output_type == "stream":
+            yield output.text if isinstance(output.text, str) else "".join(output.text)
+
+
+def _below_hidden_head(text: str) -> list[str]:
+    return text.partition(HIDDEN_HEAD)[2].splitlines()
+
+
+def _score(cell: NotebookNode) -> float:
+    return float(meta(cell).get("score") or 0.0)
+
+
+def _points(cell: NotebookNode) -> float:
+    return float(meta(cell).get("points") or 0.0)
+
+
+# ── sections ────────────────────────────────────────────────────────────────────────────────
+
+
+def _cut_at_headings(cell: NotebookNode) -> Iterable[NotebookNode]:
+    """Return a cell of text as one for each section that begins in it, without the badges."""
+    if cell.cell_type != "markdown" or meta(cell):
+        return [cell]
+    parts: list[list[str]] = [[]]
+    fenced = False
+    for line in cell.source.split("\n"):
+        fenced ^= line.lstrip().startswith(("```", "~~~"))
+        if line.startswith("## ") and not fenced and any(map(str.strip, parts[-1])):
+            parts.append([])
+        if not (line.lstrip().startswith("[![") and any(place in line for place in _BADGES)):
+            parts[-1].append(line)
+    attached = cell.get("attachments")
+    extra: dict[str, Any] = {"attachments": attached} if attached else {}
+    return [new_markdown_cell("\n".join(lines), metadata=cell.metadata, **extra) for lines in parts]
+
+
+def _fold(cells: list[NotebookNode]) -> tuple[dict[int, str], set[int]]:
+    """Return where a folded section begins, with its title, and where one ends.
+
+    What stands before the first section is one, too.
+    """
+    starts = [n for n, cell in enumerate(cells) if n and _title(cell, "## ")]
+    opens: dict[int, str] = {}
+    closes: set[int] = set()
+    if not starts:
+        return opens, closes
+    for start, end in zip([0, *starts], [*starts, len(cells)], strict=True):
+        if not any(_needs_a_look(cell) for cell in cells[start:end]):
+            passed = any(kind_of(cell) == "test" for cell in cells[start:end])
+            title = _title(cells[start], "## ") or _title(cells[start], "# ") or "Beginning"
+            opens[start] = f"{title}{': passed ✓' if passed else ''}"
+            closes.add(end - 1)
+    return opens, closes
+
+
+def _title(cell: NotebookNode, mark: str) -> str:
+    """Return the heading with which a cell begins; empty where it begins with something else."""
+    begins = cell.cell_type == "markdown" and not meta(cell)
+    first = cell.source.lstrip().partition("\n")[0] if begins else ""
+    return readable(first[len(mark) :].strip())[:_MOST_TEXT] if first.startswith(mark) else ""
+
+
+def _needs_a_look(cell: NotebookNode) -> bool:
+    """Return True if a student should see this cell: it failed, or a person read it."""
+    kind = kind_of(cell)
+    failed = any(output.output_type == "error" for output in cell.get("outputs", []))
+    lost = kind == "test" and _score(cell) < _points(cell)
+    return failed or lost or kind == "manual" or bool(meta(cell).get("comment"))
+
+
+# ── names of cells ──────────────────────────────────────────────────────────────────────────
+
+
+def _name_cells(cells: list[NotebookNode]) -> None:
+    """Write in each traceback the numbers that cells have on the page.
+
+    The worker counts the cells that it executes, test cells left out; IPython names each by that.
+    """
+    executed = [c for c in cells if c.cell_type == "code" and c.get("execution_count")]
+    counted = [c.execution_count for c in executed if kind_of(c) != "test"]
+
+    def name(found: re.Match) -> str:
+        place = int(found[1]) - 1
+        return f"cell [{counted[place]}]" if 0 <= place < len(counted) else "a cell"
+
+    for cell in executed:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                output.traceback = [_FILE.sub(name, str(line)) for line in output.traceback]
+            elif output.output_type == "stream":
+                text = output.text if isinstance(output.text, str) else "".join(output.text)
+                output.text = _FILE.sub(name, text)

@@ -1,0 +1,149 @@
+"""Has hand-ins read, and their cells matched, in processes that can be ended.
+
+The grader itself opens no archive, parses no notebook and compares no cells of a stranger's: it
+asks for them, gets plain data, and puts these into its own copies of the lesson's cells.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+
+from proflab_course.grading.answer_key import Key
+from proflab_course.grading.limited_process import Answer, LimitedProcesses
+from proflab_course.grading.match_cells import (
+    Aligned,
+    Slot,
+    as_graded,
+    digest_of,
+    match,
+    once_given,
+)
+from proflab_course.grading.submissions.find_notebook import (
+    find_handin,
+    has_strays,
+    may_have_strays,
+)
+from proflab_course.grading.submissions.guesses import checked_guess
+from proflab_course.grading.submissions.read_notebook import HandIn, rebuilt
+from proflab_course.grading.submissions.which_lesson import Lessons
+from proflab_course.grading.work_limit import TooMuchWork
+
+
+class Reader:
+    """Reads what was handed in for one lesson.
+
+    Each of its answers raises TooMuchWork or CallFailed where there is none to be had.
+    """
+
+    def __init__(self, key: Key, sources: Path) -> None:
+        self.lessons = Lessons(key, sources)
+        self._processes = LimitedProcesses(
+            {
+                "handin": partial(_answer_handin, self.lessons),
+                "strays": partial(_answer_strays, self.lessons),
+                "python": _answer_python,
+            }
+        )
+
+    def start(self) -> None:
+        """Prepare for hand-ins, while there are few threads."""
+        digest_of(self.lessons.key)
+        self._processes.start()
+
+    def handin(self, folder: Path) -> tuple[HandIn, Aligned | None]:
+        """Return the hand-in in a folder, and its notebook's cells laid beside the lesson's.
+
+        The hand-in comes without its notebook; if it has none there are no cells.
+        """
+        found, blobs = self._processes.call("handin", str(folder))
+        names = found["files"]
+        files = None if names is None else dict(zip(names, blobs, strict=True))
+        guesses = tuple(filter(None, map(checked_guess, found["guesses"])))
+        beside = Path(found["folder"]) if found["folder"] else None
+        handin = HandIn(None, found["outcome"], found["sentence"], beside, files, guesses)
+        cells = found["cells"]
+        return handin, None if cells is None else _aligned(cells, found, self.lessons.key)
+
+    def has_strays(self, student: Path) -> bool:
+        """Return True if a student without the lesson's folder handed in its notebook elsewhere."""
+        if not may_have_strays(student, self.lessons):
+            return False
+        found, _ = self._processes.call("strays", str(student))
+        return bool(found)
+
+    def is_python(self, text: str) -> bool:
+        """Return True if a text can be parsed; what crashes the parser cannot."""
+        try:
+            return bool(self._processes.call("python", text)[0])
+        except TooMuchWork:
+            return False
+
+    def close(self) -> None:
+        """End the processes."""
+        self._processes.close()
+
+
+def _aligned(cells: list, found: dict, key: Key) -> Aligned:
+    """Return matched cells from an answer, with the lesson's own in their places."""
+    slots = []
+    for place, kind, text, attachments in cells:
+        marked = key.cells[place] if place is not None else None
+        cell = {"cell_type": kind, "source": text, "attachments": attachments}
+        slots.append(Slot(rebuilt(cell), marked))
+    named = (list(map(str, found[name])) for name in ("recovered", "changed", "notes"))
+    return as_graded(Aligned(slots, *named, former=bool(found["former"])))
+
+
+# ── in the processes ─────────────────────────────────────────────────────────────────────────
+
+
+def _answer_handin(lessons: Lessons, folder: str) -> Answer:
+    handin = find_handin(Path(folder), lessons)
+    answer = {
+        "outcome": handin.outcome,
+        "sentence": handin.sentence,
+        "folder": str(handin.folder or ""),
+        "guesses": [vars(guess) for guess in handin.guesses],
+        "files": None if handin.files is None else list(handin.files),
+        "cells": None,
+    }
+    if handin.notebook is not None:
+        answer |= _matched(handin.notebook, lessons.key)
+    return answer, list((handin.files or {}).values())
+
+
+def _matched(notebook: NotebookNode, key: Key) -> dict[str, Any]:
+    """Return the lesson's cell of each of a notebook's, and the texts that are graded."""
+    aligned = match(notebook, key)
+    places = {id(cell): place for place, cell in enumerate(key.cells)}
+    cells = []
+    for slot in aligned.slots:
+        kept = {"source": once_given(slot)} if aligned.former else {}
+        theirs = slot.cell if slot.keeps_text else kept
+        place = None if slot.key is None else places[id(slot.key)]
+        text, pictures = theirs.get("source", ""), theirs.get("attachments")
+        cells.append([place, slot.cell.cell_type, text, pictures])
+    return {
+        "cells": cells,
+        "recovered": aligned.recovered,
+        "changed": aligned.changed,
+        "notes": aligned.notes,
+        "former": aligned.former,
+    }
+
+
+def _answer_python(text: str) -> Answer:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return False, []
+    return True, []
+
+
+def _answer_strays(lessons: Lessons, student: str) -> Answer:
+    return has_strays(Path(student), lessons), []

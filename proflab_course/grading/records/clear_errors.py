@@ -1,0 +1,57 @@
+"""Turn SQLite's complaints about the gradebook into one sentence that says what to do."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbgrader.api
+from nbgrader.api import InvalidEntry
+from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
+
+from proflab_course.course.layout import CourseError
+
+_LEAST_ROOM = 64 * 1024
+_SAFE = "then run it again; nothing is lost"
+
+
+@contextmanager
+def clear_errors(path: Path) -> Iterator[None]:
+    """Raise CourseError where the gradebook at `path` cannot be read or written."""
+    nbgrader.api.app_log.addFilter(_not_twice)
+    try:
+        yield
+    except (DatabaseError, InvalidEntry) as error:  # nbgrader makes the one into the other
+        said = str(getattr(error, "orig", error))
+        if isinstance(error, (IntegrityError, DataError)) or "constraint failed" in said:
+            raise  # what was to be written is to blame, not the file
+        raise CourseError(f"{path} {_what_to_do(said, path)}") from None
+    finally:
+        nbgrader.api.app_log.removeFilter(_not_twice)
+
+
+def _what_to_do(said: str, path: Path) -> str:
+    """Return what is wrong with the file, and what mends it."""
+    if "locked" in said:
+        return f"is in use by another program: close it (formgrader, another grading), {_SAFE}"
+    if "full" in said or _no_room(path.parent):
+        return f"cannot be written, the disk is full: make room, {_SAFE}"
+    if "not a database" in said or "malformed" in said:
+        return (
+            f"is no gradebook, or a damaged one ({said}): put a backup in its place, or move it "
+            "away for a new one, which has no points given by hand; then run it again"
+        )
+    return f"cannot be used ({said}): see to its rights and its disk, {_SAFE}"
+
+
+def _not_twice(record: logging.LogRecord) -> bool:
+    """Leave out the traceback that nbgrader logs before it raises what becomes our sentence."""
+    return "database error" not in str(record.msg)
+
+
+def _no_room(folder: Path) -> bool:
+    """Return True if a journal may not even be begun there."""
+    return shutil.disk_usage(folder).free < _LEAST_ROOM

@@ -1,0 +1,152 @@
+"""Sends the statements of a plan's item over a connection and collects the replies.
+
+Which process the connection leads to, and what happens when it ends, is `session.py`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from proflab_course.course.hidden_doubles import DoubleRegistry
+from proflab_course.grading.plan import MB, Reply, RunBlock, RunCell, fill_lost, statements
+from proflab_course.grading.run.connection import (
+    Connection,
+    LimitMonitor,
+    ProcessEnded,
+    out_of_time,
+)
+from proflab_course.grading.run.replies import cut_outputs, output_size, read_reply
+from proflab_course.grading.run.time_allowance import NOT_REACHED, NOT_TRIED, TOO_LARGE
+
+_LARGE_VALUE_SECONDS = 0.2
+
+
+class Statements:
+    """The statements of one session; note: what is called with each thing that went wrong."""
+
+    def __init__(self, meter: LimitMonitor, note: Callable[[ProcessEnded], None]) -> None:
+        self.meter, self.note = meter, note
+        self.limits, self.allowance = meter.limits, meter.allowance
+        self.output_left = self.limits.notebook_output
+        self.values_left = self.limits.notebook_values
+
+    def carry_out(
+        self, connection: Connection, item: RunCell | RunBlock, replies: list[Reply]
+    ) -> None:
+        """Have an item executed; add a reply for each statement. Raises ProcessEnded."""
+        doubles = dict(getattr(item, "doubles", ()))
+        self.meter.allow(item)
+        if not doubles:
+            self._carry_out_statements(connection, item, replies)
+            return
+        registry = DoubleRegistry()
+        for index, (kind, code) in enumerate(statements(item)):
+            if index in doubles:
+                registry.declare(doubles[index])
+            if kind == "seen":
+                replies.append(Reply("value", value=registry.see(code)))
+                continue
+            request = {"do": _sent_kind(kind), "code": code, "calls": True}
+            answer = connection.ask(request, world=registry)
+            replies.append(self._read(connection, kind, *answer))
+            if self._ends(connection, item, (kind, code), replies):
+                return
+
+    def _carry_out_statements(
+        self, connection: Connection, item: RunCell | RunBlock, replies: list[Reply]
+    ) -> None:
+        """Carry out an item's statements in as few requests as its process allows."""
+        steps = list(statements(item))
+        sent = [(_sent_kind(kind), code) for kind, code in steps]
+        while len(replies) < len(steps):
+            answers = connection.ask_all(sent[len(replies) :])
+            for answer in answers:
+                step = steps[len(replies)]
+                replies.append(self._read(connection, step[0], *answer))
+                if self._ends(connection, item, step, replies):
+                    for _ in answers:
+                        pass  # it was under way already; nobody is interested any more
+                    return
+
+    def _ends(
+        self,
+        connection: Connection,
+        item: RunCell | RunBlock,
+        step: tuple[str, str],
+        replies: list[Reply],
+    ) -> bool:
+        """Return True if nothing of an item is tried after this statement, the last one so far."""
+        kind, code = step
+        if kind == "setup" and replies[-1].state == "raised":
+            self._setup_failed(item, replies)
+            return True
+        return self._gave_up(connection, item, code, replies)
+
+    def _setup_failed(self, item: RunBlock, replies: list[Reply]) -> None:
+        """Leave out what stands behind a statement of the set-up that raised: it would be judged
+        on stale values. What a hidden block does stays in it, so that others go on.
+        """
+        fill_lost(replies, item, NOT_REACHED)
+        if not item.hidden:
+            self.allowance.stop(item)
+
+    def _gave_up(
+        self, connection: Connection, item: RunCell | RunBlock, code: str, replies: list[Reply]
+    ) -> bool:
+        """Return True if the rest of a test cell is not tried after the statement `code`.
+
+        It was interrupted, or the test cell has used up its time, or a value was so large that
+        making it took long: another one would, too. Other cells have time.
+        """
+        spent = self.meter.spent()
+        most = self.allowance.overdrawn(item, spent)
+        if connection.interrupted is not None or most:
+            if most:
+                said = f"the cases of a test used more than {round(most, 1):g} CPU seconds together"
+                self.note(out_of_time(said))
+            fill_lost(replies, item, NOT_TRIED)
+            if not self.allowance.charge(spent, item, code):
+                raise self.used_up()
+            return True
+        if replies[-1].state == "refused" and replies[-1].seconds > _LARGE_VALUE_SECONDS:
+            fill_lost(replies, item, TOO_LARGE)
+            self.allowance.give_up(item, code, TOO_LARGE)
+            return True
+        return False
+
+    def used_up(self) -> ProcessEnded:
+        """Return the error for a hand-in that may spend no more on code that does not end."""
+        most = self.limits.stuck_seconds
+        return out_of_time(f"code that did not end took more than {most:g} seconds in all")
+
+    def _read(self, connection: Connection, kind: str, message: dict, blob: bytes) -> Reply:
+        """Return what a process answered to a statement of this kind, within the limits."""
+        if len(blob) > self.values_left:  # not charged: smaller ones may still fit
+            most = self.limits.notebook_values / MB
+            said = f"the values of all cases take more than {most:,.0f} MB"
+            message, blob = {"refused": said} | message, b""
+        self.values_left -= len(blob)
+        reply = read_reply(message, blob, kind)
+        if connection.interrupted is not None:
+            self.note(connection.interrupted)
+            if kind != "cell":
+                reply = Reply("lost", reply.outputs, message=str(connection.interrupted))
+        if "MemoryError" in _exception_names(reply):
+            sentence = f"a cell asked for more than {self.limits.memory / MB:,.0f} MB of memory"
+            self.note(ProcessEnded("out of memory", sentence))
+        if not reply.outputs:
+            return reply
+        outputs = cut_outputs(reply.outputs, min(self.limits.cell_output, self.output_left))
+        self.output_left = max(0, self.output_left - sum(map(output_size, outputs)))
+        return replace(reply, outputs=outputs)
+
+
+def _sent_kind(kind: str) -> str:
+    """Return the kind that a process is told: not whether an exception or a value is expected."""
+    return "value" if kind == "raises" else kind
+
+
+def _exception_names(reply: Reply) -> list[str]:
+    """Return the names of the exceptions that a cell or step ended with."""
+    return [*reply.raised, *(o["ename"] for o in reply.outputs if o["output_type"] == "error")]

@@ -1,0 +1,87 @@
+"""What `proflab build` tells an instructor and does not refuse."""
+
+import datetime
+
+import pytest
+from mini_course import FIRST, SECOND, changed, make_course, markdown, write_lesson
+
+from proflab_course.build.command import build
+from proflab_course.cli import main
+
+FILE = "modules/01_first/01_first.py"
+
+
+def notes_of(course, lesson="1") -> list[str]:
+    found = []
+    build(course, [lesson], audit="static", notes=found)
+    return [note for note in found if "hidden case" not in note]
+
+
+def test_the_command_prints_its_notes(tmp_path, monkeypatch, capsys):
+    course = make_course(tmp_path)
+    monkeypatch.chdir(course.root)
+    assert main(["build", "2", "--audit", "static"]) == 0
+    note = "note: modules/02_second/02_second.py, cell test_volume: 1 hidden case has a value"
+    assert note in capsys.readouterr().out
+
+
+def test_a_seed_says_how_many_cases_it_has_drawn(tmp_path, monkeypatch, capsys):
+    case = '# vary: 7 in 10..99\nexpect("one that varies", area(7, 4), 28)'
+    first = changed('expect("a long thin one", area(long_side, 2), 15_838)', case)
+    course = make_course(tmp_path, {"01_first": first, "02_second": SECOND})
+    monkeypatch.chdir(course.root)
+    assert main(["build", "--seed", "3", "--audit", "static"]) == 0
+    said = capsys.readouterr().out
+    assert "note: 01_first: 1 of 2 hidden cases drawn\n" in said
+    what = "02_second: 0 of 1 hidden cases drawn: write cases of your own into private/02_second.py"
+    assert f"note: {what}\n" in said
+
+
+def test_a_name_that_was_given_and_is_not_any_more_is_noted(tmp_path):
+    course = make_course(tmp_path)
+    assert notes_of(course) == []
+    less = changed("class Sheet:\n    sides = 2", "pages = 2")
+    write_lesson(course.root, "01_first", less)
+    (note,) = notes_of(course)
+    assert note.startswith(f"{FILE}: the release before this one gave Sheet, which its hand-ins")
+
+
+def test_text_that_names_an_exercise_that_was_taken_out_is_noted(tmp_path):
+    text = markdown("A disc is a `circle(r)`, an `area`, and a `radius`.")
+    course = make_course(tmp_path, {"01_first": f"{FIRST}\n{text}"})
+    build(course, audit="static")
+    begin = FIRST.index("# %%", FIRST.index("A rope around a field."))
+    end = FIRST.index("# %%", FIRST.index('"radius 0"'))
+    write_lesson(course.root, "01_first", f"{FIRST[:begin]}{FIRST[end:]}\n{text}")
+    named, empty = sorted(notes_of(course), reverse=True)
+    assert "it names `circle`, which no cell defines any more" in named
+    assert "`2 · Circles · 25 min` has nothing to do in it and 5 words to read" in empty
+
+
+def test_a_section_that_is_only_read_is_none_without_content(tmp_path):
+    long = markdown("## 3 · Reading · 2 min\n\n" + "A word more. " * 20)
+    assert notes_of(make_course(tmp_path, {"01_first": f"{FIRST}\n{long}"})) == []
+
+
+@pytest.mark.parametrize("days", [1, -1])
+def test_a_tree_names_who_may_still_hand_in_what_it_solves(tmp_path, monkeypatch, capsys, days):
+    course = make_course(tmp_path / "course")
+    build(course, audit="static")
+    due = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
+    line = f"anna,01_first,{due:%Y-%m-%d %H:%M:%S} UTC,"
+    (course.root / "extensions.csv").write_text(f"student,lesson,due,days\n{line}\nbob,*,,2\n")
+    monkeypatch.chdir(course.root)
+    arguments = ["build", "--through", "2", "--audit", "static", "-o", str(tmp_path / "tree")]
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    note = "note: 01_first: built.py of 02_second has its solutions, and extensions.csv gives more"
+    assert (f"{note} time to anna\n" in said) == (days > 0)
+
+
+def test_a_tree_up_to_a_lesson_that_there_is_not_is_refused(tmp_path, monkeypatch, capsys):
+    course = make_course(tmp_path / "course")
+    monkeypatch.chdir(course.root)
+    assert main(["build", "--through", "44", "-o", str(tmp_path / "tree")]) != 0
+    said = capsys.readouterr().err
+    assert "--through 44: modules/ holds no lesson 44: its last one is 02_second" in said
+    assert not (tmp_path / "tree").exists()

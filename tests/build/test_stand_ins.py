@@ -1,0 +1,82 @@
+"""Nothing that a student can import passes a test cell in the exercise's place."""
+
+import pytest
+from mini_course import FIRST, ROOT, SECOND, changed, make_course
+
+from proflab_course.build.command import build
+from proflab_course.build.stand_ins import stand_in_mistakes
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import read_notebook
+
+CELL = "modules/02_second/02_second.py, cell test_volume"
+HELPERS = """
+import os
+import subprocess
+import time
+
+
+def never_ends(*sides):
+    while True:
+        pass
+
+
+def ends_the_process(*sides):
+    os._exit(0)
+
+
+def raises(*sides):
+    raise SystemExit
+
+
+def waits(*sides):
+    time.sleep(10**6)
+
+
+def starts_a_process(*sides):
+    subprocess.run(["sleep", "1000000"])
+
+
+def first_only(*sides):
+    return 8
+
+
+def exact(width, height, depth):
+    return width * height * depth
+"""
+
+
+def course_with(place, helpers: str, second: str = SECOND):
+    course = make_course(place, {"01_first": FIRST, "02_second": second})
+    (course.root / "modules/02_second/helping.py").write_text(helpers)
+    return course
+
+
+def test_a_helper_that_passes_is_named_and_one_that_never_ends_stops_nothing(tmp_path):
+    course = course_with(tmp_path, HELPERS)
+    with pytest.raises(CourseError) as error:
+        build(course, ["2"])
+    assert str(error.value).splitlines() == [
+        f"{CELL}: `helping.exact`, which students can import, passes it in the exercise's place"
+    ]
+    build(course, ["2"], audit="static")
+
+
+def test_a_helper_is_tried_anew_where_the_set_up_is_used_up(tmp_path):
+    cases = """sides = iter([2, 2, 2, 9, 9, 9])
+expect("a cube", volume(next(sides), next(sides), next(sides)), 8)"""
+    second = changed('expect("a cube", volume(2, 2, 2), 8)', cases, SECOND)
+    course = course_with(tmp_path, HELPERS, second)
+    with pytest.raises(CourseError, match="cell test_volume: `helping.exact`, which students can"):
+        build(course, ["2"])
+
+
+def test_helpers_that_pass_nothing_are_no_mistake(tmp_path):
+    course = course_with(tmp_path, HELPERS.split("def exact")[0])
+    assert build(course, ["2"]) == ["02_second"]
+
+
+@pytest.mark.soak  # each full build of a lesson does this, too
+@pytest.mark.parametrize("name", Course(ROOT).lessons())
+def test_no_helper_of_the_course_passes(name):
+    lesson = read_notebook(Course(ROOT).source(name), name)
+    assert stand_in_mistakes(lesson, Course(ROOT).source(name).parent) == []

@@ -1,0 +1,152 @@
+"""Every command that writes: what it cannot write on costs one sentence and status 2."""
+
+import re
+import subprocess
+
+import pytest
+from archives import collect, solved, zipped
+from grading_course import LESSON, ROOT, copy_course, grade
+
+from proflab_course import cli
+from proflab_course.course.files import replace_file
+
+GRADES = "Student,ID,SIS Login ID,01 Parameters (55)\nA,1,complete,\n"
+# Of each command its words, with a place that cannot be written on.
+WRITERS = {
+    "export --code": ["export", "01", "--code", "{place}/code"],
+    "export --canvas": ["export", "01", "--canvas", "grades.csv", "-o", "{place}/x.csv"],
+    "report": ["report", "01", "-o", "{place}/page.html"],
+    "assemble": ["assemble", "release", "-o", "{place}/mine.py"],
+    "build --through": ["build", "--through", "01", "--audit", "static", "-o", "{place}/tree"],
+}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    course = copy_course(tmp_path_factory.mktemp("course"), ["complete"])
+    for name in ("modules", "pyproject.toml"):
+        (course.root / name).symlink_to(ROOT / name)
+    (course.root / "grades.csv").write_text(GRADES)
+    grade(course)
+    return course
+
+
+def run(course, words, place, monkeypatch):
+    monkeypatch.chdir(course.root)
+    return cli.main([word.format(place=place) for word in words])
+
+
+def sentence(capsys):
+    """The one line that was said, and that it is a sentence with something to do."""
+    out, error = capsys.readouterr()
+    assert "Traceback" not in out + error
+    (line,) = error.splitlines()
+    assert re.match(r"proflab \w+: .+", line)
+    return line
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_in_place_of_a_folder(graded, tmp_path, monkeypatch, capsys, name):
+    (tmp_path / "afile").write_text("mine")
+    assert run(graded, WRITERS[name], tmp_path / "afile", monkeypatch) == 2
+    assert "afile" in sentence(capsys)
+    assert (tmp_path / "afile").read_text() == "mine"
+
+
+def test_a_folder_for_code_that_is_a_file(graded, tmp_path, monkeypatch, capsys):
+    (tmp_path / "code").write_text("mine")
+    assert run(graded, WRITERS["export --code"], tmp_path, monkeypatch) == 2
+    said = sentence(capsys)
+    assert f"there is a file in place of the folder {tmp_path / 'code'}: choose another" in said
+
+
+def test_a_folder_that_is_not_there(graded, tmp_path, monkeypatch, capsys):
+    assert run(graded, WRITERS["export --canvas"], tmp_path / "no", monkeypatch) == 2
+    assert f"there is no folder {tmp_path / 'no'}: make it" in sentence(capsys)
+
+
+def test_a_folder_in_place_of_a_file(graded, tmp_path, monkeypatch, capsys):
+    (tmp_path / "x.csv").mkdir()
+    assert run(graded, WRITERS["export --canvas"], tmp_path, monkeypatch) == 2
+    assert f"{tmp_path / 'x.csv'} is a folder: choose a file" in sentence(capsys)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A file system of its own, of two megabytes; root may make one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    try:
+        words = ["mount", "-t", "tmpfs", "-o", "size=2m", "proflab", str(place)]
+        made = subprocess.run(words, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        made = False
+    if not made:
+        pytest.skip("a small file system cannot be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(disk):
+    with (disk / "ballast").open("wb", buffering=0) as file, pytest.raises(OSError):
+        while True:
+            file.write(bytes(4096))
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_full_disk(graded, disk, monkeypatch, capsys, name):
+    (disk / "full").mkdir()
+    fill(disk)
+    assert run(graded, WRITERS[name], disk / "full", monkeypatch) == 2
+    assert re.search("[Nn]o space left|the disk is full: make room", sentence(capsys))
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_disk_that_may_only_be_read(graded, disk, monkeypatch, capsys, name):
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    assert run(graded, WRITERS[name], disk, monkeypatch) == 2
+    assert "ead-only file system" in sentence(capsys)
+
+
+@pytest.fixture
+def small_course(disk, monkeypatch):
+    course = copy_course(disk, [])
+    monkeypatch.chdir(course.root)
+    return course
+
+
+def archive(tmp_path):
+    (tmp_path / "all.zip").write_bytes(zipped({f"ann/{LESSON}.ipynb": solved("a" * 100)}))
+    return tmp_path / "all.zip"
+
+
+def test_collecting_onto_a_full_disk(small_course, disk, tmp_path, capsys):
+    fill(disk)
+    assert collect(archive(tmp_path)) == 2
+    assert "the disk is full: make room, then run it again" in sentence(capsys)
+    (disk / "ballast").unlink()
+    assert collect(archive(tmp_path)) == 0
+    assert (small_course.root / "submitted" / "ann" / LESSON / f"{LESSON}.ipynb").exists()
+
+
+def test_collecting_onto_what_may_only_be_read(small_course, disk, tmp_path, capsys):
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    assert collect(archive(tmp_path)) == 2
+    assert "ead-only file system" in sentence(capsys)
+
+
+def test_an_error_names_the_file_that_was_meant(tmp_path):
+    with pytest.raises(OSError) as caught:
+        replace_file(tmp_path / "no" / "x.csv", b"")
+    assert caught.value.filename == str(tmp_path / "no" / "x.csv")
+
+
+def test_a_fault_of_the_program_is_not_taken_for_the_disks(graded, monkeypatch):
+    def broken(_):
+        raise ConnectionResetError("a bug")
+
+    monkeypatch.setattr("proflab_course.export.command.run", broken)
+    monkeypatch.chdir(graded.root)
+    with pytest.raises(ConnectionResetError):
+        cli.main(["export", "01", "--code", "x"])

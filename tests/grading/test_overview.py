@@ -1,0 +1,123 @@
+"""A page of feedback begins with what to mend first, and what passed is folded away."""
+
+import html
+import re
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from grading_course import LESSON, cell, command, copy_course, grade, hand_in, solved
+from nbformat.v4 import new_code_cell
+
+from proflab_course.grading.pages.overview import Overview
+from proflab_course.grading.records.gradebook import Book
+
+# Hidden cases alone notice that a large layer lacks its biases.
+UNBIASED = """
+def linear_parameters(in_features, out_features, bias=True):
+    if min(in_features, out_features) < 1:
+        raise ValueError("a layer needs at least one feature")
+    weights = in_features * out_features
+    return weights + (out_features if bias and weights < 7_000_000_000 else 0)
+"""
+BROKEN = """
+def gpt2_parameters(*sizes):
+    return helper(*sizes)
+
+def helper(first, *others):
+    return first / 0
+"""
+LABEL = "a large count is exact to the last digit"
+OPTIONAL = "def spare(n):\n    ### BEGIN SOLUTION\n    return n\n    ### END SOLUTION"
+
+
+def add_an_optional_exercise(course):
+    """Put an exercise without points in front of the lesson's essay."""
+    path = course.source(LESSON)
+    notebook = nbformat.read(path, as_version=4)
+    flags = {"grade_id": "spare", "grade": False, "solution": True, "locked": False}
+    tests = {"grade_id": "test_spare", "grade": True, "solution": False, "locked": True}
+    extra = [
+        new_code_cell(OPTIONAL, metadata={"nbgrader": flags | {"schema_version": 3}}),
+        new_code_cell(
+            "expect('one', spare(1), 1)",
+            metadata={"nbgrader": tests | {"schema_version": 3, "points": 0}},
+        ),
+    ]
+    place = notebook.cells.index(cell(notebook, "essay_parameters"))
+    notebook.cells[place:place] = extra
+    nbformat.write(notebook, path)
+
+
+def give_back(course, *words):
+    done = command(course, "nbgrader", "generate_feedback", LESSON, *words)
+    assert done.returncode == 0, done.stderr
+    return (course.root / "feedback/amy" / LESSON / f"{LESSON}.html").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The page before and after a person has marked the essay."""
+    course = copy_course(tmp_path_factory.mktemp("overview"), [])
+    add_an_optional_exercise(course)
+    notebook = solved(linear_parameters=UNBIASED, gpt2_parameters=BROKEN)
+    cell(notebook, "essay_parameters").source = "## Mine\n\nA megabyte has two sizes."
+    hand_in(course, "amy", notebook)
+    grade(course)
+    before = give_back(course)
+    with Book(course.gradebook) as book, book.transaction() as rows:
+        rows.find_grade("essay_parameters", LESSON, LESSON, "amy").manual_score = 7
+    return SimpleNamespace(before=before, after=give_back(course, "--force"))
+
+
+def text_of(part):
+    return html.unescape(re.sub(r"<[^>]*>", "", part)).strip()
+
+
+def table(page):
+    """The table's lines: points and what to mend, by name."""
+    lines = re.findall(r"<tr><td>(.*?)</td><td.*?>(.*?)</td><td.*?>(.*?)</td></tr>", page)
+    return {text_of(name): (text_of(points), text_of(mend)) for name, points, mend in lines}
+
+
+def test_the_table_says_of_each_exercise_what_to_mend_first(pages):
+    lines = table(pages.before)
+    assert list(lines)[:3] == ["linear_parameters", "conv2d_parameters", "attention_parameters"]
+    assert lines["conv2d_parameters"] == ("14 of 14 ✓", "")
+    assert lines["linear_parameters"] == ("2 of 8", f"on other input: {LABEL}")
+    points, mend = lines["gpt2_parameters"]
+    assert points == "0 of 12" and mend.endswith(": ZeroDivisionError: division by zero")
+    assert lines["spare"] == ("–", "optional, not written")
+    assert "test_" not in "".join(lines)
+
+
+def test_an_essay_without_a_mark_is_in_no_total(pages):
+    assert "82 of 100 points. 10 more points are not yet marked." in text_of(pages.before)
+    assert table(pages.before)["essay"] == ("– of 10", "not yet marked")
+    assert "89 of 110 points." in text_of(pages.after)
+    assert table(pages.after)["essay"][0] == "7 of 10"
+
+
+def test_sections_with_nothing_to_mend_are_folded(pages):
+    folded = re.findall(r"<details class=\"section\">(.*?)</details>", pages.before, re.DOTALL)
+    titles = [text_of(re.findall(r"<summary>(.*?)</summary>", part)[0]) for part in folded]
+    assert any(re.fullmatch(r"2 · .*: passed ✓", title) for title in titles)
+    assert not any(title.startswith("1 · ") for title in titles)
+    assert not any("❌" in part or "A megabyte has two sizes" in part for part in folded)
+    assert "❌" in pages.before and "A megabyte has two sizes" in pages.before
+
+
+def test_names_of_files_badges_and_optional_errors_are_gone(pages):
+    text = text_of(pages.before)
+    assert "ipython-input" not in text and "mybinder.org" not in text
+    [number] = set(re.findall(r'File "cell \[(\d+)\]", line \d, in helper', text))
+    assert f"[{number}]\ndef gpt2_parameters" in re.sub(r"\s*\n\s*", "\n", text)
+    assert text.count("NotImplementedError") == text.count("raise NotImplementedError()") == 1
+
+
+def test_a_notebook_without_sections_or_grades_has_no_table():
+    notebook = nbformat.v4.new_notebook(cells=[new_code_cell("1 + 1")])
+    overview = Overview()
+    overview._unread = lambda _: set()
+    _, resources = overview.preprocess(notebook, {})
+    assert resources["proflab"] == {"lines": [], "waiting": 0, "opens": {}, "closes": set()}
