@@ -16,7 +16,7 @@
 # %% [markdown]
 # # 07 · What happens when it grows?
 #
-# ![Measured times of three models against predicted ones. Open marks, predicted from FLOPs and bytes alone, lie above the diagonal; filled ones, corrected by one recorded pass, lie nearer to it. In the opening picture, median errors after one recorded pass are LeNet-5 11%, ResNet-18 30%, GPT-2 small 30%; at worst -59% and +48%.](diagonal.png)
+# ![Measured times of three models against predicted ones. Open marks, predicted from FLOPs and bytes alone, lie above the diagonal; filled ones, corrected by one recorded pass, lie nearer to it. In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%.](diagonal.png)
 #
 # A program runs in a second today. Next year it will get ten times as much data. Will it need ten seconds, or a hundred? You are usually asked before the data exists. At the end of this lesson you draw this picture for your own machine, and you predict the time of a model that you would rather not load.
 #
@@ -854,7 +854,7 @@ print(
 diagonal(points)
 
 # %% [markdown]
-# The bound is a bound: an open mark below the diagonal had its data in a cache. One recorded pass brings the prediction nearer, but a factor measured at one size drifts with the size (see *measured / bound*): record one close to the size that you ask about. In the opening picture, median errors after one recorded pass are LeNet-5 11%, ResNet-18 30%, GPT-2 small 30%; at worst -59% and +48%. Your own profiler (`proflab assemble release -o my_profiler_alone.py --standalone`) does the same: `python my_profiler_alone.py gpt2-small --at 256 512 1024`.
+# The bound is a bound: an open mark below the diagonal had its data in a cache. One recorded pass brings the prediction nearer, but a factor measured at one size drifts with the size (see *measured / bound*): record one close to the size that you ask about. In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%. Your own profiler (`proflab assemble release -o my_profiler_alone.py --standalone`) does the same: `python my_profiler_alone.py gpt2-small --at 256 512 1024`.
 #
 # **Take a break here.** What follows needs only lesson 06's idea of a cache.
 #

@@ -14,6 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 WAIT = 120  # seconds until a busy machine is believed to hang
+_logs: dict[str, Path] = {}
+
+
+def server_log(address: str) -> str:
+    """Return the end of what the server at an address has written: for a failed test's message."""
+    return _logs[address].read_text(errors="replace")[-4000:]
 
 
 @contextmanager
@@ -21,7 +27,7 @@ def jupyter_lab(folder: Path, *options: str) -> Iterator[str]:
     """Run JupyterLab in a folder, on a port that it chooses; yields its address."""
     programs = Path(sys.executable).parent
     words = ["--no-browser", "--ServerApp.token=", "--ServerApp.password=", "--port=0"]
-    with tempfile.TemporaryDirectory() as runtime:
+    with tempfile.TemporaryDirectory() as runtime, open(f"{runtime}/log", "wb") as log:
         server = subprocess.Popen(
             [programs / "jupyter-lab", *words, "--ip=127.0.0.1", "--allow-root", *options],
             cwd=folder,
@@ -30,11 +36,13 @@ def jupyter_lab(folder: Path, *options: str) -> Iterator[str]:
                 "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
                 "JUPYTER_RUNTIME_DIR": runtime,
             },
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
         )
         try:
-            yield _address_in(Path(runtime), server)
+            address = _address_in(Path(runtime), server)
+            _logs[address] = Path(log.name)
+            yield address
         finally:
             server.terminate()
             server.wait(WAIT)

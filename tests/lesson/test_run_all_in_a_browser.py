@@ -6,8 +6,9 @@ import nbformat
 import pytest
 from browsing import WAIT, start_browser
 from run_all import NAME, SOLUTIONS, filled, kinds, released, shown
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.support.ui import WebDriverWait
-from serving import jupyter_lab
+from serving import jupyter_lab, server_log
 
 LEFT_OUT = {name: text for name, text in SOLUTIONS.items() if name != "area"}
 STATES = {"none": {}, "left_out": LEFT_OUT, "all": SOLUTIONS}
@@ -49,11 +50,21 @@ def lab(folders, tmp_path_factory):
             browser.quit()
 
 
+def wait_for_kernel(browser, address):
+    """Wait until the opened notebook's kernel is idle; else say what page and server show."""
+    try:
+        WebDriverWait(browser, WAIT).until(lambda b: b.execute_script(READY))
+    except TimeoutException:
+        page = browser.find_element("tag name", "body").text[-2000:]
+        title = f"{browser.current_url} {browser.title!r}"
+        pytest.fail(f"{title}: no idle kernel.\n{page}\n{server_log(address)}")
+
+
 @pytest.mark.parametrize("state", STATES)
 def test_run_all_goes_to_the_end(folders, lab, state):
     address, browser = lab
     browser.get(f"{address}/lab/workspaces/{state}/tree/{state}/{NAME}/{NAME}.ipynb")
-    WebDriverWait(browser, WAIT).until(lambda b: b.execute_script(READY))
+    wait_for_kernel(browser, address)
     assert browser.execute_async_script(RUN_AND_SAVE) == "saved"
     path = folders / state / NAME / f"{NAME}.ipynb"
     cells = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
