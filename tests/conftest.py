@@ -41,6 +41,7 @@ def quick_clocks():
 
 
 LIMITS = [kind for kind in dir(resource) if kind.startswith("RLIMIT_")]
+SET_BY_LIBRARIES = ("PYTEST_CURRENT_TEST", "KMP_DUPLICATE_LIB_OK")  # the latter by threadpoolctl
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPROF, signal.SIGALRM)
 
 
@@ -48,7 +49,7 @@ def _state_of_this_process() -> dict[str, object]:
     """Return what a later test in this process would inherit, and its child processes too."""
     mask = os.umask(0o22)
     os.umask(mask)
-    environ = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
+    environ = {k: v for k, v in os.environ.items() if k not in SET_BY_LIBRARIES}
     limits = {kind: resource.getrlimit(getattr(resource, kind)) for kind in LIMITS}
     handlers = {each.name: str(signal.getsignal(each)) for each in SIGNALS}
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
