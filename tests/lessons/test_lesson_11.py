@@ -11,6 +11,7 @@ import sys
 import pytest
 from cohort.run import ROOT, entries
 from lesson_cells import diagnoses
+from lesson_demos import beside
 from lesson_form import (
     check_essay,
     check_guesses,
@@ -22,15 +23,15 @@ from lesson_form import (
 )
 
 from proflab import meta, models
-from proflab.lesson import cuda
-from proflab.lesson.cuda import trace_doubles as fake
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
 
+fake = beside("11_gpu_training", "trace_doubles")
+
 NAME = "11_gpu_training"
 FOLDER = ROOT / "modules" / NAME
-DOCUMENT, FORM = "constructed_train.json", cuda.train_document
+DOCUMENT, FORM = "constructed_train.json", beside(NAME, "train_document")
 TEXT = (FOLDER / f"{NAME}.py").read_text(encoding="utf-8")
 POINTS = {
     "gpu_busy": 10,
