@@ -19,8 +19,8 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from proflab.lesson import outline
-from proflab_course.assemble.collect import Collection, collect
 from proflab_course.assemble.command import MADE_BY, render
+from proflab_course.assemble.gather import Collection, gather
 from proflab_course.build.audit import (
     course_mistakes,
     delimiter_mistakes,
@@ -31,9 +31,9 @@ from proflab_course.build.durations import read_durations, stamp_durations
 from proflab_course.build.leaks import leaks
 from proflab_course.build.limits import limit_mistakes
 from proflab_course.build.notes import lesson_notes
-from proflab_course.build.outline import lesson_outline
 from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.release import generate_release
+from proflab_course.build.sections import lesson_outline
 from proflab_course.build.stamp import Address, stamp
 from proflab_course.build.stand_ins import stand_in_mistakes
 from proflab_course.build.trial import Trial, execute, keep_outputs
@@ -156,10 +156,10 @@ class _Failed(dict[str, str]):
 def _static_mistakes(plan: Plan, lesson: Lesson) -> list[str]:
     """Return the mistakes to be read off a lesson and those before it; keep what they built."""
     earlier = plan.before(lesson.name)
-    built = plan.built[lesson.name] = collect(earlier)
+    built = plan.built[lesson.name] = gather(earlier)
     mistakes = lesson_mistakes(lesson, plan.course.module(lesson.name).parent, built.names)
     mistakes += plan.beyond_limits[lesson.name]
-    return mistakes + collect([*earlier, lesson]).notes
+    return mistakes + gather([*earlier, lesson]).notes
 
 
 def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:

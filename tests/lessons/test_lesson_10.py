@@ -17,8 +17,8 @@ from lesson_form import check_unspoiled, check_unwritten
 from proflab import Tensor, dispatch, meta, models, no_grad
 from proflab.lesson import cuda
 from proflab.lesson.plot import Picture
-from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
+from proflab_course.assemble.gather import gather
 from proflab_course.course.notebook import read_module
 
 NAME = "10_cuda_roofline"
@@ -283,8 +283,8 @@ def test_the_essays_figures():
 def test_the_lessons_make_one_file():
     names: dict = {"__name__": "profiler"}
     lessons = [lesson for lesson in read_folder(ROOT / "modules", "10") if lesson.name <= NAME]
-    text = render(collect(lessons), "A profiler.")
-    own = [s for s in collect(lessons).statements if s.lesson == NAME]
+    text = render(gather(lessons), "A profiler.")
+    own = [s for s in gather(lessons).statements if s.lesson == NAME]
     assert own and not any("record" in s.binds for s in own)  # what measures stays in the notebook
     exec(text, names)
     assert names["fma_flops"](3, 5, 7) == 210

@@ -24,8 +24,8 @@ from lesson_form import (
 
 from proflab import meta, models
 from proflab.lesson.plot import Picture
-from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
+from proflab_course.assemble.gather import gather
 
 fake = beside("11_gpu_training", "trace_doubles")
 
@@ -282,9 +282,9 @@ def test_the_cost_model_says_what_two_real_processes_take(shown):
 def test_the_lessons_make_one_file():
     names: dict = {"__name__": "profiler"}
     lessons = [lesson for lesson in read_folder(ROOT / "modules", "11") if lesson.name <= NAME]
-    own = [s for s in collect(lessons).statements if s.lesson == NAME]
+    own = [s for s in gather(lessons).statements if s.lesson == NAME]
     assert own and not any("record" in s.binds for s in own)  # what measures stays in the notebook
-    exec(render(collect(lessons), "A profiler."), names)
+    exec(render(gather(lessons), "A profiler."), names)
     assert names["gpu_busy"]([fake.kernel("k", 1, 2)], (0, 4))["busy"] == 2
     assert names["overlapped"]([(1, 5)], 5, lambda size: size)["step_ms"] == 6
 

@@ -13,5 +13,4 @@ Two runners: `subprocess_runner.py` (one's own notebooks) and `sandbox_runner.py
     processes.py      the processes of a turn, and how they ended
     zygote_client.py  client of one zygote; bubblewrap.py, seccomp.py, cgroups.py confine it
     cluster.py        the same on a Dask cluster; cluster_messages.py is its wire format
-    doctor.py         `proflab doctor`: tries each layer
 """

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import read_key
-from proflab_course.grading.pages.guesses import Prediction
-from proflab_course.grading.pages.report import (
+from proflab_course.report.class_guesses import Prediction
+from proflab_course.report.lesson_page import (
     Exercise,
     Student,
     environment,

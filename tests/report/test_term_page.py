@@ -8,8 +8,8 @@ from grading_course import LESSON, copy_course, grade
 
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
-from proflab_course.grading.pages.term import TermStudent, read_term, render_term, trend
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.report.term_page import TermStudent, read_term, render_term, trend
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_names_stand_beside_ids_unless_they_are_not_wanted(course):
 
 
 def test_names_are_escaped():
-    from proflab_course.grading.pages.term import Term
+    from proflab_course.report.term_page import Term
 
     page = render_term(Term(students=[TermStudent("<script>x</script>", [])]))
     assert "<script>" not in page and "&lt;script&gt;" in page

@@ -1,10 +1,8 @@
-"""`proflab doctor`: tries each layer of isolation and says what is there and what to do."""
+"""Try each layer of isolation on this machine: its state, and what to do where it is missing."""
 
 from __future__ import annotations
 
-import argparse
 import os
-import platform
 import subprocess
 import sys
 import warnings
@@ -20,7 +18,6 @@ from proflab_course.grading.run.seccomp import SeccompMissing, seccomp_program
 
 State = Literal["works", "partly", "missing"]
 SETTINGS = Path("/proc/sys")
-_MARKS = {"works": "✓", "partly": "~", "missing": "✗"}
 
 
 @dataclass(frozen=True)
@@ -32,28 +29,7 @@ class Layer:
     sentence: str
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `proflab doctor`: none."""
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print every layer's state; return 0 if strangers' code can be graded here, else 1."""
-    print(f"On {platform.system()} {platform.release()}, Python {platform.python_version()}:")
-    layers = _examine_layers()
-    width = max(len(layer.name) for layer in layers)
-    for layer in layers:
-        print(f"  {_MARKS[layer.state]} {layer.name:<{width}}  {layer.sentence}")
-    usable = layers[-1].state != "missing"
-    if usable:
-        print("Strangers' code can be graded here.")
-    else:
-        print(
-            "Strangers' code cannot be graded here: `proflab grade` refuses without --no-sandbox."
-        )
-    return 0 if usable else 1
-
-
-def _examine_layers() -> list[Layer]:
+def examine_layers() -> list[Layer]:
     """Try every layer; the last one is the sandbox as a whole."""
     if not sys.platform.startswith("linux"):
         sentence = "the sandbox needs Linux: grade in a container or a virtual machine"

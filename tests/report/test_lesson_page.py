@@ -10,8 +10,8 @@ from grading_course import LESSON, cell, command, copy_course, grade, hand_in, s
 from proflab_course.cli import main
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import make_key
-from proflab_course.grading.pages.report import histogram, read_summary, render
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.report.lesson_page import histogram, read_summary, render
 
 
 @pytest.fixture(scope="module")

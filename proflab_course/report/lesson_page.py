@@ -18,8 +18,8 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.pages.exercises import exercise_of
-from proflab_course.grading.pages.guesses import Prediction, predictions
 from proflab_course.grading.pages.inert import readable
+from proflab_course.report.class_guesses import Prediction, predictions
 
 _BINS = 10
 _MOST_TEXT = 2_000
@@ -279,7 +279,7 @@ def render(summary: Summary) -> str:
 def environment() -> Environment:
     """Return the templates' environment: what is written is escaped, readable and not too long."""
     made = Environment(
-        loader=PackageLoader("proflab_course.grading.pages"),
+        loader=PackageLoader("proflab_course.report"),
         autoescape=True,
         trim_blocks=True,
         finalize=shown,

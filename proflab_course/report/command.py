@@ -8,8 +8,8 @@ from pathlib import Path
 import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab_course.course.files import replace_file
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.grading.pages.report import read_summary, render
-from proflab_course.grading.pages.term import read_term, render_term
+from proflab_course.report.lesson_page import read_summary, render
+from proflab_course.report.term_page import read_term, render_term
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

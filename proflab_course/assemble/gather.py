@@ -66,19 +66,19 @@ class Collection:
         return [name for name in dict.fromkeys(found) if not name.startswith("_")]
 
 
-def collect(lessons: Iterable[Lesson], known: Mapping[str, list[str]] | None = None) -> Collection:
+def gather(lessons: Iterable[Lesson], known: Mapping[str, list[str]] | None = None) -> Collection:
     """Collect from lessons in course order.
 
     known: each lesson's exercises, for notebooks that have lost their metadata.
     """
     result = Collection()
     for lesson in lessons:
-        _collect_lesson(lesson, (known or {}).get(lesson.name, []), result)
+        _gather_lesson(lesson, (known or {}).get(lesson.name, []), result)
     _note_clashes(result)
     return result
 
 
-def _collect_lesson(lesson: Lesson, known: list[str], result: Collection) -> None:
+def _gather_lesson(lesson: Lesson, known: list[str], result: Collection) -> None:
     candidates: list[Statement] = []
     given: list[Statement] = []
     exercises = [cell.name for cell in lesson.named("exercise") if _is_name(cell.name)]
