@@ -92,7 +92,9 @@ class Book:
     def __init__(self, path: Path, config: Config | None = None) -> None:
         self.path = path
         # nbgrader calls alembic by name, which an environment that is not activated does not find.
-        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        programs, searched = str(Path(sys.executable).parent), os.environ["PATH"]
+        if programs not in searched.split(os.pathsep):
+            os.environ["PATH"] = f"{programs}{os.pathsep}{searched}"
         course_id = (config or Config()).CourseDirectory.get("course_id", "")
         with clear_errors(path):
             if not path.exists() or path.stat().st_size == 0:
