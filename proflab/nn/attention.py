@@ -54,7 +54,7 @@ class MultiheadAttention(Module):
         for name, parameter in self._parameters.items():
             if name.endswith("weight"):
                 init.xavier_uniform_(parameter)
-        if bias:
+        if self.out_proj.bias is not None:
             init.zeros_(self.out_proj.bias)
 
     def forward(self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None,
@@ -92,7 +92,7 @@ class MultiheadAttention(Module):
             out = out.transpose(0, 1)
         return self.out_proj(out), weights
 
-    def _project(self, query, key, value) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(self, query, key, value) -> tuple[Tensor, ...]:
         if self._same_width:
             if query is key and key is value:
                 return F.linear(query, self.in_proj_weight, self.in_proj_bias).chunk(3, -1)
