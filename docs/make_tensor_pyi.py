@@ -43,6 +43,9 @@ index: builtins.int
 HIDDEN = {name: f"builtins.{name}" for name in ("bool", "float", "int", "type")}
 HIDDEN["device"] = "proflab.tensor_methods.device"
 
+# __getattr__ only raises: with it, a checker would take every name for an attribute.
+LEFT_OUT = {"__getattr__", "__hash__", "__module__"}
+
 
 class Annotations(ast.NodeTransformer):
     """Let annotations inside the class mean what they mean outside of it."""
@@ -93,9 +96,9 @@ def given(name: str, thing) -> ast.FunctionDef:
 
 def tensor_class(node: ast.ClassDef) -> ast.ClassDef:
     """Return the class as it is once all files have been imported."""
-    own = [m for m in node.body if isinstance(m, ast.FunctionDef)]
+    own = [m for m in node.body if isinstance(m, ast.FunctionDef) and m.name not in LEFT_OUT]
     body = [*ast.parse(SLOTS).body, *(declaration(m, m.name) for m in own)]
-    known = {m.name for m in own} | {"__hash__", "__module__"}
+    known = {m.name for m in own} | LEFT_OUT
     for name, thing in sorted(vars(Tensor).items()):
         if name not in known and (inspect.isfunction(thing) or isinstance(thing, property)):
             body.append(given(name, thing))

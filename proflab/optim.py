@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -172,5 +172,7 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
 
-def __getattr__(name: str):
-    raise AttributeError(f"proflab.optim has no {name!r}; docs/torch.md lists what it has")
+if not TYPE_CHECKING:  # to a checker, what is not there is an error
+
+    def __getattr__(name: str):
+        raise AttributeError(f"proflab.optim has no {name!r}; docs/torch.md lists what it has")

@@ -82,9 +82,6 @@ class Tensor:
     def __repr__(self) -> str:
         ...
 
-    def __getattr__(self, name: str):
-        ...
-
     @property
     def T(self) -> Tensor:
         """Return a view with the dimensions in reverse order.

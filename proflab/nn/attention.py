@@ -15,6 +15,8 @@ from proflab.nn.parameter import Parameter
 from proflab.nn.shaping import Dropout
 from proflab.tensor import Tensor
 
+__all__ = ["MultiheadAttention", "TransformerEncoder", "TransformerEncoderLayer"]
+
 
 def _check_heads(owner: str, embed_dim: int, num_heads: int) -> int:
     """Return the width of one head; ValueError if the heads do not divide the width."""

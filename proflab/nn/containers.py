@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from proflab.nn.module import Module
 from proflab.nn.parameter import Parameter
 
+__all__ = ["ModuleDict", "ModuleList", "ParameterList", "Sequential"]
+
 
 class Sequential(Module):
     """Modules called one after the other. Takes modules, or one dict of named ones.

@@ -9,6 +9,20 @@ from proflab.nn.module import Module
 from proflab.nn.parameter import Parameter
 from proflab.tensor import Tensor, elements, int64
 
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "Conv1d",
+    "Conv2d",
+    "Embedding",
+    "GroupNorm",
+    "InstanceNorm2d",
+    "LayerNorm",
+    "Linear",
+    "PReLU",
+    "RMSNorm",
+]
+
 
 def _positive(owner: str, **sizes) -> None:
     """ValueError unless all of these are positive integers."""
