@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ class Optimizer:
     """Holds groups of parameters, each with its settings, and a state of arrays a parameter."""
 
     def __init__(self, params: Iterable[Parameter] | Iterable[dict], defaults: dict):
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise ValueError(f"{type(self).__name__}: there are no parameters to optimize")
         if not isinstance(groups[0], dict):
@@ -171,5 +172,7 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
 
-def __getattr__(name: str):
-    raise AttributeError(f"proflab.optim has no {name!r}; docs/torch.md lists what it has")
+if not TYPE_CHECKING:  # to a checker, what is not there is an error
+
+    def __getattr__(name: str):
+        raise AttributeError(f"proflab.optim has no {name!r}; docs/torch.md lists what it has")

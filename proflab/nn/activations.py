@@ -6,6 +6,27 @@ from proflab.nn import functional as F
 from proflab.nn.module import Module
 from proflab.tensor import Tensor
 
+__all__ = [
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "Identity",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "ReLU",
+    "ReLU6",
+    "Sigmoid",
+    "SiLU",
+    "Softmax",
+    "Softplus",
+    "Tanh",
+]
+
 
 class Identity(Module):
     """Returns its input; takes and forgets any arguments."""

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from proflab.nn.module import Module
 from proflab.nn.parameter import Parameter
 
+__all__ = ["ModuleDict", "ModuleList", "ParameterList", "Sequential"]
+
 
 class Sequential(Module):
     """Modules called one after the other. Takes modules, or one dict of named ones.
@@ -17,6 +19,7 @@ class Sequential(Module):
     """
 
     def __init__(self, *args: Module | dict[str, Module]):
+        items: Iterable[tuple[str, object]]
         if len(args) == 1 and isinstance(args[0], dict):
             items = args[0].items()
         else:
@@ -136,7 +139,7 @@ class ParameterList(Module):
         return list(self._parameters.values())[index]
 
 
-def _checked(module: Module, owner: str) -> Module:
+def _checked(module: object, owner: str) -> Module:
     if not isinstance(module, Module):
         raise TypeError(f"{owner}: {module!r} is no Module")
     return module

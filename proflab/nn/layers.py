@@ -7,7 +7,21 @@ from proflab.nn import functional as F
 from proflab.nn import init
 from proflab.nn.module import Module
 from proflab.nn.parameter import Parameter
-from proflab.tensor import Tensor, int64
+from proflab.tensor import Tensor, elements, int64
+
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "Conv1d",
+    "Conv2d",
+    "Embedding",
+    "GroupNorm",
+    "InstanceNorm2d",
+    "LayerNorm",
+    "Linear",
+    "PReLU",
+    "RMSNorm",
+]
 
 
 def _positive(owner: str, **sizes) -> None:
@@ -133,7 +147,7 @@ class Embedding(Module):
     def reset_parameters(self) -> None:
         init.normal_(self.weight)
         if self.padding_idx is not None and not self.weight.is_meta:
-            self.weight.array[self.padding_idx] = 0
+            elements(self.weight, "Embedding")[self.padding_idx] = 0
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(input, self.weight, self.padding_idx)

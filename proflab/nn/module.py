@@ -235,8 +235,9 @@ class Module:
                     f"load_state_dict: {name} is {own[name].shape} here and "
                     f"{tuple(state_dict[name].shape)} there"
                 )
-            if not own[name].is_meta:
-                np.copyto(own[name].array, np.asarray(state_dict[name]))
+            array = own[name].array
+            if isinstance(array, np.ndarray):
+                np.copyto(array, np.asarray(state_dict[name]))
 
     def train(self, mode: bool = True) -> Module:
         """Set `training` in this module and all inside it, and return it."""

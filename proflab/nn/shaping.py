@@ -6,6 +6,23 @@ from proflab.nn import functional as F
 from proflab.nn.module import Module
 from proflab.tensor import Tensor
 
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveMaxPool2d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "Dropout",
+    "Dropout2d",
+    "Flatten",
+    "MaxPool1d",
+    "MaxPool2d",
+    "PixelShuffle",
+    "Unflatten",
+    "Upsample",
+    "ZeroPad2d",
+]
+
 
 class _Dropout(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False):
