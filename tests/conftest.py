@@ -12,6 +12,7 @@ import signal
 import pytest
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("KMP_INIT_AT_FORK", "FALSE")  # as scikit-learn does when it is imported
 
 LONGEST_FIRST = (
     "test_cohort.py",
@@ -62,6 +63,7 @@ def _state_of_this_process() -> dict[str, object]:
         | handlers
         | timers
         | {"cwd": os.getcwd(), "umask": mask, "blocked": blocked, "nice": os.nice(0)}
+        | {"cores": os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None}
     )
 
 
