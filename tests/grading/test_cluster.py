@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from dask_clusters import distributed, local_cluster
 from grading_course import LESSON, command, copy_course, grade_class, hand_in, solved, source
 from killing import files, tables
 from sandboxes import needs_sandbox
@@ -34,15 +35,8 @@ from proflab_course.grading.run.cluster_messages import (
 )
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
-distributed = pytest.importorskip("distributed")
 PATIENCE = 120
 STUDENTS = ["complete", "forgets_biases", "lost_metadata", "syntax_error", "not_json"]
-
-
-def local_cluster(**options):
-    """A cluster on the loopback interface."""
-    here = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": "127.0.0.1:0"}
-    return distributed.LocalCluster(threads_per_worker=1, silence_logs=50, **here, **options)
 
 
 @pytest.fixture(scope="module")

@@ -168,10 +168,9 @@ def test_after_the_sandbox_was_ended_the_first_outputs_stand():
 
 
 def test_a_dask_worker_keeps_to_it(tmp_path, monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    here = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": "127.0.0.1:0"}
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "silence_logs": 50}
-    with distributed.LocalCluster(**here, **options) as cluster:
+    from dask_clusters import local_cluster
+
+    with local_cluster() as cluster:
         runner = ClusterRunner(cluster.scheduler_address, "none", LIMITS)
         try:
             times = {("test_area", 1): 60.0}

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -151,20 +151,11 @@ def ordinary_user(names: list[str]) -> Findings:
 
 def through_dask(names: list[str]) -> Findings:
     """On a worker of a cluster."""
-    with dask_cluster() as address:
+    from dask_clusters import local_cluster
+
+    with local_cluster(processes=True) as cluster:
+        address = cluster.scheduler_address
         return run_attacks(names, lambda limits: ClusterRunner(address, limits=limits))
-
-
-@contextlib.contextmanager
-def dask_cluster() -> Iterator[str]:
-    """The address of a cluster of one worker on the loopback interface."""
-    import distributed
-
-    here = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": "127.0.0.1:0"}
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, silence_logs=50, processes=True, **here
-    ) as made:
-        yield made.scheduler_address
 
 
 WITHOUT_SECCOMP = (
