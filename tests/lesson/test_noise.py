@@ -1,6 +1,7 @@
 """Measured figures as demo cells show them: load, interval, warnings, and guesses beside them."""
 
 import os
+import math
 import pickle
 
 import pytest
@@ -112,7 +113,9 @@ def test_arithmetic_keeps_the_interval_and_what_speaks_against_it(machine):
         assert (float(made), made.low, made.high) == ends
     assert (other / time).busy
     assert not (time * 2).busy
-    assert 1 / Measured(1.0, 0.0, 2.0) == 1.0
+    for over_what_may_be_0 in (1 / Measured(1.0, 0.0, 2.0), time / Measured(1.0, -3.0, 2.0)):
+        assert (over_what_may_be_0.low, over_what_may_be_0.high) == (-math.inf, math.inf)
+        assert over_what_may_be_0.trouble == "too noisy, run again"
 
 
 @pytest.mark.parametrize(
