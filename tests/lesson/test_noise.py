@@ -1,7 +1,7 @@
 """Measured figures as demo cells show them: load, interval, warnings, and guesses beside them."""
 
-import os
 import math
+import os
 import pickle
 
 import pytest
