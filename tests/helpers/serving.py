@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-WAIT = 300  # seconds until a busy machine is believed to hang
+WAIT = 120  # seconds until a busy machine is believed to hang
 _logs: dict[str, Path] = {}
 
 
