@@ -1,4 +1,15 @@
-"""Stand-ins for a lesson's test cells: small, exact, and built to tell right from almost right.
+"""Stand for things in lessons' test cells: small, exact, built to tell right from almost right.
+
+double:      link a double to its script, which the grader may hold
+scripts:     keep what those doubles do as pure state
+clocks:      put a scripted clock in the place of `time`
+timed:       take time on a scripted clock: Clock, Copy, Matmul, Model
+watched:     exercise a Timer, and log what a model is called with
+memory:      allocate so many bytes; set one exercise in another's place
+slow_memory: count the numbers that attention by tiles moves
+pixels:      count who reads an image
+engine:      stand for parameters and for ops that no list knows
+rows:        make rows as a recorder has them
 
 What may not enter: expected values. A double says what the student's code is given, never what
 should come out.
