@@ -541,7 +541,7 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-from proflab.lesson.doubles.noted import noting_kinds
+from noted import noting_kinds
 
 clock, seen = doubles.Clock(), []
 product = noting_kinds(doubles.Matmul(clock, per_second=[1e9]), seen)
@@ -712,7 +712,7 @@ expect("source and destination together fill the working set", small.amounts, [1
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-from proflab.lesson.doubles.noted import noting_copies
+from noted import noting_copies
 
 clock, seen = doubles.Clock(), []
 copy = noting_copies(doubles.Copy(clock, per_second=[1e9]), seen)

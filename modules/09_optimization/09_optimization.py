@@ -59,8 +59,8 @@ guess_loading_share = None  # your guess, in percent
 
 # %% nbgrader={"grade": false, "grade_id": "rows_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import demos
+from merging import any_merge
 
-from proflab.lesson.doubles import profiled
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.measuring import on_threads
 from proflab.lesson.recording import column, columns, row_name, work_and_traffic
@@ -106,7 +106,7 @@ def diagnose(rows, hardware):
 # %% nbgrader={"grade": true, "grade_id": "test_diagnose", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 machine = Hardware(peak_flops=100e9, bandwidth=10e9)
 kinds = "op phase ms self_ms matmul_flops elementwise_flops bytes_read bytes_written"
-step = profiled.made_up(
+step = doubles.made_up(
     kinds,
     ("linear", "forward", 50.0, 50.0, 4_000_000_000, 500_000_000, 6_000_000, 4_000_000),
     ("region loading", "region", 40.0, 40.0, 0, 0, 0, 0),
@@ -130,7 +130,7 @@ expect(
     },
 )
 expect("the keys", sorted(found[0]), ["best", "name", "share"])
-twice = profiled.made_up(
+twice = doubles.made_up(
     kinds,
     ("add", "forward", 9.0, 4.0, 0, 0, 0, 0),
     ("relu", "forward", 3.0, 3.0, 0, 0, 5_000_000, 5_000_000),
@@ -149,7 +149,7 @@ slow = Hardware(peak_flops=100e9, bandwidth=4e9)
 found = column(diagnose(twice, slow), "best")
 expect("the same rows on another machine", found, [4 / 3, 4 / 3, 16 / 13.5])
 expect("the rows stay as they are", twice == given, True)
-close = profiled.made_up(
+close = doubles.made_up(
     kinds,
     ("exp", "forward", 0.125003, 0.125003, 0, 0, 0, 0),
     ("sum", "forward", 0.125103, 0.125103, 0, 0, 0, 0),
@@ -166,7 +166,7 @@ expect_raises("no rows", lambda: diagnose([], machine), ValueError)
 expect_raises("no time", lambda: diagnose([step[2] | {"self_ms": 0.0}], machine), ValueError)
 ### BEGIN HIDDEN TESTS
 card = Hardware(peak_flops=2e12, bandwidth=500e9)
-rows = profiled.made_up(
+rows = doubles.made_up(
     kinds,
     ("softmax", "forward", 8.0, 8.0, 0, 40_000_000, 300_000_000, 200_000_000),
     ("matmul", "forward", 20.0, 20.0, 30_000_000_000, 0, 50_000_000, 50_000_000),
@@ -1232,7 +1232,7 @@ def tiled_attention(memory, block_q, block_k, causal=False):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_tiled_attention", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-attend = doubles.using(tiled_attention, merge=doubles.any_merge)
+attend = doubles.using(tiled_attention, merge=any_merge)
 
 
 def run(causal, *sizes, **options):
@@ -1264,7 +1264,7 @@ expect("keys pass once for each tile of queries", steep.moved, 2 * 64 * 32 * (1 
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_tiled_attention_2", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-attend = doubles.using(tiled_attention, merge=doubles.any_merge)
+attend = doubles.using(tiled_attention, merge=any_merge)
 
 
 def run(causal, *sizes, **options):
@@ -1300,7 +1300,7 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_tiled_attention_3", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-attend = doubles.using(tiled_attention, merge=doubles.any_merge)
+attend = doubles.using(tiled_attention, merge=any_merge)
 
 
 def run(causal, *sizes, **options):

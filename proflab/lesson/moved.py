@@ -6,9 +6,10 @@ a name that no release had.
 
 from __future__ import annotations
 
-import importlib
+import contextlib
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -21,6 +22,12 @@ MOVED = {
     "proflab.lesson.cuda.trace_doubles": "trace_doubles",
     "proflab.lesson.cuda.train_document": "train_document",
     "proflab.lesson.cuda.workloads": "workloads",
+    "proflab.lesson.doubles.earlier": "profiled",
+    "proflab.lesson.doubles.gradients": "memory_doubles",
+    "proflab.lesson.doubles.merging": "merging",
+    "proflab.lesson.doubles.models": "memory_doubles",
+    "proflab.lesson.doubles.noted": "noted",
+    "proflab.lesson.doubles.profiled": "profiled",
 }
 
 
@@ -33,7 +40,7 @@ class _Finder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
         try:
-            sys.modules[name] = importlib.import_module(MOVED[name])
+            sys.modules[name] = import_module(MOVED[name])
         except ModuleNotFoundError as error:
             if error.name != MOVED[name]:
                 raise
@@ -42,11 +49,15 @@ class _Finder(MetaPathFinder, Loader):
 
 
 def lookup_in(package: str) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package some of whose modules have moved."""
+    """Return the `__getattr__` of a package some of whose modules, and their names, have moved."""
 
     def find(name: str) -> Any:
         if f"{package}.{name}" in MOVED:
-            return importlib.import_module(f"{package}.{name}")
+            return import_module(f"{package}.{name}")
+        for former in () if name.startswith("_") else MOVED:
+            with contextlib.suppress(ImportError):
+                if former.startswith(f"{package}.") and hasattr(import_module(former), name):
+                    return getattr(import_module(former), name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return find

@@ -1,16 +1,32 @@
 """Make what lesson 05's test cells profile: layers of scripted time, one that is trained in parts,
-calls that make calls, rows of one's own. What may not enter: what should come out.
+calls that make calls. Give its earlier exercises' answers, written down, to those that use them, so
+that one slip costs its points once. What may not enter: what should come out.
 """
 
 from __future__ import annotations
 
+import sys
+import time
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from proflab import Function, Tensor, dispatch, example_input, nn
 from proflab.lesson.recording import Rows, columns
 from proflab.lesson.tensor_memory import each_op
+
+T = TypeVar("T")
+
+_STEPS = ("op_bytes", "op_facts", "add_row", "record", "find_bottleneck", "profile_forward_pass")
+_EARLIER = {
+    "op_facts": _STEPS[:1],
+    "record": _STEPS[:3],
+    "profile_forward_pass": _STEPS[:5],
+    "profile_backward_pass": _STEPS[:5],
+    "profile_layer": _STEPS,
+    "compare_architectures": _STEPS,
+}
+_ABSENT = object()
 
 
 class Paced(nn.Module):
@@ -72,7 +88,7 @@ class Partly(nn.Module):
         self.frozen, self.used = nn.Linear(256, 256, bias=False), nn.Linear(256, 256, bias=False)
         self.spare, self.head = nn.Linear(256, 512), nn.Linear(256, 128, bias=False).double()
         self.again, self.side = self.used, nn.Linear(256, 64, bias=False)
-        self.frozen.weight.requires_grad = False
+        self.frozen.weight.requires_grad_(False)
 
     def forward(self, x: Tensor) -> dict:
         """Return logits in float64, two hidden layers, a length."""
@@ -139,21 +155,6 @@ def interrupted(call: Any) -> Any:
     raise KeyboardInterrupt
 
 
-def made_up(keys: str, *rows: tuple) -> list[dict]:
-    """Return rows for trying things out, from values for these keys, of which the first is op.
-
-    "region loading" is a region called "loading", and "module a.b" a module; "m" is the module of
-    all others. What is not among the keys is 0, but phase is "forward".
-    """
-    names = "start_ms ms self_ms depth matmul_flops elementwise_flops bytes_read bytes_written"
-    made = []
-    for row in rows:
-        values = dict.fromkeys(names.split(), 0) | dict(zip(keys.split(), row, strict=True))
-        op, _, module = values["op"].partition(" ")
-        made.append({"phase": "forward"} | values | {"op": op, "module": module or "m"})
-    return made
-
-
 def kept_alive(run: Callable, function: Callable) -> bool:
     """Return True if an op's result is still alive after run(function, it), and nobody asked."""
     results = []
@@ -176,3 +177,114 @@ def after_failures(run: Callable, recorder: Callable, x: Tensor) -> list[list]:
                 error = type(raised).__name__
         found.append([error, len(recording.rows), recording.rows.depth])
     return found
+
+
+def paced(pace: Callable[[], Any], function: Callable[[], Any]) -> Any:
+    """Return function(), each op inside calling pace() first, so that scripted time passes.
+
+    >>> x, ticks = Tensor([1.0, 2.0]), []
+    >>> paced(lambda: ticks.append("tick"), lambda: (x + x).sum().tolist()), ticks
+    (6.0, ['tick', 'tick'])
+    """
+
+    def wait(call: Any) -> Any:
+        pace()
+        return call()
+
+    with dispatch.hook(wait):
+        return function()
+
+
+# ── earlier exercises ────────────────────────────────────────────────────────────────────────
+
+
+class facts(NamedTuple):  # noqa: N801  in test cells it reads as a function, and is used as one
+    """An op's figures, by name: `profiled.facts(matmul_flops=240, read=232)`; others are 0."""
+
+    matmul_flops: int = 0
+    elementwise: int = 0
+    read: int = 0
+    written: int = 0
+
+
+class Before:
+    """Call functions as if all that comes before an exercise were right: `Before("record")`.
+
+    figures: {(op, phase): facts(…)}, all 0 for other ops; None for an op without a rule.
+    limits: {(FLOPs, bytes): "compute" or "memory"}; other sums get a sentence that names them.
+
+    During a call the names of the earlier exercises stand for these answers in the notebook. A row
+    of add_row has self_ms equal to ms, and `first` as it was given. A pass has figures that follow
+    from its input's size; `passes` lists what each was given.
+    """
+
+    def __init__(
+        self,
+        exercise: str,
+        figures: Mapping[tuple[str, str], facts | None] | None = None,
+        limits: Mapping[tuple[int, int], str] | None = None,
+    ) -> None:
+        self.earlier, self.figures, self.limits = _EARLIER[exercise], figures or {}, limits or {}
+        self.passes: list[dict[str, Any]] = []
+
+    def __call__(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
+        """Return function(*args, **options), called with these answers in place."""
+        notebook = vars(sys.modules["__main__"])
+        kept = {name: notebook.get(name, _ABSENT) for name in self.earlier}
+        notebook.update({name: getattr(self, f"_{name}") for name in self.earlier})
+        try:
+            return function(*args, **options)
+        finally:
+            for name, value in kept.items():
+                if value is _ABSENT:
+                    del notebook[name]
+                else:
+                    notebook[name] = value
+
+    def _op_bytes(self, call: Any, result: Any) -> tuple[int, int]:
+        return self._figures_of(call)[2:]
+
+    def _op_facts(self, call: Any, result: Any) -> dict[str, Any]:
+        matmul, elementwise, read, written = self._figures_of(call)
+        first = result if hasattr(result, "shape") else next(t for t in result if t is not None)
+        return {
+            "op": call.op, "module": call.module_path, "phase": call.phase,
+            "input_shapes": [t.shape for t in call.inputs], "output_shape": first.shape,
+            "dtype": str(first.dtype), "matmul_flops": matmul, "elementwise_flops": elementwise,
+            "bytes_read": read, "bytes_written": written,
+        }  # fmt: skip
+
+    def _figures_of(self, call: Any) -> facts:
+        found = self.figures.get((call.op, call.phase), facts())
+        if found is None:
+            raise NotImplementedError(f"there is no rule for the op {call.op}")
+        return found
+
+    def _add_row(self, rows: Any, first: int, start: int, end: int, facts: dict) -> None:
+        ms = (end - start) / 1e6
+        begun = {"first": first, "start_ms": (start - rows.start) / 1e6, "depth": rows.depth}
+        rows.append({**facts, **begun, "ms": ms, "self_ms": ms})
+
+    def _record(self, call: Any, rows: Any) -> Any:
+        start, result = time.perf_counter_ns(), call()
+        self._add_row(rows, len(rows), start, start, self._op_facts(call, result))
+        return result
+
+    def _find_bottleneck(self, flops: int, bytes_moved: int, hardware: Any) -> str | None:
+        if hardware is None:
+            return None
+        said = f"asked about {flops} FLOPs and {bytes_moved} bytes"
+        return self.limits.get((flops, bytes_moved), said)
+
+    def _profile_forward_pass(
+        self, model: Any, x: Any, hardware: Any, warmup: int = 3, iterations: int = 10
+    ) -> dict[str, Any]:
+        machine = hardware and hardware.name
+        self.passes.append(
+            {"shape": x.shape, "dtype": str(x.dtype), "data": not x.is_meta, "machine": machine}
+        )
+        return {
+            "parameters": sum(p.numel() for p in model.parameters()), "flops": 1000 * x.numel(),
+            "latency_ms": x.numel() / 7, "peak_memory_mb": x.numel() / 3,
+            "gflops_per_second": 0.007, "bottleneck": machine and f"limited by {machine}",
+        }  # fmt: skip
