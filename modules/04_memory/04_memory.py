@@ -45,7 +45,7 @@ MB = 1024**2  # bytes, as everywhere in this course
 # %% [markdown]
 # ## 1 · A meter · 55 min
 #
-# `tracemalloc`, from Python's standard library, records every block of memory that Python or numpy asks for between `tracemalloc.start()` and `tracemalloc.stop()`. `tracemalloc.get_traced_memory()` returns two numbers of bytes: what is allocated now, and the *peak*, the most that was allocated at any moment since the start. Both are counts, not estimates: run the same program again and you get the same peak.
+# `tracemalloc`, from Python's standard library, records every block of memory that Python or numpy asks for between `tracemalloc.start()` and `tracemalloc.stop()`. `tracemalloc.get_traced_memory()` returns two numbers of bytes: what is allocated now, and the *peak memory*, the most that was allocated at any moment since the start. Both are counts, not estimates: run the same program again and you get the same peak.
 #
 # Two things make it awkward. There is one peak for the whole program: `tracemalloc.reset_peak()` lowers it to what is allocated now, for everybody who is measuring. And `tracemalloc.stop()` ends the recording for everybody. A meter that may be used inside another meter has to respect both.
 #
@@ -733,7 +733,7 @@ guesses.compare("images from which on activations are the larger part", guess_ba
 demos.plot_training(rows)
 
 # %% [markdown]
-# This is the picture from the top. In a small model on images nearly everything is activations, and the batch has to shrink. In a large language model on few tokens nearly everything is the four copies of its parameters, 16 bytes for each, of which the weights are 4 (in mixed precision it is 16 as well: 2 for weights, 2 for gradients, 12 for a float32 copy and the two averages); no batch is small enough. A sum of parts is a claim, too. So watch a real training: two steps of ResNet-18 with Adam, with a hook that reads the meter after each operation.
+# This is the picture from the top. In a small model on images nearly everything is activations, and the batch has to shrink. In a large language model on few tokens nearly everything is the four copies of its parameters, 16 bytes for each, of which the weights are 4 (in *mixed precision*, which computes in 16 bits, it is 16 as well: 2 for weights, 2 for gradients, 12 for a float32 copy and the two averages); no batch is small enough. A sum of parts is a claim, too. So watch a real training: two steps of ResNet-18 with Adam, with a hook that reads the meter after each operation.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import demos
@@ -1150,8 +1150,8 @@ held = [fake.held_mb(model, x) for model in (plain, run)]
 expect("MB held: eight results; one input and the output", held, [2.0, 0.5], rel=0.05)
 costs = [training_flops(model, (1024, 64), input_grad=True) / 65_536 for model in (plain, run)]
 expect("FLOPs in forward passes", costs, [3.0, 4.0])
-held = [fake.held_mb(checkpointed(layers, every), x) for every in (3, 20)]
-expect("MB held in threes, and in one segment", held, [0.75, 0.25], rel=0.05)
+held = [fake.held_mb(checkpointed(layers, every), x) for every in (1, 3, 20)]
+expect("MB held one by one, in threes, in one segment", held, [2.0, 0.75, 0.25], rel=0.05)
 expect("the list stays as it is", [len(layers), layers[3] is plain[3]], [8, True])
 expect_table(
     checkpointed,

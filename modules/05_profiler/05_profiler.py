@@ -383,7 +383,7 @@ expect("elementwise FLOPs are those of op_elementwise", normed[0]["elementwise_f
 # %% [markdown]
 # ## 3 · How long, and inside what · 80 min
 #
-# An op runs inside a region of your program that you named, a region inside another. A row therefore has two times. `ms` is the time from beginning to end, and `self_ms` is what is left of it without what ran inside. Only `self_ms` can be added up without counting a millisecond twice. In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
+# An op runs inside a region of your program that you named, a region inside another. A row therefore has two times. `ms` is the time from beginning to end, and `self_ms`, its *self time*, is what is left of it without what ran inside. Only `self_ms` can be added up without counting a millisecond twice. In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
 #
 # ![A wide bar for a region of 10 ms, below it two narrower ones for operations of 3 ms each, and orange what lies between them: the region's own 4 ms. Right of the region a bar for an operation in which nothing else ran.](nest.png)
 #
@@ -987,7 +987,7 @@ print(f"{len(trace) / 1024:.0f} KB of JSON: {trace[:220]} …")
 #
 # ## 6 · A pass in a line · 60 min
 #
-# How much, how long, and what limits it? A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second. If both happen at once, the one that takes longer decides how long the pass takes. It is the *bottleneck*: only less of that makes the pass faster. On a machine of 2 · 10¹¹ FLOP/s and 2 · 10¹⁰ bytes/s, 3 · 10⁹ FLOPs take at least 15 ms and 5 · 10⁸ bytes 25 ms: memory limits. `machines.json` holds data sheets; in lesson 06 you measure your own machine.
+# How much, how long, and what limits it? A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second. If both happen at once, the one that takes longer decides how long the pass takes. It is the *bottleneck*: only less of that makes the pass faster. On a machine of 2 · 10¹¹ *FLOP/s* (FLOPs per second) and 2 · 10¹⁰ bytes/s, 3 · 10⁹ FLOPs take at least 15 ms and 5 · 10⁸ bytes 25 ms: memory limits. `machines.json` holds data sheets; in lesson 06 you measure your own machine.
 #
 # **Predict.** A T4 has 8.1 · 10¹² FLOP/s and 320 · 10⁹ bytes/s. A linear layer from 4,096 to 4,096 in float32 is limited by memory for 1 row, and by calculation for 1,024. From how many rows on is it calculation?
 
@@ -1717,6 +1717,8 @@ expect("11 rounds, and one before", [plain.calls, watched.calls], [12, 12])
 slower = doubles.Model(clock, ms=100 + np.arange(10))  # 100, 101, 102, … ms
 turns = clock.run(profiling_overhead, slower, lambda: [slower(0), clock.advance(50)], 4)
 expect("by turns, on a machine that gets slower", turns, 156 / 105, rel=1e-6)
+pair = doubles.Model(clock, ms=[8.0]), doubles.Model(clock, ms=[9.0])
+expect("one round", clock.run(profiling_overhead, *pair, 1), 1.125, rel=1e-6)
 expect(
     "rounds below 1",
     doubles.errors(profiling_overhead, [(plain, watched, 0), (plain, watched, -1)]),

@@ -115,6 +115,8 @@ expect("three FMAs, none of which waits for another", shape, [3, 1])
 eleven = fake.run_lines(fma_lines(11), **{f"a{n}": n for n in range(11)}, x=2.0, y=1.0)
 expect("eleven accumulators", [eleven[f"a{n}"] for n in range(11)], np.arange(11) * 2.0 + 1.0)
 expect("what two FMAs read", fake.names_read(fma_lines(2)), ["a0", "a1", "x", "y"])
+alone = fake.run_lines(fma_lines(1), a0=1.0, x=10.0, y=0.5)
+expect("a single accumulator", alone, {"a0": 10.5})
 wrong = doubles.errors(fma_lines, [(0,), (-1,)])
 expect("no accumulators, or fewer", wrong, ["ValueError"] * 2)
 ### BEGIN HIDDEN TESTS
@@ -152,8 +154,8 @@ expect("one FMA", fma_flops(1, 1, 1), 2, mistakes={"an FMA is one operation": 1}
 expect("by name", fma_flops(accumulators=3, threads=128, fmas=5), 3840)
 expect("40 multiprocessors", fma_flops(40 * 1024, 32_768, 8), 21_474_836_480)
 expect("beyond 2⁶³, every digit", fma_flops(10**9 + 7, 10**9 + 9, 6), 12_000_000_192_000_000_756)
-wrong = doubles.errors(fma_flops, [(0, 5, 5), (4, 5, 0), (-4, -5, 2)])
-expect("no threads, no accumulators, two negative numbers", wrong, ["ValueError"] * 3)
+wrong = doubles.errors(fma_flops, [(0, 5, 5), (4, 0, 5), (4, 5, 0), (-4, -5, 2)])
+expect("no threads, FMAs, accumulators; two negative numbers", wrong, ["ValueError"] * 4)
 ### BEGIN HIDDEN TESTS
 expect("threads, FMAs and accumulators are multiplied", fma_flops(3, 5, 7), 210)
 large = fma_flops(10**9 + 9, 10**10 + 1, 7)
@@ -317,8 +319,8 @@ expect(
     [5, 17],
     mistakes={"the bytes are counted, not where they lie": [4, 16]},
 )
-found = [warp_sectors(each, 4) for each in ([64] * 32, [124, 0, 96, 4], [28, 32])]
-expect("one float for all; any order, with gaps; two neighbours", found, [1, 2, 2])
+found = [warp_sectors(each, 4) for each in ([64] * 32, [124, 0, 96, 4], [28, 32], [4])]
+expect("one float for all; any order, with gaps; neighbours; one", found, [1, 2, 2, 1])
 addresses = [96, 0, 4]
 expect("the addresses stay", [warp_sectors(addresses, 4), addresses], [2, [96, 0, 4]])
 wrong = ([0], 3), ([0], 32), ([2], 4), ([], 4), ([0] * 33, 4), ([-32], 4)
@@ -413,6 +415,7 @@ found = [occupancy(256, registers, 0, t4) for registers in (32, 64, 65, 128)]
 expect("more registers, fewer blocks", found, [1.0, 1.0, 0.75, 0.5])
 found = [occupancy(*block, t4) for block in ((256, 32, 20_000), (32, 8, 0), (33, 8, 0))]
 expect("shared memory; 16 blocks at most; a second warp", found, [0.75, 0.5, 1.0])
+expect("a thread of one register", occupancy(1, 1, 0, t4), 0.5)
 found = [occupancy(128, registers, 0, t4) for registers in (73, 97, 104)]
 expect("registers are rounded up", found, [0.75, 0.5, 0.5])
 found = [occupancy(*block, t4) for block in ((1024, 65, 0), (64, 8, 65_537), (1056, 8, 0))]

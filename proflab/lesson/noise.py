@@ -146,12 +146,13 @@ def tell(
     notes = []
     if warn is not None and not isinstance(samples, Measured):
         step = 1000 * time.get_clock_info("perf_counter").resolution
-        notes += [", ".join(warn(list(samples), step))]
+        codes = ", ".join(warn(list(samples), step))
+        notes += [f"warnings: {codes}"] if codes else []
     if ratio and found.low <= 1 <= found.high:
         notes += ["noise: 1 lies inside"]
     if found.spread > TOO_NOISY:
         notes += ["too noisy, run again"]
-    print("; ".join([f"{what}: {shown(found, unit)}", *filter(None, notes)]))
+    print("; ".join([f"{what}: {shown(found, unit)}", *notes]))
     return found
 
 

@@ -67,7 +67,7 @@ def test_a_machine_that_does_not_know_its_load_says_nothing(monkeypatch, capsys)
         (
             [4.0, 5.0, 4.5],
             {"warn": lambda times, step: ["spread", "drift"]},
-            "one step: 4.5 (4 to 5); spread, drift",
+            "one step: 4.5 (4 to 5); warnings: spread, drift",
         ),
         ([4.0, 5.0], {"warn": lambda times, step: []}, "one step: 4.5 (4 to 5)"),
         (

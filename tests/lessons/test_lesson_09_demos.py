@@ -194,8 +194,7 @@ def test_the_picture_shows_what_was_measured(demos):
     both = now["loading, attention"]
     assert f"from {both} to {now['all three']}" in text
     alone = f"loading alone gives {now['loading']}, attention alone {now['attention']}, and both"
-    assert f"In the opening picture, {alone} {both}" in text
-    assert f"(the last row; {now['all, first epoch']} where" in text
+    assert f"On the cover, {alone} {both}" in text
 
 
 def test_the_cover_says_on_which_machine_and_at_which_load_it_was_measured():

@@ -17,7 +17,6 @@ from lesson_form import (
     check_guesses,
     check_hints,
     check_optional,
-    check_unspoiled,
     check_unwritten,
     points_of,
 )
@@ -71,11 +70,6 @@ def test_optional_exercises_say_so_and_docstrings_what_they_raise(scope):
 def test_predictions_are_variables_in_cells_of_their_own(lesson):
     asked = check_guesses(lesson)
     assert len(asked) == 6 and all(name.startswith("guess_gpu_") for name in asked)
-
-
-def test_no_answer_stands_before_its_guess(lesson, shown):
-    texts = {name: text for name, (_, text) in shown.items()}
-    assert len(check_unspoiled(lesson, texts)) == 6
 
 
 def test_hints_are_folded_and_come_in_pairs():
