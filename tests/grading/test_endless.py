@@ -1,7 +1,7 @@
 """Code that does not end costs its exercise; the rest is graded, within a time that is limited.
 
 In the sandbox every kind of loop is tried at every place; without one a single kind is, for limits
-and turns are the same code. `make soak` tries them all there, too.
+and sessions are the same code. `make soak` tries them all there, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from sandboxes import needs_sandbox
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
-from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import Reply, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.suspects import Suspects
 from proflab_course.grading.run.time_allowance import (
@@ -258,10 +259,10 @@ def test_what_takes_long_in_the_solved_notebook_may_take_longer():
 
 
 def test_turns_go_on_until_one_gets_through():
-    turns = iter([Result(again=True), Result(again=True), Result("timed out", "slow")])
-    result = run_through((), lambda allowance: next(turns), Allowance(LIMITS))
+    sessions = iter([Result(again=True), Result(again=True), Result("timed out", "slow")])
+    result = run_through((), lambda allowance: next(sessions), Allowance(LIMITS))
     assert result.sentence == "slow"
-    assert next(turns, None) is None
+    assert next(sessions, None) is None
 
 
 def test_a_reply_that_came_after_the_limit_counts_for_nothing(runner):

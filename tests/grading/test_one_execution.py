@@ -17,8 +17,9 @@ from proflab_course.course.test_cells import Step
 from proflab_course.grading import grade_notebook as grading
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.limits import Limits
 from proflab_course.grading.one_execution import HIDDEN_SENTENCES, add_execution
-from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
+from proflab_course.grading.plan import Reply, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run import cluster as cluster_module
 from proflab_course.grading.run.cluster import ClusterRunner
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
