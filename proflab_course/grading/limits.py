@@ -1,7 +1,7 @@
 """State every limit of time and memory, and the rules by which one follows from another.
 
-A limit's number is here and nowhere else. `limit_options.py` sets some of them from the command's
-options and from jupyter_config.py; `docs/security.md` explains them to instructors.
+The numbers are here, and the files below import them. `limit_options.py` sets some of them from the
+command's options and from jupyter_config.py; `docs/security.md` explains them to instructors.
 
     limit on …                    enforced by                               when exceeded
     a cell, a case, a notebook    run/connection.py                         "timed out"
@@ -17,8 +17,9 @@ options and from jupyter_config.py; `docs/security.md` explains them to instruct
     judging and writing           work_limit.py                             "not graded"
     laying out a page             pages/render.py, pages/render_process.py  a note on the page
 
-The first two rows end a statement first (as Jupyter's stop button does) and then its process. Sizes
-of what is handed in are in `submissions/`, of what is written in `size_limits.py` and `pages/`.
+Exceeded time first interrupts a statement, as Jupyter's stop button does, and then kills its
+process. Not here are the sizes of hand-ins (`submissions/`), of graded notebooks (`size_limits.py`)
+and of pages (`pages/`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MB = 1024**2
 
 # ── a student's process ──────────────────────────────────────────────────────────────────────
 
-POLL_SECONDS = 0.1  # how often limits are checked while a reply is awaited
+POLL_SECONDS = 0.1  # between two checks for a reply; must exceed the pause in inside/worker.py
 GRACE_SECONDS, GRACE_CPU_SECONDS = 2.0, 0.5  # from the interrupt until the process is killed
 LARGE_VALUE_SECONDS = 0.2  # a refused value that took longer ends its test cell
 LEAST_SHARE = 0.2  # of its limits that any statement keeps, however much time was lost before

@@ -151,7 +151,7 @@ def test_the_rest_of_its_test_is_not_tried_and_says_so(runner):
     assert graded.sentence.startswith(sentence)
 
 
-def test_what_stands_before_a_killed_cell_is_there_in_the_next_turn(runner):
+def test_what_stands_before_a_killed_cell_is_there_in_the_next_session(runner):
     before = RunCell("x = [1]")
     steps = (Step("value", "x"), Step("value", "stuck()"), Step("value", "x"))
     stuck = RunCell(f"def stuck():\n{textwrap.indent(STUBBORN, ' ' * 4)}")
@@ -167,7 +167,7 @@ def test_what_stands_before_a_killed_cell_is_there_in_the_next_turn(runner):
     assert (result.status, result.again) == ("timed out", False)
 
 
-def test_what_was_said_of_a_given_up_test_is_said_after_another_turn(runner):
+def test_the_reason_for_a_stopped_test_is_kept_after_another_session(runner):
     body = f"{BUSY.format(0.25)}    return [0] * 10**7"
     large = RunCell(f"def large():\n    {body}\ndef stuck(): sum(range(10**12))")
     steps = (Step("value", "large()"), Step("value", "1"))

@@ -319,11 +319,11 @@ def test_closing_ends_turns_and_wakes_who_waits_for_a_slot():
     runner.warm()
     sleep = (RunCell("import time\ntry:\n    time.sleep(1000)\nexcept BaseException: pass"),)
     with ThreadPoolExecutor(3) as pool:
-        turns = [pool.submit(runner.run, Submission(f"{n}"), sleep) for n in range(3)]
+        sessions = [pool.submit(runner.run, Submission(f"{n}"), sleep) for n in range(3)]
         while runner._slots.qsize():
             time.sleep(0.01)
         runner.close()
-        for each in turns:
+        for each in sessions:
             each.exception(60)
     assert not any(slot.zygotes for slot in runner._all)
     with pytest.raises(sandbox.RunnerClosed):

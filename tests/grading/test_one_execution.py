@@ -121,8 +121,8 @@ def test_the_second_try_alone_brings_hidden_replies_alone(tmp_path):
     class Starved(SubprocessRunner):
         """The machine takes its time with the first session's hidden blocks."""
 
-        def _turn(self, files, plan, allowance):
-            result = super()._turn(files, plan, allowance)
+        def _run_session(self, files, plan, allowance):
+            result = super()._run_session(files, plan, allowance)
             if not allowance.alone:
                 result.status, result.sentence, result.hit_wall = "timed out", "slow", True
                 result.place = 3

@@ -164,7 +164,7 @@ time.sleep(1000)
 """
 
 
-def test_a_watch_counts_the_memory_of_all_processes(monkeypatch):
+def test_polling_counts_the_memory_of_all_processes(monkeypatch):
     monkeypatch.setattr(Group, "make", classmethod(lambda cls, name: None))
     check_memory_is_limited()
 
@@ -188,7 +188,7 @@ def check_memory_is_limited() -> None:
     assert (again.status, text(again)) == ("finished", "fine\n")
 
 
-def test_scratch_space_is_new_for_every_turn_and_limited(sandbox):
+def test_scratch_space_is_new_for_every_session_and_limited(sandbox):
     code = "import os, shutil\nprint(os.listdir('.'), shutil.disk_usage('.').total)\nopen('x', 'w')"
     for _ in range(3):
         listed = text(sandbox.run(HERE, (RunCell(code),)))
@@ -295,7 +295,7 @@ def test_a_zygote_is_replaced_when_worn_or_dead():
         assert not slot.zygotes
 
 
-def test_a_turn_whose_zygote_is_ended_from_outside_is_had_again():
+def test_a_session_whose_zygote_is_ended_from_outside_is_repeated():
     with SandboxRunner(Limits()) as runner:
         runner.run(HERE, (RunCell("1"),))
         first = runner._slots.queue[-1].zygote()
@@ -307,7 +307,7 @@ def test_a_turn_whose_zygote_is_ended_from_outside_is_had_again():
         assert runner._slots.queue[-1].zygote() is not first
 
 
-def test_where_namespaces_cannot_be_nested_each_turn_gets_its_own_bubblewrap():
+def test_where_namespaces_cannot_be_nested_each_session_gets_its_own_bubblewrap():
     look = "import os\nprint(os.listdir('.'), os.path.exists('/tmp/note'))\nopen('/tmp/note', 'w')"
     with SandboxRunner(Limits(), nested=False) as runner:
         for _ in range(2):

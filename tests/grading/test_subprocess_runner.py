@@ -136,7 +136,7 @@ def test_a_process_that_dies_is_told_by_how_and_hidden_blocks_before_it_count(ru
     assert result.replies[3][0].state == "lost"
 
 
-def test_every_item_gets_its_replies_however_the_turn_ends(runner):
+def test_every_item_gets_its_replies_however_the_session_ends(runner):
     plan = (
         RunCell("import os; os._exit(0)"),
         block(("setup", "a = 1"), ("value", "a")),
