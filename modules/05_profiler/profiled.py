@@ -98,7 +98,7 @@ class Partly(nn.Module):
 
 class Around:
     """A call that takes as long as `pace` says and makes others meanwhile, as nothing in the engine
-    does yet. Whoever asks what it is calls `wait` first.
+    does yet. Code that asks for its properties calls `wait` first.
     """
 
     inputs, attributes, module_path, phase = (Tensor([1.0]),), {}, "", "forward"
@@ -151,7 +151,7 @@ def on_the_way_back(look: Callable, *functions: Callable) -> list[list]:
 
 
 def interrupted(call: Any) -> Any:
-    """Raise KeyboardInterrupt as a hook: whoever runs an op is interrupted, as by Ctrl-C."""
+    """Raise KeyboardInterrupt as a hook, so that code that runs an op is interrupted."""
     raise KeyboardInterrupt
 
 

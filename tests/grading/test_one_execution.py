@@ -17,8 +17,9 @@ from proflab_course.course.test_cells import Step
 from proflab_course.grading import grade_notebook as grading
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.limits import Limits
 from proflab_course.grading.one_execution import HIDDEN_SENTENCES, add_execution
-from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
+from proflab_course.grading.plan import Reply, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run import cluster as cluster_module
 from proflab_course.grading.run.cluster import ClusterRunner
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
@@ -120,8 +121,8 @@ def test_the_second_try_alone_brings_hidden_replies_alone(tmp_path):
     class Starved(SubprocessRunner):
         """The machine takes its time with the first session's hidden blocks."""
 
-        def _turn(self, files, plan, allowance):
-            result = super()._turn(files, plan, allowance)
+        def _run_session(self, files, plan, allowance):
+            result = super()._run_session(files, plan, allowance)
             if not allowance.alone:
                 result.status, result.sentence, result.hit_wall = "timed out", "slow", True
                 result.place = 3

@@ -34,8 +34,9 @@ from proflab_course.grading.defined_names import (
 from proflab_course.grading.grader_errors import NOT_GRADED
 from proflab_course.grading.late_blocks import late_blocks
 from proflab_course.grading.limited_process import CallFailed, LimitedProcesses
+from proflab_course.grading.limits import MB
 from proflab_course.grading.match_cells import Aligned, Slot, align
-from proflab_course.grading.plan import MB, RunCell
+from proflab_course.grading.plan import RunCell
 from proflab_course.grading.reader import Reader
 from proflab_course.grading.run.suspects import Suspects
 from proflab_course.grading.submissions.find_notebook import find_handin
@@ -188,7 +189,7 @@ def crashed():
 
 def make_stuck(patch, fault):
     """Let reading a student's files fail in this way where the student's name says so."""
-    patch.setattr(limited_process, "SECONDS", 0.5)
+    patch.setattr(limited_process, "READ_SECONDS", 0.5)
     for name in ("find_handin", "has_strays"):
         real = getattr(reading, name)
 

@@ -1,8 +1,8 @@
 """The behaviour of doubles as pure state: no clock, no tensors, no calling convention.
 
 In a visible test cell a script lives in its double, in a hidden one with the grader. `ASKED` are
-the methods that a double calls, each with plain data; `SEEN` is what a test may look up afterwards.
-Times are whole nanoseconds.
+the methods that a double calls, each with plain data; `LOOKUPS` are the attributes that a test may
+look up afterwards. Times are whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ClockScript:
     """
 
     ASKED = ("read", "advance")
-    SEEN = ("readings",)
+    LOOKUPS = ("readings",)
 
     def __init__(self, tick_ns: int = 1, read_ns: int = 0, start_ns: int = _STARTED_NS) -> None:
         if tick_ns < 1 or min(read_ns, start_ns) < 0:
@@ -89,7 +89,7 @@ class ModelScript:
     """
 
     ASKED = ("call",)
-    SEEN = ("calls",)
+    LOOKUPS = ("calls",)
 
     def __init__(
         self, clock: ClockScript, ms: Sequence[float], cold_ms: Sequence[float] = ()
@@ -125,7 +125,7 @@ class RateScript:
     """
 
     ASKED = ("work",)
-    SEEN = ("calls", "amounts")
+    LOOKUPS = ("calls", "amounts")
 
     def __init__(self, clock: ClockScript, per_second: Sequence[float]) -> None:
         _check_clock(clock)

@@ -25,7 +25,7 @@ class SlowMemoryScript:
     """
 
     ASKED = ("size", "load", "store")
-    SEEN = ("moved", "output", "error", "causal_error")
+    LOOKUPS = ("moved", "output", "error", "causal_error")
 
     def __init__(
         self,

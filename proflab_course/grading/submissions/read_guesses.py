@@ -1,7 +1,7 @@
 """Reads the guesses that a handed-in notebook's outputs keep, and believes nothing of them.
 
 A demo cell of a lesson records a reader's guess beside the answer (`proflab/lesson/guesses.py`).
-Whoever hands in can write there what they like: what is kept is numbers and short text, and few.
+A student can write anything there, so only a few numbers and short texts are kept.
 """
 
 from __future__ import annotations
