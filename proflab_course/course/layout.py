@@ -44,6 +44,10 @@ class Course:
         """Return the path of the student's notebook."""
         return self.root / "release" / lesson / f"{lesson}.ipynb"
 
+    def graded_folder(self, student: str, lesson: str) -> Path:
+        """Return the folder of a graded hand-in: autograded/STUDENT/LESSON."""
+        return self.root / "autograded" / student / lesson
+
     @property
     def gradebook(self) -> Path:
         """nbgrader's database; CourseError if the course's settings name another."""

@@ -2,6 +2,7 @@
 
     command.py          the command: the class, in parallel, and nothing lost
     submissions/        find: which hand-ins there are, and what each of them is
+    resume.py           find: what is graded already, and what a killed grading left
     reader.py           find and match, in processes that can be ended (limited_process.py)
     answer_key.py       the lesson: its cells as released, its test cells, split
     match_cells.py      match: which cell is which, and what was changed

@@ -29,15 +29,17 @@ from proflab_course.grading.limit_options import add_limits, chosen_limits
 from proflab_course.grading.lock import only_grading
 from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.reader import Reader
-from proflab_course.grading.records.write_notebook import (
-    placeholder,
+from proflab_course.grading.records.write_notebook import placeholder, write_autograded
+from proflab_course.grading.resume import (
+    all_known,
+    needs_grading,
     remove_parts,
-    write_autograded,
+    with_fingerprints,
 )
 from proflab_course.grading.run.later_runner import LaterRunner
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import beside_support
-from proflab_course.grading.submissions.find import Work, all_known, find_work, needs_grading
+from proflab_course.grading.submissions.find import Work, find_work
 from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
 from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
@@ -203,7 +205,8 @@ def grade_class(
     if gives_partial_credit(course, lesson, config):
         key = key.with_partial_credit()
     with closing(Reader(key, course.root / "source")) as reader:
-        works = find_work(course, key, reader, students, full)
+        found = find_work(course, reader, students)
+        works = with_fingerprints(found, course, reader.lessons, full)
         with only_grading(course, lesson), Book(course.gradebook, config) as book:
             book.extensions = extensions
             for work in works:

@@ -21,7 +21,7 @@ from proflab_course.course.layout import CourseError
 from proflab_course.grading import command as grading
 from proflab_course.grading import grade_notebook as execute
 from proflab_course.grading import reader as reading
-from proflab_course.grading import verdict, work_limit
+from proflab_course.grading import resume, verdict, work_limit
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.plan import RunCell, Submission
@@ -33,8 +33,8 @@ from proflab_course.grading.run import sandbox_runner as sandbox
 from proflab_course.grading.run import student_files as files
 from proflab_course.grading.run import zygote_client as warm
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
-from proflab_course.grading.submissions import find as work
 from proflab_course.grading.submissions import read_notebook as handin
+from proflab_course.grading.submissions.find import Work
 
 VICTIM = "bb_victim"
 OTHERS = ("aa_first", "cc_last")
@@ -136,7 +136,7 @@ def break_for(patch, broken):
         real = getattr(grading, of)
 
         def wrapped(*arguments):
-            found = [a for a in arguments if isinstance(a, (work.Work, grading.Done))]
+            found = [a for a in arguments if isinstance(a, (Work, grading.Done))]
             here.student = getattr(found[0], "work", found[0]).student
             try:
                 return real(*arguments)
@@ -250,14 +250,14 @@ def test_an_earlier_result_stands_where_the_grader_fails_at_the_next(step, cours
 
 
 def test_a_hand_in_that_cannot_be_looked_at_is_named(course, monkeypatch):
-    real = work.handin_fingerprint
+    real = resume.handin_fingerprint
 
     def failing(folder, name):
         if VICTIM in str(folder):
             raise RuntimeError("power cut")
         return real(folder, name)
 
-    monkeypatch.setattr(work, "handin_fingerprint", failing)
+    monkeypatch.setattr(resume, "handin_fingerprint", failing)
     rows = grade(course)
     assert {s: (r.status, r.score) for s, r in rows.items()} == {
         student: ("graded", 100) for student in (VICTIM, *OTHERS)

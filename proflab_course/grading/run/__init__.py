@@ -13,5 +13,4 @@ Two runners: `subprocess_runner.py` (trusted notebooks) and `sandbox_runner.py` 
     processes.py      the processes of a session, and how they ended
     zygote_client.py  client of one zygote; bubblewrap.py, seccomp.py, cgroups.py confine it
     cluster.py        execution on a Dask cluster; cluster_messages.py is its wire format
-    doctor.py         `proflab doctor`: tries each layer
 """

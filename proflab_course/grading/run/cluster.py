@@ -15,6 +15,7 @@ import time
 import uuid
 from typing import Any
 
+from proflab_course.course.harness import harness_fingerprint
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.limits import Limits
@@ -31,7 +32,6 @@ from proflab_course.grading.run.cluster_messages import (
 )
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import gather_files
-from proflab_course.grading.submissions.find import harness_fingerprint
 
 _CONNECT_SECONDS = 4
 FIRST_WORKER_SECONDS = 15
