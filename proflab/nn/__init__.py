@@ -1,4 +1,3 @@
-# ruff: noqa: F401  (a room that only shows what the others hold)
 """Layers and models' building blocks, under torch's names."""
 
 from proflab.nn import functional, init, utils
