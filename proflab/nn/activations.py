@@ -31,7 +31,7 @@ __all__ = [
 class Identity(Module):
     """Returns its input; takes and forgets any arguments."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: object, **kwargs: object):
         pass
 
     def forward(self, input: Tensor) -> Tensor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
+from typing import Any
 
 from proflab.nn.module import Module
 from proflab.nn.parameter import Parameter
@@ -27,7 +28,7 @@ class Sequential(Module):
         for name, module in items:
             setattr(self, name, _checked(module, "Sequential"))
 
-    def forward(self, input):
+    def forward(self, input: Any) -> Any:
         for module in self:
             input = module(input)
         return input
@@ -104,15 +105,15 @@ class ModuleDict(Module):
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         """Return the names."""
         return self._modules.keys()
 
-    def values(self):
+    def values(self) -> ValuesView[Module]:
         """Return the modules."""
         return self._modules.values()
 
-    def items(self):
+    def items(self) -> ItemsView[str, Module]:
         """Return the (name, module) pairs."""
         return self._modules.items()
 

@@ -23,6 +23,7 @@ from proflab.tensor import Tensor
 __all__ = ["conv1d", "conv2d"]
 
 Pair = tuple[int, int]
+Sizes = int | tuple[int, ...] | list[int]  # one for all directions, or one for each
 _WIDE = 512  # columns from which on a product is about as fast as it gets
 _CACHED = 2**18  # numbers that stay in a core's cache
 
@@ -301,7 +302,7 @@ class _Conv2d(Op):
         return out, total
 
 
-def pair(value) -> Pair:
+def pair(value: Sizes) -> Pair:
     """Return an int for both directions, or one for each, as a pair."""
     return (
         (int(value[0]), int(value[-1]))

@@ -102,8 +102,8 @@ def _cases(test: TestCell) -> Iterator[_Case]:
             question = tuple(dict.fromkeys((step.code, *origin)))
             if answer is not None:
                 yield _Case(block.hidden, answer, question)
-            elif names := bound_names(nodes):
-                bound |= dict.fromkeys(names, question)
+            elif binds := bound_names(nodes):
+                bound |= dict.fromkeys(binds, question)
             else:
                 bound[""] = (*bound.get("", ()), step.code)
         if not block.hidden:
