@@ -66,13 +66,13 @@ def sections(lesson: Lesson) -> list[Section]:
     """Return a lesson's sections in order, each beginning at a heading of the second level."""
     found = [Section()]
     for cell in lesson.cells:
-        for line, heading in _headings(cell):
+        for line, heading in heading_lines(cell):
             found.append(Section(heading, cell, line))
         found[-1].cells.append(cell)
     return found
 
 
-def _headings(cell: Cell) -> Iterator[tuple[int, str]]:
+def heading_lines(cell: Cell) -> Iterator[tuple[int, str]]:
     """Yield the headings in a cell of text, each with its line; code in it has none."""
     if cell.role != "text":
         return
