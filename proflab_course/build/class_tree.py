@@ -22,7 +22,7 @@ import proflab
 import proflab_course
 from proflab_course.assemble.command import is_upto
 from proflab_course.build.make import Audit, Plan, make, workplace
-from proflab_course.build.outline import sections
+from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.records.lateness import FILE, read_extensions
 

@@ -14,7 +14,7 @@ from proflab.lesson.statements import KNOWN
 from proflab_course.build.command import build, check
 from proflab_course.build.make import Plan, make
 from proflab_course.build.mentions import Tree
-from proflab_course.build.outline import sections
+from proflab_course.build.sections import sections
 from proflab_course.build.stamp import Address
 from proflab_course.build.trial import Run, Trial, execute
 from proflab_course.cli import main

@@ -10,8 +10,8 @@ from imports import ROOT, modules
 
 from proflab.lesson import doubles
 from proflab.lesson.moved import MOVED
-from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import render
+from proflab_course.assemble.gather import gather
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
 
@@ -64,7 +64,7 @@ def users() -> dict[str, set[str]]:
     for name, path in program.items():
         note(name, path.read_text(encoding="utf-8"))
     lessons = [read_module(COURSE.module(name), name) for name in COURSE.lessons()]
-    note("an assembled profiler", render(collect(lessons), "all"))
+    note("an assembled profiler", render(gather(lessons), "all"))
     for kind in doubles.HELD.values():
         found[kind.__module__].add("the grader")
     inside = {name: used_in(Path(KNOWN[name]).read_text(encoding="utf-8")) for name in found}
