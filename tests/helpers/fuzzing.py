@@ -35,7 +35,7 @@ from proflab_course.grading.run.replies import (
     parse_message,
     read_reply,
 )
-from proflab_course.grading.submissions.find import STAMP
+from proflab_course.grading.submissions.timestamp import STAMP
 from proflab_course.grading.submissions.read_notebook import parse_handin
 from proflab_course.grading.submissions.timestamp import read_timestamp
 
