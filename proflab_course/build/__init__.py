@@ -2,7 +2,7 @@
 
 command.py     the command: make, check, put in place
 make.py        all lessons are read and made in a folder of their own
-outline.py     a lesson's sections: their minutes and points
+sections.py    a lesson's sections: their minutes and points
 overlay.py     private cases and mark schemes take the place of the public ones
 vary.py        --seed N: other inputs in the hidden cases that may vary
 stamp.py       badges, minutes and points, and Colab's first cell

@@ -31,9 +31,9 @@ from proflab_course.build.durations import read_durations, stamp_durations
 from proflab_course.build.leaks import leaks
 from proflab_course.build.limits import limit_mistakes
 from proflab_course.build.notes import lesson_notes
-from proflab_course.build.outline import lesson_outline
 from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.release import generate_release
+from proflab_course.build.sections import lesson_outline
 from proflab_course.build.stamp import Address, stamp
 from proflab_course.build.stand_ins import stand_in_mistakes
 from proflab_course.build.trial import Trial, execute, keep_outputs

@@ -13,7 +13,7 @@ from string import Template
 import nbformat
 from nbformat import NotebookNode
 
-from proflab_course.build.outline import stamp_headings, total_line
+from proflab_course.build.sections import stamp_headings, total_line
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import COLAB_SETUP, Lesson, set_cell_ids
 

@@ -38,7 +38,7 @@ from proflab_course.grading.run.later_runner import LaterRunner
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import beside_support
 from proflab_course.grading.submissions.find import Work, all_known, find_work, needs_grading
-from proflab_course.grading.submissions.guesses import Guess
+from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
 from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
 from proflab_course.grading.table import Row, make_rows, print_table, progress_bar

@@ -12,9 +12,9 @@ from nbformat.v4 import new_code_cell, new_output
 
 from proflab.lesson.guesses import MIME
 from proflab_course.grading.answer_key import make_key
-from proflab_course.grading.pages.guesses import number, predictions
+from proflab_course.grading.pages.class_guesses import number, predictions
 from proflab_course.grading.pages.report import read_summary, render
-from proflab_course.grading.submissions.guesses import Guess, read_guesses
+from proflab_course.grading.submissions.read_guesses import Guess, read_guesses
 from proflab_course.grading.submissions.read_notebook import parse_handin
 
 ASKED = """

@@ -13,7 +13,7 @@ from lesson_cells import show
 from lesson_demos import demos_of
 
 from proflab.lesson import guesses
-from proflab_course.build.outline import sections
+from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module
 

@@ -6,7 +6,7 @@ overview.py        feedback: what to mend first, and sections that are folded
 exercises.py       to which exercise a test cell belongs
 report.py          the page about a class and a lesson; term.py about all lessons
 report_command.py  `proflab report`: which of both, and where it is written
-guesses.py         what the class guessed, beside the answers
+class_guesses.py   what the class guessed, beside the answers
 inert.py           the allow-lists: what may reach a browser
 markup.py          a piece of a page as HTML; render.py has render_process.py do it within limits
 """

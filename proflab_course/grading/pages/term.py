@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import read_key
-from proflab_course.grading.pages.guesses import Prediction
+from proflab_course.grading.pages.class_guesses import Prediction
 from proflab_course.grading.pages.report import (
     Exercise,
     Student,

@@ -39,7 +39,7 @@ from proflab_course.grading.records.first_rows import FirstRows, Marks, ensure_s
 from proflab_course.grading.records.lateness import Extension, as_timedelta
 from proflab_course.grading.records.new_gradebook import make_tables
 from proflab_course.grading.records.queries import Standing, read_scores, read_standings
-from proflab_course.grading.submissions.guesses import Guess
+from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
 BUSY_SECONDS = 60

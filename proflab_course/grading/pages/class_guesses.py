@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from proflab_course.grading.answer_key import Key
-from proflab_course.grading.submissions.guesses import Guess
+from proflab_course.grading.submissions.read_guesses import Guess
 
 _DECADES = 2  # the plot shows ratios from a hundredth to a hundredfold
 

@@ -7,7 +7,7 @@ from mini_course import read_lesson as read
 
 from proflab_course.build.command import build
 from proflab_course.build.make import Plan
-from proflab_course.build.outline import sections, stamp_headings, total_line
+from proflab_course.build.sections import sections, stamp_headings, total_line
 from proflab_course.course.layout import CourseError
 
 
