@@ -1539,8 +1539,11 @@ expect_table(
         (1, [("a", 2, 0)]),
         [{"name": "a", "floor_gb": 2e-9, "holds": True}],
     ),
-    ("no rows, no parameters", [(10, []), (0, [("a", 8, 52)])], ValueError),
-    ("no bytes, a claim below 0", [(10, [("a", 0, 1)]), (10, [("a", 1, -1)])], ValueError),
+    (
+        "no rows, no parameters, no bytes; a claim below 0",
+        [(10, []), (0, [("a", 8, 52)]), (10, [("a", 0, 1)]), (10, [("a", 1, -1)])],
+        ValueError,
+    ),
 )
 found = audit_memory(parameters=llama, rows=rows[:3], gb=1024**3)
 expect(

@@ -10,7 +10,7 @@ import numpy as np
 from workloads import TABLE
 
 from proflab import Tensor, dispatch, meta, models, nn, no_grad
-from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
+from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas, extremes
 
 TERA, GIGA = 1e12, 1e9
 _MARKS = "osD^vPX*"
@@ -65,6 +65,7 @@ def lines(
     """
     said = "; ".join(
         f"{name} from {points[0][1]:,.3g} to {points[-1][1]:,.3g}"
+        + extremes(points, "{:,.3g}".format)
         for name, points in series.items()
     )
     with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
