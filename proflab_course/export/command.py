@@ -75,7 +75,8 @@ def _export_code(course: Course, lesson: str, target: Path) -> int:
 
 def _grades(course: Course, lesson: str, without_essay: bool) -> dict[str, Points]:
     """Return every graded student's points, penalty taken off; None where a mark is awaited."""
-    from proflab_course.grading.records.gradebook import Book, total_points
+    from proflab_course.grading.points import total_points
+    from proflab_course.grading.records.gradebook import Book
 
     if not course.gradebook.exists():
         raise CourseError(f"there is no {course.gradebook.name}: run `proflab grade {lesson}`")

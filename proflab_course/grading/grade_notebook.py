@@ -19,7 +19,6 @@ from proflab_course.grading.late_blocks import late_blocks
 from proflab_course.grading.match_cells import Aligned, Slot, align
 from proflab_course.grading.one_execution import add_execution
 from proflab_course.grading.output_cells import OutputWriter, lost_output, output_node
-from proflab_course.grading.partial_credit import share
 from proflab_course.grading.plan import (
     Plan,
     Reply,
@@ -29,6 +28,7 @@ from proflab_course.grading.plan import (
     Runner,
     Submission,
 )
+from proflab_course.grading.points import Tally
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import LEFT_OUT
 from proflab_course.grading.second_look import in_doubt, look_again
@@ -242,7 +242,7 @@ def conclude_test(
         ended = run.conclude_block(number, block_replies, failure)
         if not run.test.blocks[number].hidden:  # what a hidden block does stays in it
             failure = ended
-    score = run.score() if replies else 0.0
+    score = run.tally.points(run.test, key.partial_credit) if replies else 0.0
     graded.scores[run.test.name] = score
     slot.cell.outputs = run.writer.finish(score, run.test.points)
 
@@ -256,23 +256,7 @@ class _TestRun:
     key: Key
     test: TestCell
     writer: OutputWriter = field(default_factory=OutputWriter)
-    passed: bool = True
-    written: bool = True
-    verdicts: list[bool] = field(default_factory=list)
-
-    def score(self) -> float:
-        """Return the cell's points: all or none or, with partial credit, a share of them.
-
-        Where a case or set-up failed with NotImplementedError, the exercise is still to be written:
-        no points, whatever else has passed.
-        """
-        if self.passed:
-            return self.test.points
-        if not self.key.partial_credit or not self.written:
-            return 0.0
-        pairs = zip(self.test.answers, self.verdicts, strict=False)
-        part = share((*answer, passed) for answer, passed in pairs)
-        return min(self.test.points, round(self.test.points * part, 2))
+    tally: Tally = field(default_factory=Tally)
 
     def conclude_block(
         self, number: int, replies: list[Reply], failure: Reply | None
@@ -286,8 +270,7 @@ class _TestRun:
             if answer is not None:
                 self.conclude_case(answer, reply, block.hidden, failure)
             elif reply.state in ("raised", "lost"):
-                self.passed = False
-                self.written = self.written and not _is_unwritten(reply)
+                self.tally.add_failed_setup(reply)
                 not_tried = reply.state == "lost" and reply.message in LEFT_OUT
                 if failure is None and not not_tried:
                     failure = reply
@@ -304,21 +287,15 @@ class _TestRun:
         if failure is not None:
             verdict = Verdict(False, _why_not_reached(failure))
             self.writer.not_reached(answer, hidden)
+            self.tally.add_case(False, None)
         else:
             verdict = judge(answer, reply)
             self.writer.case(answer, reply, verdict, hidden)
             if not verdict.passed:
                 error = (self.position, _error_name(reply), answer.label)
                 self.graded.errors.append(error)
-                self.written = self.written and not _is_unwritten(reply)
-        self.verdicts.append(verdict.passed)
-        self.passed = self.passed and verdict.passed
+            self.tally.add_case(verdict.passed, reply)
         self.graded.cases.append(CaseResult(self.test.name, answer.label, hidden, **vars(verdict)))
-
-
-def _is_unwritten(reply: Reply) -> bool:
-    """Return True for the reply of a stub that is still to be filled in."""
-    return reply.raised[:1] == ["NotImplementedError"]
 
 
 def _why_not_reached(failure: Reply) -> str:

@@ -105,7 +105,8 @@ def read_term(course: Course, ids: bool = False) -> Term:
 
     ids: without the names of students.
     """
-    from proflab_course.grading.records.gradebook import Book, total_points
+    from proflab_course.grading.points import total_points
+    from proflab_course.grading.records.gradebook import Book
 
     if not course.gradebook.exists():
         raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")

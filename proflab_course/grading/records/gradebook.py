@@ -360,9 +360,3 @@ def _read_row(row: dict, guesses: dict[str, str]) -> Outcome:
     cases = [CaseResult(**case) for case in json.loads(row["cases"])]
     made = [Guess(**guess) for guess in json.loads(guesses.get(row["student"], "[]"))]
     return Outcome(**row | {"cases": cases, "guesses": made})
-
-
-def total_points(scores: dict[str, float], essay: bool = True) -> float:
-    """Return a student's points with the penalty for lateness taken off, never below 0."""
-    points = scores["auto"] + (scores["manual"] if essay else 0.0)
-    return max(0.0, points - scores["penalty"])

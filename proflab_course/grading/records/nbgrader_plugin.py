@@ -24,6 +24,7 @@ from proflab_course.grading.answer_key import Key, meta, read_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.limit_options import LIMIT_OPTIONS, make_limits
 from proflab_course.grading.plan import Limits, Runner, Submission
+from proflab_course.grading.points import partial_credit_lessons
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.submissions.read_notebook import notebook_of, rebuilt
 
@@ -77,7 +78,7 @@ class SandboxedExecute(NbGraderPreprocessor):
         """Return the executed notebook; raise CourseError where isolation is not to be had."""
         folder, course = Path(resources["metadata"]["path"]).resolve(), _course_of(resources)
         key = _key_of(course, resources)
-        if key.name in _partial_lessons(course, self.partial_credit):
+        if key.name in partial_credit_lessons(course, self.partial_credit):
             key = key.with_partial_credit()
         support = course.source(key.name).parent
         submission = Submission(resources["nbgrader"]["student"], folder, support)
@@ -98,16 +99,7 @@ def gives_partial_credit(course: Course, lesson: str, config: Config) -> bool:
         listed = SandboxedExecute(config=config).partial_credit
     except TraitError as error:
         raise CourseError(f"jupyter_config.py: {error}") from None
-    return lesson in _partial_lessons(course, listed)
-
-
-def _partial_lessons(course: Course, listed: list[str]) -> set[str]:
-    """Return the names of the lessons that are listed, by name or by number."""
-    try:
-        return {course.lesson(name, "source") for name in listed}
-    except CourseError as error:
-        where = "jupyter_config.py, c.SandboxedExecute.partial_credit"
-        raise CourseError(f"{where}: {error}") from None
+    return lesson in partial_credit_lessons(course, listed)
 
 
 def _course_of(resources: dict) -> Course:
