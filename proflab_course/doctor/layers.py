@@ -22,7 +22,7 @@ SETTINGS = Path("/proc/sys")
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of isolation: its state here, and one sentence on what that means."""
+    """One layer of isolation: its state on this machine, and one sentence about it."""
 
     name: str
     state: State
@@ -39,7 +39,7 @@ def examine_layers() -> list[Layer]:
 
 
 def bubblewrap() -> Layer:
-    """Check that the program is there."""
+    """Check that the program is installed."""
     path = find_bubblewrap()
     if path is None:
         return Layer("bubblewrap", "missing", "install it: apt install bubblewrap")
@@ -65,7 +65,7 @@ def user_namespaces() -> Layer:
 
 
 def _why_no_namespaces() -> str:
-    """Return the setting that refuses namespaces, as far as it can be told."""
+    """Return a sentence about the setting that refuses namespaces, if it is known."""
     for path, bad, remedy in (
         ("kernel/apparmor_restrict_unprivileged_userns", "1", "=0"),
         ("kernel/unprivileged_userns_clone", "0", "=1"),
@@ -136,7 +136,7 @@ def _resource_limits() -> Layer:
 
 
 def cgroups() -> Layer:
-    """Check that a memory cgroup can be had."""
+    """Check that a memory cgroup can be made."""
     from proflab_course.grading.run.cgroups import Group
 
     group = Group.make("doctor")
@@ -177,7 +177,7 @@ def sandbox(can_start: bool) -> list[Layer]:
 def succeeds(action: Callable[[], None]) -> bool:
     """Return True if `action` succeeds, tried in a child so that it changes nothing here."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # 3.12 warns of BLAS's threads; the child uses none
+        warnings.simplefilter("ignore")  # 3.12 warns because BLAS has threads; the child uses none
         pid = os.fork()
     if pid == 0:
         try:

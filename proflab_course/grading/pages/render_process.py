@@ -1,7 +1,7 @@
-"""Lays out pieces of pages in a process that may take so much time and memory and no more.
+"""Render pieces of pages in a process with limited time and memory.
 
-Started by render.py, it reads a request and answers it until its input ends: each a line of JSON.
-A piece that takes too long ends the process.
+render.py starts it. Until its input ends, it answers each request, a line of JSON, with a line of
+JSON. A piece that takes too long ends the process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from proflab_course.grading.pages.markup import Piece, to_html
 
 _MEMORY = 3 * 1024**3
-# Real time, as a multiple of CPU time: the machine may be busy.
+# Limit of real time as a multiple of CPU time, because the machine may be busy.
 _WALL_FACTOR = 10
 
 
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _answer_request(request: dict) -> dict:
-    """Lay out one piece under its limit; an error leaves "html" empty and says its name."""
+    """Render one piece under its limit; after an error "html" is empty and its name is given."""
     begun = time.process_time()
     _limit_seconds(request["seconds"])
     try:
@@ -49,7 +49,7 @@ def _answer_request(request: dict) -> dict:
 
 
 def _limit_seconds(seconds: float) -> None:
-    """End this process after so much CPU time, or ten times as much real time; 0: do not."""
+    """End this process after this CPU time, or ten times as much real time; 0: no limit."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.setitimer(signal.ITIMER_REAL, seconds * _WALL_FACTOR)
 
