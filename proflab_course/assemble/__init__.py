@@ -1,7 +1,7 @@
-"""`proflab assemble`: a student's notebooks become one profiler file. The steps, in order:
+"""`proflab assemble`: turn a student's notebooks into one profiler file. The steps, in order:
 
-command.py  the command: which notebooks, which file
-gather.py   the names that a lesson defines, and what they need
-bundle.py   --standalone: the engine travels inside the file
-own.py      what passes its visible checks goes into mine.py
+command.py  the command: finds the notebooks, writes the file
+gather.py   the statements of each lesson that the file needs
+bundle.py   --standalone: adds the engine to the file
+own.py      stores functions that pass their visible checks in mine.py
 """

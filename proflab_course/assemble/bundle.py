@@ -1,10 +1,10 @@
-"""Puts the engine into an assembled file, so that it runs with numpy alone.
+"""Put the engine into an assembled file, so that it runs with numpy alone.
 
-The package's sources travel inside the file as compressed text, and an importer finds them there.
-The other way, one flat text of all modules, would need every import rewritten and every name of
-every module to be different; this way `from proflab import nn` and the engine's own imports mean
-what they mean in the course, and a traceback in Jupyter still shows the engine's lines. The
-importer stands first, so that a ProfLab installed in another version is not used by accident.
+The file contains the package's sources as compressed text, and an importer that finds them there.
+A flat text of all modules would need every import rewritten and every name in every module to be
+different. With the importer, `from proflab import nn` and the engine's own imports mean the same as
+in the course, and a traceback in Jupyter shows the engine's lines. The importer is put first, so
+that another version of ProfLab that is installed is not used by accident.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 import proflab
 
 PACKAGE = "proflab"
-# What makes and grades notebooks is no part of a profiler.
+# Modules for making and grading notebooks, which a profiler does not need.
 
 _IMPORTER = '''\
 def _carry_engine(packed):

@@ -1,8 +1,9 @@
 """Turn solved notebooks into one importable file: a student's own profiler.
 
 From a folder of lessons (release, source, submitted/NAME or modules) it takes each exercise's
-code in course order, with what it needs; built.py of every lesson is made in the same way. Beside
-your own notebooks it also stores, in mine.py, the functions that pass their visible checks.
+code in course order, with the code that this needs. The build makes each lesson's built.py in the
+same way. If the notebooks are your own, it also stores the functions that pass their visible checks
+in mine.py beside them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the file and say what is in it and what is not yet written."""
+    """Write the file; print what it contains and which exercises are unwritten."""
     _refuse_foreign(arguments.output)
     lessons = read_folder(arguments.folder, arguments.through)
     collection = gather(lessons, _known_exercises(lessons))
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _refuse_foreign(output: Path) -> None:
-    """Raise CourseError where something but an earlier run's file would be overwritten."""
+    """Raise CourseError if a file would be overwritten that no earlier run has written."""
     if output.is_dir():
         raise CourseError(f"{output} is a folder: give -o the file to write")
     if not output.parent.is_dir():
@@ -82,7 +83,7 @@ def _write(output: Path, text: str) -> None:
 
 
 def summary(collection: Collection, output: Path) -> str:
-    """Return what the file holds, and what is still to be written."""
+    """Return a summary of the file, with the exercises that are still to be written."""
     total = len(collection.exercises)
     lines = [f"{output}: {total - len(collection.unwritten)} of {total} exercises"]
     by_lesson: dict[str, list[str]] = {}
@@ -136,7 +137,7 @@ def find_lessons(folder: Path) -> dict[str, Path]:
 
 
 def _preferred(first: Path | None, second: Path, name: str) -> Path:
-    """Return that one of two files of one lesson that has exactly its name."""
+    """Return the one of two files of a lesson that has exactly its name."""
     if first is None or first.stem == name:
         return first or second
     if second.stem == name:

@@ -1,7 +1,7 @@
-"""Picks, out of lessons' notebooks, the statements that make up a student's own profiler.
+"""Gather the statements of a student's own profiler from the lessons' notebooks.
 
-Kept are the definitions in exercises' cells and in given (locked) cells, and of all else only what
-these need: imports, constants, helpers. Never taken: test cells, demo cells, what merely prints.
+These are the definitions in exercises' cells and in given (locked) cells, and the imports,
+constants and helpers that they need; never test cells, demo cells, or statements that only print.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Collection:
     exercises: dict[str, str] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    given: list[Statement] = field(default_factory=list)  # in given cells, needed by none so far
+    given: list[Statement] = field(default_factory=list)  # in given cells, not needed so far
 
     def unwritten_lessons(self) -> dict[str, str]:
         """Return the exercises that are still to be written, each with its lesson."""
@@ -123,7 +123,7 @@ def _cell_statements(
 
 
 def _is_name(text: str) -> bool:
-    """Return True if a function may be called so; the name of a stranger's cell is any text."""
+    """Return True for the name of a function; a student's cell may have any text as its name."""
     return text.isidentifier() and not keyword.iskeyword(text)
 
 
@@ -137,7 +137,7 @@ def _is_definition(node: ast.stmt) -> bool:
 
 
 def _require_exercises(candidates: list[Statement], exercises: list[str]) -> None:
-    """Take an exercise from another cell where its own lacks it or still holds the stub."""
+    """Take an exercise from another cell if its own cell lacks it or still has the stub."""
     for name in exercises:
         places = [i for i, s in enumerate(candidates) if _defines(s.node, name)]
         own = [i for i in places if candidates[i].required and not is_stub(candidates[i].node)]
@@ -156,7 +156,7 @@ def _defines(node: ast.stmt, name: str) -> bool:
 def _needed(candidates: list[Statement], result: Collection) -> list[Statement]:
     """Return the required statements and all that they need, in order.
 
-    What earlier lessons gave, such as a table, may be needed only now.
+    Code given by an earlier lesson, such as a table, may be needed only by a later one.
     """
     own = _bound_in(candidates)
     candidates = result.given + candidates
@@ -190,7 +190,7 @@ def _note_unwritten(name: str, statements: list[Statement], result: Collection) 
 
 
 def _note_clashes(result: Collection) -> None:
-    """Say where two lessons give one name two meanings: the file can hold the last one only."""
+    """Note names that two lessons define differently: the file has only the last definition."""
     firsts: dict[str, Statement] = {}
     for statement in result.statements:
         for name in sorted(statement.binds - {"*", "annotations"}):

@@ -1,7 +1,7 @@
-"""Store a student's own functions in mine.py, by what the saved notebooks show.
+"""Store a student's own functions in mine.py, judged by the saved notebooks.
 
-Nothing is run here: an exercise passes if each of its test cells was run after it, without an
-error. What a run, or `proflab check`, has proved of the same text stays in mine.py.
+Nothing is executed: an exercise passes if each of its test cells was run after it, without an
+error. Functions that a run or `proflab check` found to pass stay in mine.py if unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from proflab_course.course.notebook import Cell, Lesson
 
 
 def store_own(lessons: Iterable[Lesson]) -> list[str]:
-    """Store the functions of each lesson that pass; return what is stored and what is left out."""
+    """Store the functions of each lesson that pass; return those stored and those left out."""
     said = []
     for lesson in lessons:
         path = Path(lesson.place)
@@ -40,7 +40,7 @@ def store_own(lessons: Iterable[Lesson]) -> list[str]:
 
 
 def _runs(ran: list[Cell], outline: Outline) -> dict[str, str]:
-    """Return each exercise that was run, with why it is not known to pass; "" where it is."""
+    """Return each exercise that was run, with the reason why it may not pass, "" if it passes."""
     defined: dict[str, int] = {}
     tested: dict[str, int] = {}
     failed: set[str] = set()
@@ -62,7 +62,7 @@ def _runs(ran: list[Cell], outline: Outline) -> dict[str, str]:
 
 
 def _trouble(tested: list[int], defined: int) -> str:
-    """Return what the order of the runs speaks against; counts are 0 for what was not run."""
+    """Return why the order of the runs proves nothing; a count of 0 means not run."""
     if not all(tested):
         return "not all of its checks were run"
     return "" if min(tested) > defined else "its checks were not run after it"

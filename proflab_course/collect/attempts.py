@@ -1,4 +1,4 @@
-"""Group what one student, or one group, handed in at one time, with all that an archive holds."""
+"""Define an attempt, the files of one student or group at one time, and a sorted archive."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from proflab_course.collect.entries import Entry
 class Attempt:
     """One hand-in at one time.
 
-    name, number: as the platform writes them. owner: these two as they were packed, letter by
-    letter; two students of one name have two. aliases: a login or an address that the platform
-    tells. files: by their paths in what was handed in. at: the time, None where the platform tells
-    none; problem: why a time cannot be used.
+    name, number: as the platform writes them. owner: both exactly as packed, which differ for two
+    students of one name. aliases: a login or an address from the platform. files: by their paths
+    in the hand-in. at: the time, None if the platform gives none; problem: why a time cannot be
+    used.
     """
 
     name: str
@@ -33,8 +33,8 @@ class Attempt:
 class Sorted:
     """The attempts of a class, and the files that were not taken, each with the reason.
 
-    passed_over: files that nobody misses: an earlier attempt, another lesson's, the platform's own.
-    no_times: the files' times are those of the download, and were not used.
+    passed_over: files that are not needed: an earlier attempt, another lesson's, the platform's.
+    no_times: the files' times are those of the download and are not used.
     """
 
     platform: str

@@ -1,4 +1,4 @@
-"""proflab collect: take what a class handed in from a platform's archive into submitted/."""
+"""`proflab collect`: sort a class's hand-ins from a platform's archive into submitted/."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Collect; returns 1 if what somebody handed in was not taken."""
+    """Collect; return 1 if a hand-in was not taken."""
     course = Course.find()
     lesson = course.lesson(arguments.lesson, "source")
     zone = _read_zone(arguments.timezone)
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Collecting:
-    """One run of the command: what was taken and what was not, for the table at its end."""
+    """One run of the command, with the rows of its table: hand-ins taken and not taken."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class _Collecting:
         self.untimed: list[str] = []
 
     def run(self) -> int:
-        """Store every student's last attempt, and print what became of all files."""
+        """Store every student's last attempt, and print the fate of all files."""
         students: dict[str, Student] = {}
         theirs: dict[str, list[Attempt]] = {}
         for attempt in self.found.attempts:
@@ -93,7 +93,7 @@ class _Collecting:
             if not found:
                 self._refuse(attempt, reason)
             for student in found:
-                key = student.id.casefold()  # one folder, where names have no case
+                key = student.id.casefold()  # one folder on file systems without case
                 students[key] = student
                 theirs.setdefault(key, []).append(replace(attempt))
         for key, attempts in list(theirs.items()):
@@ -109,9 +109,9 @@ class _Collecting:
         return 0 if self.all_taken and not self.untimed else 1
 
     def _refuse_namesakes(self, student: Student, attempts: list[Attempt]) -> None:
-        """Refuse what several names or numbers claim for one student: nobody knows whose it is."""
+        """Refuse attempts of several names or numbers for one student, because one is another's."""
         numbers = sorted({attempt.number for attempt in attempts})
-        if len(numbers) > 1:  # the platform knows them as several people
+        if len(numbers) > 1:  # several people on the platform
             who = f"several students are called {student.called} ({', '.join(numbers)})"
             what = "with their numbers" if self.roster else "them apart"
             reason = f"{who}: give a --roster that tells {what}"
@@ -126,7 +126,7 @@ class _Collecting:
         self.not_taken |= dict.fromkeys(entry_paths(attempt), f"({reason})")
 
     def _students_of(self, attempt: Attempt) -> tuple[list[Student], str]:
-        """Return whose attempt it is: one student, or the members of a group; or why nobody's."""
+        """Return the students of an attempt, one or a group's members; or the reason for none."""
         platform = self.found.platform
         if self.roster is not None:
             found, reason = self.roster.match(attempt, platform)
@@ -143,9 +143,9 @@ class _Collecting:
 
     @functools.cached_property
     def _is_of_groups(self) -> bool:
-        """True if a name tells of groups, or Moodle gives no number, as it does to those in none.
+        """Return True if an archive seems to be of groups: by a name, or without Moodle's numbers.
 
-        Such an archive holds ungrouped students' hand-ins, too, whom nothing tells from groups.
+        In such an archive students without a group cannot be told from groups.
         """
         platform, attempts = self.found.platform, self.found.attempts
         if platform not in ("Moodle", "Canvas"):
@@ -153,7 +153,7 @@ class _Collecting:
         return any(is_group_name(a.name) or not a.number for a in attempts)
 
     def _set_time(self, attempt: Attempt, student: Student, alone: bool) -> None:
-        """Turn an attempt's time into UTC; the roster's time of submission comes first."""
+        """Convert an attempt's time to UTC; prefer the roster's time of submission."""
         if attempt.at is not None:
             attempt.at = self._in_utc(attempt.at)
         if student.submitted and student.submitted != "-":
@@ -162,16 +162,16 @@ class _Collecting:
                 attempt.at, attempt.problem = (at, "") if at else (attempt.at, problem)
 
     def _read_time(self, text: str) -> tuple[datetime.datetime | None, str]:
-        """Return a roster's time of submission in UTC: in ISO's order, or as Moodle writes it."""
+        """Return a roster's time of submission in UTC, from ISO order or Moodle's form."""
         if (given := parse_timestamp(text)).at is not None:
             return (given.at if has_zone(text) else self._in_utc(given.at)), ""
         at = read_platform_time(text)
         return (self._in_utc(at), "") if at else (None, unclear_time(text))
 
     def _in_utc(self, at: datetime.datetime) -> datetime.datetime:
-        """Return a time of the platform in UTC; of an hour that comes twice, the earlier."""
+        """Return a platform's time in UTC; in an hour that occurs twice, the earlier time."""
         local = at.replace(tzinfo=self.zone) if self.zone and not at.tzinfo else at
-        with contextlib.suppress(OverflowError, ValueError, OSError):  # the years 1 and 9999
+        with contextlib.suppress(OverflowError, ValueError, OSError):  # in the years 1 and 9999
             return local.astimezone(datetime.UTC).replace(tzinfo=None)
         return at.replace(tzinfo=None)
 
@@ -237,7 +237,7 @@ class _Collecting:
 
 
 def _read_zone(name: str | None) -> datetime.tzinfo | None:
-    """Return the zone of the platform's times; None for that of this machine."""
+    """Return the zone of the platform's times; None for this machine's zone."""
     if name is None:
         return None
     try:
@@ -247,7 +247,7 @@ def _read_zone(name: str | None) -> datetime.tzinfo | None:
 
 
 def _write_names(course: Course, students: list[Student]) -> None:
-    """Write names and addresses into the gradebook; what is there and not known here stays."""
+    """Write names and addresses into the gradebook; keep those that the class list lacks."""
     from proflab_course.grading.records.gradebook import Book
 
     with Book(course.gradebook) as book, book.transaction() as gradebook:

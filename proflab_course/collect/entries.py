@@ -17,8 +17,8 @@ from proflab_course.course.layout import CourseError
 MAX_FILE = 64 * 1024**2
 _MAX_ENTRIES = 200_000
 _MAX_DEPTH = 16
-_LONGEST = 255  # bytes that a file's name may have
-# What reading a file of a damaged, encrypted or unusual archive raises.
+_LONGEST = 255  # bytes in a file's name
+# Exceptions from reading a file of a damaged, encrypted or unusual archive.
 DAMAGES = (
     OSError,
     RuntimeError,
@@ -37,7 +37,7 @@ _IGNORED = ("__MACOSX", ".ipynb_checkpoints", "__pycache__")
 class Entry:
     """One file, by its path in a form that can be compared and printed.
 
-    raw: the path as it was packed. at: when it was last changed, by the packer's clock.
+    raw: the path as packed. at: the time of its last change, by the packing machine's clock.
     """
 
     path: str
@@ -48,25 +48,25 @@ class Entry:
 
     @property
     def top(self) -> str:
-        """The outermost name, which the platform or the instructor gave."""
+        """The outermost name, given by the platform or the instructor."""
         return self.path.partition("/")[0]
 
     @property
     def raw_top(self) -> str:
-        """The outermost name as it was packed: two that differ may have one `top`."""
+        """The outermost name as packed; two different ones may have the same `top`."""
         return self.raw.partition("/")[0]
 
     def inside(self) -> Entry:
-        """Return the file as it is seen from inside the outermost folder."""
+        """Return the file with its path from inside the outermost folder."""
         path, raw = (text.partition("/")[2] for text in (self.path, self.raw))
         return replace(self, path=path, raw=raw)
 
 
 def read_entries(source: Path) -> tuple[list[Entry], dict[str, str]]:
-    """Return the regular files of a zip archive or a folder, by path; and what was refused, why.
+    """Return the regular files of a zip archive or a folder by path, and the refused ones.
 
-    Links, caches and hidden files are passed over. Raises CourseError where `source` is neither
-    an archive nor a folder, or is damaged.
+    Links, caches and hidden files are left out. Raises CourseError if `source` is neither an
+    archive nor a folder, or is damaged.
     """
     refused: dict[str, str] = {}
     if source.is_dir():
@@ -87,7 +87,7 @@ def _folder_entries(folder: Path, refused: dict[str, str]) -> Iterator[Entry]:
     for path in folder.rglob("*"):
         about = path.lstat()
         if stat.S_ISREG(about.st_mode):
-            # Unpacking keeps what the archive's clock showed, by the clock of this machine.
+            # Unpacking keeps the archive's local times, as local times of this machine.
             at = datetime.datetime.fromtimestamp(int(about.st_mtime))
             name = path.relative_to(folder).as_posix()
             yield from _entry(name, about.st_size, at, path.read_bytes, refused)
@@ -112,7 +112,7 @@ def _entry(
     read: Callable[[], bytes],
     refused: dict[str, str],
 ) -> Iterator[Entry]:
-    """Yield the file, unless it is of no use; note in `refused` a path that cannot be taken."""
+    """Yield the file unless it is not needed; note in `refused` a path that cannot be taken."""
     raw = "/".join(PurePosixPath(name.replace("\\", "/")).parts)
     path = "".join(map(_visible, unicodedata.normalize("NFC", raw)))
     parts = path.split("/")
@@ -128,14 +128,14 @@ def _entry(
 
 def _reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callable[[], bytes]:
     def read() -> bytes:
-        with archive.open(member) as file:  # what the archive says of its size may be a lie
+        with archive.open(member) as file:  # the archive may state a wrong size
             return file.read(MAX_FILE + 1)
 
     return read
 
 
 def _member_name(member: zipfile.ZipInfo) -> str:
-    """Return a member's name; packers that forget to say that it is UTF-8 are seen through."""
+    """Return a member's name, decoded as UTF-8 even if the archive does not declare it."""
     name = member.filename
     if not member.flag_bits & _UTF_8:
         try:
@@ -149,11 +149,11 @@ def _member_time(member: zipfile.ZipInfo) -> datetime.datetime:
     try:
         return datetime.datetime(*member.date_time)
     except ValueError:
-        return datetime.datetime(1980, 1, 1)  # zip's word for "not known"
+        return datetime.datetime(1980, 1, 1)  # zip's value for "unknown"
 
 
 def _visible(letter: str) -> str:
-    """Return a letter, a plain space for another space, nothing for a mark that is not seen."""
+    """Return a letter, a plain space for another space, nothing for an invisible character."""
     if letter.isprintable():
         return letter
     return " " if letter.isspace() else ""

@@ -1,4 +1,4 @@
-"""Take hand-ins from a Gradescope export, whose submission_metadata.yml tells whose they are."""
+"""Take hand-ins from a Gradescope export, whose submission_metadata.yml names the students."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ METADATA = "submission_metadata.yml"
 
 
 def sort_gradescope(entries: list[Entry], source: Path) -> Sorted:
-    """Return an attempt for each submitter of each submission: a group's members have one each.
+    """Return an attempt for each submitter of each submission, so one for each group member.
 
-    Raises CourseError where the metadata is missing or cannot be read.
+    Raises CourseError if the metadata is missing or cannot be read.
     """
     result = Sorted("Gradescope", [])
     metadata = _read_metadata(entries, source)
@@ -40,7 +40,7 @@ def _read_metadata(entries: list[Entry], source: Path) -> dict:
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        """YAML as Ruby writes it: its own types are read as plain mappings and texts."""
+        """A loader for Ruby's YAML, whose own types it reads as plain mappings and texts."""
 
     Loader.add_multi_constructor("!ruby/", _plain)
     entry = next((entry for entry in entries if entry.path == METADATA), None)
@@ -85,8 +85,8 @@ def _text(value: Any) -> str:
 
 
 def _time(value: Any) -> datetime.datetime | None:
-    """Return a time with its zone, which is UTC where none is given."""
-    if isinstance(value, dict):  # Rails' own class of times
+    """Return a time with its zone, by default UTC."""
+    if isinstance(value, dict):  # a time of Rails
         value = value.get("utc")
     if not isinstance(value, datetime.datetime):
         return None

@@ -1,4 +1,4 @@
-"""Tell by the stamps in notebooks that an archive is another lesson's."""
+"""Detect an archive of another lesson by the stamps in its notebooks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from proflab_course.course.release_stamp import STAMP, read_stamp
 from proflab_course.grading.submissions.find_notebook import is_notebook_name
 
 _LARGEST = 8 * 1024**2
-# In JSON a quote inside a text has a backslash before it: what fits is a key, not a student's text.
+# In JSON a quote inside a text follows a backslash, so a match is a key, not a student's text.
 _STAMPED = re.compile(rf'"{STAMP}"\s*:\s*(\{{[^{{}}]{{1,400}}\}})'.encode())
 
 
 def stamped_lesson(notebook: bytes, lessons: Collection[str]) -> str:
-    """Return which of the course's lessons a notebook's stamp names; empty if none."""
+    """Return the lesson of the course that a notebook's stamp names; empty if none."""
     for match in _STAMPED.finditer(notebook):
         with contextlib.suppress(ValueError):
             lesson = read_stamp({STAMP: json.loads(match[1])}).get("lesson", "")
@@ -33,7 +33,7 @@ def stamped_lesson(notebook: bytes, lessons: Collection[str]) -> str:
 def refuse_other_lesson(
     attempts: Iterable[Attempt], lesson: str, lessons: Collection[str], source: Path
 ) -> None:
-    """Raise CourseError if most hand-ins that hold a stamp hold another lesson's alone."""
+    """Raise CourseError if most hand-ins with a stamp have only another lesson's."""
     found = Counter(_lesson_of(attempt, lesson, lessons) for attempt in attempts)
     del found[""]
     if not found:
@@ -47,7 +47,7 @@ def refuse_other_lesson(
 
 
 def _lesson_of(attempt: Attempt, lesson: str, lessons: Collection[str]) -> str:
-    """Return the one lesson of an attempt's notebooks: `lesson` if one of them is of it."""
+    """Return the lesson of an attempt's notebooks: `lesson` if any has its stamp."""
     notebooks = [entry for path, entry in attempt.files.items() if is_notebook_name(path)]
     found = {stamped_lesson(_content(entry), lessons) for entry in notebooks} - {""}
     if lesson in found:

@@ -49,14 +49,14 @@ _LANGUAGES = (
         "última modificación (entrega)": "last modified (submission)",
     },
 )
-_ENOUGH = 3  # columns of one language
-# What stands in place of a name where grading is anonymous, as far as a file's name may hold it.
+_ENOUGH = 3  # columns that identify a language
+# The word in place of a name in anonymous grading, without characters that file names lack.
 BLIND_NAMES = ("participant", "teilnehmerin", "teilnehmer", "participante")
 _PARTICIPANT = re.compile(r"(\D{5,}?)\s*\d+")
 
 
 def english_header(header: Sequence[str]) -> list[str]:
-    """Return the columns' names in lower case, those of a worksheet in English.
+    """Return the columns' names in lower case and English.
 
     >>> english_header(["ID", "Vollständiger Name", "E-Mail-Adresse"])
     ['identifier', 'full name', 'email address']
@@ -70,7 +70,7 @@ def english_header(header: Sequence[str]) -> list[str]:
 
 
 def refuse_unknown_language(path: Path, rows: Sequence[Sequence[str]]) -> None:
-    """Raise CourseError if the first column holds Moodle's participants under an unknown name."""
+    """Raise CourseError if the first column lists Moodle's participants under an unknown name."""
     found = [_PARTICIPANT.fullmatch(row[0].strip()) for row in rows[1:] if row]
     if found and all(found) and len({match[1] for match in found if match}) == 1:
         raise CourseError(

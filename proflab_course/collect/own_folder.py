@@ -1,4 +1,4 @@
-"""Take hand-ins from a folder of one's own: STUDENT/…/FILE, or files that name their student."""
+"""Take hand-ins from the instructor's own folder: STUDENT/…/FILE, or files named by student."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from proflab_course.collect.entries import Entry
 
 
 def sort_folder(entries: Iterable[Entry], lesson: str, others: Collection[str]) -> Sorted:
-    """Take the first folder's name, or that of a file without one, for the student's.
+    """Take the name of the first folder, or of a file outside folders, as the student's.
 
-    The dates of files tell of copying, so there are no times. others: the course's other lessons,
-    whose folders are passed over.
+    There are no times, because copying changes the dates of files. others: the course's other
+    lessons, whose folders are left out.
     """
     result = Sorted("folder", [])
     attempts: dict[str, Attempt] = {}
@@ -37,7 +37,7 @@ def sort_folder(entries: Iterable[Entry], lesson: str, others: Collection[str]) 
 
 
 def _student_in(name: str, lesson: str) -> str:
-    """Return the student in a file's name: what is left of it without the lesson's name."""
+    """Return the student in a file's name: the rest of it without the lesson's name."""
     stem = re.sub(r"(\.(ipynb|txt|json|zip|pdf|html))+$", "", name, flags=re.IGNORECASE)
     stem = re.sub(r"\s*\(\d+\)$", "", stem)
     return re.sub(rf"[-_ ]*{re.escape(lesson)}[-_ ]*", "", stem).strip()

@@ -1,7 +1,7 @@
-"""Tell which platform an archive comes from, and whose each file is.
+"""Recognise the platform that an archive comes from, and the student of each file.
 
-The outermost names decide, which the platform gave and no student can choose: all of them have the
-form of one platform, or none. Anything between is refused, until `--platform` tells.
+The outermost names decide, which the platform gives and no student can choose: either all of them
+have the form of one platform, or none. Any other archive is refused without `--platform`.
 
 Moodle ("Download all submissions", with or without folders; mod/assign/classes/downloader.php):
     Full Name_123456_assignsubmission_file/FILE     Full Name_123456_assignsubmission_file_FILE
@@ -16,7 +16,7 @@ Blackboard ("Assignment File Download"; a .txt beside each attempt names the stu
     Lesson 01_s1000_attempt_2026-11-20-06-15-10_FILE
 Gradescope ("Export Submissions"; gradescope.py):
     assignment_5551234_export/submission_98765/FILE
-A folder of one's own (own_folder.py):
+A folder of the instructor's (own_folder.py):
     STUDENT/…/FILE                                  STUDENT.ipynb, STUDENT_01_parameters.ipynb
 """
 
@@ -85,11 +85,11 @@ def sort_entries(
     platform: str | None = None,
     source: Path = Path("the archive"),
 ) -> Sorted:
-    """Return the attempts that the files' names tell of.
+    """Return the attempts in the files' names.
 
-    others: the course's other lessons, whose folders are passed over in a folder of one's own;
-    platform: one of PLATFORMS, where the instructor names it. Raises CourseError where it is not
-    clear which it is.
+    others: the course's other lessons, whose folders are left out in an instructor's own folder;
+    platform: one of PLATFORMS if the instructor names it. Raises CourseError if the platform is
+    ambiguous.
     """
     if platform is None:
         found, entries = _decide(entries, lesson, others, source)
@@ -103,7 +103,7 @@ def sort_entries(
 
 
 def is_group_name(name: str) -> bool:
-    """Return True for a name that people give to groups: Group A, Gruppe 12, Team Rocket."""
+    """Return True for a typical name of a group: Group A, Gruppe 12, Team Rocket."""
     return _NAMES_A_GROUP.fullmatch(name.lower()) is not None
 
 
@@ -111,7 +111,7 @@ def is_group_name(name: str) -> bool:
 
 
 def _fits(platform: str, entry: Entry) -> re.Match | None:
-    """Return the match of a file's outermost name, if it says what the file is called below."""
+    """Return the match of a file's outermost name if it fits the file's name below."""
     match = _PATTERNS[platform].fullmatch(entry.top)
     if match is None or platform == "Gradescope":
         return match
@@ -119,13 +119,13 @@ def _fits(platform: str, entry: Entry) -> re.Match | None:
 
 
 def _is_whole(match: re.Match) -> bool:
-    """Return True if a name tells of a file, and not of a folder alone."""
+    """Return True if a name is a file's, not a folder's."""
     found = match.groupdict()
     return bool(found.get("rest") or found.get("about") or found.get("kind") in _TYPED)
 
 
 def _strangers(platform: str, entries: list[Entry]) -> list[str] | None:
-    """Return the outermost names that do not have the platform's form; None where none has it."""
+    """Return the outermost names without the platform's form; None if none has it."""
     companions = _COMPANIONS.get(platform, ())
     names = {entry.top: _fits(platform, entry) for entry in entries}
     if not any(names.values()):
@@ -136,7 +136,7 @@ def _strangers(platform: str, entries: list[Entry]) -> list[str] | None:
 def _decide(
     entries: list[Entry], lesson: str, others: Collection[str], source: Path
 ) -> tuple[str, list[Entry]]:
-    """Return the platform and the files as seen from it; CourseError where two are plausible."""
+    """Return the platform and the files in its form; CourseError if two are plausible."""
     tops = sorted({entry.top for entry in entries})
     if exports := [top for top in tops if _GRADESCOPE_TOP.fullmatch(top)]:
         if tops != exports[:1]:
@@ -160,7 +160,7 @@ def _decide(
 
 
 def _refuse_one_folder(entries: list[Entry], lessons: set[str], source: Path) -> None:
-    """Raise CourseError for a class inside one folder, which looks like one student's."""
+    """Raise CourseError for a class inside a single folder, which looks like one student."""
     top = entries[0].top
     inside = [entry.inside() for entry in entries if "/" in entry.path]
     named = [name for name in _PATTERNS if _strangers(name, inside) == []]
@@ -175,7 +175,7 @@ def _refuse_one_folder(entries: list[Entry], lessons: set[str], source: Path) ->
 
 
 def _given(entries: list[Entry], platform: str) -> tuple[str, list[Entry]]:
-    """Return the platform that was named, and the files as seen from it, inside one folder."""
+    """Return the named platform, and the files in its form, perhaps inside one folder."""
     if platform == "folder":
         return platform, entries
     name = platform.title()
@@ -230,14 +230,14 @@ def _sort(platform: str, entries: list[Entry]) -> Sorted:
 
 
 def _no_file(platform: str, kind: str | None) -> str:
-    """Return why something that was handed in is no file; empty if it is one."""
+    """Return the reason why a hand-in is not a file; empty if it is one."""
     if platform == "Canvas" and kind:
         return _TYPED[kind]
     return "" if kind in ("", None, "file") else "is text typed into Moodle, not a notebook"
 
 
 def _set_time(platform: str, attempt: Attempt, entry: Entry, found: dict[str, str]) -> None:
-    """Set the time that a platform tells: Moodle the files' own, others in the name."""
+    """Set the time that a platform gives: Moodle in the files' times, others in the name."""
     if platform == "Moodle" and entry.at.year > 1980:
         attempt.at = max(attempt.at or entry.at, entry.at)
     if platform == "Brightspace":
@@ -250,7 +250,7 @@ def _set_time(platform: str, attempt: Attempt, entry: Entry, found: dict[str, st
 
 
 def _drop_times_of_download(result: Sorted) -> None:
-    """Forget times that Moodle gave to its files while it packed them."""
+    """Drop times at which Moodle packed the files."""
     times = [attempt.at for attempt in result.attempts if attempt.at is not None]
     result.no_times = not times or are_times_of_download(times)
     for attempt in result.attempts if result.no_times else ():
@@ -260,7 +260,7 @@ def _drop_times_of_download(result: Sorted) -> None:
 def _read_about(attempt: Attempt, entry: Entry | None) -> None:
     """Take name and login from the .txt that Blackboard adds; else the login from the file's name.
 
-    A login may hold the _ that separates it from the assignment's name; only the .txt can tell.
+    Only the .txt is exact, because a login may contain the _ that ends the assignment's name.
     """
     text = ""
     if entry is not None:

@@ -1,8 +1,8 @@
-"""Read a class list, and tell which students on it a platform's name and number mean.
+"""Read a class list, and find the students on it by a platform's names and numbers.
 
-Taken are Moodle's grading worksheet, the gradebooks that Canvas and Brightspace export, the groups
-that Canvas exports, and a plain CSV with the columns that `nbgrader db student import` reads (id,
-first_name, last_name, email).
+A class list is Moodle's grading worksheet, a gradebook exported by Canvas or Brightspace, the
+groups that Canvas exports, or a plain CSV with the columns that `nbgrader db student import` reads
+(id, first_name, last_name, email).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from proflab_course.course.csv_table import read_csv
 from proflab_course.course.layout import CourseError
 from proflab_course.course.words import few
 
-# For each thing that is wanted, the columns that hold it, best first; compared without case.
+# For each field the columns that may have it, best first; compared without case.
 _COLUMNS = {
     "id": (
         "id number",
@@ -44,13 +44,13 @@ _COLUMNS = {
     "submitted": ("last modified (submission)", "submitted", "submitted_at"),
     "group": ("group", "group_name", "team"),
 }
-_ALSO = " ._-@+,'’·()"  # in a student's id, beside letters and digits
+_ALSO = " ._-@+,'’·()"  # allowed in a student's id, besides letters and digits
 _LONGEST_ID = 128  # bytes
 
 
 @dataclass(frozen=True)
 class Student:
-    """One line of a class list; empty strings where it says nothing."""
+    """One line of a class list; empty strings for missing fields."""
 
     id: str
     first: str = ""
@@ -62,15 +62,15 @@ class Student:
 
     @property
     def called(self) -> str:
-        """The name to be shown, or the id."""
+        """The name for messages, or the id."""
         return " ".join(filter(None, [self.first, self.last])) or self.id
 
 
 class Roster:
-    """A class list; `match` finds the students whose attempt it is.
+    """A class list; `match` finds the students of an attempt.
 
-    of_moodle: its numbers are Moodle's participants', which mean nothing elsewhere, and its times
-    those of one assignment.
+    of_moodle: its numbers are those of Moodle's participants, which no other platform uses, and its
+    times those of one assignment.
     """
 
     def __init__(self, students: list[Student], of_moodle: bool = False) -> None:
@@ -78,11 +78,11 @@ class Roster:
 
     @classmethod
     def read(cls, path: Path) -> Roster:
-        """Read a CSV; CourseError where it has no column that identifies students."""
+        """Read a CSV; raise CourseError if no column identifies students."""
         rows = read_csv(path).rows
         names = english_header(rows[0]) if rows else []
         wanted = dict(_COLUMNS)
-        if "student" in names:  # Canvas's own file: there ID is its number
+        if "student" in names:  # in Canvas's own file ID is Canvas's number
             wanted["number"] += ("id",)
         places = {what: _place(path, names, columns) for what, columns in wanted.items()}
         of_moodle = "identifier" in names
@@ -102,7 +102,7 @@ class Roster:
         return cls(students, of_moodle)
 
     def match(self, attempt: Attempt, platform: str = "folder") -> tuple[list[Student], str]:
-        """Return the student of an attempt, or all of a group; or none, and the reason."""
+        """Return the student of an attempt, or all of a group; or none, with the reason."""
         if platform == "Canvas" and attempt.name == ANONYMOUS:
             reason = "Canvas has left out the name: end the anonymous grading, download again"
             return [], reason
@@ -121,12 +121,12 @@ class Roster:
         return [], reason or f"{attempt.name} is not on the roster"
 
     def _members(self, attempt: Attempt) -> list[Student]:
-        """Return those in the group of this name; Canvas adds the number of one of them."""
+        """Return the members of the group with this name; Canvas adds the number of one of them."""
         name = _letters(attempt.name)
         return [s for s in self.students if name and _letters(s.group) == name]
 
     def _same(self, attempt: Attempt, platform: str) -> tuple[list[Student], str]:
-        """Return whom number, login, address or name mean; a number must not belie the name."""
+        """Return the student with this number, login, address or name; number and name agree."""
         if attempt.number and self.of_moodle == (platform == "Moodle"):
             same = [s for s in self.students if attempt.number == s.number]
             if len(same) == 1 and not _may_be_called(same[0], attempt.name):
@@ -151,7 +151,7 @@ class Roster:
 
 
 def _may_be_called(student: Student, name: str) -> bool:
-    """Return True if a word of a student's name is in `name`, or one of both says no name."""
+    """Return True if a word of a student's name is in `name`, or either name is missing."""
     given = _letters(name)
     words = [_letters(word) for word in re.split(r"[\s,-]+", f"{student.first} {student.last}")]
     telling = [word for word in words if len(word) > 2] or [word for word in words if word]
@@ -159,10 +159,10 @@ def _may_be_called(student: Student, name: str) -> bool:
 
 
 def student_without_roster(attempt: Attempt, platform: str) -> Student:
-    """Return the student that an attempt names by itself.
+    """Return the student of an attempt without a class list.
 
-    Canvas's number is the same in all its archives and the name is not (it has no spaces); Moodle's
-    is another for each assignment, so there the name is taken. Others tell a login or an address.
+    Canvas's number is the same in all archives, while its names have no spaces; Moodle's number
+    changes with each assignment, so its name is used. Other platforms give a login or an address.
     """
     if platform == "folder":
         return Student(attempt.name)
@@ -178,13 +178,13 @@ def student_without_roster(attempt: Attempt, platform: str) -> Student:
 
 
 def safe_id(name: str) -> str:
-    """Return a name as it can be that of a folder: letters and digits of any script, and -."""
+    """Return a name as a folder's name: letters and digits of any script, and -."""
     plain = re.sub(r"['’`´.]", "", unicodedata.normalize("NFC", name)).casefold()
     return re.sub(r"[^\w]+", "-", plain).strip("-")
 
 
 def is_student_id(name: str) -> bool:
-    """Return True for what no shell, spreadsheet or page reads otherwise than as a name.
+    """Return True for an id that every shell, spreadsheet and page reads as a name.
 
     >>> is_student_id("ann.lee"), is_student_id("-rf"), is_student_id("=cmd()")
     (True, False, False)
@@ -218,9 +218,9 @@ def _student(cell: dict[str, str], of_moodle: bool) -> Student:
         last, comma, first = (part.strip() for part in cell["full"].partition(","))
         if not comma:
             first, _, last = cell["full"].rpartition(" ")
-    # Brightspace writes # before names, so that a spreadsheet leaves them alone.
+    # Brightspace writes # before names, so that spreadsheets do not convert them.
     own, number = cell["id"].lstrip("#"), cell["number"]
-    if of_moodle:  # "Participant 4711", another for each assignment: the last resort for an id
+    if of_moodle:  # "Participant 4711", new in each assignment: an id only without another
         own = own or cell["email"].partition("@")[0] or safe_id(number)
         number = re.sub(r"\D", "", number)
     own = own or number or cell["email"].partition("@")[0]
@@ -231,7 +231,7 @@ def _student(cell: dict[str, str], of_moodle: bool) -> Student:
 
 @functools.lru_cache(10_000)
 def _names_of(student: Student) -> set[str]:
-    """Return the ways in which a platform may write a student's name, letters only."""
+    """Return the forms in which a platform may write a student's name, letters only."""
     both = (f"{student.first}{student.last}", f"{student.last}{student.first}")
     written = {_letters(name) for name in both} | {_in_order(f"{student.first} {student.last}")}
     return {_letters(student.id), *written} - {""}

@@ -1,6 +1,6 @@
-"""Put attempts into submitted/STUDENT/LESSON/: whole or not at all, never an earlier over a later.
+"""Put attempts into submitted/STUDENT/LESSON/, whole or not at all, never an earlier over a later.
 
-What a later attempt replaces is moved to downloaded/LESSON/replaced/STUDENT/, not deleted.
+A replaced attempt is moved to downloaded/LESSON/replaced/STUDENT/, not deleted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FORM = "%Y-%m-%d %H:%M:%S UTC"
 class Stored:
     """The fate of one student's attempt: taken, replaced, unchanged, or not taken and why.
 
-    retimed: the same work is there, and only its time of submission is now another.
+    retimed: the same work is stored already, and only its time of submission has changed.
     lost: a file of the student's could not be taken.
     """
 
@@ -46,9 +46,9 @@ class Stored:
 def store(
     course: Course, lesson: str, student: str, attempt: Attempt, own_times: bool = True
 ) -> Stored:
-    """Store one attempt, whose time is in UTC; return what became of it.
+    """Store one attempt, whose time is in UTC; return its fate.
 
-    own_times: a timestamp.txt among the files is the instructor's; else a student may have made it.
+    own_times: a timestamp.txt among the files is the instructor's; else it may be a student's.
     """
     notes: list[str] = []
     files = _read_files(attempt, notes)
@@ -100,7 +100,7 @@ def _why_not(target: Path, course: Course, before, now) -> str:
 
 
 def _read_files(attempt: Attempt, notes: list[str]) -> dict[str, bytes]:
-    """Return the content of an attempt's files; notes say which cannot be taken."""
+    """Return the content of an attempt's files, and notes about files that cannot be taken."""
     files = {}
     for path, entry in attempt.files.items():
         try:
@@ -122,7 +122,7 @@ def _with_notebook(
 ) -> dict[str, bytes]:
     """Return the files if one of them looks like a notebook, else none.
 
-    The only notebook is called LESSON.ipynb, whatever its name was, unless it is another lesson's.
+    A single notebook is renamed to LESSON.ipynb, unless it is another lesson's.
     """
     if not any(may_hold_notebook(path, data) for path, data in files.items()):
         return {}
@@ -139,7 +139,7 @@ def _with_notebook(
 
 
 def _check_stamp(files: dict[str, bytes], notes: list[str]) -> None:
-    """Say what is wrong with a timestamp.txt that came along; it is kept as it is."""
+    """Return the problem of a handed-in timestamp.txt, which is kept unchanged."""
     text = files[STAMP].decode("utf-8-sig", errors="replace")
     if problem := parse_timestamp(text).problem:
         notes.append(f"{problem}{which_date(text)}")
@@ -151,7 +151,7 @@ def _work(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def _content(folder: Path) -> dict[str, bytes]:
-    """Return the files that lie in a folder, by path; those of a size that is collected."""
+    """Return the files in a folder by path, except those too large to collect."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink() and path.stat().st_size <= MAX_FILE:
@@ -160,7 +160,7 @@ def _content(folder: Path) -> dict[str, bytes]:
 
 
 def _put(course: Course, lesson: str, files: dict[str, bytes], target: Path) -> None:
-    """Write the files into a folder beside, and move it into its place as a whole."""
+    """Write the files into a temporary folder, and rename it into place."""
     place = course.root / "downloaded" / lesson
     place.mkdir(parents=True, exist_ok=True)
     incoming = Path(tempfile.mkdtemp(dir=place, prefix="incoming-"))
@@ -179,7 +179,7 @@ def _put(course: Course, lesson: str, files: dict[str, bytes], target: Path) -> 
 
 
 def _move_away(course: Course, lesson: str, target: Path) -> Path:
-    """Move an attempt that is replaced out of submitted/; return where it lies now."""
+    """Move a replaced attempt out of submitted/; return its new place."""
     place = course.root / "downloaded" / lesson / "replaced" / target.parent.name
     place.mkdir(parents=True, exist_ok=True)
     number = 1 + sum(1 for _ in place.iterdir())
@@ -190,12 +190,12 @@ def _move_away(course: Course, lesson: str, target: Path) -> Path:
 
 
 def last_attempts(attempts: list[Attempt]) -> tuple[Attempt, list[Attempt]]:
-    """Return the last of a student's attempts, and the others; those without a time come first."""
+    """Return a student's last attempt, and the others; those without a time are the first."""
     early = datetime.datetime.min
     ordered = sorted(attempts, key=lambda attempt: (attempt.at or early, attempt.label))
     return ordered[-1], ordered[:-1]
 
 
 def entry_paths(attempt: Attempt) -> list[str]:
-    """Return where an attempt's files lie in the archive."""
+    """Return the paths of an attempt's files in the archive."""
     return [entry.path for entry in attempt.files.values()]

@@ -1,4 +1,4 @@
-"""Read the times that platforms write, and tell times of submission from those of a download."""
+"""Read the times that platforms write, and recognise times of a download."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from proflab_course.grading.submissions.timestamp import which_date
 
-# Of all hand-ins of a class: no more than this apart, or half of them hardly apart at all.
+# Hand-ins of a whole class within this time, or half of them within much less.
 _ONE_DOWNLOAD = datetime.timedelta(hours=1)
 _ONE_AFTER_THE_OTHER = datetime.timedelta(minutes=1)
 
@@ -44,9 +44,9 @@ _MONTH_FIRST = re.compile(
 
 
 def are_times_of_download(times: Iterable[datetime.datetime]) -> bool:
-    """Return True if these are the moments at which files were packed, one after the other.
+    """Return True if these are the times at which files were packed, one after the other.
 
-    A class hands in over days; a download takes minutes. One time alone is no evidence, either.
+    A class hands in over days; a download takes minutes. A single time is no evidence.
     """
     known = sorted(times)
     gaps = [late - early for early, late in zip(known, known[1:], strict=False)]
@@ -72,7 +72,7 @@ def read_platform_time(text: str) -> datetime.datetime | None:
 
 
 def read_american_time(text: str) -> tuple[datetime.datetime | None, str]:
-    """Return the time that `Oct 3, 2026 215 PM` names, or None and what is wrong with it."""
+    """Return the time in `Oct 3, 2026 215 PM`, or None and the reason."""
     cleaned = " ".join(text.replace(".", "").replace(":", "").split())
     for form in ("%b %d, %Y %I%M %p", "%B %d, %Y %I%M %p"):
         date, _, clock = cleaned.partition(", ")
@@ -87,6 +87,6 @@ def read_american_time(text: str) -> tuple[datetime.datetime | None, str]:
 
 
 def unclear_time(text: str) -> str:
-    """Return the sentence about a time of a roster that cannot be read."""
+    """Return the sentence about a time in a roster that cannot be read."""
     said = f"the roster's time {text!r} is not clear{which_date(text)}"
     return f"{said}: write it as 2026-12-03 14:30:00 UTC"

@@ -1,8 +1,8 @@
-"""Refuses assertions in a graded cell: they earn no points, and a hidden one's value would enter.
+"""Refuse assertions in a graded cell, because they earn no points and reveal hidden values.
 
-An `assert` is set-up to the splitter, so that it would be executed in the student's process with
-its expected value in it. The sentence shows the call of `expect` to write in its place, or of
-`expect_table` in a loop's.
+For the splitter an `assert` is set-up, so it would be executed in the student's process, together
+with its expected value. The error's sentence shows the call of `expect` to write instead, or of
+`expect_table` for an assert in a loop.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def rewritten(node: ast.Assert, is_literal: Callable[[ast.expr], bool]) -> str:
 
 
 def _sides(test: ast.expr, is_literal: Callable[[ast.expr], bool]) -> tuple[ast.expr, ast.expr]:
-    """Return what is compared, actual value first; what is no equality is compared with True."""
+    """Return (actual, expected); for anything but `==`, expected is True."""
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and len(test.ops) == 1:
         left, right = test.left, test.comparators[0]
         if is_literal(right):
@@ -55,7 +55,7 @@ def _sides(test: ast.expr, is_literal: Callable[[ast.expr], bool]) -> tuple[ast.
 
 
 def _assertion_call(call: ast.Call) -> str:
-    """Return the name of an assertion of numpy's, unittest's or the like; empty for other calls."""
+    """Return the name of an assertion of numpy, unittest or the like; empty for other calls."""
     function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     return name if name.startswith("assert") else ""

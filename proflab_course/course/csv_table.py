@@ -28,7 +28,7 @@ class CsvTable:
 def read_csv(path: Path) -> CsvTable:
     """Return the table that a CSV holds.
 
-    Raises CourseError where the file cannot be read, is not in Unicode, or is no CSV.
+    Raises CourseError if the file cannot be read, is not in Unicode, or is not a CSV.
     """
     text = _text(path)
     if excel := re.match(r"sep=(.)\r?\n", text):
@@ -47,7 +47,7 @@ def read_csv(path: Path) -> CsvTable:
 
 
 def harmless(cell: str, is_text: bool = False) -> str:
-    """Return a cell that no spreadsheet runs as a formula; is_text: nor takes for a number.
+    """Return the cell so that no spreadsheet runs it as a formula; is_text: or reads a number.
 
     >>> harmless("=HYPERLINK(0)"), harmless("-3.5")
     ("'=HYPERLINK(0)", '-3.5')

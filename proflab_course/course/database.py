@@ -1,8 +1,7 @@
-"""Notice a course whose nbgrader keeps its gradebook elsewhere: it would have two.
+"""Refuse a course that would have two gradebooks, because nbgrader is set to use another database.
 
-ProfLab writes a file of SQLite, gradebook.db in the course's folder, which is also nbgrader's own
-choice. nbgrader's setting `c.CourseDirectory.db_url` names another place, such as a PostgreSQL
-server.
+ProfLab writes gradebook.db in the course's folder, a file of SQLite, which is also nbgrader's
+default. The setting `c.CourseDirectory.db_url` names another one, such as a PostgreSQL server.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ _SETTING = "db_url"
 
 
 def other_database(gradebook: Path) -> str:
-    """Return a sentence if nbgrader's settings name another database than this file; else ""."""
+    """Return a sentence if nbgrader's settings name a database other than this file; else ""."""
     texts = {path: _text(path) for path in _settings(gradebook.parent)}
     named = any(_SETTING in text for text in texts.values())
     return _refusal(gradebook, tuple(texts.items())) if named else ""
 
 
 def _settings(root: Path) -> list[Path]:
-    """Return the files in which nbgrader looks for settings, the decisive one last."""
+    """Return the files in which nbgrader reads settings; the last one decides."""
     from jupyter_core.paths import jupyter_config_path
 
     folders = [*map(Path, reversed(jupyter_config_path())), root]
@@ -38,7 +37,7 @@ def _text(path: Path) -> str:
 
 @functools.lru_cache(maxsize=8)
 def _refusal(gradebook: Path, texts: tuple[tuple[Path, str], ...]) -> str:
-    """Return the sentence about the setting that names another database; empty if none does."""
+    """Return the sentence about the setting that names another database; empty if there is none."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
     from traitlets.config.loader import PyFileConfigLoader

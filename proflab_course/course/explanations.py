@@ -1,6 +1,6 @@
-"""Read what a lesson's writer says of hidden cases, for students when the deadline is over.
+"""Read the author's explanations of hidden cases, which students may see after the deadline.
 
-It stands in the hidden block, as a comment above the case, and is released with nothing else of it:
+An explanation is a comment above a case in a hidden block; nothing else of the block is shown:
 
     # about: an expanded tensor has the memory of the one that it shows, however large it looks.
     expect("an expanded tensor counts the memory that it has", tracked(expanded), 32)
@@ -18,14 +18,14 @@ _ABOUT = re.compile(r"#\s*about:\s*(.*)")
 
 
 class MisplacedExplanation(ValueError):
-    """An explanation that stands above no hidden case; the sentence names the line."""
+    """An explanation that is not above a hidden case; the sentence names the line."""
 
 
 def explanations(source: str, hidden: set[int]) -> dict[str, str]:
     """Return the explanation of each hidden case of a test cell that has one, by its label.
 
-    hidden: the numbers of the lines that lie in hidden blocks.
-    Raises MisplacedExplanation for one that does not stand directly above a hidden case.
+    hidden: the numbers of the lines in hidden blocks. Raises MisplacedExplanation for an
+    explanation that is not directly above a hidden case.
     """
     if "about:" not in source:
         return {}

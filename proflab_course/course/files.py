@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and a sentence for those that cannot be."""
+"""Write files whole or not at all, and explain in a sentence why one cannot be written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 def replace_file(target: Path, data: bytes) -> None:
     """Write `data` beside `target`, sync it and rename it into place.
 
-    An OSError names `target` wherever it names a file.
+    If it raises an OSError, this names `target`.
     """
     if _is_already(target, data):
         return
@@ -36,7 +36,7 @@ def replace_file(target: Path, data: bytes) -> None:
 
 
 def _is_already(target: Path, data: bytes) -> bool:
-    """Return True if the file is there with just this content."""
+    """Return True if the file exists with exactly this content."""
     try:
         return target.stat().st_size == len(data) and target.read_bytes() == data
     except FileNotFoundError:
@@ -44,7 +44,7 @@ def _is_already(target: Path, data: bytes) -> bool:
 
 
 def sync_folder(place: Path) -> None:
-    """Make renames in a folder durable: a row must not outlive, in a power cut, its file."""
+    """Make renames in a folder durable, so that after a power cut no row is without its file."""
     descriptor = os.open(place, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -62,13 +62,13 @@ _CANNOT_WRITE |= {errno.EFBIG, errno.ENOENT, errno.ENAMETOOLONG, *_IN_THE_WAY}
 
 
 def is_of_a_file(error: OSError) -> bool:
-    """Return True if a file or folder of the user's is the cause, and not the program."""
+    """Return True if the cause is a file or folder of the user, not the program."""
     return error.errno in _CANNOT_WRITE or isinstance(error, shutil.Error)
 
 
 def what_is_wrong(error: OSError) -> str:
-    """Return why a file cannot be written, and what to do, as a part of a sentence."""
-    # shutil gathers the errors of a folder's files in one, without a number.
+    """Return the reason why a file cannot be written, and a remedy, as a part of a sentence."""
+    # shutil combines the errors of a folder's files into one without an errno.
     full = os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT)
     if any(reason in str(error) for reason in full):
         return "the disk is full: make room"

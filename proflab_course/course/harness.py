@@ -1,8 +1,8 @@
 """Fingerprint the code that can change a verdict: grades from another harness are stale.
 
-That is the engine, the checks, the doubles and the grader. Not counted: what only draws, in demo
-cells or on pages, and the other commands. What lies in a lesson's own folder (demos.py, built.py,
-data) is no part of the harness; it counts for that lesson alone, in `grading/resume.py`.
+That is the engine, the checks, the doubles and the grader, but not code that only draws, in demo
+cells or on pages, and not the other commands. The files in a lesson's own folder (demos.py,
+built.py, data) are not part of the harness; `grading/resume.py` counts them for that lesson alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 COUNTED = ("proflab", "proflab_course/course", "proflab_course/grading")
-# No cell that decides points uses these: tests/course/test_harness.py looks through all lessons.
+# Only demo cells use these; tests/course/test_harness.py checks it in all lessons.
 NOT_COUNTED = (
     "proflab/lesson/demo.py",
     "proflab/lesson/guesses.py",

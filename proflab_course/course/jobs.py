@@ -1,4 +1,4 @@
-"""Default number of jobs that a command runs at a time."""
+"""Choose the default number of jobs that a command runs at a time."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def default_jobs() -> int:
-    """Return how many cores this process may use: one job a core."""
+    """Return the number of cores that this process may use: one job for each core."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

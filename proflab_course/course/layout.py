@@ -1,4 +1,4 @@
-"""Folders of a course, found from its root."""
+"""Find the folders and lessons of a course from its root."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
 
 class CourseError(Exception):
-    """Bad input to a command: one sentence that names the file or argument, and what to do."""
+    """Bad input to a command, as one sentence that names the file or argument and a remedy."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Course:
 
     @classmethod
     def find(cls, start: Path | None = None) -> Course:
-        """Return the course that `start` (the working directory) lies in; CourseError if none."""
+        """Return the course that contains `start` (the working directory); CourseError if none."""
         start = (start or Path.cwd()).resolve()
         for folder in (start, *start.parents):
             if (folder / "jupyter_config.py").exists() and (
@@ -67,7 +67,7 @@ class Course:
     def lesson(self, given: str, folder: str = "modules") -> str:
         """Return the name of the lesson meant by 01_parameters, 01, 1, or a path to it.
 
-        Raises CourseError where no lesson in `folder` is meant, or more than one.
+        Raises CourseError if it means no lesson in `folder`, or more than one.
         """
         names, text = self.lessons(folder), Path(given).stem
         if text in names:

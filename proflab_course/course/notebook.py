@@ -1,6 +1,6 @@
-"""Lessons as cells: reading a lesson's text or notebook, what each cell is for, stable writing.
+"""Read a lesson's text or notebook as cells, each with its role, and write it reproducibly.
 
-Nothing in here judges (that is audit) or writes folders (that is build).
+Checks belong into build/audit.py, and writing of folders into build/.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MARK_SCHEME = ("=== BEGIN MARK SCHEME ===", "=== END MARK SCHEME ===")
 COLAB_SETUP = "colab_setup"
 GIVEN_TAG = "given"  # of a locked cell with the code of an exercise that a track leaves out
 _NOTEBOOK_METADATA = ("kernelspec", "accelerator", "colab")
-# jupytext's notes on blank lines in the text.
+# jupytext's metadata about blank lines in the text.
 _LAYOUT_OF_TEXT = ("lines_to_next_cell", "lines_to_end_of_cell_marker")
 _FORBIDDEN_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -92,7 +92,7 @@ class Cell:
         return self.source
 
     def statements(self) -> list[ast.stmt]:
-        """Return the top-level statements of a code cell; CourseError where it is no Python."""
+        """Return the top-level statements of a code cell; CourseError if it is not Python."""
         try:
             return parsed(self.code)
         except SyntaxError as error:
@@ -110,7 +110,7 @@ class Lesson:
 
     @property
     def cells(self) -> list[Cell]:
-        """The cells in order, each knowing where it stands."""
+        """The cells in order, each with its place for messages."""
         return [
             Cell(node, f"{self.place}, {_cell_title(node, number)}")
             for number, node in enumerate(self.notebook.cells, start=1)
@@ -151,7 +151,7 @@ def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
 
 
 def read_notebook(path: Path, lesson: str, place: str = "") -> Lesson:
-    """Read a notebook file as cells; CourseError where it is no notebook."""
+    """Read a notebook file as cells; CourseError if it is not a notebook."""
     place = place or str(path)
     try:
         notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
@@ -165,7 +165,7 @@ def read_notebook(path: Path, lesson: str, place: str = "") -> Lesson:
 
 
 def _is_cell(cell: NotebookNode) -> bool:
-    """Return True if what is read of a cell is of the types that Jupyter writes."""
+    """Return True if the fields of a cell that are read have the types that Jupyter writes."""
     metadata, outputs = cell.get("metadata"), cell.get("outputs", [])
     if not isinstance(cell.get("source"), str) or not isinstance(metadata, dict):
         return False
@@ -186,7 +186,7 @@ def notebook_text(notebook: NotebookNode) -> str:
 
 
 def set_cell_ids(notebook: NotebookNode) -> None:
-    """Give every cell an id that a rebuild gives again: its grade_id, else one from its text.
+    """Give every cell a reproducible id: its grade_id, else one derived from its text.
 
     Equal texts are told apart by their order, so that a new cell changes no other cell's id.
     """
@@ -201,14 +201,14 @@ def set_cell_ids(notebook: NotebookNode) -> None:
 def _wanted_id(cell: NotebookNode) -> str:
     name = str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
     valid = _FORBIDDEN_IN_ID.sub("-", name)
-    if valid and valid == name and len(name) <= 58:  # room for "-2", should a name come twice
+    if valid and valid == name and len(name) <= 58:  # leaves room for "-2" if a name occurs twice
         return name
     digest = hashlib.sha256(f"{cell.cell_type}\n{name or cell.source}".encode()).hexdigest()
     return f"{valid[:40]}-{digest[:8]}" if valid else f"{cell.cell_type}-{digest[:12]}"
 
 
 def regions(source: str, delimiters: tuple[str, str]) -> list[list[str]]:
-    """Return the lines of each region between two delimiters; ValueError where unbalanced."""
+    """Return the lines of each region between two delimiters; ValueError if unbalanced."""
     begin, end = delimiters
     found: list[list[str]] = []
     inside = False

@@ -1,8 +1,8 @@
-"""Says in a notebook which release of a lesson it comes from, and whether it is still as released.
+"""Mark in a notebook the release that it comes from, and detect whether it has changed since.
 
 The build writes into the notebook's metadata `proflab: {lesson, release}`, where `release` is a
 digest of what students may not change: the locked cells' text, and every graded cell's name, flags
-and points. A copy whose cells still have the digest that it carries is a release, of whatever day.
+and points. A copy whose cells match the digest in its stamp is an unchanged release, new or old.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def make_stamp(lesson: str, cells: Iterable[NotebookNode]) -> NotebookNode:
 
 
 def read_stamp(metadata: Any) -> dict[str, str]:
-    """Return a notebook's stamp, as far as it is one: its `lesson` and `release`, or nothing."""
+    """Return a notebook's stamp, its `lesson` and `release`; empty if it is not valid."""
     stamp = metadata.get(STAMP) if isinstance(metadata, Mapping) else None
     if not isinstance(stamp, Mapping):
         return {}
@@ -41,15 +41,15 @@ def read_stamp(metadata: Any) -> dict[str, str]:
 
 
 def release_digest(cells: Iterable[NotebookNode]) -> str:
-    """Return a digest of the cells that students may not change, in whatever order they stand."""
+    """Return a digest of the cells that students may not change, in any order."""
     entries = sorted({entry for cell in cells if (entry := _entry(cell))})
     return hashlib.sha256("\n".join(entries).encode("utf-8", "replace")).hexdigest()
 
 
 def is_former_release(notebook: NotebookNode, today: str) -> bool:
-    """Return True if the notebook is of another release than `today`'s and unchanged since.
+    """Return True if the notebook is an unchanged release other than `today`'s.
 
-    A tool may have dropped the stamp; then nbgrader's own checksums of the test cells count.
+    If a tool has dropped the stamp, nbgrader's checksums of the test cells decide.
     """
     stamp = read_stamp(notebook.metadata)
     if stamp.get("release") == today:
@@ -71,7 +71,7 @@ def _is_test(cell: NotebookNode) -> bool:
 
 
 def _entry(cell: NotebookNode) -> str:
-    """Return what counts of one cell; empty for a student's own."""
+    """Return the part of a cell that counts; empty for a cell of the student's."""
     marks = _marks(cell)
     if not marks:
         return ""
@@ -87,7 +87,7 @@ def _entry(cell: NotebookNode) -> str:
 
 
 def _has_its_checksum(cell: NotebookNode) -> bool:
-    """Return True if nbgrader's checksum, written at the release, is still the cell's."""
+    """Return True if the cell still has the checksum that nbgrader wrote at the release."""
     from nbgrader.utils import compute_checksum
 
     try:

@@ -1,4 +1,4 @@
-"""Splits a graded cell into what may enter a student's process and what stays with the grader.
+"""Split a graded cell into the code for a student's process and the answers for the grader.
 
 The grammar: top-level statements, each either set-up (any Python without an expect) or one of
 `expect(label, actual, expected)`, `expect_between(label, actual, low, high)`,

@@ -1,4 +1,4 @@
-"""Words for messages: a list of names that fits into a line."""
+"""Format lists of names for messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _FEW = 10
 
 
 def few(names: Sequence[str]) -> str:
-    """Return at most ten names, and how many more there are.
+    """Return at most ten names, and the number of the others.
 
     >>> few(["ann", "bo"])
     'ann, bo'

@@ -1,4 +1,4 @@
-"""`proflab doctor`: which layers of isolation this machine has.
+"""`proflab doctor`: find the layers of isolation that this machine has.
 
 command.py  the command: prints the layers, and whether students' code can be graded here
 layers.py   each layer, tried on this machine

@@ -23,7 +23,7 @@ SETTINGS = Path("/proc/sys")
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of isolation: its state here, and one sentence on what that means."""
+    """One layer of isolation: its state on this machine, and one sentence about it."""
 
     name: str
     state: State
@@ -40,7 +40,7 @@ def examine_layers() -> list[Layer]:
 
 
 def bubblewrap() -> Layer:
-    """Check that the program is there."""
+    """Check that the program is installed."""
     path = find_bubblewrap()
     if path is None:
         return Layer("bubblewrap", "missing", "install it: apt install bubblewrap")
@@ -180,7 +180,7 @@ def sandbox(can_start: bool) -> list[Layer]:
 def succeeds(action: Callable[[], None]) -> bool:
     """Return True if `action` succeeds in a child process; this process is not changed."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # 3.12 warns of BLAS's threads; the child uses none
+        warnings.simplefilter("ignore")  # 3.12 warns because BLAS has threads; the child uses none
         pid = os.fork()
     if pid == 0:
         try:

@@ -1,6 +1,6 @@
-"""`proflab export`: grades back into a platform's own file, and code for a similarity check.
+"""`proflab export`: write grades into a platform's own file, and code for a similarity check.
 
-command.py         which of both, and of which lesson
+command.py         the command
 platform_files.py  the grade files that Canvas, Moodle and Brightspace export, filled in
-student_code.py    what each student wrote, as one Python file
+student_code.py    each student's own code, as one Python file
 """

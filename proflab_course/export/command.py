@@ -1,4 +1,4 @@
-"""proflab export: grades into a platform's own file, or students' code for a similarity check."""
+"""`proflab export`: write grades into a platform's own file, or code for a similarity check."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Export; returns 0, also where students without a grade are listed."""
+    """Export; return 0, even if there are students without a grade."""
     course = Course.find()
     lesson = course.lesson(arguments.lesson, "source")
     if arguments.code:
@@ -74,8 +74,9 @@ def _export_code(course: Course, lesson: str, target: Path) -> int:
 
 
 def _grades(course: Course, lesson: str, without_essay: bool) -> dict[str, Points]:
-    """Return every graded student's points, penalty taken off; None where a mark is awaited."""
-    from proflab_course.grading.records.gradebook import Book, total_points
+    """Return each graded student's points after the penalty; None without a mark by hand."""
+    from proflab_course.grading.points import total_points
+    from proflab_course.grading.records.gradebook import Book
 
     if not course.gradebook.exists():
         raise CourseError(f"there is no {course.gradebook.name}: run `proflab grade {lesson}`")

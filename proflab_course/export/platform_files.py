@@ -1,4 +1,4 @@
-"""Fill the grade file that a learning platform has exported; its other columns stay as they are.
+"""Fill in the grade file that a learning platform has exported; keep its other columns.
 
 Formats, each as its platform documents it:
     Canvas       Gradebook › Export: `Student, ID, SIS User ID, SIS Login ID, Section`, and a column
@@ -46,7 +46,7 @@ _MOODLE_COLUMNS = (
     "Maximum Grade",
 )
 _END = "End-of-Line Indicator"
-# Canvas's sums, which it does not take back, and the number that it adds to an assignment's name.
+# Canvas's sums, which it does not import, and the number that it adds to an assignment's name.
 _SUMS = re.compile(r"(.*\b)?(Current|Final|Override) (Score|Grade|Points|Status)")
 _NUMBERED = re.compile(r"(?P<name>.*\S)\s*\(\d+\)")
 _BRIGHTSPACE_KIND = re.compile(r"\s*\w+ Grade <[^<>]*>$")
@@ -54,9 +54,9 @@ _BRIGHTSPACE_KIND = re.compile(r"\s*\w+ Grade <[^<>]*>$")
 
 @dataclass(frozen=True)
 class Points:
-    """One student's points. grade: None where a mark is still to be given.
+    """One student's points. grade: None if a mark by hand is missing.
 
-    also: other ways in which the student may be named, such as an address.
+    also: other names of the student, such as an address.
     """
 
     grade: float | None
@@ -65,7 +65,7 @@ class Points:
 
 @dataclass
 class Filled:
-    """A filled file's text, and what to tell: who has no grade in it, and who waits for a mark."""
+    """A filled file's text, and the students without a grade or without a mark."""
 
     text: str
     filled: int
@@ -78,9 +78,9 @@ def fill(
 ) -> Filled:
     """Return the platform's file with the students' grades in the lesson's column.
 
-    column: its name, or a part of it; else that which names the lesson. Raises CourseError where
-    the file is not the platform's, has no such column or several, where a grade is above the
-    platform's maximum, or where a student with a grade is not in it.
+    column: its name or a part of it; by default the column that names the lesson. Raises
+    CourseError if the file is not the platform's, has no such column or several, if a grade is
+    above the platform's maximum, or if a student with a grade is not in it.
     """
     rows, header, delimiter = _read(platform, path)
     target = _find_column(platform, path, rows, header, lesson, column)
@@ -157,7 +157,7 @@ def _find_column(
 
 
 def _assignments(platform: str, rows: list[list[str]]) -> list[str]:
-    """Return the columns of assignments: those that the platform takes back."""
+    """Return the columns of assignments that the platform imports."""
     own = [*_IDENTITY[platform], _END, "Integration ID"]
     below = [*(rows[1] if len(rows) > 1 else []), *[""] * len(rows[0])]
     columns = zip(rows[0], below, strict=False)
@@ -170,7 +170,7 @@ def _assignments(platform: str, rows: list[list[str]]) -> list[str]:
 
 
 def _own_name(column: str) -> str:
-    """Return an assignment's name without what its platform adds to it."""
+    """Return an assignment's name without the platform's additions."""
     numbered = _NUMBERED.fullmatch(column)
     return numbered["name"] if numbered else _BRIGHTSPACE_KIND.sub("", column)
 
@@ -180,7 +180,7 @@ def _is_named(column: str, wanted: str) -> bool:
 
 
 def _has_number(column: str, lesson: str) -> bool:
-    """Return True for "Lesson 01": the word and the number; the number alone may be a quiz's."""
+    """Return True for "Lesson 01", the word and the number; a number alone may be a quiz's."""
     words = re.findall(r"[^\W\d_]+|\d+", _own_name(column).casefold())
     numbers = [int(word) for word in words if word.isdecimal()]
     return "lesson" in words and numbers == [int(lesson[:2])]
@@ -191,7 +191,7 @@ def _squeezed(name: str) -> str:
 
 
 def _is_kept(platform: str, name: str, is_target: bool) -> bool:
-    """Return True for what the platform needs to read the file back; others' grades stay there."""
+    """Return True for a column that the platform needs for the import; others are left out."""
     if platform == "moodle":
         return True
     return is_target or name in _IDENTITY[platform] or name == _END
@@ -206,10 +206,10 @@ def _is_student(platform: str, header: list[str], row: list[str]) -> bool:
 def _student_of(
     platform: str, header: list[str], row: list[str], left: Mapping[str, Points], names: list[str]
 ) -> str | None:
-    """Return the student whose line it is, by the first of its ids that is anybody's; else by name.
+    """Return the student of a line by the first of its ids that belongs to one; else by name.
 
-    An id of the course goes before what else a student is known by: a platform's number may by
-    chance be another's id.
+    The course's ids go before other names of students, because a platform's number may happen to
+    be another student's id.
     """
     own = {student.casefold(): student for student in left}
     other = {name.casefold(): student for student in left for name in left[student].also}
@@ -222,7 +222,7 @@ def _student_of(
 
 
 def _names(header: list[str], row: list[str]) -> list[str]:
-    """Return a line's name as `proflab collect` makes an id of it where there is no class list."""
+    """Return a line's name as the id that `proflab collect` makes without a class list."""
     cells = dict(zip(header, row, strict=False))
     first_last = f"{cells.get('First Name', '')} {cells.get('Last Name', '')}"
     names = (cells.get("Full name", ""), first_last, cells.get("Identifier", ""))
@@ -238,7 +238,7 @@ def _check_maximum(
     student: str,
     grade: float,
 ) -> None:
-    """Refuse a grade that the platform would refuse or cut, and say what its maximum is."""
+    """Raise CourseError for a grade above the platform's maximum, which it would refuse or cut."""
     if platform == "moodle":
         said = row[header.index("Maximum Grade")] if "Maximum Grade" in header else ""
     else:

@@ -1,8 +1,8 @@
-"""Write what each student wrote as one Python file: for compare50, copydetect, JPlag and the like.
+"""Write each student's own code as one Python file, for compare50, copydetect, JPlag and the like.
 
-Cells that every student is given are left out, and so is a stub that nobody has touched; what the
-student added stays, in the order of the notebook. Below it stand the modules of the student's own
-that lay beside the notebook, as far as grading lets the notebook import them.
+Given cells and unchanged stubs are left out; the student's other code follows in the order of the
+notebook. After it come the student's own modules beside the notebook, if grading lets the notebook
+import them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from proflab_course.grading.run.student_files import beside_support, read_folder
 
 @dataclass
 class Code:
-    """Name the students whose code was written, the modules of each, and why others have none."""
+    """The students whose code was written, the modules of each, and why others have none."""
 
     written: list[str] = field(default_factory=list)
     modules: dict[str, list[str]] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Code:
 
 
 def write_code(course: Course, lesson: str, target: Path) -> Code:
-    """Write target/STUDENT.py for each hand-in of a lesson; say of whom there is none, and why."""
+    """Write target/STUDENT.py for each hand-in of a lesson; return who has one and who has not."""
     source = course.source(lesson)
     key = read_key(source)
     with closing(Reader(key, course.root / "source")) as reader:
@@ -49,7 +49,7 @@ def _write_each(submitted: Path, key: Key, support: Path, reader: Reader, target
             cells = [] if aligned is None else list(_own(aligned, key, reader))
             place = handin.folder or folder / key.name
             modules = {} if aligned is None else _modules(handin.files, place, support, reader)
-        except Exception as error:  # whatever a notebook is, the others' code is written
+        except Exception as error:  # no notebook may stop the others
             result.without[student] = f"it cannot be read ({cause_of(error)})"
             continue
         if aligned is None:
@@ -81,7 +81,7 @@ def _modules(
 
 
 def _own(aligned: Aligned, key: Key, reader: Reader) -> Iterator[str]:
-    """Yield the student's code, cell by cell; one that is no Python as a comment."""
+    """Yield the student's code, cell by cell; a cell that is not Python as a comment."""
     given = {squeezed(cell.released.source) for cell in key.cells}
     for slot in aligned.slots:
         is_own = slot.key is None or slot.key.kind in ("solution", "free")
@@ -91,7 +91,7 @@ def _own(aligned: Aligned, key: Key, reader: Reader) -> Iterator[str]:
 
 
 def _python(source: str, reader: Reader) -> str:
-    """Return the code; IPython's own lines, and what cannot be parsed, become comments."""
+    """Return the code; IPython's commands, and code that cannot be parsed, become comments."""
     lines = [f"# {x}" if x.lstrip().startswith(("%", "!")) else x for x in source.splitlines()]
     text = "\n".join(lines)
     return text if reader.is_python(text) else "\n".join(f"# {line}" for line in lines)

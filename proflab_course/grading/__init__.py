@@ -16,7 +16,7 @@
     inside/             what runs in the student's process
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook
     verdict.py          judge: one case, from its answer and its reply
-    partial_credit.py   judge: the share of a cell's points that its cases earn
+    points.py           judge: what a test cell earns, all or none or a share
     failed_setup.py     judge: the part that caused a set-up error
     output_cells.py     judge: what a test cell shows in the graded notebook
     records/            write: gradebook and graded notebook

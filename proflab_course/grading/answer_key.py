@@ -1,6 +1,6 @@
-"""Answer key of a lesson: its cells as released, and its test cells, split.
+"""Read a lesson's answer key: its cells as released, and its test cells, split.
 
-Made from the grader's own source notebook, never from a submission.
+The key is made from the instructor's notebook in source/, never from a submission.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Kind = Literal["test", "solution", "manual", "locked", "free"]
 
 @dataclass(frozen=True)
 class KeyCell:
-    """One cell of the lesson: `master` as the grader keeps it, `released` as students get it."""
+    """One cell of the lesson: `master` as in source/, `released` as students get it."""
 
     kind: Kind
     grade_id: str
@@ -51,7 +51,7 @@ class KeyCell:
 
     @property
     def demo(self) -> bool:
-        """True for a cell that only shows something."""
+        """True for a demo cell, which earns no points."""
         return "demo" in self.master.metadata.get("tags", [])
 
 
@@ -59,9 +59,8 @@ class KeyCell:
 class Key:
     """A lesson's cells in order, its split test cells by grade_id, and its fingerprint.
 
-    partial_credit: a test cell gives its share of cases passed, in place of all points or none;
-    solved: the cells' texts with the lesson's solutions; times: what these take;
-    derived: what other files have worked out from the lesson, which serves the whole class.
+    partial_credit: see `points.py`; solved: the cells' texts with the lesson's solutions; times:
+    their CPU seconds; derived: values that other files compute once for the whole class.
     """
 
     name: str
@@ -75,7 +74,7 @@ class Key:
     derived: dict = field(default_factory=dict, compare=False, repr=False)
 
     def with_partial_credit(self) -> Key:
-        """Return the key by which cells give shares; what was graded by the other is stale."""
+        """Return the key with partial credit; its fingerprint makes earlier grades stale."""
         fingerprint = hashlib.sha256(f"{self.fingerprint} partial credit".encode()).hexdigest()
         return replace(self, partial_credit=True, fingerprint=fingerprint)
 
@@ -131,7 +130,7 @@ def make_key(name: str, source: NotebookNode, where: str = "") -> Key:
 
 
 def released_from(source: NotebookNode) -> NotebookNode:
-    """Return what students get of an instructor's notebook, as `nbgrader generate_assignment`."""
+    """Return the students' version of a notebook, as `nbgrader generate_assignment` makes it."""
     cleared = "LockCells ClearSolutions ClearOutput ComputeChecksums"
     return _preprocessed(source, f"{cleared} ClearHiddenTests ClearMarkScheme ComputeChecksums")
 
@@ -153,7 +152,7 @@ def meta(cell: NotebookNode) -> dict:
 
 
 def kind_of(cell: NotebookNode) -> Kind:
-    """Return what a lesson's cell is for, by its nbgrader metadata."""
+    """Return the kind of a lesson's cell, by its nbgrader metadata."""
     found = meta(cell)
     match found.get("grade", False), found.get("solution", False):
         case True, True:

@@ -1,9 +1,8 @@
-"""`proflab grade LESSON`: grades what was handed in, in parallel, and loses nothing.
+"""`proflab grade LESSON`: grade the submissions of a lesson in parallel.
 
-A drop-in for `nbgrader autograde`: reads submitted/STUDENT/LESSON/, writes autograded/ and
-nbgrader's gradebook. Students' code runs where the runner puts it; verdicts are reached, and files
-and rows written, by this process alone. A submission is graded again only if it, the lesson or the
-harness has changed.
+A drop-in for `nbgrader autograde`: it reads submitted/STUDENT/LESSON/ and writes autograded/ and
+nbgrader's gradebook. A runner executes students' code; this process alone judges it and writes
+files and rows. `resume.py` decides which submissions have to be graded.
 """
 
 from __future__ import annotations
@@ -48,10 +47,10 @@ from proflab_course.grading.table import Row, make_rows, print_table, progress_b
 __all__ = ["Row", "grade_class"]
 
 _EARLIER_STANDS = "until then the points of the earlier grading stand"
-# Hand-ins read ahead for each job: enough to keep it busy, few enough to keep memory flat.
+# Submissions in progress for each job: enough to keep it busy, few enough to limit memory.
 _AHEAD = 2
-# Objects made and not yet freed, after which Python looks for cycles: a hand-in's notebooks are
-# thousands that are needed, so that looking more often only costs time.
+# Threshold of Python's garbage collector. A submission's notebooks are thousands of objects in use,
+# which a lower threshold would search for cycles in vain.
 _COLLECT_EVERY = 10_000
 
 
@@ -96,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         starting = beside.submit(_choose_runner, course, arguments)
         import proflab_course.grading.records.gradebook  # noqa: F401  (takes as long as a sandbox to start)
     runner, jobs = starting.result()
-    gc.freeze()  # what is in memory now stays, and need not be looked through for each hand-in
+    gc.freeze()  # exclude what is loaded now from garbage collection
     often = gc.get_threshold()
     gc.set_threshold(_COLLECT_EVERY)
     try:
@@ -111,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
                 full=arguments.full,
             )
     finally:
-        gc.unfreeze()  # it may be a longer-lived program that grades
+        gc.unfreeze()  # the program may live on
         gc.set_threshold(*often)
     print_table(rows)
     if failed := sum(row.status == NOT_GRADED for row in rows):
@@ -122,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _name_strangers(course: Course) -> int:
-    """Print the lines of extensions.csv that name nobody; return the command's exit status."""
+    """Print the lines of extensions.csv with unknown students; return the exit status."""
     from proflab_course.grading.records.gradebook import Book
     from proflab_course.grading.records.lateness import FILE, unknown_students
 
@@ -138,15 +137,15 @@ def _name_strangers(course: Course) -> int:
 
 
 def _count_handins(course: Course, arguments: argparse.Namespace) -> int:
-    """Return how many submissions there are at most to grade."""
+    """Return the largest possible number of submissions to grade."""
     named = arguments.student or course.root.glob(f"submitted/*/{arguments.lesson}")
     return len(list(named))
 
 
 def _choose_runner(course: Course, arguments: argparse.Namespace) -> tuple[Runner, int]:
-    """Return the runner of students' code, and how many submissions it takes at a time.
+    """Return the runner of students' code, and the number of submissions that it runs at a time.
 
-    It starts at once, since that takes a while, unless there is likely to be nothing to execute.
+    It starts at once, because that takes a while, unless probably nothing has to be executed.
     """
     isolation = "none" if arguments.no_sandbox else "auto"
     limits = chosen_limits(course, arguments)
@@ -164,9 +163,9 @@ def _choose_runner(course: Course, arguments: argparse.Namespace) -> tuple[Runne
 
 @dataclass(frozen=True)
 class Done:
-    """A graded submission: `graded` is None where there was no notebook to grade.
+    """A graded submission: `graded` is None if there was no notebook to grade.
 
-    error: what was raised where the grader failed at it; guesses: those that the notebook keeps.
+    error: the exception if the grader failed; guesses: the guesses in the notebook's outputs.
     """
 
     work: Work
@@ -227,7 +226,7 @@ def grade_class(
 def _graded_works(
     reader: Reader, support: Path, works: list[Work], runner: Runner, jobs: int, full: bool
 ) -> Iterator[Done]:
-    """Yield a Done for each work as it is finished; holds few at a time, however many there are."""
+    """Yield a Done for each submission as it is finished; hold only a few at a time."""
     if works:
         reader.start()
     left, running = iter(works), set[Future[Done]]()
@@ -248,18 +247,18 @@ def _graded_works(
 
 
 def grade_one(reader: Reader, support: Path, work: Work, runner: Runner, full: bool) -> Done:
-    """Read and grade one submission; raise CourseError alone, and never for what it contains."""
+    """Read and grade one submission; raise only CourseError, and never for its contents."""
     try:
         with work_limit.limited():
             return _read_and_grade(reader, support, work, runner, full)
     except (CourseError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # some libraries' panics are no Exception
+    except BaseException as error:  # a panic of a library may not be an Exception
         return failure(work, error)
 
 
 def failure(work: Work, error: BaseException) -> Done:
-    """Return the outcome of a submission at which the grader failed; it will be graded anew."""
+    """Return the outcome of a submission if the grader failed; it will be graded again."""
     return Done(replace(work, fingerprint=""), NOT_GRADED, sentence_of(error), None, error)
 
 
@@ -277,21 +276,21 @@ def _read_and_grade(reader: Reader, support: Path, work: Work, runner: Runner, f
 
 
 def _submission_of(work: Work, handin: HandIn, support: Path) -> Submission:
-    """Return what a student's process may see: what lay beside the notebook, wherever that was."""
+    """Return the files that a student's process may see: those beside the notebook."""
     if handin.files is not None:
         return Submission(work.student, files=beside_support(support, handin.files))
     return Submission(work.student, handin.folder or work.folder, support)
 
 
 def _join_sentences(*sentences: str) -> str:
-    """Return the sentences that there are, as one."""
+    """Return all sentences that are not empty, as one."""
     return "; ".join(filter(None, sentences))
 
 
 def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
-    """Write what a submission got, or that it got nothing; return who has no row, and why.
+    """Write a submission's result; return the student with the reason if that is impossible.
 
-    Raises CourseError where nobody's could be written.
+    Raises CourseError if no student's result could be written.
     """
     for _ in range(2):
         if done.error is not None:
@@ -308,7 +307,7 @@ def record(course: Course, key: Key, book, done: Done) -> dict[str, str]:
 
 
 def write(course: Course, key: Key, book, done: Done) -> None:
-    """Write the notebook, then the rows: what is in the gradebook is always on disk, too."""
+    """Write the notebook, then the rows, so that each row's notebook is on disk."""
     from proflab_course.grading.records.gradebook import Outcome
 
     work, graded = done.work, done.graded

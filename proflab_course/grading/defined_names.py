@@ -1,11 +1,10 @@
-"""Tells which names a cell defines at top level, without running or parsing it.
+"""Find the names that a cell defines at top level, without running or parsing it.
 
-By its tokens: a parser can be crashed by what it is given, and this is a stranger's. The scanner is
-our own, since the time of Python's grows with the square of the text or worse, and from one Python
-to the next it reads broken text differently. Here each token takes at least one character, and no
-pattern looks at one character more than a few times. Where brackets or quotes stay open, the lines
-are looked at. To say one name too many is harmless: then a stub, which earns nothing, is not put
-back.
+The cell is split into tokens, because untrusted text can crash Python's parser. Python's tokenizer
+is not used: its time grows with the square of the text or worse, and it reads broken text
+differently from version to version. In this scanner each token takes at least one character, and no
+pattern reads a character more than a few times. If brackets or quotes are left open, the lines are
+searched instead. One name too many is harmless: a stub, which earns nothing, is not restored.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-# So many characters of a notebook are split into tokens; the lines of the rest are looked at.
+# Characters of a notebook that are split into tokens; the rest is searched by lines.
 _MAX_SCANNED = 500_000
 _LINE = re.compile(
     r"^[ \t]*+(?:(?:async[ \t]++)?(?:def|class)[ \t]++(\w++)|(\w++)[ \t]*+(?::[^=\n]++)?=(?!=)"
     r"|(?:from|import)\b.*\bas[ \t]++(\w++)|from\b.*\bimport\b.*\b(\w+))",
     re.MULTILINE,
 )
-# Cells that may define names which are not written in them.
+# Code that may define names that are not written in the cell.
 _UNSEEN = re.compile(
     r"\bimport[ \t]*+\*|\b(?:exec|eval|globals|locals|vars|setattr|global|__dict__|get_ipython"
     r"|__main__)\b|^[ \t]*+%",
@@ -51,12 +50,12 @@ _MAGIC = ("%", "!", "?")
 
 
 def defined_names(source: str) -> set[str]:
-    """Return the names that a cell binds at top level, inside `if`, `try` and the like, too."""
+    """Return the names that a cell binds at top level, also inside `if`, `try` and the like."""
     return _names(source, _bound_names)
 
 
 def defined_functions(source: str) -> set[str]:
-    """Return those of them that are functions or classes."""
+    """Return the functions and classes that a cell defines at top level."""
     return _names(source, _function_name)
 
 
@@ -67,7 +66,7 @@ def names_in_each(
 ) -> list[set[str]]:
     """Return for each cell which names it defines, or which of the `wanted`.
 
-    A notebook may hold a great deal of text: what is beyond a limit is looked at line by line.
+    Text beyond a limit is searched line by line, because a notebook may be very long.
     """
     found, left = [], _MAX_SCANNED
     for source in sources:
@@ -81,7 +80,7 @@ def names_in_each(
 
 
 def names_by_line(source: str) -> set[str]:
-    """Return the names that a cell's lines seem to bind, in functions, too: fast, and too many."""
+    """Return the names that a cell's lines seem to bind, also in functions: fast, but too many."""
     return {name for match in _LINE.finditer(source) for name in match.groups() if name}
 
 
@@ -103,7 +102,7 @@ def word_pattern(words: Iterable[str]) -> re.Pattern[str]:
 
 
 class _Scanner:
-    """One pass over a cell's text. `is_cut_off`: a bracket or a text was open at its end."""
+    """One pass over a cell's text. `is_cut_off`: a bracket or a string was open at its end."""
 
     def __init__(self, source: str) -> None:
         self._tokens = _TOKEN.finditer(source)
@@ -111,8 +110,8 @@ class _Scanner:
         self.is_cut_off = False
 
     def top_level_statements(self) -> Iterator[list[str]]:
-        """Yield the words of each logical line that does not stand in a function or a class."""
-        levels, hidden = [0], [False]  # one a level of indentation: is it in a function or class?
+        """Yield the words of each logical line outside functions and classes."""
+        levels, hidden = [0], [False]  # by level of indentation; hidden: in a function or class
         opens_hidden = False
         for column, words in self._logical_lines():
             while column < levels[-1]:
@@ -126,7 +125,7 @@ class _Scanner:
                 yield words
 
     def _logical_lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield each line's indentation and its words; what brackets hold is one line."""
+        """Yield the indentation and the words of each logical line."""
         column, words = 0, []
         for match in self._tokens:
             kind, text = match.lastgroup, match[0]
@@ -173,7 +172,7 @@ def _function_name(words: list[str]) -> set[str]:
 
 
 def _split_everywhere(words: list[str], sign: str) -> list[list[str]]:
-    """Return what stands between the signs that are outside brackets."""
+    """Return the parts between the signs outside brackets."""
     parts: list[list[str]] = [[]]
     depth = 0
     for word in words:
@@ -186,7 +185,7 @@ def _split_everywhere(words: list[str], sign: str) -> list[list[str]]:
 
 
 def _split_at(words: list[str], sign: str) -> tuple[list[str], list[str]]:
-    """Return what stands before and after the first `sign` outside brackets."""
+    """Return the parts before and after the first `sign` outside brackets."""
     depth = 0
     for place, word in enumerate(words):
         depth += (word in _OPENING) - (word in _CLOSING)
@@ -213,7 +212,7 @@ def _simple_names(words: list[str]) -> set[str]:
     if words[0] in ("import", "from"):
         return _imported_names(words)
     names: set[str] = set()
-    if "lambda" in words:  # its defaults are no assignments
+    if "lambda" in words:  # a lambda's defaults are not assignments
         words = words[: words.index("lambda")]
     for target in _split_everywhere(words, "=")[:-1]:
         names |= _target_names(_split_at(target, ":")[0])
@@ -233,7 +232,7 @@ def _imported_names(words: list[str]) -> set[str]:
 
 
 def _target_names(target: list[str]) -> set[str]:
-    """Return the names in the target of an assignment, not those whose parts are assigned to."""
+    """Return the names that an assignment's target binds, not those of `a.b` or `a[0]`."""
     words = ["", *target, ""]
     return {
         word

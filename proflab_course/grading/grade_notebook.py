@@ -1,6 +1,6 @@
-"""Grades one notebook: matches it with the lesson, has it executed, and reaches the verdicts here.
+"""Grade one notebook: match it with the lesson, let a runner execute it, and judge the replies.
 
-The runner is given code only; labels, expected values and tolerances stay in the key.
+The runner receives only code; labels, expected values and tolerances stay in the key.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from proflab_course.grading.limits import SOLVED_SECONDS
 from proflab_course.grading.match_cells import Aligned, Slot, align
 from proflab_course.grading.one_execution import add_execution
 from proflab_course.grading.output_cells import OutputWriter, lost_output, output_node
-from proflab_course.grading.partial_credit import share
 from proflab_course.grading.plan import (
     Plan,
     Reply,
@@ -30,6 +29,7 @@ from proflab_course.grading.plan import (
     Runner,
     Submission,
 )
+from proflab_course.grading.points import Tally
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import LEFT_OUT
 from proflab_course.grading.second_look import in_doubt, look_again
@@ -83,7 +83,7 @@ def grade_notebook(
     """Grade `notebook` by the lesson's `source` notebook (or its key).
 
     folder: the lesson's support files; full: execute demo cells too; submission: the student's own
-    folder, where there is one.
+    folder, if there is one.
     """
     key = source if isinstance(source, Key) else make_key("lesson", source)
     submission = submission or Submission("notebook", None, folder)
@@ -119,7 +119,7 @@ def grade_aligned(
 
 
 def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
-    """Return what is to be executed, and for each item the position of its cell."""
+    """Return the items to execute, and for each item the position of its cell."""
     executed = [n for n, slot in enumerate(aligned.slots) if is_executed(slot, full)]
     late = late_blocks(aligned, key, executed)
     plan: list[RunCell | RunBlock] = []
@@ -148,13 +148,13 @@ def make_plan(aligned: Aligned, key: Key, full: bool) -> tuple[Plan, list[int]]:
 
 
 def has_more_time(plan: Plan, roomier: Plan) -> bool:
-    """Return True if an item takes longer in the solved notebook than the plan knew."""
+    """Return True if `roomier` has a longer time from the solved notebook for an item."""
     pairs = zip(plan, roomier, strict=True)
     return any((old.seconds or 0.0) < (new.seconds or 0.0) for old, new in pairs)
 
 
 def _once_given(slot: Slot) -> str:
-    """Return code that imports what an older release gave, as far as it is still there."""
+    """Return code that imports the names of an older release which still exist."""
     lines = slot.once_given.splitlines()
     return "".join(f"try:\n    {line}\nexcept ImportError:\n    pass\n" for line in lines)
 
@@ -171,7 +171,7 @@ def measure_solved(
 ) -> dict[tuple[str, int], float]:
     """Return the CPU seconds of each cell and block of the lesson with its own solutions.
 
-    It is executed as a hand-in is, apart from all of them. What does not come back has no time.
+    It is executed like a hand-in, in a session of its own. A statement without a reply has no time.
     """
     slots = [
         Slot(NotebookNode(cell.master, source=text), cell if cell.grade_id else None)
@@ -219,7 +219,7 @@ def conclude(aligned: Aligned, key: Key, result: Result, places: list[int]) -> G
 
 
 def costly_cells(graded: Graded, aligned: Aligned, key: Key) -> set[int]:
-    """Return the positions of test cells that hidden blocks alone have cost points."""
+    """Return the positions of test cells that lost points only in hidden blocks."""
     failed = {case.cell for case in graded.cases if not case.passed and not case.hidden}
     return {
         position
@@ -239,9 +239,9 @@ def conclude_test(
     failure = None  # of the set-up
     for number, block_replies in enumerate(replies):
         ended = run.conclude_block(number, block_replies, failure)
-        if not run.test.blocks[number].hidden:  # what a hidden block does stays in it
+        if not run.test.blocks[number].hidden:  # a hidden block runs in a copy
             failure = ended
-    score = run.score() if replies else 0.0
+    score = run.tally.points(run.test, key.partial_credit) if replies else 0.0
     graded.scores[run.test.name] = score
     slot.cell.outputs = run.writer.finish(score, run.test.points)
 
@@ -255,28 +255,12 @@ class _TestRun:
     key: Key
     test: TestCell
     writer: OutputWriter = field(default_factory=OutputWriter)
-    passed: bool = True
-    written: bool = True
-    verdicts: list[bool] = field(default_factory=list)
-
-    def score(self) -> float:
-        """Return the cell's points: all or none or, with partial credit, a share of them.
-
-        Where a case or set-up failed with NotImplementedError, the exercise is still to be written:
-        no points, whatever else has passed.
-        """
-        if self.passed:
-            return self.test.points
-        if not self.key.partial_credit or not self.written:
-            return 0.0
-        pairs = zip(self.test.answers, self.verdicts, strict=False)
-        part = share((*answer, passed) for answer, passed in pairs)
-        return min(self.test.points, round(self.test.points * part, 2))
+    tally: Tally = field(default_factory=Tally)
 
     def conclude_block(
         self, number: int, replies: list[Reply], failure: Reply | None
     ) -> Reply | None:
-        """Judge a block's cases; return the set-up that failed there or, as `failure`, before."""
+        """Judge a block's cases; return the first failed set-up's reply, from here or `failure`."""
         block = self.test.blocks[number]
         rows = zip(block.steps, block.answers, replies, strict=True)
         for index, (step, answer, reply) in enumerate(rows):
@@ -285,8 +269,7 @@ class _TestRun:
             if answer is not None:
                 self.conclude_case(answer, reply, block.hidden, failure)
             elif reply.state in ("raised", "lost"):
-                self.passed = False
-                self.written = self.written and not _is_unwritten(reply)
+                self.tally.add_failed_setup(reply)
                 not_tried = reply.state == "lost" and reply.message in LEFT_OUT
                 if failure is None and not not_tried:
                     failure = reply
@@ -303,30 +286,24 @@ class _TestRun:
         if failure is not None:
             verdict = Verdict(False, _why_not_reached(failure))
             self.writer.not_reached(answer, hidden)
+            self.tally.add_case(False, None)
         else:
             verdict = judge(answer, reply)
             self.writer.case(answer, reply, verdict, hidden)
             if not verdict.passed:
                 error = (self.position, _error_name(reply), answer.label)
                 self.graded.errors.append(error)
-                self.written = self.written and not _is_unwritten(reply)
-        self.verdicts.append(verdict.passed)
-        self.passed = self.passed and verdict.passed
+            self.tally.add_case(verdict.passed, reply)
         self.graded.cases.append(CaseResult(self.test.name, answer.label, hidden, **vars(verdict)))
 
 
-def _is_unwritten(reply: Reply) -> bool:
-    """Return True for the reply of a stub that is still to be filled in."""
-    return reply.raised[:1] == ["NotImplementedError"]
-
-
 def _why_not_reached(failure: Reply) -> str:
-    """Return the reason of the cases behind a set-up statement with this reply."""
+    """Return the reason for cases after a set-up statement with this reply."""
     return f"{NOT_REACHED}: {failure.raised[0] if failure.raised else failure.message}"
 
 
 def _error_name(reply: Reply) -> str:
-    """Return the exception that a notebook would show for a statement that failed so."""
+    """Return the name of the exception that a notebook would show for this reply."""
     return reply.raised[0] if reply.raised else "AssertionError"
 
 
@@ -339,7 +316,7 @@ def number_cell(cell: NotebookNode, count: int) -> None:
 
 
 def executed_notebook(aligned: Aligned, key: Key) -> NotebookNode:
-    """Return the graded notebook; its cells are the slots', which are filled in afterwards."""
+    """Return the graded notebook with the cells of the slots, to be filled in."""
     names = ("kernelspec", "language_info")
     metadata = {name: key.metadata[name] for name in names if name in key.metadata}
     return notebook_of([slot.cell for slot in aligned.slots], metadata)
@@ -357,7 +334,7 @@ def unanswered(aligned: Aligned, key: Key) -> list[str]:
 
 
 def _cell_of(result: Result, places: list[int], aligned: Aligned) -> str:
-    """Return the name of the cell that the result's sentence is about; empty where it has none."""
+    """Return the grade_id of the cell that ran out of time; empty if there is none."""
     if result.status != "timed out" or result.place is None:
         return ""
     key = aligned.slots[places[result.place]].key

@@ -1,9 +1,8 @@
 """Turn a failure of the grader itself into an outcome of that hand-in, and a note in a log.
 
-Nothing that one student hands in may end the grading of the others. Whatever is raised while one
-hand-in is read, executed, judged or written gets the outcome "not graded", with a sentence for the
-student; the traceback goes into grading.log in the course's folder, for the instructor. Such a
-hand-in is graded anew by the next `proflab grade`.
+No hand-in may end the grading of the others. If an exception is raised while one is read, executed,
+judged or written, its outcome is "not graded", with a sentence for the student; the traceback is
+written to grading.log in the course's folder. The next `proflab grade` grades the hand-in again.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from proflab_course.grading.work_limit import TooMuchWork
 
 NOT_GRADED = "not graded"
 _LOG = "grading.log"
-# The end of a traceback, where the cause stands: a student must not fill the disk with it either.
+# Characters kept from the end of a traceback, so that no student can fill the disk with it.
 _MOST_TEXT = 20_000
 
 
@@ -31,18 +30,18 @@ def sentence_of(error: BaseException) -> str:
 
 
 def cause_of(error: BaseException) -> str:
-    """Return in a few words what an error came of, in whichever process it was raised."""
+    """Return the cause of an error in a few words, whichever process raised it."""
     if isinstance(error, TooMuchWork):
         return str(error)
     return error.kind if isinstance(error, CallFailed) else type(error).__name__
 
 
 def log_error(course: Course, lesson: str, student: str, error: BaseException) -> None:
-    """Add the error to the course's log; raise nothing where that cannot be written."""
+    """Append the error to the course's log; do nothing if that cannot be written."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     try:
         said = "".join(traceback.format_exception(error))[-_MOST_TEXT:]
-    except Exception:  # its own text may be what cannot be made
+    except Exception:  # the exception's own text may raise
         said = f"{type(error).__name__}\n"
     text = f"{now} {lesson} {student!r}\n{said}\n"
     with (
@@ -53,5 +52,5 @@ def log_error(course: Course, lesson: str, student: str, error: BaseException) -
 
 
 def log_path(course: Course) -> Path:
-    """Return the file that keeps the tracebacks of a course's gradings."""
+    """Return the file with the tracebacks of a course's gradings."""
     return course.root / _LOG

@@ -1,8 +1,8 @@
-"""One grading at a time in a course: a second one is told of the first instead of mixing with it.
+"""Allow one grading at a time in a course; a second one stops with a sentence about the first.
 
-The lock is the kernel's, on an open file, and ends with the process that holds it, however that
-ends. The file beside the gradebook stays; it says who held it last, and on which machine, since
-several may share the course's folder.
+The lock is the kernel's, on an open file, and ends with the process that holds it, even if that is
+killed. The file beside the gradebook remains and names the last holder and its machine, because
+several machines may share the course's folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from proflab_course.course.layout import Course, CourseError
 
-# Some network file systems know no locks: there, SQLite's own have to do.
+# Some network file systems have no locks; there, only SQLite protects the gradebook.
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
@@ -28,14 +28,14 @@ _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 def only_grading(course: Course, lesson: str) -> Iterator[None]:
     """Hold the course for one grading.
 
-    Raises CourseError, at once, where another holds it or the lock's file cannot be written.
+    Raises CourseError at once if another grading holds it or the lock file cannot be written.
     """
     path = course.gradebook.with_name(course.gradebook.name + ".lock")
-    # A file that merely exists, filelock's way where there are no locks, would outlive a kill.
+    # No soft lock: filelock's fallback, a file that merely exists, would outlive a kill.
     lock = FileLock(path, blocking=False, thread_local=False, fallback_to_soft=False)
     try:
         _acquire(lock, path)
-        with contextlib.suppress(OSError):  # on a full disk it goes unsaid who holds it
+        with contextlib.suppress(OSError):  # on a full disk the holder is not named
             path.write_text(f"{lesson}, process {os.getpid()} on {platform.node()}")
         yield
     finally:
@@ -43,7 +43,7 @@ def only_grading(course: Course, lesson: str) -> Iterator[None]:
 
 
 def _acquire(lock: FileLock, path: Path) -> None:
-    """Acquire the lock. Raises CourseError, which says who has it."""
+    """Acquire the lock. Raises CourseError, which names the holder."""
     try:
         lock.acquire()
     except Timeout:

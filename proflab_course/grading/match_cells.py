@@ -1,8 +1,8 @@
-"""Lays a submission's cells beside the lesson's: which cell is which, and what was changed.
+"""Match a submission's cells with the lesson's, and note what was changed.
 
 Cells are matched by `grade_id`. Where a copy has lost its metadata (Colab, an export and import),
 locked cells are recognised by their text, exercises by the name that they define, and the essay by
-its place. The grader's own locked cells always stand in for the student's. A deleted exercise is
+its place. The grader's locked cells always replace the student's. A deleted exercise is
 put back as it was released, unless another cell of the student's defines its name.
 """
 
@@ -31,7 +31,7 @@ _IMPORT = re.compile(r"(?:from [\w.]{1,99} )?import [\w., ]{1,400}")
 class Slot:
     """One cell of the notebook to be graded, and the lesson's cell that it stands for, if any.
 
-    once_given: lines that import what an older release gave here and today's does not.
+    once_given: imports that an older release has in this cell and today's has not.
     """
 
     cell: NotebookNode
@@ -40,7 +40,7 @@ class Slot:
 
     @property
     def keeps_text(self) -> bool:
-        """Return True for a cell of which the student's text is graded."""
+        """Return True for a cell whose text is the student's when it is graded."""
         return self.key is None or self.key.kind in ("solution", "manual")
 
 
@@ -48,7 +48,7 @@ class Slot:
 class Aligned:
     """The notebook to be graded; `recovered` and `changed` name the grade_ids concerned.
 
-    former: it is an earlier release of the lesson, and what it was given out with is unchanged.
+    former: it is an earlier release of the lesson, and its released cells are unchanged.
     """
 
     slots: list[Slot]
@@ -58,26 +58,26 @@ class Aligned:
     former: bool = False
 
     def note_change(self, grade_id: str, sentence: str) -> None:
-        """Note that a graded cell is not today's; in a former release that is nobody's doing."""
+        """Record that a graded cell differs from today's; an older release is not tampering."""
         self.changed.append(grade_id)
         if not self.former:
             self.notes.append(sentence)
 
 
 def align(notebook: NotebookNode, key: Key) -> Aligned:
-    """Return the student's cells, in their order, with the grader's cells where they belong."""
+    """Return the student's cells in their order, with the grader's cells in their places."""
     return as_graded(match(notebook, key))
 
 
 def digest_of(key: Key) -> str:
-    """Return the digest of the lesson's release, which is made once for the whole class."""
+    """Return the digest of the lesson's release, computed once for the whole class."""
     if "digest" not in key.derived:
         key.derived["digest"] = release_digest(c.released for c in key.cells)
     return key.derived["digest"]
 
 
 def match(notebook: NotebookNode, key: Key) -> Aligned:
-    """Return the student's cells, in their order and as they are, each with the lesson's cell."""
+    """Return the student's cells in their order, unchanged, each with the lesson's cell."""
     by_id = {c.grade_id: c for c in key.cells if c.grade_id}
     slots = [Slot(cell, by_id.get(meta(cell).get("grade_id", ""))) for cell in notebook.cells]
     aligned = Aligned(slots)
@@ -91,7 +91,7 @@ def match(notebook: NotebookNode, key: Key) -> Aligned:
 
 
 def as_graded(aligned: Aligned) -> Aligned:
-    """Put the grader's cells into the slots of matched cells, where these are locked."""
+    """Replace matched locked cells by the grader's."""
     for slot in aligned.slots:
         slot.once_given = once_given(slot) if aligned.former else ""
         slot.cell = _graded_cell(slot)
@@ -99,7 +99,7 @@ def as_graded(aligned: Aligned) -> Aligned:
 
 
 def once_given(slot: Slot) -> str:
-    """Return the lines of a locked cell that import what the lesson's cell of today does not."""
+    """Return the import lines of a locked cell that today's cell of the lesson does not have."""
     if slot.key is None or slot.key.kind != "locked" or slot.cell.cell_type != "code":
         return ""
     today = slot.key.released.source.splitlines()
@@ -113,7 +113,7 @@ def _slot_positions(aligned: Aligned) -> dict[str, int]:
 
 
 def _drop_duplicates(aligned: Aligned) -> None:
-    """Let the last of cells with one grade_id count, as in nbgrader; the others are plain."""
+    """Count only the last cell with a grade_id, as nbgrader does; the others become plain."""
     last = _slot_positions(aligned)
     for position, slot in enumerate(aligned.slots):
         if slot.key is not None and last[slot.key.grade_id] != position:
@@ -128,7 +128,7 @@ def _drop_duplicates(aligned: Aligned) -> None:
 def _recover_metadata(aligned: Aligned, key: Key, had_metadata: bool) -> None:
     """Recognise cells that have lost their metadata.
 
-    A function that was moved into a cell of the student's own has lost nothing.
+    A function that was moved into a cell of the student's is not reported as recovered.
     """
     found = _slot_positions(aligned)
     missing = {c.grade_id: c for c in key.cells if c.grade_id and c.grade_id not in found}
@@ -176,7 +176,7 @@ def _recover_by_place(aligned: Aligned, key: Key, wanted: KeyCell) -> None:
 def _has_lessons_text(slot: Slot) -> bool:
     """Return True if a cell's text is the lesson's: as released, or as the grader keeps it.
 
-    The grader's own notebook (source/) holds the hidden cases: it is no edited copy.
+    The instructor's notebook in source/ has the hidden cases and is not an edited copy.
     """
     return squeezed(slot.cell.source) in slot.key.texts
 
@@ -210,7 +210,7 @@ def _note_changes(aligned: Aligned) -> None:
 
 @dataclass(frozen=True)
 class _Use:
-    """The exercises that a cell's text names as words; may it use any unseen; who wrote it."""
+    """The exercises that a cell names; whether it may use one without naming it; who wrote it."""
 
     names: set[str]
     unseen: bool
@@ -218,7 +218,7 @@ class _Use:
 
 
 class _Uses:
-    """The lesson's exercises that cells' texts use; each text is looked through once."""
+    """The exercises of the lesson that each cell uses; each text is searched once."""
 
     def __init__(self, exercises: set[str]) -> None:
         self._pattern = word_pattern(exercises)
@@ -238,7 +238,7 @@ class _Uses:
 
 
 def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
-    """Put back cells that were deleted, but no exercise that the student's other cells define."""
+    """Restore deleted cells, except exercises that the student's other cells define."""
     found = _slot_positions(aligned)
     if all(c.grade_id in found for c in key.cells if c.grade_id):
         return
@@ -263,7 +263,7 @@ def _insert_missing(aligned: Aligned, key: Key, had_metadata: bool) -> None:
 
 
 def _note_put_back(aligned: Aligned, wanted: KeyCell, had_metadata: bool) -> None:
-    """Note that a cell was missing; a missing test is a change, unless all metadata was lost."""
+    """Note a missing cell; a missing test counts as changed, unless all metadata was lost."""
     sentence = f"cell {wanted.grade_id} was missing and was put back"
     if wanted.kind == "test" and had_metadata:
         aligned.note_change(wanted.grade_id, sentence)
@@ -272,7 +272,7 @@ def _note_put_back(aligned: Aligned, wanted: KeyCell, had_metadata: bool) -> Non
 
 
 def _is_students(slot: Slot) -> bool:
-    """Return True for a code cell whose text, as executed, is the student's."""
+    """Return True for a code cell whose executed text is the student's."""
     if slot.key is None:
         return slot.cell.cell_type == "code"
     edited = squeezed(slot.cell.source) != squeezed(slot.key.released.source)
@@ -280,14 +280,14 @@ def _is_students(slot: Slot) -> bool:
 
 
 def _place_in_lesson(aligned: Aligned, key: Key, place: int) -> int:
-    """Return the position behind those cells that come before in the lesson."""
+    """Return the position after the cells that precede this one in the lesson."""
     positions = _slot_positions(aligned)
     before = [positions[c.grade_id] for c in key.cells[:place] if c.grade_id in positions]
     return max(before) + 1 if before else 0
 
 
 def _before_use(aligned: Aligned, key: Key, place: int, most: int, uses: _Uses) -> int:
-    """Return the position before the first cell that uses an exercise, or may define it unseen."""
+    """Return the position before the first cell that uses an exercise, or may without naming it."""
     name = key.cells[place].grade_id
     later = {c.grade_id for c in key.cells[place + 1 :] if c.kind != "solution"}
     for position, slot in enumerate(aligned.slots[:most]):
@@ -299,7 +299,7 @@ def _before_use(aligned: Aligned, key: Key, place: int, most: int, uses: _Uses) 
 
 
 def _behind_definitions(aligned: Aligned, definers: list[Slot], least: int) -> int:
-    """Return a position for a test: behind what it tests, should that not come before anyway."""
+    """Return a position for a test, not before the cells that define what it tests."""
     wanted = {id(slot) for slot in definers}
     positions = [p for p, slot in enumerate(aligned.slots) if id(slot) in wanted]
     return max(positions) + 1 if positions and min(positions) >= least else least
@@ -320,5 +320,5 @@ def _graded_cell(slot: Slot) -> NotebookNode:
 
 
 def copy_cell(cell: NotebookNode) -> NotebookNode:
-    """Return a copy whose fields, and those of its metadata, can be set; the rest is shared."""
+    """Return a copy whose fields and metadata can be set; deeper values are shared."""
     return NotebookNode(cell, metadata=NotebookNode(cell.metadata))

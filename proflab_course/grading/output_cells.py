@@ -1,4 +1,4 @@
-"""Outputs of test cells in the graded notebook: a line per case, one error for all that failed.
+"""Write the outputs of test cells in the graded notebook: a line a case, one error for all failed.
 
 A hidden case's line is marked in its metadata, so that the feedback for students can shorten it.
 """
@@ -29,8 +29,8 @@ class OutputWriter:
     def add(self, outputs: list[dict]) -> None:
         """Add what the student's code printed or displayed.
 
-        nbgrader reads points from a test cell's outputs: a line on stderr is none, a value is a
-        score. So neither is passed on as such.
+        nbgrader reads the points from a test cell's outputs, where a line on stderr means none and
+        a value is the score. Therefore both become plain text or display data.
         """
         for output in outputs:
             if output["output_type"] == "stream":
@@ -59,7 +59,7 @@ class OutputWriter:
     def setup_failed(self, code: str, reply: Reply, hidden: bool, told: str) -> None:
         """Add that a statement of the set-up raised, which costs the cell its points.
 
-        told: what the student is told where the statement is hidden.
+        told: the sentence for the student if the statement is hidden.
         """
         what = f"{reply.raised[0]}: {reply.message}" if reply.raised else reply.message
         text = f"❌ `{code.splitlines()[0]}` ended with {what}"
@@ -71,7 +71,7 @@ class OutputWriter:
             self.tracebacks += ["".join(reply.traceback).rstrip()] if reply.traceback else []
 
     def not_reached(self, answer: Answer, hidden: bool) -> None:
-        """Add the line of a case that stands behind a set-up statement that raised."""
+        """Add the line of a case after a set-up statement that raised."""
         if hidden:
             mark = {"label": answer.label, "passed": False, "reached": False}
             self._hidden(f"– {answer.label} (hidden): not reached", mark)
@@ -81,8 +81,8 @@ class OutputWriter:
     def finish(self, score: float = 0.0, points: float = 0.0) -> list[NotebookNode]:
         """Return all outputs; failures come as one error, as an assertion in a notebook would.
 
-        nbgrader takes an error for no points, and a value for the points. So where the cell has
-        earned some all the same, failures are text, and the score is the cell's value.
+        nbgrader reads an error as no points, and a value as the points. If the cell has earned a
+        part of its points, failures are text, and the score is the cell's value.
         """
         if self.hidden_failures:
             cases = "case" if self.hidden_failures == 1 else "cases"
@@ -113,13 +113,13 @@ class OutputWriter:
             self.outputs.append({"output_type": "stream", "name": "stdout", "text": text})
 
     def _hidden(self, text: str, mark: dict) -> None:
-        """Add a line for instructors; `mark` is what the feedback for students is made of."""
+        """Add a line for instructors; feedback for students is made from `mark`."""
         data, metadata = {"text/plain": text}, {"proflab": {HIDDEN: mark}}
         self.outputs.append({"output_type": "display_data", "data": data, "metadata": metadata})
 
 
 def output_node(output: dict) -> NotebookNode:
-    """Return an output as nbformat's `from_dict` does, which would visit each line of its texts."""
+    """Return an output as nbformat's `from_dict` does, without visiting each line of its texts."""
     node = NotebookNode(output)
     for name in ("data", "metadata"):
         if name in output:
@@ -128,7 +128,7 @@ def output_node(output: dict) -> NotebookNode:
 
 
 def lost_output(message: str) -> NotebookNode:
-    """Return the output of a cell from which nothing came back."""
+    """Return the output of a cell that sent no reply."""
     text = f"This cell was not executed to its end: {message}."
     return output_node(
         {"output_type": "error", "ename": "NotExecuted", "evalue": message, "traceback": [text]}

@@ -1,7 +1,7 @@
-"""Has hand-ins read, and their cells matched, in processes that can be ended.
+"""Read hand-ins and match their cells in limited processes.
 
-The grader itself opens no archive, parses no notebook and compares no cells of a stranger's: it
-asks for them, gets plain data, and puts these into its own copies of the lesson's cells.
+The grader's own process opens no archive, parses no notebook and compares no cells of a student's.
+It requests them as plain data, which it puts into copies of the lesson's cells.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from proflab_course.grading.work_limit import TooMuchWork
 
 
 class Reader:
-    """Reads what was handed in for one lesson.
+    """Read the hand-ins of one lesson.
 
-    Each of its answers raises TooMuchWork or CallFailed where there is none to be had.
+    Each method raises TooMuchWork or CallFailed if the process cannot answer within its limits.
     """
 
     def __init__(self, key: Key, sources: Path) -> None:
@@ -51,14 +51,14 @@ class Reader:
         )
 
     def start(self) -> None:
-        """Prepare for hand-ins, while there are few threads."""
+        """Start the processes, while this process has few threads."""
         digest_of(self.lessons.key)
         self._processes.start()
 
     def handin(self, folder: Path) -> tuple[HandIn, Aligned | None]:
-        """Return the hand-in in a folder, and its notebook's cells laid beside the lesson's.
+        """Return the hand-in in a folder, and its notebook's cells matched with the lesson's.
 
-        The hand-in comes without its notebook; if it has none there are no cells.
+        The hand-in is returned without its notebook. Cells are None if it has no notebook.
         """
         found, blobs = self._processes.call("handin", str(folder))
         names = found["files"]
@@ -77,7 +77,7 @@ class Reader:
         return bool(found)
 
     def is_python(self, text: str) -> bool:
-        """Return True if a text can be parsed; what crashes the parser cannot."""
+        """Return True if a text can be parsed as Python; False if it crashes the parser."""
         try:
             return bool(self._processes.call("python", text)[0])
         except TooMuchWork:
@@ -89,7 +89,7 @@ class Reader:
 
 
 def _aligned(cells: list, found: dict, key: Key) -> Aligned:
-    """Return matched cells from an answer, with the lesson's own in their places."""
+    """Return the matched cells in an answer, with the lesson's cells in their places."""
     slots = []
     for place, kind, text, attachments in cells:
         marked = key.cells[place] if place is not None else None
@@ -118,7 +118,7 @@ def _answer_handin(lessons: Lessons, folder: str) -> Answer:
 
 
 def _matched(notebook: NotebookNode, key: Key) -> dict[str, Any]:
-    """Return the lesson's cell of each of a notebook's, and the texts that are graded."""
+    """Return for each cell of a notebook the lesson's cell and the text that is graded."""
     aligned = match(notebook, key)
     places = {id(cell): place for place, cell in enumerate(key.cells)}
     cells = []

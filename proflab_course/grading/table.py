@@ -1,4 +1,4 @@
-"""Terminal output of `proflab grade`: a progress bar, then a table of scores and outcomes."""
+"""Print a progress bar for `proflab grade`, then a table of scores and outcomes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Row:
 
 
 class HasStatus(Protocol):
-    """Whatever ended with a named outcome."""
+    """An object with a named outcome."""
 
     @property
     def status(self) -> str:
@@ -39,28 +39,28 @@ T = TypeVar("T", bound=HasStatus)
 
 
 def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
-    """Yield `items` with a bar on a terminal that counts outcomes and tells the time left."""
+    """Yield `items` with a bar on a terminal that shows counts of outcomes and the time left."""
     from tqdm import tqdm
 
     counts: Counter[str] = Counter()
-    # On the terminal itself: what commands print is freed of the characters that move it.
+    # Directly on the terminal, because stdout is filtered of the control characters of a bar.
     out, hidden = sys.__stderr__, not (show and total) or None
     with tqdm(total=total, unit="submission", disable=hidden, file=out) as bar:
         for item in items:
             yield item
             counts[item.status] += 1
             told = ", ".join(f"{n} {status}" for status, n in counts.items())
-            bar.set_postfix_str(told, refresh=False)  # shown by `update`, not each time
+            bar.set_postfix_str(told, refresh=False)  # `update` draws it at intervals
             bar.update()
 
 
 def make_rows(
     book, key: Key, works: list[Work], fresh: set[str], nowhere: Mapping[str, str]
 ) -> list[Row]:
-    """Return the table's rows from what the gradebook holds now.
+    """Return the table's rows from the gradebook.
 
-    nowhere: students of whom nothing could be written, each with a sentence why; if the gradebook
-    has an earlier result of theirs, it stands there still.
+    nowhere: the reason for each student whose result could not be written; an earlier result of
+    theirs remains in the gradebook.
     """
     outcomes, scores = book.standings(key.name), book.auto_scores(key.name)
     penalties = book.late_penalties(key.name)

@@ -1,4 +1,4 @@
-"""The verdict on one case: the answer that the grader keeps, against the reply that came back."""
+"""Judge one case: compare the answer that the grader keeps with the reply that came back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`proflab report`: pages about the results of a class, from the gradebook.
+"""`proflab report`: write pages about the results of a class, from the gradebook.
 
 command.py        the command: which page, and the file that it is written to
 lesson_page.py    the page about one lesson

@@ -1,6 +1,6 @@
-"""Gather a class's guesses: for each prediction of a lesson, guesses beside the answer.
+"""Gather a class's guesses: for each prediction of a lesson, the guesses beside the answer.
 
-Which predictions there are is read from the lesson, never from what was handed in.
+The list of predictions is read from the lesson, never from submissions.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _DECADES = 2  # the plot shows ratios from a hundredth to a hundredfold
 
 @dataclass
 class Prediction:
-    """One prediction of a lesson and what the class made of it.
+    """One prediction of a lesson, with the guesses of the class.
 
-    pattern: matches the name under which hand-ins keep it; may_assume: True where the answer comes
-    from a document, which may be constructed; shown: of those that got to the answer; right:
-    guesses in words, as the answer is.
+    pattern: matches its name in hand-ins; may_assume: True if the answer comes from a document,
+    which may be constructed; shown: hand-ins that show the answer; words, right: guesses in words,
+    and those of them that equal the answer.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Prediction:
 
     @property
     def made(self) -> int:
-        """Return how many guessed."""
+        """Return the number of guesses."""
         return len(self.guesses) + self.words
 
     @property
@@ -64,12 +64,12 @@ class Prediction:
 
     @property
     def answer(self) -> str:
-        """Return the answer, as text; the median of those that were measured."""
+        """Return the answer as text, the median of the measured ones."""
         return f"{number(statistics.median(self.answers))} {self.unit}" if self.answers else ""
 
     @property
     def quartiles(self) -> list[float]:
-        """Return the quartiles of guess over answer; of a single one, itself."""
+        """Return the quartiles of guess over answer; a single value three times."""
         if len(self.ratios) < 2:
             return self.ratios * 3
         return statistics.quantiles(self.ratios, n=4, method="inclusive")
@@ -84,7 +84,7 @@ class Prediction:
 
     @property
     def places(self) -> list[float]:
-        """Return where the quartiles lie on a logarithmic axis, in percent of its length."""
+        """Return the positions of the quartiles on a logarithmic axis, in percent of its length."""
         half = 50 / _DECADES
         return [min(100.0, max(0.0, 50 + half * math.log10(each))) for each in self.quartiles]
 
@@ -92,7 +92,7 @@ class Prediction:
 def predictions(key: Key, hand_ins: Iterable[list[Guess]]) -> list[Prediction]:
     """Return the lesson's predictions, in its order, with the guesses of these hand-ins counted.
 
-    One that a constructed document answers is left out, for nobody measured its answer.
+    One that only a constructed document answers is left out, because no answer was measured.
     """
     found = {}
     for cell in key.cells:
@@ -125,7 +125,7 @@ def _prediction(call: ast.Call) -> Prediction:
 
 
 def _name(node: ast.expr, pattern: bool = False) -> str:
-    """Return the name of a prediction, with dots for what the cell puts in, or as a pattern."""
+    """Return the name of a prediction with … for inserted values, or a pattern for it."""
     keep = re.escape if pattern else str
     if isinstance(node, ast.Constant):
         return keep(str(node.value))
@@ -139,7 +139,7 @@ def _same(guess: object, answer: str) -> bool:
 
 
 def number(value: float) -> str:
-    """Return a number as a reader takes it in: three digits, or all before the point."""
+    """Return a number as text: three digits, or all digits before the point."""
     if abs(value) >= 1e15:
         return f"{value:.3g}"
     whole = abs(value) >= 100 or value == int(value)

@@ -1,4 +1,4 @@
-"""proflab report: a page about a lesson's results, or about the term's."""
+"""`proflab report`: write a page about a lesson's results, or about the term's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the page and name its file."""
+    """Write the page and print the name of its file."""
     course = Course.find()
     name, page = _make_page(course, arguments)
     output = arguments.output or course.root / "reports" / name
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]:
-    """Return the file's name and the page: of the lesson that is given, or of the term."""
+    """Return the file's name and the page: of the given lesson, or of the term."""
     public, ids = arguments.public, arguments.ids
     if arguments.lesson is None:
         if public:
@@ -54,7 +54,7 @@ def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]
 
 
 def _write_page(output: Path, page: bytes) -> None:
-    """Write the page whole or not at all; to a pipe or a terminal, as it comes."""
+    """Write the page, whole or not at all unless `output` is a pipe or a terminal."""
     if output.exists() and not output.is_file():
         output.write_bytes(page)
     else:

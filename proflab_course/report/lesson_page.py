@@ -1,6 +1,6 @@
-"""One self-contained page about a class and a lesson, from the gradebook.
+"""Make one self-contained page about a class and a lesson, from the gradebook.
 
-`summarise` gathers the figures, the template draws them. The page for instructors names students,
+`summarise` computes the figures, the template draws them. The page for instructors names students,
 hidden cases and misconceptions; `--public` leaves out names and hidden cases, to be shown in class.
 """
 
@@ -17,18 +17,17 @@ from markupsafe import Markup
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
-from proflab_course.grading.pages.class_guesses import Prediction, predictions
 from proflab_course.grading.pages.exercises import exercise_of
 from proflab_course.grading.pages.inert import readable
 from proflab_course.report.class_guesses import Prediction, predictions
 
 _BINS = 10
 _MOST_TEXT = 2_000
-# In a class of more than so many, each student's line holds but what one looks for in it.
+# In a larger class than this, each student's line is brief.
 _LARGE = 100
 _BRIEF_CASES, _BRIEF_TEXT, _BRIEF_SENTENCE, _FEW_NAMES = 3, 60, 110, 40
 _CLEAN = ("graded", "metadata recovered", "renamed")
-# Outcomes with points that a person should check; all that are in neither list wait for a decision.
+# Outcomes whose points a person should check; outcomes in neither list wait for a decision.
 _TO_CHECK = ("tampered", "timed out", "out of memory", "process died")
 _TO_KNOW = (*_CLEAN, "older release")
 
@@ -37,7 +36,7 @@ _TO_KNOW = (*_CLEAN, "older release")
 class Exercise:
     """One exercise's figures for the class; points and passes over all of its test cells.
 
-    attempted: the hand-ins in which it is written, and could be graded.
+    attempted: the hand-ins in which it is written and could be graded.
     """
 
     name: str
@@ -76,9 +75,9 @@ class Student:
 
     @property
     def is_unusual(self) -> bool:
-        """Return True if a person should know of the outcome, or of a sentence that goes with it.
+        """Return True if a person should know the outcome, or the sentence with it.
 
-        Clean outcomes other than "graded" always have a sentence, which tells what they are.
+        Clean outcomes other than "graded" always have a sentence, so it does not count there.
         """
         return self.status not in _CLEAN or (self.status == "graded" and bool(self.sentence))
 
@@ -117,7 +116,7 @@ class Summary:
     people: dict[str, str] = field(default_factory=dict)
 
     def who(self, student: str) -> str:
-        """Return a student's name and id; the id alone where no name is known or wanted."""
+        """Return a student's name and id; the id alone if no name is known or wanted."""
         return full_label(student, self.people)
 
     @property
@@ -127,7 +126,7 @@ class Summary:
 
     @property
     def unusual(self) -> list[Student]:
-        """Submissions of which a person should know something, in the order of what to do."""
+        """Unusual submissions, the most urgent first."""
         return sorted((s for s in self.students if s.is_unusual), key=lambda s: s.urgency)
 
     @property
@@ -137,17 +136,17 @@ class Summary:
 
     @property
     def unmarked(self) -> list[Student]:
-        """Submissions with an answer that waits for a person's mark."""
+        """Submissions with an answer that needs a mark by hand."""
         return [s for s in self.students if s.needs_manual]
 
     @property
     def to_look_at(self) -> list[Student]:
-        """Submissions that need a person."""
+        """Submissions that a person has to look at."""
         return [s for s in self.students if s.is_unusual or s.needs_manual]
 
 
 def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = False) -> Summary:
-    """Return the figures of `lesson` from the gradebook; raise CourseError before it was graded.
+    """Return the figures of `lesson` from the gradebook; raise CourseError if it is not graded.
 
     public: without names, ids and hidden cases; ids: without names.
     """
@@ -171,7 +170,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
     exercises = _make_exercises(key)
     students = []
     mistakes: dict[tuple[str, str], list[str]] = defaultdict(list)
-    # In alphabetical order a line without a name would still tell whose it is.
+    # Alphabetical order would reveal whose a line without a name is.
     order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
     for number, name in enumerate(order, start=1):
         outcome = outcomes[name]
@@ -223,7 +222,7 @@ def _make_student(
     for exercise in exercises:
         cases = [case for cell in exercise.cells for case in by_cell.get(cell, [])]
         failing = [case for case in cases if not case.passed]
-        # A case such as "the model stays as it is" passes before anything is written.
+        # A case such as "the model is unchanged" passes with an unwritten exercise.
         unwritten = all(map(_is_unwritten, failing)) if failing else not cases
         marks[exercise.name] = None if unwritten else not failing
         exercise.attempted += not unwritten
@@ -254,7 +253,7 @@ def _is_unwritten(case: CaseResult) -> bool:
 def _diagnosed_mistakes(
     cases: list[CaseResult], exercises: list[Exercise], public: bool
 ) -> list[tuple[str, str]]:
-    """Return the (exercise, misconception) pairs that failed cases point to, each once."""
+    """Return the (exercise, misconception) pairs diagnosed in failed cases, each once."""
     home = {cell: exercise.name for exercise in exercises for cell in exercise.cells}
     found = [
         (home.get(case.cell, case.cell), case.diagnosis)
@@ -278,7 +277,7 @@ def render(summary: Summary) -> str:
 
 
 def environment() -> Environment:
-    """Return the templates' environment: what is written is escaped, readable and not too long."""
+    """Return the templates' environment, which escapes, cleans and cuts all values."""
     made = Environment(
         loader=PackageLoader("proflab_course.report"),
         autoescape=True,
@@ -301,7 +300,7 @@ def full_label(student: str, people: Mapping[str, str]) -> str:
 
 
 def listed_names(names: list[str]) -> str:
-    """Return the names with commas; of very many the first, and how many more there are."""
+    """Return the names with commas; of many only the first, and the number of the others."""
     more = len(names) - _FEW_NAMES
     return ", ".join(names[:_FEW_NAMES]) + (f" and {more} more" if more > 0 else "")
 
@@ -321,7 +320,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def shown(value: object) -> object:
-    """Return what the template is to write, which then escapes it: readable, and not too long."""
+    """Return the value readable and not too long; the template then escapes it."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     text = readable(value)

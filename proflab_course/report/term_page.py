@@ -1,7 +1,7 @@
-"""`proflab report` without a lesson: one page about the term, from the gradebook.
+"""Make one page about the term, from the gradebook: `proflab report` without a lesson.
 
-Students by lessons with their trend, the exercises that most failed, how good the class's guesses
-became, and what waits for a person.
+It shows students by lessons with their trend, the exercises that most students failed, the accuracy
+of the class's guesses, and what waits for a person.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TermLesson:
 
 @dataclass
 class TermStudent:
-    """One student's line; `points` in the order of the lessons, None where nothing came in."""
+    """One student's line; `points` in the order of the lessons, None without a submission."""
 
     name: str
     points: list[float | None]
@@ -45,7 +45,7 @@ class TermStudent:
 
     @property
     def absent(self) -> bool:
-        """True for a student who has handed in nothing at all."""
+        """True for a student without any submission."""
         return all(points is None for points in self.points)
 
     @property
@@ -56,7 +56,7 @@ class TermStudent:
 
 @dataclass(frozen=True)
 class TermExercise:
-    """An exercise of any lesson, and how many passed it."""
+    """An exercise of any lesson, and the number of students who passed it."""
 
     lesson: str
     name: str
@@ -88,12 +88,12 @@ class Term:
     people: dict[str, str] = field(default_factory=dict)
 
     def who(self, student: str) -> str:
-        """Return a student's name and id; the id alone where no name is known or wanted."""
+        """Return a student's name and id; the id alone if no name is known or wanted."""
         return full_label(student, self.people)
 
     @property
     def waiting_by_lesson(self) -> dict[str, list[str]]:
-        """Return who waits for a mark, by lesson."""
+        """Return the students who wait for a mark, by lesson."""
         found: dict[str, list[str]] = defaultdict(list)
         for lesson, student in self.waiting:
             found[lesson].append(student)
@@ -101,11 +101,12 @@ class Term:
 
 
 def read_term(course: Course, ids: bool = False) -> Term:
-    """Return the figures of all lessons that were graded; CourseError where none was.
+    """Return the figures of all graded lessons; raise CourseError if there is none.
 
     ids: without the names of students.
     """
-    from proflab_course.grading.records.gradebook import Book, total_points
+    from proflab_course.grading.points import total_points
+    from proflab_course.grading.records.gradebook import Book
 
     if not course.gradebook.exists():
         raise CourseError("nothing is graded yet: run `proflab grade LESSON` first")
@@ -155,7 +156,7 @@ def _exercise(lesson: str, exercise: Exercise) -> TermExercise:
 
 
 def _guesses(lesson: str, predictions: list[Prediction]) -> list[TermGuesses]:
-    """Return one line for the guesses that are numbers and can be held against their answer."""
+    """Return one line for the guesses that are numbers and have an answer to compare with."""
     factors = [max(ratio, 1 / ratio) for each in predictions for ratio in each.ratios]
     if not factors:
         return []
@@ -164,9 +165,9 @@ def _guesses(lesson: str, predictions: list[Prediction]) -> list[TermGuesses]:
 
 
 def trend(shares: list[float]) -> str:
-    """Return where a student's shares, in percent of the class's median, are going.
+    """Return the trend of a student's shares, in percent of the class's median.
 
-    The mean of the later half is compared with that of the earlier; below four there is none.
+    It compares the mean of the later half with that of the earlier; below four it is empty.
     """
     if len(shares) < 4:
         return ""

@@ -14,7 +14,7 @@ from proflab_course.build.evidence import (
 )
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
-from proflab_course.grading.partial_credit import share
+from proflab_course.grading.points import share
 
 CELL = "modules/02_second/02_second.py, cell test_volume"
 

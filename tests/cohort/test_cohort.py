@@ -19,7 +19,7 @@ from cohort.run import (
     stub,
 )
 from cohort.visible import GOAL, share
-from proflab_course.grading.partial_credit import share as share_of
+from proflab_course.grading.points import share as share_of
 
 EXERCISES = [(lesson, name) for lesson in lessons() for name in exercises(lesson)]
 # What an entry with a slip of the pen raises: it would be "caught" without testing anything.

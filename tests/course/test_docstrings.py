@@ -24,3 +24,14 @@ def test_docstrings_begin_with_an_imperative(name):
             assert node.name.startswith(("_", *HOOKS)), f"{name}.{node.name} has no docstring"
         elif not {"property", "cached_property"} & {*map(ast.unparse, node.decorator_list)}:
             assert is_imperative(doc), f"{name}.{node.name}: {doc}"
+
+
+PLAIN = ("assemble", "collect", "course", "doctor", "export", "report")
+
+
+@pytest.mark.parametrize("name", [n for n in KNOWN if n.count(".") and n.split(".")[1] in PLAIN])
+def test_modules_begin_with_an_imperative(name):
+    first = ast.get_docstring(ast.parse(KNOWN[name].read_text())).splitlines()[0]
+    # After the name of the command: "`proflab report`: write a page …".
+    said = first.split("`: ", 1)[-1]
+    assert is_imperative(said[0].upper() + said[1:]), first

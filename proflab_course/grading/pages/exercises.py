@@ -1,4 +1,4 @@
-"""Say to which exercise a test cell belongs: `test_x` and `test_x_2` belong to exercise x."""
+"""Find the exercise of a test cell: `test_x` and `test_x_2` belong to exercise x."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Keeps hidden cases out of what students are sent: labels and verdicts stay, nothing else.
+"""Remove hidden cases from students' feedback, except their labels and verdicts.
 
-When the instructor says so, the writer's explanation of each failed one is added.
+If the instructor allows it, the author's explanation of each failed one is added.
 
 `HideHidden` is a preprocessor for nbgrader's `generate_feedback` (see jupyter_config.py). It works
 on notebooks graded by `proflab grade`, whose hidden results are marked, and on those graded by
-`nbgrader autograde`, where it keeps only the lines that visible cases are known to print.
+`nbgrader autograde`, where it keeps only lines that visible cases print.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PASSED, _FAILED, _NOT_REACHED = "✅", "❌", "–"
 
 
 class HideHidden(NbGraderPreprocessor):
-    """Replaces hidden cases by their labels and verdicts, in the source and in the outputs."""
+    """Replace hidden cases by their labels and verdicts, in the source and in the outputs."""
 
     explain = List(
         Unicode(),
@@ -67,7 +67,7 @@ def _hide_cases(cell: NotebookNode, explain: bool) -> None:
 
 
 def _told(mark: dict, explained: dict[str, str] | None) -> list[str]:
-    """Return what a student is told of one hidden case; explained: what may be said of them."""
+    """Return the text for a student about one hidden case; explained: explanations by label."""
     label = mark["label"]
     if not mark.get("reached", True):
         return [f"{_NOT_REACHED} {label}: not reached"]
@@ -92,14 +92,14 @@ def _split(cell: NotebookNode) -> TestCell:
 
 
 def _stock_text(cell: NotebookNode) -> str:
-    """Return everything that a test cell printed in nbgrader's own grading."""
+    """Return all text that a test cell printed in nbgrader's own grading."""
     return "".join(o.text for o in cell.outputs if o.output_type == "stream")
 
 
 def _stock_marks(cell: NotebookNode, labels: list[str]) -> list[dict]:
     """Return the marks of hidden cases in nbgrader's own grading, which stops at an error.
 
-    A case has passed if it printed its line, and was reached if it is the one that failed.
+    A case passed if its line was printed; the case that raised the error was reached.
     """
     text, failed = _stock_text(cell), [o.evalue for o in cell.outputs if o.output_type == "error"]
     marks = []
@@ -111,7 +111,7 @@ def _stock_marks(cell: NotebookNode, labels: list[str]) -> list[dict]:
 
 
 def _stock_outputs(cell: NotebookNode, visible: list[str]) -> list[NotebookNode]:
-    """Return the outputs that can only come from visible cases; the rest may quote a hidden one."""
+    """Return the outputs that only visible cases can write; others may quote a hidden one."""
     lines = _stock_text(cell).splitlines()
     starts = tuple(f"{_PASSED} {label}: " for label in visible)
     kept = "".join(f"{line}\n" for line in lines if line.startswith(starts))
@@ -126,7 +126,7 @@ def _stock_outputs(cell: NotebookNode, visible: list[str]) -> list[NotebookNode]
 def _stock_error(error: NotebookNode, visible: list[str], all_passed: bool) -> NotebookNode:
     """Return a visible case's own message, or the name of the exception alone.
 
-    all_passed: the visible cases did, so that it was raised on other input.
+    all_passed: all visible cases passed, so a hidden case raised it.
     """
     said = error.evalue
     known = any(said.startswith(f"{_FAILED} {label}: ") for label in visible)

@@ -1,8 +1,7 @@
-"""Turns what a student wrote or displayed into HTML that a browser only shows.
+"""Turn a student's text and outputs into HTML that a browser only displays.
 
-The one place that says what may reach a browser: the allow-lists below, by which all rendered HTML
-is filtered. No script, no style sheet, no form, no address that is fetched. What this takes in time
-and memory is not limited here: see render.py.
+All HTML on the pages is filtered by the allow-lists in this file: no script, no style sheet, no
+form, no address that is fetched. Limits on time and memory are in render.py.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ ATTRIBUTES = {
     "*": {"title", "style"},
 }
 _STYLES = {"color", "background-color", "font-weight", "font-style", "text-align"}
-# Classes only colour text; others would borrow the looks and the scripts of the page around.
+# Only classes that colour text; others could use the page's own styles and scripts.
 _NAMES = "black red green yellow blue magenta cyan white".split()
 _COLOURS = {f"ansi-{n}{i}-{e}" for n in _NAMES for i in ("", "-intense") for e in ("fg", "bg")}
 _MARKS = {"ansi-bold", "ansi-underline", "ansi-default-inverse-fg", "ansi-default-inverse-bg"}
@@ -47,8 +46,8 @@ _VOID = {"br", "col", "hr", "img"}
 _DEEPEST = 100
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 
-# What formgrader's MathJax may make of a formula: symbols, and what stands beside, above and below.
-# Nothing that links, defines, styles, moves, overlaps or takes a length.
+# Commands for formgrader's MathJax: symbols, and how they are placed side by side or stacked.
+# None that links, defines, styles, moves, overlaps or takes a length.
 _TEX = set(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
     "pi varpi rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta "
@@ -89,19 +88,19 @@ _BROKEN = "\u200b"
 
 
 def readable(text: str) -> str:
-    """Return the text without what no file holds or no browser shows: surrogates, controls."""
+    """Return the text without surrogates and control characters."""
     return _CONTROL.sub("\ufffd", text.encode("utf-8", "replace").decode())
 
 
 def cut(text: str, most: int) -> tuple[str, str]:
-    """Return the first `most` characters, and a note, as HTML, on what is left out."""
+    """Return the first `most` characters, and a note, as HTML, on the rest."""
     if len(text) <= most:
         return text, ""
     return text[:most], note(f"{len(text) - most:,} more characters are left out here")
 
 
 def note(sentence: str) -> str:
-    """Return a remark of the page's own, as HTML."""
+    """Return a remark by the page itself, as HTML."""
     return f"<p><em>[{html.escape(sentence)}.]</em></p>"
 
 
@@ -109,9 +108,9 @@ def note(sentence: str) -> str:
 
 
 def filtered(rendered: str, math: bool = True) -> str:
-    """Return the HTML with nothing in it but what is on the allow-lists.
+    """Return the HTML with only what the allow-lists contain.
 
-    math: formulas may stand in it, for a page that lays them out.
+    math: keep formulas, for a page that typesets them.
     """
     safe = nh3.clean(
         rendered,
@@ -127,9 +126,9 @@ def filtered(rendered: str, math: bool = True) -> str:
 
 
 def plain_math(text: str) -> str:
-    """Return the text with commands broken that would make more than a formula of it.
+    """Return the text with all TeX commands broken that are not on the allow-list.
 
-    A character without width behind the backslash leaves the command's name to be read.
+    A character without width after the backslash breaks a command and leaves its name readable.
     """
     text = _TEX_COMMAND.sub(_allowed_command, text.replace("^^", f"^{_BROKEN}^"))
     return _TEX_BREAK.sub(_allowed_break, text)
@@ -153,7 +152,7 @@ def _allowed_break(found: re.Match) -> str:
 def _allowed_attribute(tag: str, name: str, value: str) -> str | None:
     """Return the value that an attribute may keep, if any.
 
-    It must not raise, for nh3 would then keep the attribute.
+    It must not raise, because nh3 would then keep the attribute.
     """
     if name == "src":
         return value if PICTURE.fullmatch(value) else None
@@ -165,7 +164,7 @@ def _allowed_attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def too_deep(safe: str) -> bool:
-    """Tell whether tags are nested more deeply than readers of pages bear."""
+    """Return True if tags are nested too deeply for a browser."""
     depth = 0
     for tag in _TAG.finditer(safe):
         if tag[2] not in _VOID:

@@ -1,6 +1,6 @@
-"""Lays out a part of a page as HTML: markdown, code, what a program printed, HTML.
+"""Render a part of a page as HTML: markdown, code, terminal output, HTML.
 
-All that leaves this module has been through the filter of inert.py.
+Every result of this module has passed the filter of inert.py.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from proflab_course.grading.pages.inert import (
 )
 from proflab_course.grading.run.student_files import read_start
 
-# Characters of one piece: what is longer is cut, and the page says so.
+# Characters of one piece; a longer one is cut, with a note on the page.
 MOST = {"markdown": 100_000, "code": 100_000, "text": 100_000, "html": 4_000_000}
 _TOO_DEEP = "This is nested too deeply to be laid out"
 _MOST_AS_WRITTEN = 10_000
@@ -47,7 +47,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]{0,40}m")
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a page: a cell's source or an output's data; its pictures lie in `folder`."""
+    """A part of a page: a cell's source or an output's data; `folder` has its pictures."""
 
     kind: Literal["markdown", "code", "text", "html"]
     text: str
@@ -60,7 +60,7 @@ class Piece:
 
 
 def to_html(piece: Piece) -> str:
-    """Return the piece as HTML that a browser only shows; cut where it is too long."""
+    """Return the piece as inert HTML, cut if it is too long."""
     text, left_out = cut(readable(piece.text), MOST[piece.kind])
     if piece.kind == "text":
         return _terminal_html(text) + left_out
@@ -71,7 +71,7 @@ def to_html(piece: Piece) -> str:
 
 
 def as_written(piece: Piece, why: str) -> str:
-    """Return what stands in for a piece that could not be laid out: its text, and why."""
+    """Return the replacement of a piece that could not be rendered: its text, and the reason."""
     if piece.kind == "html":
         return note(f"{why} and is left out")
     text, left_out = cut(_ESCAPE.sub("", readable(piece.text)), _MOST_AS_WRITTEN)
@@ -92,7 +92,7 @@ def _code_html(code: str) -> str:
 
 
 def _terminal_html(text: str) -> str:
-    """Return what a program printed as HTML, in its colours if these are not too many."""
+    """Return terminal output as HTML, in its colours unless these are too many."""
     keep = len(_COLOUR.findall(text)) <= _MOST_COLOURS
     text = _ESCAPE.sub(lambda found: found[0] if keep and _COLOUR.fullmatch(found[0]) else "", text)
     left_out = "" if keep else note("colours are left out: there are too many")
@@ -100,7 +100,7 @@ def _terminal_html(text: str) -> str:
 
 
 class Renderer(IPythonRenderer):
-    """Lays out markdown: forbidden tags as text, pictures embedded, foreign addresses as text."""
+    """Render markdown with forbidden tags as text, pictures embedded, foreign addresses as text."""
 
     def __init__(self, piece: Piece) -> None:
         super().__init__(escape=False, exclude_anchor_links=True)
@@ -116,17 +116,17 @@ class Renderer(IPythonRenderer):
         return FORBIDDEN_TAG.sub("&lt;", html) + "\n"
 
     def heading(self, text: str, level: int, **attrs: Any) -> str:
-        """Return a heading one level lower, for the page has its own at the top."""
+        """Return a heading one level lower, because the page has a heading of its own."""
         return super().heading(text, min(level + 1, 6), **attrs)
 
     def task_list_item(self, text: str, checked: bool = False) -> str:
-        """Return an item of a list of tasks; its box is a character, for pages have no fields."""
+        """Return an item of a task list with a character as its box."""
         box = "☑ " if checked else "☐ "
         inner = text.replace("<p>", f"<p>{box}", 1) if text.startswith("<p>") else box + text
         return f"<li>{inner}</li>\n"
 
     def link(self, text: str, url: str, title: str | None = None) -> str:
-        """Return a link's text and its address, on which nobody clicks by mistake."""
+        """Return a link's text and its address, neither of which can be clicked."""
         address = html.escape(html.unescape(url)[:_MOST_ADDRESS])
         text = text.removesuffix(f" {_ELSEWHERE}")
         return text if text == address else f"{text} ({address})"

@@ -1,4 +1,4 @@
-"""The pages that show a graded notebook: feedback, and formgrader's view of a submission.
+"""Make the pages that show a graded notebook: feedback, and formgrader's view of a submission.
 
 `DisarmMarkup` replaces all that a student wrote or displayed by HTML that a browser only shows (see
 inert.py), laid out within limits (see render.py); `FILTERS` are the template's own filters, which
@@ -40,18 +40,18 @@ Place = tuple[Any, str, Piece]
 
 
 class FeedbackPage(HTMLExporter):
-    """Writes the page that a student is sent, by the template proflab_feedback.
+    """Write a student's feedback page with the template proflab_feedback.
 
-    Where a student's page cannot be made, it is one that says so, and the class goes on.
+    If it cannot be made, write a page with that sentence and continue with the class.
     """
 
     @property
     def default_config(self) -> Config:
-        """Its own template, whatever is set for HTML pages in general."""
+        """The template of this page, whatever is configured for HTML pages in general."""
         config = super().default_config
         config.FeedbackPage.template_name = "proflab_feedback"
         config.FeedbackPage.extra_template_basedirs = [str(Path(__file__).parent)]
-        # Hidden cases go before anything is laid out: nbgrader's list for feedback says the order.
+        # nbgrader's list for feedback gives the order: hidden cases are removed before rendering.
         config.FeedbackPage.preprocessors = []
         config.FeedbackPage.filters = FILTERS
         return config
@@ -59,7 +59,7 @@ class FeedbackPage(HTMLExporter):
     def from_filename(
         self, filename: str, resources: dict | None = None, **options: Any
     ) -> tuple[str, dict]:
-        """Return the page of the notebook in `filename`; a failure of its own becomes a page."""
+        """Return the page of the notebook in `filename`, or a page about the failure."""
         resources = self._init_resources(resources)
         try:
             page, resources = super().from_filename(filename, resources=resources, **options)
@@ -72,10 +72,10 @@ class FeedbackPage(HTMLExporter):
 
 
 class DisarmMarkup(NbGraderPreprocessor):
-    """Replaces what a student wrote or displayed by HTML that a browser only shows."""
+    """Replace a student's text and outputs by inert HTML."""
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        """Lay out all cells and outputs within the limits of one page."""
+        """Render all cells and outputs within the limits of one page."""
         nb.metadata = NotebookNode(
             language_info=NotebookNode(name="python", pygments_lexer="ipython3")
         )
@@ -98,7 +98,7 @@ class DisarmMarkup(NbGraderPreprocessor):
         return nb, resources
 
     def disarm(self, cell: NotebookNode, folder: str, left: int) -> Iterator[Place]:
-        """Rebuild a cell from what the page shows; yield what of it must be laid out."""
+        """Rebuild a cell from the parts that the page shows; yield those to be rendered."""
         cell.metadata = _known_metadata(cell.metadata)
         cell.pop("id", None)
         pasted = cell.pop("attachments", None)
@@ -114,13 +114,13 @@ class DisarmMarkup(NbGraderPreprocessor):
 
 
 def _run_number(shown: dict) -> int | None:
-    """Return the number in front of a cell or a result; None where there is none that can be."""
+    """Return the number in front of a cell or a result; None if it has no valid one."""
     count = shown.get("execution_count")
     return count if type(count) is int and count >= 0 else None
 
 
 def _known_metadata(metadata: dict) -> NotebookNode:
-    """Return of a cell's metadata what the templates read, if it is well-formed."""
+    """Return the well-formed part of a cell's metadata that the templates read."""
     known = NotebookNode()
     marks, tags = metadata.get("nbgrader"), metadata.get("tags")
     if isinstance(marks, dict) and _NAME.fullmatch(str(marks.get("grade_id", ""))):
@@ -131,7 +131,7 @@ def _known_metadata(metadata: dict) -> NotebookNode:
 
 
 def _first_outputs(outputs: list, most: int) -> list[NotebookNode]:
-    """Return a cell's outputs, so many at most, rebuilt from the fields that a page shows."""
+    """Return a cell's first outputs, rebuilt from the fields that a page shows."""
     kept = [rebuilt for rebuilt in map(_shown_output, outputs[:most]) if rebuilt]
     if len(outputs) > most:
         text = f"… {len(outputs) - most:,} more outputs are left out here\n"
@@ -175,14 +175,14 @@ def _shown_data(data: dict) -> NotebookNode:
 
 
 def usable(mime: str, value: Any) -> bool:
-    """Tell whether a value is what its kind says, as far as that matters."""
+    """Return True if a value has the type of its MIME type."""
     if mime.startswith("image/"):
         return bool(_BASE64.fullmatch(_join_text(value)))
     return isinstance(value, str | list)
 
 
 def _picture_sizes(metadata: Any, data: dict) -> dict:
-    """Return the width and height of the pictures, where these are numbers."""
+    """Return the width and height of the pictures, if these are numbers."""
     sizes = {}
     for mime in data:
         given = metadata.get(mime) if isinstance(metadata, dict) else None
@@ -192,7 +192,7 @@ def _picture_sizes(metadata: Any, data: dict) -> dict:
 
 
 def _places_in(output: NotebookNode) -> Iterator[Place]:
-    """Yield what of an output must be laid out."""
+    """Yield the places in an output that must be rendered."""
     if output.output_type == "stream":
         yield output, "text", Piece("text", output.text)
     elif output.output_type == "error":
@@ -204,7 +204,7 @@ def _places_in(output: NotebookNode) -> Iterator[Place]:
 
 
 def _say_what_is_missing(output: NotebookNode) -> None:
-    """Fall back on an output's text where the filter left nothing of its HTML to be seen."""
+    """Show an output's text if the filter removed all of its HTML."""
     for mime in ("text/html", "text/markdown"):
         shown = output.data.get(mime, " <img")
         if "<img" not in shown and not re.sub(r"<[^<>]*>", "", shown).strip():
@@ -215,14 +215,14 @@ def _say_what_is_missing(output: NotebookNode) -> None:
 
 
 def _join_text(value: Any, between: str = "") -> str:
-    """Return a text that a notebook may hold as a list of lines; empty for anything else."""
+    """Return a text that may be a list of lines; empty for anything else."""
     if isinstance(value, list):
         return between.join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
 
 
 def _kept_text(value: Any, between: str = "") -> str:
-    """Return a text as `joined` does, but leave alone what has been through the filter."""
+    """Return a text as one string; leave filtered HTML as it is."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return value if isinstance(value, Inert) else _join_text(value, between)
@@ -245,7 +245,7 @@ def _page_of_failure(resources: dict, error: str) -> str:
 
 
 def _laying_out(kind: str) -> Callable[..., Inert]:
-    """Return a template's filter that lays out what has not been through the filter yet."""
+    """Return a template filter that renders what is not yet filtered."""
 
     def lay_out(text: Any, *_: Any, **__: Any) -> Inert:
         if isinstance(text, Inert):
@@ -256,7 +256,7 @@ def _laying_out(kind: str) -> Callable[..., Inert]:
 
 
 def _strip_prefix(text: str) -> str:
-    """Leave alone what has been through the filter, which has no such addresses."""
+    """Return filtered HTML unchanged, because it has no such addresses."""
     return text if isinstance(text, Inert) else strip_files_prefix(text)
 
 

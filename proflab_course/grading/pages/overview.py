@@ -1,7 +1,7 @@
-"""Order a page of feedback: what to mend first at the top, what passed folded away.
+"""Order a page of feedback: a table of what to correct at the top, passed sections folded.
 
-`Overview` is a preprocessor for nbgrader's `generate_feedback`. It stands behind `HideHidden`: what
-it puts into the table is taken from what a student may see.
+`Overview` is a preprocessor for nbgrader's `generate_feedback`. It runs after `HideHidden`, so
+the table contains only what a student may see.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_TEXT = 200
 class Line:
     """One line of the table: an exercise with all of its test cells, or an essay.
 
-    state: "yes", "no" or, where there is nothing to count yet, "none"; anchor: the cell to look at.
+    state: "yes", "no", or "none" without anything to count yet; anchor: the cell to look at.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Line:
 
 
 class Overview(NbGraderPreprocessor):
-    """Gather the table of a page, and fold the sections in which there is nothing to mend."""
+    """Make the table of a page, and fold the sections that need no correction."""
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Return the notebook, cut at its headings; the table is in resources["proflab"]."""
@@ -68,7 +68,7 @@ class Overview(NbGraderPreprocessor):
         return nb, resources
 
     def _unread(self, resources: dict) -> set[str]:
-        """Return the cells that wait for a person's mark."""
+        """Return the cells that need a mark by hand."""
         where = resources["nbgrader"]
         with Gradebook(where["db_url"]) as book:
             names = where["notebook"], where["assignment"], where["student"]
@@ -124,7 +124,7 @@ def _add_test(line: Line, cell: NotebookNode, name: str) -> None:
 
 
 def _first_to_mend(cell: NotebookNode) -> str:
-    """Return the first thing that failed, in the words of the cell's own outputs."""
+    """Return the first failure, as the cell's outputs describe it."""
     visible = [line for line in _failures(cell) if not _COUNT_OF_HIDDEN.match(line)]
     if visible:
         found = visible[0].removeprefix("❌ ")
@@ -137,7 +137,7 @@ def _first_to_mend(cell: NotebookNode) -> str:
 
 
 def _failures(cell: NotebookNode) -> list[str]:
-    """Return the first lines of what failed; with partial credit they are printed."""
+    """Return the first line of each failure; with partial credit they are printed."""
     errors = [o.get("evalue", "") for o in cell.get("outputs", []) if o.output_type == "error"]
     firsts = [str(said).partition("\n")[0] for said in errors]
     printed = [
@@ -177,7 +177,7 @@ def _points(cell: NotebookNode) -> float:
 
 
 def _cut_at_headings(cell: NotebookNode) -> Iterable[NotebookNode]:
-    """Return a cell of text as one for each section that begins in it, without the badges."""
+    """Split a text cell into one cell for each section that begins in it; drop the badges."""
     if cell.cell_type != "markdown" or meta(cell):
         return [cell]
     parts: list[list[str]] = [[]]
@@ -194,9 +194,9 @@ def _cut_at_headings(cell: NotebookNode) -> Iterable[NotebookNode]:
 
 
 def _fold(cells: list[NotebookNode]) -> tuple[dict[int, str], set[int]]:
-    """Return where a folded section begins, with its title, and where one ends.
+    """Return where folded sections begin, with their titles, and where they end.
 
-    What stands before the first section is one, too.
+    The cells before the first section are one section, too.
     """
     starts = [n for n, cell in enumerate(cells) if n and _title(cell, "## ")]
     opens: dict[int, str] = {}
@@ -213,14 +213,14 @@ def _fold(cells: list[NotebookNode]) -> tuple[dict[int, str], set[int]]:
 
 
 def _title(cell: NotebookNode, mark: str) -> str:
-    """Return the heading with which a cell begins; empty where it begins with something else."""
+    """Return the heading at the beginning of a cell; empty if there is none."""
     begins = cell.cell_type == "markdown" and not meta(cell)
     first = cell.source.lstrip().partition("\n")[0] if begins else ""
     return readable(first[len(mark) :].strip())[:_MOST_TEXT] if first.startswith(mark) else ""
 
 
 def _needs_a_look(cell: NotebookNode) -> bool:
-    """Return True if a student should see this cell: it failed, or a person read it."""
+    """Return True for a cell that stays open: it failed, or a person marked it."""
     kind = kind_of(cell)
     failed = any(output.output_type == "error" for output in cell.get("outputs", []))
     lost = kind == "test" and _score(cell) < _points(cell)
@@ -231,9 +231,9 @@ def _needs_a_look(cell: NotebookNode) -> bool:
 
 
 def _name_cells(cells: list[NotebookNode]) -> None:
-    """Write in each traceback the numbers that cells have on the page.
+    """Replace cell numbers in tracebacks by those on the page.
 
-    The worker counts the cells that it executes, test cells left out; IPython names each by that.
+    IPython's numbers count the cells that the worker executes, without test cells.
     """
     executed = [c for c in cells if c.cell_type == "code" and c.get("execution_count")]
     counted = [c.execution_count for c in executed if kind_of(c) != "test"]

@@ -1,7 +1,7 @@
-"""Has the pieces of a page laid out in a process of its own, with limits for a piece and a page.
+"""Render the pieces of a page in a separate process, with limits for each piece and each page.
 
-Whatever a student wrote, a page takes so much time at most, and where a piece could not be laid
-out, the page says so and shows its text as it was written.
+A page takes a limited time, whatever a student wrote. If a piece cannot be rendered, the page shows
+its text as written, with a note.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ _COMMAND = "from proflab_course.grading.pages.render_process import main; main()
 
 
 class CannotRender(RuntimeError):
-    """The process that lays out pages does not start."""
+    """The process that renders pages does not start."""
 
 
 class Inert(str):
-    """HTML that has been through the filter."""
+    """HTML that has passed the filter."""
 
     __slots__ = ()
 
 
 class Renderer:
-    """A process that lays out pieces, started when it is first needed and after each death."""
+    """A process that renders pieces, started when first needed and after each death."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen | None = None
         self.lock = threading.Lock()
 
     def page(self, pieces: Iterable[Piece]) -> list[Inert]:
-        """Return the pieces of one page as HTML; never raises for what they contain."""
+        """Return the pieces of one page as HTML; raise nothing for their contents."""
         with self.lock:
             budget = Budget()
             return [self.one(piece, budget) for piece in pieces]
 
     def one(self, piece: Piece, budget: Budget) -> Inert:
-        """Return one piece as HTML if the page's budget lasts, else its text or a note."""
+        """Return one piece as HTML within the page's budget, else its text or a note."""
         if budget.seconds > 0:
             shown = self.laid_out(piece, budget)
         else:
@@ -77,7 +77,7 @@ class Renderer:
         return answer["html"]
 
     def ask(self, request: dict) -> dict:
-        """Return the answer to a request; ValueError where the process died of it."""
+        """Return the answer to a request; raise ValueError if the process died."""
         if self.process is None:
             self.start()
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
@@ -85,7 +85,7 @@ class Renderer:
         return json.loads(self.process.stdout.readline())
 
     def start(self) -> None:
-        """Start the process; raise OSError where it does not come up."""
+        """Start the process; raise OSError if it does not start."""
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-c", _COMMAND],
             stdin=subprocess.PIPE,
@@ -105,24 +105,24 @@ class Renderer:
 
 
 class Budget:
-    """The room left in a page: CPU seconds, bytes, and tags, which cost the reader's browser."""
+    """The remaining budget of a page: CPU seconds, bytes, and tags."""
 
     def __init__(self) -> None:
         self.seconds, self.size, self.tags = PAGE_SECONDS, MOST_BYTES, _MOST_TAGS
 
     def take(self, shown: str) -> None:
-        """Count what has been laid out."""
+        """Subtract a rendered piece."""
         self.size -= len(shown)
         self.tags -= shown.count("<")
 
     def holds(self, shown: str) -> bool:
-        """Tell whether so much more may come."""
+        """Return True if the budget has room for this much."""
         return len(shown) <= self.size and shown.count("<") <= self.tags
 
 
 @functools.cache
 def shared_renderer() -> Renderer:
-    """Return the one renderer of this process, kept warm between pages."""
+    """Return the renderer that all pages of this process share."""
     renderer = Renderer()
     atexit.register(renderer.close)
     return renderer

@@ -1,7 +1,7 @@
-"""Lay out pieces of pages in a process with limited time and memory.
+"""Render pieces of pages in a process with limited time and memory.
 
-Started by render.py, it reads a request and answers it until its input ends: each a line of JSON.
-A piece that takes too long ends the process.
+render.py starts it. Until its input ends, it answers each request, a line of JSON, with a line of
+JSON. A piece that takes too long ends the process.
 """
 
 from __future__ import annotations

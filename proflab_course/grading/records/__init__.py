@@ -1,1 +1,12 @@
-"""Records of grading: nbgrader's gradebook, the graded notebook, and nbgrader's plugin."""
+"""Write what grading found: nbgrader's gradebook and the graded notebook. Also nbgrader's plugin.
+
+gradebook.py        the gradebook, one transaction for each submission
+first_rows.py       a faster way to insert the rows of a first hand-in
+new_gradebook.py    an empty gradebook
+queries.py          figures about a whole class, in a few queries
+clear_errors.py     errors of SQLite as one sentence
+lateness.py         extensions and the penalty for late work
+write_notebook.py   the graded notebook in autograded/
+exchange.py         feedback through nbgrader's exchange
+nbgrader_plugin.py  the classes that `nbgrader autograde` uses
+"""

@@ -1,4 +1,4 @@
-"""Turn SQLite's complaints about the gradebook into one sentence that says what to do."""
+"""Turn an error of SQLite about the gradebook into one sentence with what to do."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def clear_errors(path: Path) -> Iterator[None]:
     nbgrader.api.app_log.addFilter(_not_twice)
     try:
         yield
-    except (DatabaseError, InvalidEntry) as error:  # nbgrader makes the one into the other
+    except (DatabaseError, InvalidEntry) as error:  # nbgrader turns the first into the second
         said = str(getattr(error, "orig", error))
         if isinstance(error, (IntegrityError, DataError)) or "constraint failed" in said:
-            raise  # what was to be written is to blame, not the file
+            raise  # the rows are at fault, not the file
         raise CourseError(f"{path} {_what_to_do(said, path)}") from None
     finally:
         nbgrader.api.app_log.removeFilter(_not_twice)
 
 
 def _what_to_do(said: str, path: Path) -> str:
-    """Return what is wrong with the file, and what mends it."""
+    """Return what is wrong with the file, and what to do about it."""
     if "locked" in said:
         return f"is in use by another program: close it (formgrader, another grading), {_SAFE}"
     if "full" in said or _no_room(path.parent):
@@ -48,10 +48,10 @@ def _what_to_do(said: str, path: Path) -> str:
 
 
 def _not_twice(record: logging.LogRecord) -> bool:
-    """Leave out the traceback that nbgrader logs before it raises what becomes our sentence."""
+    """Filter out nbgrader's log of an error that `clear_errors` turns into a sentence."""
     return "database error" not in str(record.msg)
 
 
 def _no_room(folder: Path) -> bool:
-    """Return True if a journal may not even be begun there."""
+    """Return True if the disk has no room for SQLite's journal."""
     return shutil.disk_usage(folder).free < _LEAST_ROOM

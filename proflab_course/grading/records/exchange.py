@@ -1,4 +1,4 @@
-"""Take nbgrader's exchange to its end: feedback goes back to all who submitted through it.
+"""Release feedback through nbgrader's exchange to all who submitted through it.
 
 `nbgrader submit` writes a secret into each hand-in. A student's page is released under a name made
 from it, which nobody else can guess; so the file travels from submitted/ to autograded/, and
@@ -21,7 +21,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
     """Release each page that has a secret; nbgrader's own command stops at the first without."""
 
     def copy_files(self) -> None:
-        """Copy the pages into the exchange; name the students whose page has nowhere to go."""
+        """Copy the pages into the exchange; log the students whose page cannot be released."""
         for folder in sorted(glob.glob(self.src_path)):
             if can_be_released(Path(folder)):
                 self.src_path = glob.escape(folder)
@@ -36,7 +36,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
 
 
 def can_be_released(folder: Path) -> bool:
-    """Return True if nbgrader finds beside a page what it needs to release it."""
+    """Return True if the files that nbgrader needs to release a page are beside it."""
     try:
         stamp = (read_start(folder / STAMP, STAMP_BYTES) or b"").decode()
     except ValueError:

@@ -1,7 +1,7 @@
-"""Inserts the rows of a hand-in that is graded for the first time, and not late, table by table.
+"""Insert the rows of a hand-in that is graded for the first time and is not late.
 
-They are those that nbgrader makes, which takes several times as long: object by object, first
-empty, then with their values. All other hand-ins go nbgrader's way, in `gradebook.py`.
+nbgrader makes the same rows object by object, first empty and then with their values, which takes
+several times as long. All other hand-ins are written that way, in `gradebook.py`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _GRADED, _COMMENTED = ("GradeCell", "TaskCell"), ("SolutionCell", "TaskCell")
 
 @dataclass(frozen=True)
 class Marks:
-    """The columns that grading fills in, of a cell's grade and of its comment, by its name."""
+    """Functions from a cell's name to the columns of its grade, and of its comment."""
 
     grade: Callable[[str], dict[str, Any]]
     comment: Callable[[str], dict[str, Any]]
 
 
 class FirstRows:
-    """Remembers a lesson's cells between one hand-in and the next."""
+    """Insert rows, and remember each lesson's cells between two hand-ins."""
 
     def __init__(self) -> None:
         self.cells: dict[str, list[tuple[str, str, str]]] = {}
@@ -51,7 +51,7 @@ class FirstRows:
         at: datetime.datetime | None,
         marks: Marks,
     ) -> bool:
-        """Insert a student's rows; return False, having done nothing, where that is not enough."""
+        """Insert a student's rows; return False, unchanged, if nbgrader has to write them."""
         at = None if at is None else parse_utc(at)
         found = book.db.execute(_PLACES, {"lesson": lesson, "student": student}).all()
         if len(found) != 1:
@@ -102,7 +102,7 @@ def _places() -> Any:
     )
 
 
-# Made once: SQLAlchemy takes longer to put together a statement than SQLite to execute it.
+# Made once, because SQLAlchemy takes longer to build a statement than SQLite to execute it.
 _PLACES = _places()
 _INSERTS = {
     table: insert(table.__table__)
@@ -114,6 +114,6 @@ _NEW_STUDENT = insert(Student.__table__).prefix_with("OR IGNORE")
 def ensure_student(book: Gradebook, student: str) -> None:
     """Insert a student's row if there is none, as nbgrader's `update_or_create_student` does."""
     if book.authenticator:
-        book.update_or_create_student(student)  # which tells JupyterHub, too
+        book.update_or_create_student(student)  # this also informs JupyterHub
     else:
         book.db.execute(_NEW_STUDENT, {"id": student})

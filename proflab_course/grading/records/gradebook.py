@@ -1,8 +1,8 @@
-"""Writes results into nbgrader's gradebook: one transaction a submission, nothing lost.
+"""Write results into nbgrader's gradebook, in one transaction for each submission.
 
 The rows are nbgrader's own, so that formgrader, feedback, late penalties and export go on working.
-A table of ours in the same file, written in the same transaction, keeps each submission's status,
-sentence, fingerprint and verdicts; a submission whose fingerprint is there need not be graded anew.
+Two more tables in the same file, written in the same transaction, hold each submission's status,
+sentence, fingerprint, verdicts and guesses. `resume.py` uses the fingerprint.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ OUTCOMES = Table(
     Column("cases", Text, nullable=False),
     Column("graded_at", String(32), nullable=False),
 )
-# Apart from the outcomes, so that gradebooks made before there were guesses go on working.
+# A table of its own, because older gradebooks have the other table without this column.
 GUESSES = Table(
     "proflab_guesses",
     MetaData(),
@@ -63,7 +63,7 @@ GUESSES = Table(
     Column("assignment", String(128), primary_key=True),
     Column("guesses", Text, nullable=False),
 )
-# Made once: SQLAlchemy takes longer to put together a statement than SQLite to execute it.
+# Made once, because SQLAlchemy takes longer to build a statement than SQLite to execute it.
 _REPLACE_OUTCOME, _REPLACE_GUESSES = (
     table.insert().prefix_with("OR REPLACE") for table in (OUTCOMES, GUESSES)
 )
@@ -74,7 +74,7 @@ _DELETE_GUESSES = GUESSES.delete().where(
 
 @dataclass(frozen=True)
 class Outcome:
-    """One submission's row in our tables; `cases` and `guesses` are kept as JSON."""
+    """One submission's row in ProfLab's tables; `cases` and `guesses` are stored as JSON."""
 
     student: str
     assignment: str
@@ -104,7 +104,7 @@ class Book:
         self.penalties.init_plugin()
         self.names: dict[str, str] = {}
         self.first = FirstRows()
-        self.extensions: dict[str, Extension] | None = None  # None: those in the gradebook stay
+        self.extensions: dict[str, Extension] | None = None  # None: keep those in the gradebook
 
     def __enter__(self) -> Book:
         return self
@@ -114,15 +114,16 @@ class Book:
 
     @contextmanager
     def transaction(self) -> Iterator[Gradebook]:
-        """Yield nbgrader's Gradebook; its commits wait for the end of the block: all or nothing."""
+        """Yield nbgrader's Gradebook; commit at the end of the block, roll back on an error."""
         session = self.gradebook.db
         commit = session().commit
         session.commit = session.flush
         with clear_errors(self.path):
             try:
-                # At once: what is read here stays true, and who waits for the lock holds none.
+                # Take the write lock before reading, so that nothing read can change and no
+                # upgrade of a lock can deadlock.
                 session().connection().exec_driver_sql("BEGIN IMMEDIATE")
-                with session().no_autoflush:  # half-built rows are flushed by nbgrader's commits
+                with session().no_autoflush:  # nbgrader's commits flush complete rows
                     yield self.gradebook
                 commit()
             except BaseException:
@@ -133,7 +134,7 @@ class Book:
                 session.remove()  # the next submission starts with an empty session
 
     def register(self, key: Key) -> None:
-        """Make the lesson's assignment and cells known, as `nbgrader generate_assignment` does."""
+        """Enter the lesson's assignment and cells, as `nbgrader generate_assignment` does."""
         with self.transaction() as book:
             book.update_or_create_assignment(key.name)
             saver = nbgrader.preprocessors.SaveCells()
@@ -152,7 +153,7 @@ class Book:
                 ) from None
 
     def outcomes(self, assignment: str, student: str | None = None) -> dict[str, Outcome]:
-        """Return the outcome of every student, or of one, who has one for this assignment."""
+        """Return the outcomes for this assignment by student: of all, or of `student` alone."""
         query = select(OUTCOMES).where(OUTCOMES.c.assignment == assignment)
         if student is not None:
             query = query.where(OUTCOMES.c.student == student)
@@ -172,7 +173,7 @@ class Book:
         return self.outcomes(assignment, student).get(student)
 
     def standings(self, assignment: str) -> dict[str, Standing]:
-        """Return what is known of each graded hand-in, without its cases."""
+        """Return the standing of each graded hand-in: its outcome without its cases."""
         with clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return read_standings(connection, OUTCOMES, assignment)
 
@@ -186,7 +187,7 @@ class Book:
         """Write one submission's grades, comments, penalty and outcome in one transaction."""
         with self.transaction() as book:
             ensure_student(book, outcome.student)
-            # A time that was known once, and is no longer, is not the time.
+            # If a re-submission has no valid time, clear the old one.
             late = {"timestamp": handed.at} if handed.at or handed.problem else {}
             marks = _marks_of(key, graded)
             usual = outcome.student not in (self.extensions or {})
@@ -200,7 +201,7 @@ class Book:
             self._write_outcome(book, outcome)
 
     def write_outcome(self, outcome: Outcome) -> None:
-        """Write one submission's outcome alone: its grades, comments and penalty stay."""
+        """Write one submission's outcome and keep its grades, comments and penalty."""
         with self.transaction() as book:
             self._write_outcome(book, outcome)
 
@@ -221,13 +222,13 @@ class Book:
         names = self._cell_names(notebook)
         for grade in notebook.grades:
             grade.auto_score = marks.grade(names[grade.cell_id])["auto_score"]
-            # As nbgrader does: a person's earlier mark is kept, and shown for another look.
+            # As in nbgrader: keep a mark given by hand, and ask the instructor to check it.
             grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
         for comment in notebook.comments:
             comment.auto_comment = marks.comment(names[comment.cell_id])["auto_comment"]
 
     def _cell_names(self, notebook: Any) -> dict[str, str]:
-        """Return the names of a lesson's cells by their ids: nbgrader would ask for each alone."""
+        """Return the names of a lesson's cells by their ids, in one query instead of one each."""
         rows = (*notebook.grades, *notebook.comments)
         if not all(row.cell_id in self.names for row in rows):
             here = BaseCell.notebook_id == notebook.notebook_id
@@ -243,7 +244,7 @@ class Book:
         book.db.flush()
         late = submission.total_seconds_late
         if late > 0:
-            book.db.refresh(notebook, ["score"])  # the database adds up what was just written
+            book.db.refresh(notebook, ["score"])  # the database sums the grades just written
             plugin = self.penalties.plugin_inst
             penalty = plugin.late_submission_penalty(submission.student.id, notebook.score, late)
             if penalty is not None:
@@ -251,9 +252,9 @@ class Book:
                 notebook.late_submission_penalty = penalty
 
     def update_penalties(self, key: Key, students: list[str]) -> None:
-        """Compute the penalties of hand-ins that are not graded anew: due dates may have moved.
+        """Compute the penalties of hand-ins that are not graded again.
 
-        So may marks given by hand, extensions, and the configuration.
+        Due dates, extensions, marks given by hand or the configuration may have changed.
         """
         wanted = self._late_or_penalised(key.name) & set(students)
         if not wanted:
@@ -265,7 +266,7 @@ class Book:
                 self._write_penalty(book, submission, notebook)
 
     def _late_or_penalised(self, assignment: str) -> set[str]:
-        """Return the students whose penalty is not sure to be none."""
+        """Return the students who have a penalty or may get one."""
         timed = Assignment.duedate.is_not(None) & SubmittedAssignment.timestamp.is_not(None)
         penalised = SubmittedNotebook.late_submission_penalty.is_not(None)
         rows = (
@@ -278,7 +279,7 @@ class Book:
             return set(connection.execute(rows).scalars())
 
     def late_penalties(self, assignment: str) -> dict[str, float]:
-        """Return what is taken off for lateness, for each student of whom it is."""
+        """Return the points taken off for lateness, for each student who loses any."""
         rows = (
             select(
                 SubmittedAssignment.student_id, func.sum(SubmittedNotebook.late_submission_penalty)
@@ -292,7 +293,7 @@ class Book:
             return {student: float(off) for student, off in connection.execute(rows) if off}
 
     def people(self) -> dict[str, str]:
-        """Return the names of all students that the gradebook knows by their ids, "" if unknown."""
+        """Return the name of each student in the gradebook by id, "" if it has none."""
         with clear_errors(self.path):
             return {
                 student.id: " ".join(filter(None, (student.first_name, student.last_name)))
@@ -314,13 +315,13 @@ class Book:
             return {student: float(score) for student, score in connection.execute(rows)}
 
     def scores(self, assignment: str) -> dict[str, dict[str, Any]]:
-        """Return each student's points; `needs_manual`: to be looked at; `unread`: no mark yet."""
+        """Return each student's points; needs_manual: wants a person; unread: has no mark yet."""
         with clear_errors(self.path), self.gradebook.engine.connect() as connection:
             return read_scores(connection, assignment)
 
 
 def _marks_of(key: Key, graded: Graded | None) -> Marks:
-    """Return what each cell of the lesson gets."""
+    """Return the grade and the comment of each cell of the lesson."""
     scores = graded.scores if graded else {}
     manual = {cell.grade_id for cell in key.cells if cell.kind == "manual"}
     unanswered = set(graded.unanswered) if graded else manual
@@ -336,7 +337,7 @@ def _marks_of(key: Key, graded: Graded | None) -> Marks:
 
 
 def _open_gradebook(path: Path, course_id: str) -> Gradebook:
-    """Open the database at `path`, with our table in it."""
+    """Open the database at `path` and add ProfLab's tables."""
     gradebook = Gradebook(f"sqlite:///{path}?timeout={BUSY_SECONDS}", course_id)
     for table in (OUTCOMES, GUESSES):
         table.create(gradebook.engine, checkfirst=True)
@@ -344,8 +345,9 @@ def _open_gradebook(path: Path, course_id: str) -> Gradebook:
 
 
 def _create_gradebook(path: Path, course_id: str) -> None:
-    """Make an empty gradebook under another name: nbgrader takes several steps, of which none or
-    all must have been taken.
+    """Make an empty gradebook under another name and rename it into place.
+
+    nbgrader takes several steps; a killed one leaves a file that the next call removes.
     """
     part = path.with_name(path.name + ".part")
     for left in path.parent.glob(part.name + "*"):
@@ -356,13 +358,7 @@ def _create_gradebook(path: Path, course_id: str) -> None:
 
 
 def _read_row(row: dict, guesses: dict[str, str]) -> Outcome:
-    """Return a row of our table as an Outcome, with the guesses of its student."""
+    """Return a row of the outcomes as an Outcome, with the guesses of its student."""
     cases = [CaseResult(**case) for case in json.loads(row["cases"])]
     made = [Guess(**guess) for guess in json.loads(guesses.get(row["student"], "[]"))]
     return Outcome(**row | {"cases": cases, "guesses": made})
-
-
-def total_points(scores: dict[str, float], essay: bool = True) -> float:
-    """Return a student's points with the penalty for lateness taken off, never below 0."""
-    points = scores["auto"] + (scores["manual"] if essay else 0.0)
-    return max(0.0, points - scores["penalty"])

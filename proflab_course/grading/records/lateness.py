@@ -1,12 +1,12 @@
-"""Extensions from extensions.csv, and a penalty for each day that a hand-in is late.
+"""Read extensions from extensions.csv, and compute a penalty for each day of lateness.
 
     student,lesson,due,days
     s1234567,01_parameters,2026-12-08 18:00 Europe/Zurich,
     s7654321,*,,2
 
-A line gives one student a due date of their own, or days (1, 0.5) after everybody's, for a lesson
-or with * for all. An extension becomes nbgrader's own, so that formgrader, feedback and export
-know it; once the file is there, it alone decides.
+A line gives one student another due date, or days (1, 0.5) after the due date, for one lesson or
+for all (*). The extension is written into nbgrader's gradebook, where formgrader, feedback and
+export find it. If the file exists, extensions in the gradebook that it does not name are removed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PenaltyPerDay(LateSubmissionPlugin):
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float
     ) -> float | None:
-        """Return the points to take off, at most all of them; None where there is nothing to."""
+        """Return the points to take off, at most all of them; None for none."""
         days = math.ceil(total_seconds_late / _DAY - self.free_days)
         return min(score, score * self.per_day * days) if days > 0 else None
 
@@ -60,8 +60,8 @@ class _Line:
 def read_extensions(course: Course, lesson: str) -> dict[str, Extension] | None:
     """Return each student's extension for a lesson; None where the course has no extensions.csv.
 
-    A line for the lesson goes before one for all. Raises CourseError, with the number of the line,
-    for what cannot be understood.
+    A line for the lesson overrides one for all. Raises CourseError, with the number of the line,
+    for a line that cannot be read.
     """
     lines = _read_lines(course)
     if lines is None:
@@ -71,10 +71,10 @@ def read_extensions(course: Course, lesson: str) -> dict[str, Extension] | None:
 
 
 def unknown_students(course: Course, known: Container[str]) -> list[str]:
-    """Return the lines of the file, each with its student, that name nobody of the course.
+    """Return the lines of the file that name no student of the course, each with that name.
 
-    known: the students in the gradebook, where collecting with a class list puts them; a student
-    who has a folder in submitted/ is known, too.
+    known: the students in the gradebook, which has those of a class list. Students with a folder
+    in submitted/ are known, too.
     """
     return [
         f"{line.where}: {line.student}"
@@ -132,7 +132,7 @@ def _extension(cells: dict[str, str], where: str) -> Extension:
 def as_timedelta(
     extension: Extension | None, due: datetime.datetime | None
 ) -> datetime.timedelta | None:
-    """Return an extension as nbgrader keeps it: the time after everybody's due date, if any."""
+    """Return an extension as nbgrader stores it: the time after the lesson's due date."""
     if due is None:
-        return None  # nbgrader cannot add it to nothing
+        return None  # an extension needs a due date to be added to
     return extension - due if isinstance(extension, datetime.datetime) else extension

@@ -1,10 +1,10 @@
 """Grade with `nbgrader autograde`: students' code in the sandbox, verdicts outside it.
 
-Both classes stand in jupyter_config.py. `ReadHandIn` rebuilds a hand-in before nbgrader looks at
+jupyter_config.py names both classes. `ReadHandIn` rebuilds a hand-in before nbgrader looks at
 it, because nbgrader ends the grading of a whole class at metadata that it refuses.
 `SandboxedExecute` stands in for nbgrader's Execute, so that `nbgrader autograde` and formgrader's
-button run no student's code with the instructor's rights. nbgrader reads the scores from the
-outputs, as ever.
+button run no student's code with the instructor's rights. nbgrader still reads the scores from
+the outputs.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.limit_options import LIMIT_OPTIONS
 from proflab_course.grading.limits import Limits, make_limits
 from proflab_course.grading.plan import Runner, Submission
+from proflab_course.grading.points import partial_credit_lessons
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.submissions.read_notebook import notebook_of, rebuilt
 
@@ -40,7 +41,7 @@ class ReadHandIn(NbGraderPreprocessor):
     """Rebuild a hand-in as `proflab grade` does, and give graded cells the lesson's metadata."""
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        """Return the notebook with nothing in it that nbgrader might refuse."""
+        """Return the notebook without anything that nbgrader might refuse."""
         key = _key_of(_course_of(resources), resources)
         marks = {cell.grade_id: meta(cell.master) for cell in key.cells if cell.grade_id}
         stamp = read_stamp(nb.metadata)
@@ -54,7 +55,7 @@ class ReadHandIn(NbGraderPreprocessor):
 
 
 class SandboxedExecute(NbGraderPreprocessor):
-    """Executes a submission as `proflab grade` does and gives nbgrader the outputs."""
+    """Execute a submission as `proflab grade` does, and return the outputs to nbgrader."""
 
     isolation = Enum(
         ["auto", "none"], "auto", help="'none' runs submissions with your own rights."
@@ -71,14 +72,14 @@ class SandboxedExecute(NbGraderPreprocessor):
     full = Bool(True, help="Execute demo cells, too.").tag(config=True)
 
     def limits(self) -> Limits:
-        """Return the limits that the settings make."""
+        """Return the limits that the settings give."""
         return make_limits(**{name: getattr(self, name) for name in LIMIT_OPTIONS})
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        """Return the executed notebook; raise CourseError where isolation is not to be had."""
+        """Return the executed notebook; raise CourseError if isolation is not available."""
         folder, course = Path(resources["metadata"]["path"]).resolve(), _course_of(resources)
         key = _key_of(course, resources)
-        if key.name in _partial_lessons(course, self.partial_credit):
+        if key.name in partial_credit_lessons(course, self.partial_credit):
             key = key.with_partial_credit()
         support = course.source(key.name).parent
         submission = Submission(resources["nbgrader"]["student"], folder, support)
@@ -93,38 +94,29 @@ class SandboxedExecute(NbGraderPreprocessor):
 def gives_partial_credit(course: Course, lesson: str, config: Config) -> bool:
     """Return True if the course's configuration gives this lesson partial credit.
 
-    Raises CourseError where it is no list, or names what is no lesson.
+    Raises CourseError if the setting is not a list, or names something that is not a lesson.
     """
     try:
         listed = SandboxedExecute(config=config).partial_credit
     except TraitError as error:
         raise CourseError(f"jupyter_config.py: {error}") from None
-    return lesson in _partial_lessons(course, listed)
-
-
-def _partial_lessons(course: Course, listed: list[str]) -> set[str]:
-    """Return the names of the lessons that are listed, by name or by number."""
-    try:
-        return {course.lesson(name, "source") for name in listed}
-    except CourseError as error:
-        where = "jupyter_config.py, c.SandboxedExecute.partial_credit"
-        raise CourseError(f"{where}: {error}") from None
+    return lesson in partial_credit_lessons(course, listed)
 
 
 def _course_of(resources: dict) -> Course:
-    """Return the course in which the notebook lies that nbgrader works on."""
+    """Return the course of the notebook that nbgrader is grading."""
     return Course.find(Path(resources["metadata"]["path"]))
 
 
 def _key_of(course: Course, resources: dict) -> Key:
-    """Return the key of the lesson that nbgrader grades."""
+    """Return the key of the lesson that nbgrader is grading."""
     source = course.source(resources["nbgrader"]["notebook"])
     return _cached_key(source, source.stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=4)
 def _cached_key(source: Path, changed: int) -> Key:
-    """Return the lesson's key, read once for each state of its file."""
+    """Return the lesson's key; changed: the file's time, so that a new file is read again."""
     return read_key(source)
 
 

@@ -1,7 +1,7 @@
-"""Makes an empty gradebook as nbgrader does, without the second that nbgrader takes for it.
+"""Make the tables of an empty gradebook faster than nbgrader, which takes a second.
 
-nbgrader starts a program to learn the newest version of its schema; here it is read from nbgrader's
-own migrations. Where these are not what we expect, nbgrader makes the gradebook alone.
+nbgrader starts a program to find the newest version of its schema; this file reads it from
+nbgrader's migrations. If they are not as expected, nbgrader makes the whole gradebook.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def make_tables(path: Path) -> None:
 
 
 def newest_version(folder: Path) -> str | None:
-    """Return the one version in a folder of migrations from which none goes on; else None."""
+    """Return the last version in a folder of migrations; None if there is not exactly one."""
     versions, continued = set(), set()
     for file in folder.glob("*.py"):
         for down, single, double in _REVISION.findall(file.read_text("utf-8")):

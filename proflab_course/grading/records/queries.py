@@ -1,7 +1,7 @@
-"""Reads what the gradebook knows about a whole class, in a few queries, however large it is.
+"""Read the gradebook's figures about a whole class, in a few queries for any number of students.
 
-nbgrader's objects load each grade when it is looked at: for a class of a thousand these are
-thousands of queries. What is written, and what concerns one student, is in `gradebook.py`.
+nbgrader's objects load each grade when it is read, which is thousands of queries for a class of a
+thousand. `gradebook.py` writes, and reads what concerns one student.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Table, func, select
 
 @dataclass(frozen=True)
 class Standing:
-    """A graded hand-in's outcome and points, without its cases, which are far more text."""
+    """A graded hand-in's outcome without its cases, which are far more text."""
 
     status: str
     sentence: str
@@ -55,7 +55,7 @@ def _add_grade(
 
 
 def _penalties(assignment: str) -> Any:
-    """Return the query of (student, what is taken off) for every submission."""
+    """Return the query of (student, penalty) for every submission."""
     return (
         _of(
             assignment,
@@ -68,9 +68,9 @@ def _penalties(assignment: str) -> Any:
 
 
 def _grades(assignment: str) -> Any:
-    """Return the query of (student, kind of cell, score, waits, by hand, automatic), a grade each.
+    """Return the query of (student, cell type, score, needs a mark, manual, automatic) by grade.
 
-    A cell that is no code, whatever nbgrader calls it, is one that a person reads.
+    A cell of any type but code is marked by a person.
     """
     columns = Grade.cell_type, Grade.score, Grade.needs_manual_grade
     marks = Grade.manual_score, Grade.auto_score

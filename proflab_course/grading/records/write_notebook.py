@@ -1,7 +1,7 @@
-"""Writes a graded hand-in into autograded/: each file whole or not at all.
+"""Write a graded hand-in into autograded/, each file whole or not at all.
 
-Files are on disk before the row that tells of them is written. A grading that is killed leaves at
-most a hidden `.part` file, which the next one removes.
+The files are on disk before their row is in the gradebook; `resume.py` describes what a killed
+grading leaves.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from proflab_course.grading.submissions.find import Work
 from proflab_course.grading.submissions.read_notebook import notebook_of
 from proflab_course.grading.submissions.timestamp import STAMP, STAMP_BYTES
 
-# `nbgrader submit` writes it; exchange.py says what for.
+# Written by `nbgrader submit`, used by exchange.py.
 SECRET = "submission_secret.txt"
 _SECRET_BYTES = 200
 _WRITTEN_BY_SUBMIT = re.compile(rb"[0-9a-f]{128}")
 
 
 def placeholder(lesson: str, status: str, sentence: str) -> NotebookNode:
-    """Return the graded notebook of a hand-in in which there was nothing to grade."""
+    """Return the graded notebook of a hand-in without a notebook that can be graded."""
     text = f"# {lesson}: {status}\n\nThis hand-in could not be graded: {sentence}."
     return notebook_of([new_markdown_cell(text)], {})
 
@@ -38,7 +38,7 @@ def placeholder(lesson: str, status: str, sentence: str) -> NotebookNode:
 def write_autograded(course: Course, lesson: str, work: Work, notebook: NotebookNode) -> None:
     """Put the graded notebook and support files into autograded/.
 
-    Raises CourseError where nobody's can be put there, OSError where this student's cannot.
+    Raises CourseError if no student's files can be written there, OSError if only these cannot.
     """
     place = course.graded_folder(work.student, lesson)
     try:
@@ -59,12 +59,12 @@ def write_autograded(course: Course, lesson: str, work: Work, notebook: Notebook
 
 
 def file_bytes(notebook: NotebookNode) -> bytes:
-    """Return the notebook's file; a character that no file can hold becomes a question mark."""
+    """Return the notebook's file; a character that UTF-8 cannot encode becomes a question mark."""
     return notebook_text(notebook).encode("utf-8", "replace")
 
 
 def notebook_text(notebook: NotebookNode) -> str:
-    """Return the notebook's file, a line a cell; nbformat's own writer takes far longer."""
+    """Return the notebook's file with a line for each cell, much faster than nbformat's writer."""
     cells = ",\n".join(_json_text(cell) for cell in notebook.cells)
     rest = _json_text({name: value for name, value in notebook.items() if name != "cells"})
     return f'{{"cells": [\n{cells}\n],\n{rest[1:]}\n'
@@ -73,7 +73,7 @@ def notebook_text(notebook: NotebookNode) -> str:
 def _json_text(value: Any) -> str:
     """Return plain JSON, with its keys in order."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    return text.encode("utf-8", "replace").decode()  # no file holds half a surrogate pair
+    return text.encode("utf-8", "replace").decode()  # UTF-8 cannot encode half a surrogate pair
 
 
 def _is_everyones(error: OSError, course: Course) -> bool:
@@ -88,7 +88,7 @@ def _is_everyones(error: OSError, course: Course) -> bool:
 
 
 def support_files(source: Path, work: Work) -> dict[str, bytes]:
-    """Return what lies beside the graded notebook: the lesson's files, the time, the secret."""
+    """Return the files beside the graded notebook: the lesson's, the time, the secret."""
     files = {
         str(path.relative_to(source)): path.read_bytes()
         for path in sorted(source.rglob("*"))
@@ -102,6 +102,6 @@ def support_files(source: Path, work: Work) -> dict[str, bytes]:
 
 
 def read_secret(folder: Path) -> bytes | None:
-    """Return a hand-in's secret; None if there is no file as `nbgrader submit` writes it."""
+    """Return a hand-in's secret; None if it has none in the form that `nbgrader submit` writes."""
     secret = read_start(folder / SECRET, _SECRET_BYTES)
     return secret if secret and _WRITTEN_BY_SUBMIT.fullmatch(secret) else None

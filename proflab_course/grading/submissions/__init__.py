@@ -1,11 +1,11 @@
-"""Find and read what was handed in, whatever it is, and never trust it. The steps, in order:
+"""Find and read untrusted submissions. The steps, in order:
 
 find.py           which students handed in
 find_notebook.py  the lesson's notebook, under another name, deeper, or in a zip archive
-which_lesson.py   of which lesson a notebook is
+which_lesson.py   the lesson that a notebook belongs to
 zip_archive.py    a zip archive, in memory, up to limits
-decode_text.py    bytes to text, or a sentence about what they are instead
+decode_text.py    bytes to text, or a sentence about another kind of file
 read_notebook.py  a notebook rebuilt from the few fields that grading needs
-read_guesses.py   the guesses that its outputs keep
-timestamp.py      when it was handed in
+read_guesses.py   the guesses in its outputs
+timestamp.py      the time of submission
 """

@@ -1,4 +1,4 @@
-"""Turns the bytes of a hand-in into text, or says in one sentence what they are instead."""
+"""Decode the bytes of a hand-in to text, or name in one sentence the other kind of file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 import json
 from dataclasses import dataclass
 
-# What files begin with that are handed in for notebooks by mistake.
+# The first bytes of files that are handed in by mistake.
 _BEGINNINGS = (
     (b"%PDF", "is a PDF: hand in the notebook itself, the .ipynb"),
     (b"Rar!", "is a RAR archive, which is not opened: hand in the notebook itself"),
@@ -15,7 +15,7 @@ _BEGINNINGS = (
 )
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", ""),
-    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),  # before UTF-16, because it begins with that mark
     (codecs.BOM_UTF32_BE, "utf-32", "UTF-32"),
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
@@ -26,21 +26,21 @@ _WHEREBY = "it was read all the same; save notebooks as UTF-8, as Jupyter does"
 
 @dataclass(frozen=True)
 class Text:
-    """A file's text and a note on its encoding; or no text, and why not in `note`."""
+    """A file's text and a note on its encoding; without a text, `note` gives the reason."""
 
     text: str | None
     note: str = ""
 
 
 def read_text(data: bytes, name: str) -> Text:
-    """Return the text in `data`, in whatever encoding it was saved."""
+    """Return the text in `data`, whatever its encoding."""
     for beginning, sentence in _BEGINNINGS:
         if data.startswith(beginning):
             return Text(None, f"{name} {sentence}")
     for mark, encoding, called in _MARKS:
         if data.startswith(mark):
             return _decoded(data, name, encoding, called)
-    if b"\0" in data[:4]:  # JSON begins with ASCII, which tells UTF-16 and UTF-32 without a mark
+    if b"\0" in data[:4]:  # JSON begins with ASCII, so zeros reveal UTF-16 or UTF-32 without a mark
         encoding = json.detect_encoding(data)
         return _decoded(data, name, encoding, encoding[:6].upper())
     try:
@@ -61,7 +61,7 @@ def _decoded(data: bytes, name: str, encoding: str, called: str) -> Text:
 
 
 def _one_byte_a_letter(data: bytes, name: str) -> Text:
-    """Return what is JSON in Latin-1; the letters outside ASCII are then a guess, the code not."""
+    """Return the text if it is JSON in Latin-1; letters outside ASCII may then be wrong."""
     text = data.decode("latin-1")
     try:
         json.loads(text)

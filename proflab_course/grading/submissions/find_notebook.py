@@ -1,9 +1,9 @@
-"""Finds the notebook in what a student handed in: under another name, deeper, or in a zip archive.
+"""Find the notebook of a submission, also under another name, deeper, or in a zip archive.
 
-What lies at its place under its name counts, if it is of this lesson. Else the one notebook below
-the folder that is; among several, the one of the right name. Nothing is guessed from dates, which
-copying changes. Links are not followed, nothing is unpacked onto the disk. Of each file only what
-it turned out to be is kept; the one that counts is read again.
+A notebook of this lesson under its own name in its own place counts. Otherwise the one notebook of
+the lesson below the folder counts; of several, the one with the right name. Dates are not used,
+because copying changes them. Links are not followed, and nothing is unpacked onto the disk. The
+search keeps a summary of each file; the file that counts is read again.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from proflab_course.grading.submissions.zip_archive import Room, unpack
 _MAX_CANDIDATES = 60
 MAX_READ = 96 * MB
 _LISTED = 8
-_SUFFIXES = (".json", ".txt", ".zip", "")  # what browsers and mail programs make of a notebook
+_SUFFIXES = (".json", ".txt", ".zip", "")  # endings that browsers and mail programs add
 _CACHES = (".ipynb_checkpoints", "__MACOSX")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file that may be the notebook: as messages name it, its name, and what it turned out.
+    """A file that may be the notebook: its path for messages, its name, and what it contains.
 
-    outcome, sentence: of what is no notebook; lesson, digest, untouched: whose notebook it is, what
-    copies of one have in common, and whether it is as it was released; read: returns it.
+    outcome, sentence: for a file that is not a notebook; lesson: the lesson of a notebook; digest:
+    equal for copies of one notebook; untouched: True if it is as released; read: returns it.
     """
 
     label: str
@@ -60,7 +60,7 @@ class Candidate:
 
 
 class _Search:
-    """Looks for one hand-in's notebook: what it has found, and the room left for archives."""
+    """The search for one hand-in's notebook: what it has found, and the room left for archives."""
 
     def __init__(self, lessons: Lessons) -> None:
         self.lessons = lessons
@@ -69,7 +69,7 @@ class _Search:
     def below(
         self, root: Path, prefix: str, left_out: Collection[str], folders_left_out: Collection[str]
     ) -> Iterator[Candidate]:
-        """Yield what may be a notebook below `root`, archives opened, up to the limits."""
+        """Yield the candidates below `root`, also in archives, up to the limits."""
         left = MAX_READ
         for number, (path, data) in enumerate(_files_below(root, left_out, folders_left_out)):
             left -= len(data)
@@ -85,7 +85,7 @@ class _Search:
                 yield self._candidate(label, name, handin, read)
 
     def in_archive(self, data: bytes, label: str, place: Path) -> Iterator[Candidate]:
-        """Yield the notebooks in an archive; if there are none, what is wrong with it."""
+        """Yield the notebooks in an archive; if there are none, one candidate with the reason."""
         unpacked = unpack(data, label, self._room)
         empty = True
         for path, content in unpacked.files.items():
@@ -109,7 +109,7 @@ class _Search:
     def _candidate(
         self, label: str, name: str, handin: HandIn, read: Callable[[], HandIn]
     ) -> Candidate:
-        """Return what is kept of a file that was read."""
+        """Return the summary of a file that was read."""
         if handin.notebook is None:
             return Candidate(label, name, handin.outcome, handin.sentence)
         lesson = self.lessons.lesson_of(handin.notebook)
@@ -119,7 +119,7 @@ class _Search:
 
 
 def find_handin(folder: Path, lessons: Lessons) -> HandIn:
-    """Return the notebook that counts of those in a submission's folder, or the named outcome."""
+    """Return the notebook that counts in a submission's folder, or the outcome without one."""
     lesson, search = lessons.key.name, _Search(lessons)
     expected = f"{lesson}.ipynb"
     right, others = _read_expected(folder, expected, search)
@@ -140,7 +140,7 @@ def find_handin(folder: Path, lessons: Lessons) -> HandIn:
 
 
 def _read_expected(folder: Path, expected: str, search: _Search) -> tuple[HandIn, list[Candidate]]:
-    """Return what lies where the notebook should be; if it is an archive, what that holds."""
+    """Return the file in the notebook's place; if it is an archive, its contents."""
     data = read_bytes(folder / expected)
     if isinstance(data, HandIn):
         return data, []
@@ -151,7 +151,7 @@ def _read_expected(folder: Path, expected: str, search: _Search) -> tuple[HandIn
 
 
 def _distinct_texts(candidates: list[Candidate], right: HandIn, lesson: str) -> list[Candidate]:
-    """Return the notebooks of this lesson: one of each text, and none that lies in its place."""
+    """Return the lesson's notebooks outside its place, one of each text."""
     seen = {_digest_of(right.notebook)} if right.notebook is not None else set()
     kept = []
     for candidate in candidates:
@@ -174,9 +174,9 @@ def _digest_of(notebook: NotebookNode) -> bytes:
 def _with_others(
     right: HandIn, expected: str, fitting: list[Candidate], lessons: Lessons
 ) -> HandIn:
-    """Return the notebook in its place, and say what else lies there.
+    """Return the notebook in its place, with a sentence about the others.
 
-    If it is unchanged since its release, and one other is not, that is the work.
+    If it is unchanged since its release and exactly one other is not, the other one counts.
     """
     if fitting and lessons.is_untouched(right.notebook):
         worked = [c for c in fitting if not c.untouched]
@@ -189,7 +189,7 @@ def _with_others(
 
 
 def _choose_fitting(right: HandIn, expected: str, fitting: list[Candidate]) -> HandIn:
-    """Return the one that fits; of several the one of the right name, or the only one worked on."""
+    """Return the notebook that fits; of several, that of the right name or the only changed one."""
     why = right.sentence
     if right.outcome == "missing":
         why = f"there is no {expected} in its place"
@@ -204,11 +204,11 @@ def _choose_fitting(right: HandIn, expected: str, fitting: list[Candidate]) -> H
 
 
 def _take_found(candidate: Candidate, why: str, others: list[str]) -> HandIn:
-    """Return a notebook that was found elsewhere, and say so."""
+    """Return a notebook that was found elsewhere, with a sentence about its place."""
     also = f"; there is also {_first_few(others)}" if others else ""
     sentence = f"{why}; {candidate.label} was graded{also}"
     handin = candidate.read()
-    if handin.notebook is None:  # it was changed in between
+    if handin.notebook is None:  # the file has changed since the search
         return handin
     sentence = "; ".join(filter(None, [sentence, handin.sentence]))
     return replace(handin, outcome="renamed", sentence=sentence)
@@ -217,7 +217,7 @@ def _take_found(candidate: Candidate, why: str, others: list[str]) -> HandIn:
 def _nothing_found(
     right: HandIn, folder: Path, others: list[Candidate], lessons: Lessons
 ) -> HandIn:
-    """Return the outcome of a hand-in without a notebook of this lesson, and list what is there."""
+    """Return the outcome of a hand-in without the lesson's notebook, with a list of its files."""
     if right.outcome != "missing" and not others:
         return right
     foreign = {}
@@ -241,7 +241,7 @@ def _nothing_found(
 
 
 def _worst_outcome(labels: Collection[str], outcomes: list[str], lessons: Lessons) -> str:
-    """Return the outcome of a hand-in by those of its files, none of which is the notebook."""
+    """Return the outcome of a hand-in from those of its files, none of which is the notebook."""
     for outcome in ("wrong lesson", "unreadable"):
         if outcome in outcomes:
             return outcome
@@ -254,13 +254,13 @@ def _worst_outcome(labels: Collection[str], outcomes: list[str], lessons: Lesson
 
 
 def _search_outside(folder: Path, search: _Search) -> list[Candidate]:
-    """Return the candidates in the student's folder that lie in no lesson's."""
+    """Return the candidates in the student's folder outside the lessons' folders."""
     student, lessons = folder.parent, search.lessons.folders()
     return list(search.below(student, f"submitted/{student.name}/", set(), lessons))
 
 
 def may_have_strays(student: Path, lessons: Lessons) -> bool:
-    """Return True if there is a file, outside the lessons' folders, that may be a notebook."""
+    """Return True if a file outside the lessons' folders may be a notebook."""
     return next(_files_below(student, (), lessons.folders()), None) is not None
 
 
@@ -284,7 +284,7 @@ def _read_member(archive: Path, label: str, path: str) -> HandIn:
 
 
 def _read_again(path: Path) -> bytes:
-    """Return a file's bytes; none where it was taken away in between."""
+    """Return a file's bytes; none if it has gone since the search."""
     data = read_bytes(path)
     return b"" if isinstance(data, HandIn) else data
 
@@ -292,7 +292,7 @@ def _read_again(path: Path) -> bytes:
 def _files_below(
     root: Path, left_out: Collection[str] = (), folders_left_out: Collection[str] = ()
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of the files that may be a notebook or an archive of one."""
+    """Yield the path and content of each file that may be a notebook or an archive with one."""
     if not root.is_dir():
         return
     for path, descriptor in regular_files(root, lambda name: name[0] != ".", folders_left_out):
@@ -308,14 +308,14 @@ def _files_below(
 
 
 def may_hold_notebook(path: str, data: bytes) -> bool:
-    """Return True for archives, notebooks by name, and what looks like a notebook inside."""
+    """Return True for archives, notebooks by name, and files with a notebook's content."""
     if data.startswith(ZIP) or is_notebook_name(path):
         return True
     return _may_be_one(path) and _has_cells(data)
 
 
 def _has_cells(data: bytes) -> bool:
-    """Return True if a file that is not called a notebook may yet be one, in any encoding."""
+    """Return True if the content may be a notebook's, in any encoding."""
     return b'"cells"' in data.replace(b"\0", b"")
 
 
@@ -328,23 +328,23 @@ def _files_beside(notebook: str, files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def is_notebook_name(path: str) -> bool:
-    """Return True if a file is called a notebook, whatever was hung onto its name."""
+    """Return True if a file has a notebook's name, with or without another ending."""
     return ".ipynb" in PurePosixPath(path).name.lower()
 
 
 def _may_be_one(path: str) -> bool:
-    """Return True if a file's name does not speak against its being a notebook."""
+    """Return True unless a file's name rules out a notebook."""
     return is_notebook_name(path) or PurePosixPath(path).suffix.lower() in _SUFFIXES
 
 
 def _is_cache(path: str) -> bool:
-    """Return True for what editors and archivers leave behind."""
+    """Return True for a temporary file of an editor or an archiver."""
     parts = PurePosixPath(path).parts
     return parts[-1].startswith(".") or any(part in _CACHES for part in parts)
 
 
 def _names_in(folder: Path) -> list[str]:
-    """Return what lies in a folder, for a message: folders with a slash, links called links."""
+    """Return a folder's entries for a message: folders with a slash, links marked."""
     try:
         entries = sorted(folder.iterdir())
     except OSError:
@@ -354,7 +354,7 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _printable_name(name: str) -> str:
-    """Return a file's name as it may be printed."""
+    """Return a file's name without characters that cannot be printed."""
     text = "".join(letter if letter.isprintable() else "�" for letter in name)
     return text if len(text) <= 80 else f"{text[:60]}…{text[-19:]}"
 
@@ -366,7 +366,7 @@ def _first_few(names: list[str]) -> str:
 
 
 def search_fingerprint(folder: Path, expected: str, lessons: Collection[str]) -> str:
-    """Return a hash of what `find_handin` may read, but for what `read_folder` sees anyway."""
+    """Return a hash of what `find_handin` may read beyond the files of `read_folder`."""
     digest = hashlib.sha256()
     for root, files, folders in ((folder, [expected], []), (folder.parent, [], lessons)):
         left = MAX_READ

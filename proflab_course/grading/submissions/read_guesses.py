@@ -1,7 +1,7 @@
-"""Reads the guesses that a handed-in notebook's outputs keep, and believes nothing of them.
+"""Read the guesses in the outputs of a handed-in notebook, without trusting them.
 
 A demo cell of a lesson records a reader's guess beside the answer (`proflab/lesson/guesses.py`).
-A student can write anything there, so only a few numbers and short texts are kept.
+Students can edit the outputs, so only a few numbers and short texts are kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LARGEST = 1e30
 
 @dataclass(frozen=True)
 class Guess:
-    """A reader's guess, None where they made none, and the answer that they were shown."""
+    """A student's guess, None if they made none, and the answer that they were shown."""
 
     what: str
     guess: float | str | None
@@ -31,9 +31,9 @@ class Guess:
 
 
 def read_guesses(cells: list[Any]) -> list[Guess]:
-    """Return the guesses in the outputs of a notebook's cells as JSON has them: the last of each.
+    """Return the guesses in the outputs of a notebook's cells (as JSON), the last of each name.
 
-    What is no guess is left out; nothing is raised for whatever the cells hold.
+    Anything else is left out, and no content of the cells raises an exception.
     """
     found: dict[str, Guess] = {}
     for record in _records(cells):
@@ -54,8 +54,8 @@ def _records(cells: Iterable[Any]) -> Iterator[dict]:
 
 
 def checked_guess(record: dict) -> Guess | None:
-    """Return the record as a guess; None if it is none, or if its answer judges nobody."""
-    if record.get("assumed") or record.get("failing"):  # nobody measured it, or by a wrong function
+    """Return the record as a guess; None if it is not one, or if its answer is unreliable."""
+    if record.get("assumed") or record.get("failing"):  # assumed, or measured by a wrong function
         return None
     what, unit = fit_text(record.get("what"), _MOST_TEXT), fit_text(record.get("unit"), 20)
     guess, answer = _plain(record.get("guess")), _plain(record.get("answer"))
@@ -65,7 +65,7 @@ def checked_guess(record: dict) -> Guess | None:
 
 
 def _plain(value: Any) -> float | str | None:
-    """Return a number that is finite and not too large, or a short text; None for all else."""
+    """Return a finite number that is not too large, or a short text; else None."""
     if isinstance(value, str):
         return fit_text(value, _MOST_TEXT)
     if isinstance(value, bool) or not isinstance(value, (int, float)):

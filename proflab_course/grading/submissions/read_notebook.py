@@ -1,4 +1,4 @@
-"""Reads what a student handed in, whatever it is, and never trusts it.
+"""Read an untrusted notebook.
 
 The result is a notebook rebuilt from the few fields that grading needs, or the name of an outcome
 and a sentence for the student.
@@ -33,9 +33,8 @@ _KINDS = ("code", "markdown", "raw")
 class HandIn:
     """A notebook, or the outcome ("missing", "unreadable", "not a notebook") and its sentence.
 
-    With a notebook, too, there may be a sentence on how it was found or read. `folder` and `files`:
-    what lay beside it, where that is not the submission's own folder. `guesses`: those that its
-    outputs keep.
+    A notebook may also have a sentence on how it was found or read. `folder`, `files`: the files
+    beside it if it was not in the submission's own folder. `guesses`: the guesses in its outputs.
     """
 
     notebook: NotebookNode | None
@@ -47,7 +46,7 @@ class HandIn:
 
 
 def read_bytes(path: Path) -> bytes | HandIn:
-    """Return a hand-in's bytes, or why there are none to be had."""
+    """Return a hand-in's bytes, or the reason why there are none."""
     try:
         state = path.lstat()
     except FileNotFoundError:
@@ -69,7 +68,7 @@ def read_bytes(path: Path) -> bytes | HandIn:
 
 
 def parse_bytes(data: bytes, name: str) -> HandIn:
-    """Return the notebook in `data`, in whatever encoding it was saved."""
+    """Return the notebook in `data`, whatever its encoding."""
     if data.startswith(ZIP):
         return HandIn(None, "not a notebook", f"{name} is a zip archive")
     decoded = read_text(data, name)
@@ -123,7 +122,7 @@ def parse_handin(text: str, name: str) -> HandIn:
 
 
 def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:
-    """Return a notebook of format 4.4: without cell ids, which a student's copy may have lost."""
+    """Return a notebook of format 4.4, without cell ids, which a student's copy may have lost."""
     for cell in cells:
         cell.pop("id", None)
     return NotebookNode(
@@ -132,7 +131,7 @@ def notebook_of(cells: list[NotebookNode], metadata: dict) -> NotebookNode:
 
 
 def rebuilt(cell: Any) -> NotebookNode | None:
-    """Return a cell from its type, source, grade_id and tags alone; None if it is no cell."""
+    """Return a cell with only its type, source, grade_id and tags; None if it is not a cell."""
     if not isinstance(cell, dict):
         return None
     source, kind = cell.get("source", ""), cell.get("cell_type")
@@ -141,14 +140,14 @@ def rebuilt(cell: Any) -> NotebookNode | None:
     if kind not in _KINDS or not isinstance(source, str):
         return None
     source = source.encode("utf-8", "replace").decode()[:_MAX_SOURCE]
-    # By hand: nbformat's own makers take a tenth of a millisecond each to check what they made.
+    # Not with nbformat's makers, which take 0.1 ms each to check their result.
     new = NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source)
     if kind == "code":
         new["execution_count"], new["outputs"] = None, []
     metadata = cell.get("metadata")
     marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     if isinstance(marks, dict) and isinstance(marks.get("grade_id"), str):
-        # Flags and points are kept only to see whether they were edited.
+        # Flags and points are kept only to detect changes.
         new.metadata["nbgrader"] = NotebookNode(
             {
                 key: marks[key]

@@ -1,6 +1,6 @@
-"""Reads when a submission was handed in: `timestamp.txt`, in ISO's order alone.
+"""Read the time of submission from `timestamp.txt`, which must be in ISO order.
 
-nbgrader's own reader takes whatever it can make a date of, and 03.12.2026 for the 12th of March.
+nbgrader's own reader accepts other orders and reads 03.12.2026 as the 12th of March.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _EXAMPLE = "write it as 2026-12-03 14:30:00 UTC"
 
 @dataclass(frozen=True)
 class Handed:
-    """The time of a hand-in, in UTC and without a zone; or why it is not known."""
+    """The time of a hand-in, in UTC and without a zone, or the reason why it is unknown."""
 
     at: datetime.datetime | None = None
     problem: str = ""
@@ -36,7 +36,7 @@ UNKNOWN = Handed()
 
 
 def read_timestamp(folder: Path) -> Handed:
-    """Return the time in a submission's timestamp.txt; nothing where there is no such file."""
+    """Return the time in a submission's timestamp.txt; an empty `Handed` if there is none."""
     path = folder / STAMP
     try:
         regular = stat.S_ISREG(path.lstat().st_mode)
@@ -49,7 +49,7 @@ def read_timestamp(folder: Path) -> Handed:
 
 
 def parse_timestamp(text: str) -> Handed:
-    """Return the time that `text` names: ISO's date first, then the time and the zone, if any."""
+    """Return the time in `text`: an ISO date, then perhaps a time and a zone."""
     text = text.strip()
     if not text:
         return Handed(problem=f"{STAMP} is empty, so lateness is not known; {_EXAMPLE}")
@@ -70,7 +70,7 @@ def parse_timestamp(text: str) -> Handed:
 
 
 def which_date(text: str) -> str:
-    """Return the question that a date such as 03.12.2026 raises; empty for any other text."""
+    """Return a sentence about an ambiguous date such as 03.12.2026; empty for any other text."""
     parts = text.strip().replace("/", ".").split(" ")[0].split(".")
     if len(parts) != 3 or not all(part.isdecimal() for part in parts) or len(parts[2]) != 4:
         return ""
@@ -85,13 +85,13 @@ def which_date(text: str) -> str:
 
 
 def has_zone(text: str) -> bool:
-    """Return True if the time that `text` names says of which zone it is."""
+    """Return True if the time in `text` has a zone."""
     match = _FORM.fullmatch(text.strip())
     return match is not None and match["zone"] is not None
 
 
 def _in_utc(match: re.Match) -> datetime.datetime:
-    """Return the time in UTC; KeyError for an unknown zone, ValueError for what is no time."""
+    """Return the time in UTC; KeyError for an unknown zone, ValueError if it is not a time."""
     clock = match["time"] or "00:00"
     hour, _, rest = clock.replace(",", ".").partition(":")
     time = datetime.datetime.fromisoformat(f"{match['date']}T{hour:0>2}:{rest}")

@@ -1,4 +1,4 @@
-"""Tells of which lesson a notebook is: by its cells' names, its stamp, or what it defines."""
+"""Tell which lesson a notebook belongs to: by its cells' names, its stamp, or its definitions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from proflab_course.grading.defined_names import names_in_each
 
 @dataclass(frozen=True)
 class Names:
-    """Names that only one lesson has: its graded cells' names, and which of these are exercises."""
+    """The names of a lesson's graded cells that no other lesson has, and the exercises of these."""
 
     graded: frozenset[str]
     exercises: frozenset[str]
 
 
 class Lessons:
-    """The lesson that is being graded, and the others in source/, which are read when needed."""
+    """The lesson that is graded, and the others in source/, which are read when needed."""
 
     def __init__(self, key: Key, sources: Path | None = None) -> None:
         self.key = key
@@ -41,12 +41,12 @@ class Lessons:
         return found | {self.key.name: self._own}
 
     def folders(self) -> set[str]:
-        """Return the names of the lessons, which are those of their folders."""
+        """Return the names of the lessons and so of their folders."""
         there = [path.name for path in self._sources.iterdir()] if self._sources else []
         return {self.key.name, *there}
 
     def lesson_of(self, notebook: NotebookNode) -> str:
-        """Return the name of the lesson that a notebook is of; empty if that cannot be told."""
+        """Return the name of a notebook's lesson; empty if it cannot be determined."""
         marked = {name for c in notebook.cells if isinstance(name := meta(c).get("grade_id"), str)}
         own = len(marked & self._own.graded)
         if own and 2 * own >= len(marked):
@@ -60,23 +60,23 @@ class Lessons:
         return self._most("exercises", set().union(*names_in_each(code, wanted)))
 
     def _most(self, kind: str, names: set[str]) -> str:
-        """Return the lesson with most of these names; the graded one of several, empty if none."""
+        """Return the lesson with most of these names, in a tie the graded one; empty if none."""
         counts = {lesson: len(getattr(all_, kind) & names) for lesson, all_ in self._all.items()}
         best = max(counts, key=lambda lesson: (counts[lesson], lesson == self.key.name))
         return best if counts[best] else ""
 
     def fits(self, notebook: NotebookNode) -> bool:
-        """Return True if a notebook is of the lesson that is being graded."""
+        """Return True if a notebook belongs to the lesson that is graded."""
         return self.lesson_of(notebook) == self.key.name
 
     def is_untouched(self, notebook: NotebookNode) -> bool:
-        """Return True if there is nothing in a notebook but what was given out today."""
+        """Return True if a notebook has only cells of today's release."""
         given = {squeezed(cell.released.source) for cell in self.key.cells}
         return all(squeezed(cell.source) in given for cell in notebook.cells)
 
 
 def _read_names(path: Path) -> Names:
-    """Return the names in a source notebook; none where it cannot be read."""
+    """Return the names in a source notebook; none if it cannot be read."""
     try:
         cells = json.loads(path.read_text("utf-8"))["cells"]
         marks = [cell["metadata"].get("nbgrader", {}) for cell in cells]

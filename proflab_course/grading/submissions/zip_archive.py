@@ -1,4 +1,4 @@
-"""Opens a zip archive that a student handed in: in memory, up to limits, never onto the disk."""
+"""Open a handed-in zip archive in memory, within limits, and write nothing to the disk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Room:
         self.archives = 0
 
     def exceeded_by(self, name: str, what: str) -> str:
-        """Return the sentence on the archive with which there was too much."""
+        """Return the sentence about the archive that exceeds the limits."""
         if self.archives == 1:
             return f"{name} holds more than {what}"
         return f"{name} and the archives before it hold more than {what} together"
@@ -35,7 +35,7 @@ class Room:
 
 @dataclass
 class Unpacked:
-    """The files of an archive by their path in it; `problem` says what could not be opened."""
+    """The files of an archive by their path in it; `problem` names what could not be opened."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     problem: str = ""
@@ -45,7 +45,7 @@ def unpack(data: bytes, name: str, room: Room, nested: bool = True) -> Unpacked:
     """Return the regular files of a zip archive, and with `nested` those of archives in it."""
     found = Unpacked()
     room.archives += nested
-    # Counted before they are read, which takes ten times the room.
+    # Counted first, because reading the list takes ten times the memory.
     room.members -= data.count(_ENTRY)
     if room.members < 0:
         found.problem = room.exceeded_by(name, f"{MAX_MEMBERS:,} files")
@@ -55,7 +55,7 @@ def unpack(data: bytes, name: str, room: Room, nested: bool = True) -> Unpacked:
             _read_members(archive, name, found, room)
     except _BROKEN:
         found.problem = found.problem or f"{name} is a damaged zip archive"
-    except RuntimeError:  # what zipfile raises for want of a password
+    except RuntimeError:  # zipfile needs a password
         found.problem = _locked(name)
     if nested:
         _open_nested(found, name, room)
@@ -73,7 +73,7 @@ def _read_members(archive: zipfile.ZipFile, name: str, found: Unpacked, room: Ro
         if member.compress_type not in _METHODS:
             found.problem = f"{name} is packed in a way that is not read: make a plain zip"
             continue
-        # What the archive says of a member's size may be a lie.
+        # The archive may state a wrong size.
         with archive.open(member) as file:
             data = file.read(max(0, room.bytes) + 1)
         room.bytes -= len(data)
@@ -84,7 +84,7 @@ def _read_members(archive: zipfile.ZipFile, name: str, found: Unpacked, room: Ro
 
 
 def _open_nested(found: Unpacked, name: str, room: Room) -> None:
-    """Put the files of archives in an archive beside its own; go no deeper."""
+    """Add the files of archives in an archive to its own, one level deep."""
     for path, data in list(found.files.items()):
         if not data.startswith(ZIP) or path.endswith((".docx", ".xlsx", ".pptx")):
             continue
@@ -96,7 +96,7 @@ def _open_nested(found: Unpacked, name: str, room: Room) -> None:
 
 
 def _safe_path(name: str) -> str:
-    """Return a member's path below where it is unpacked; empty if it leads elsewhere."""
+    """Return a member's path below the archive's root; empty if it leads elsewhere."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     odd = not parts or parts[0].startswith("/") or ".." in parts or ":" in parts[0]
     fits = all(part.isprintable() and len(part.encode("utf-8", "replace")) < 256 for part in parts)
