@@ -4,5 +4,5 @@ Standard library only, and nothing here is imported as a package there: each fil
 module beside one. `launch.py` becomes bubblewrap, `zygote.py` forks a turn, `confine.py` drops all
 rights, `machine_files.py` covers the files of /proc that show what others do, `scratch.py` undoes
 what a hidden block wrote, `worker.py` executes what `channel.py` brings, `outputs.py` keeps what it
-prints and draws.
+prints and draws. `subprocess_worker.py` starts a worker where there is no sandbox.
 """
