@@ -33,8 +33,9 @@ def read_stamp(metadata: Any) -> dict[str, str]:
     if not isinstance(stamp, Mapping):
         return {}
     lesson, release = stamp.get("lesson"), stamp.get("release")
-    valid = isinstance(lesson, str) and isinstance(release, str)
-    if not valid or not _LESSON.fullmatch(lesson) or not _DIGEST.fullmatch(release):
+    if not isinstance(lesson, str) or not isinstance(release, str):
+        return {}
+    if not _LESSON.fullmatch(lesson) or not _DIGEST.fullmatch(release):
         return {}
     return {"lesson": lesson, "release": release}
 
