@@ -36,7 +36,7 @@ def class_tree(course: Course, through: str, output: Path, audit: Audit = "full"
         raise CourseError(f"{output} is not empty: give -o a new folder, nothing is overwritten")
     names = [name for name in course.lessons() if is_upto(name, through)]
     number = re.match(r"\d+", through)
-    if not names or int(names[-1][:2]) != int(number[0]):
+    if not names or number is None or int(names[-1][:2]) != int(number[0]):
         there = f": its last one is {course.lessons()[-1]}" if course.lessons() else ""
         raise CourseError(f"--through {through}: modules/ holds no lesson {through}{there}")
     output = output.resolve()
@@ -81,7 +81,7 @@ def _copy_course_files(root: Path, tree: Path) -> None:
     for name in _COPIED:
         _copy(root / name, tree / name)
     for package in (proflab, proflab_course):
-        folder = Path(package.__file__).parent
+        folder = Path(package.__path__[0])
         _copy(folder, tree / folder.name)
     readme = next((root / name for name in README if (root / name).exists()), None)
     if readme:
