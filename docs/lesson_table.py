@@ -11,7 +11,7 @@ import ast
 import re
 from pathlib import Path
 
-from proflab_course.build.outline import sections
+from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module
 

@@ -1,4 +1,3 @@
-# ruff: noqa: F403  (a room that only shows what the others hold)
 """ProfLab: a tensor engine to profile, lessons that profile it, and the grader that marks them.
 
 `import proflab` gives the engine, under torch's names, and imports numpy only. The core is six

@@ -1,11 +1,16 @@
-"""The part that only the instructor runs: build lessons, assemble profilers, grade hand-ins.
+"""Build lessons, assemble profilers, grade hand-ins: everything that only the instructor runs.
 
-One command, one folder. `course/` is the ground on which the others stand and imports none of them.
-Nothing of this package enters a student's process but the programs in `grading/inside/`.
+Each command has a folder. `course/` is the ground on which the others stand and imports none of
+them. Only the programs in `grading/inside/` enter a student's process.
 
     cli.py      the `proflab` command: one line a subcommand
-    course/     a course's folders, a lesson's cells, the names that code defines, test cells
+    course/     a course's folders, a lesson's cells, test cells, the harness's fingerprint
+    check/      proflab check: where a student is in a lesson
     build/      proflab build: source/ and release/ from modules/
     assemble/   proflab assemble: a student's notebooks into one profiler file
-    grading/    proflab grade, report, doctor
+    collect/    proflab collect: a platform's archive into submitted/
+    grading/    proflab grade, and nbgrader's plugin
+    report/     proflab report: pages about a lesson and the term
+    export/     proflab export: grades into a platform's file, code for a comparison
+    doctor/     proflab doctor: the layers of isolation on this machine
 """

@@ -20,9 +20,9 @@ COMMANDS = {
     "assemble": ("proflab_course.assemble.command", "turn solved notebooks into one profiler file"),
     "collect": ("proflab_course.collect.command", "sort a platform's archive into submitted/"),
     "grade": ("proflab_course.grading.command", "grade the hand-ins of a lesson"),
-    "report": ("proflab_course.grading.pages.report_command", "report on a lesson or the term"),
+    "report": ("proflab_course.report.command", "report on a lesson or the term"),
     "export": ("proflab_course.export.command", "write grades for a platform, or code to compare"),
-    "doctor": ("proflab_course.grading.run.doctor", "try each layer of isolation on this machine"),
+    "doctor": ("proflab_course.doctor.command", "try each layer of isolation on this machine"),
 }
 
 

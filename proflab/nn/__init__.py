@@ -1,4 +1,3 @@
-# ruff: noqa: F403  (a room that only shows what the others hold: `__all__` of the files below)
 """Layers and models' building blocks, under torch's names."""
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,3 @@
-# ruff: noqa: F403  (a room that only shows what the others hold)
 """The functional forms of nn's layers, under torch's names: `__all__` of the files below."""
 
 from typing import TYPE_CHECKING

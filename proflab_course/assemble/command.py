@@ -14,7 +14,7 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
-from proflab_course.assemble.collect import Collection, Statement, collect
+from proflab_course.assemble.gather import Collection, Statement, gather
 from proflab_course.assemble.own import store_own
 from proflab_course.course.files import replace_file, what_is_wrong
 from proflab_course.course.layout import Course, CourseError
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the file and say what is in it and what is not yet written."""
     _refuse_foreign(arguments.output)
     lessons = read_folder(arguments.folder, arguments.through)
-    collection = collect(lessons, _known_exercises(lessons))
+    collection = gather(lessons, _known_exercises(lessons))
     names = ", ".join(lesson.name for lesson in lessons)
     text = render(collection, f"A profiler built in {names}.\n\n{MADE_BY}: edit the notebooks.")
     text += _COMMAND_LINE.format(unwritten=collection.unwritten_lessons())

@@ -1,6 +1,6 @@
 """Find the hidden cases of a lesson that prove no more than its visible ones tell.
 
-Whoever copies the answers of the visible cases must get no points for it. So no hidden case asks
+A student who copies the answers of the visible cases gets no points for it. So no hidden case asks
 what a visible one has answered, and each cell has hidden cases whose values no visible case shows.
 """
 

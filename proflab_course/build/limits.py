@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proflab_course.build.outline import sections
+from proflab_course.build.sections import sections
 from proflab_course.course.notebook import MARK_SCHEME, SOLUTION, Cell, Lesson, replace_regions
 from proflab_course.course.test_cells import hidden_source_removed
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from proflab.lesson.names import bound_names
 from proflab_course.build.evidence import evidence_notes
-from proflab_course.build.outline import Section, sections
+from proflab_course.build.sections import Section, sections
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Cell, Lesson, Role, read_notebook
 

@@ -20,8 +20,9 @@ from proflab.lesson import guesses
 from proflab_course.course.notebook import Lesson, set_cell_ids
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
+from proflab_course.grading.limits import Limits
 from proflab_course.grading.match_cells import Aligned, Slot, align, copy_cell
-from proflab_course.grading.plan import Limits, Result, Runner, Submission
+from proflab_course.grading.plan import Result, Runner, Submission
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 _PACKAGES = "docs/write-a-lesson.md lists the packages that a lesson may import"

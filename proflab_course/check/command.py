@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import find_lessons
+from proflab_course.assemble.gather import gather
 from proflab_course.check.execute import progress_of
 from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import Lesson, read_notebook
@@ -83,5 +83,5 @@ def _around(folder: Path) -> dict[str, Path]:
 
 
 def _is_untouched(lesson: Lesson) -> bool:
-    found = collect([lesson])
+    found = gather([lesson])
     return found.exercises.keys() <= set(found.unwritten)

@@ -37,7 +37,7 @@ _IGNORED = ("__MACOSX", ".ipynb_checkpoints", "__pycache__")
 class Entry:
     """One file, by its path in a form that can be compared and printed.
 
-    raw: the path as it was packed. at: when it was last changed, by the clock of whoever packed it.
+    raw: the path as it was packed. at: when it was last changed, by the packer's clock.
     """
 
     path: str

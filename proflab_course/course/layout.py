@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-_LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
+LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
 
 class CourseError(Exception):
@@ -44,6 +44,10 @@ class Course:
         """Return the path of the student's notebook."""
         return self.root / "release" / lesson / f"{lesson}.ipynb"
 
+    def graded_folder(self, student: str, lesson: str) -> Path:
+        """Return the folder of a graded hand-in: autograded/STUDENT/LESSON."""
+        return self.root / "autograded" / student / lesson
+
     @property
     def gradebook(self) -> Path:
         """nbgrader's database; CourseError if the course's settings name another."""
@@ -58,7 +62,7 @@ class Course:
         """Return the names of the lessons in `folder`, in course order."""
         place = self.root / folder
         found = place.iterdir() if place.is_dir() else ()
-        return sorted(p.name for p in found if p.is_dir() and _LESSON_NAME.fullmatch(p.name))
+        return sorted(p.name for p in found if p.is_dir() and LESSON_NAME.fullmatch(p.name))
 
     def lesson(self, given: str, folder: str = "modules") -> str:
         """Return the name of the lesson meant by 01_parameters, 01, 1, or a path to it.

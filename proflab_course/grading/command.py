@@ -21,7 +21,7 @@ from pathlib import Path
 import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.grading import work_limit as effort
+from proflab_course.grading import work_limit
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import Graded, grade_aligned
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
@@ -29,16 +29,18 @@ from proflab_course.grading.limit_options import add_limits, chosen_limits
 from proflab_course.grading.lock import only_grading
 from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.reader import Reader
-from proflab_course.grading.records.write_notebook import (
-    placeholder,
+from proflab_course.grading.records.write_notebook import placeholder, write_autograded
+from proflab_course.grading.resume import (
+    all_known,
+    needs_grading,
     remove_parts,
-    write_autograded,
+    with_fingerprints,
 )
 from proflab_course.grading.run.later_runner import LaterRunner
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.run.student_files import beside_support
-from proflab_course.grading.submissions.find import Work, all_known, find_work, needs_grading
-from proflab_course.grading.submissions.guesses import Guess
+from proflab_course.grading.submissions.find import Work, find_work
+from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.read_notebook import HandIn
 from proflab_course.grading.submissions.timestamp import Handed, read_timestamp
 from proflab_course.grading.table import Row, make_rows, print_table, progress_bar
@@ -203,7 +205,8 @@ def grade_class(
     if gives_partial_credit(course, lesson, config):
         key = key.with_partial_credit()
     with closing(Reader(key, course.root / "source")) as reader:
-        works = find_work(course, key, reader, students, full)
+        found = find_work(course, reader, students)
+        works = with_fingerprints(found, course, reader.lessons, full)
         with only_grading(course, lesson), Book(course.gradebook, config) as book:
             book.extensions = extensions
             for work in works:
@@ -247,7 +250,7 @@ def _graded_works(
 def grade_one(reader: Reader, support: Path, work: Work, runner: Runner, full: bool) -> Done:
     """Read and grade one submission; raise CourseError alone, and never for what it contains."""
     try:
-        with effort.limited():
+        with work_limit.limited():
             return _read_and_grade(reader, support, work, runner, full)
     except (CourseError, KeyboardInterrupt):
         raise

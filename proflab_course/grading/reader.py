@@ -28,7 +28,7 @@ from proflab_course.grading.submissions.find_notebook import (
     has_strays,
     may_have_strays,
 )
-from proflab_course.grading.submissions.guesses import checked_guess
+from proflab_course.grading.submissions.read_guesses import checked_guess
 from proflab_course.grading.submissions.read_notebook import HandIn, rebuilt
 from proflab_course.grading.submissions.which_lesson import Lessons
 from proflab_course.grading.work_limit import TooMuchWork

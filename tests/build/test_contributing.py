@@ -195,13 +195,32 @@ def test_the_walk_of_a_lesson_is_what_python_executes(tmp_path, monkeypatch):
 # ── citation, workflows, hooks ───────────────────────────────────────────────────────────────
 
 
-def test_one_version_stands_everywhere():
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+def test_one_version_and_one_date_stand_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    released = re.findall(
+        r"^## \[([\d.]+)\] - (\d{4}-\d\d-\d\d)$", (ROOT / "CHANGELOG.md").read_text(), re.M
+    )
+    assert released == sorted(released, key=lambda row: row[1], reverse=True)
+    version = project["version"]
+    assert released[0] == (version, str(citation["date-released"]))
     assert citation["version"] == version == proflab.__version__
+    assert citation["repository-code"] == project["urls"]["Repository"]
+    # A tag stands in an address: the badges of the README and of each lesson, and Colab's cell.
+    pages = [ROOT / "README.md", *ROOT.glob("source/*/*.ipynb"), *ROOT.glob("release/*/*.ipynb")]
+    assert len(pages) >= 23
+    for page in pages:
+        tags = re.findall(r"(?:proflab/|blob/|tags/)v(\d+\.\d+\.\d+)", page.read_text("utf-8"))
+        assert len(tags) >= 2 and set(tags) == {version}, page
+
+
+def test_a_vulnerability_is_reported_to_the_repository_and_every_page_leads_there():
     repository = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
-    assert citation["repository-code"] == repository["Repository"]
-    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+    page = (ROOT / "SECURITY.md").read_text()
+    assert f"({repository['Repository']}/security/advisories/new)" in page
+    assert "(docs/security.md)" in page
+    assert "(SECURITY.md)" in CONTRIBUTING
+    assert "(../SECURITY.md)" in (ROOT / "docs/security.md").read_text()
 
 
 def test_the_changelog_has_kinds_of_change_that_readers_know():
@@ -230,11 +249,22 @@ def test_the_workflows_run_the_tests_on_every_supported_python_and_check_the_bui
     jobs = {
         k: v for path in workflows() for k, v in yaml.safe_load(path.read_text())["jobs"].items()
     }
-    [pythons] = [j["strategy"]["matrix"]["python"] for j in jobs.values() if "strategy" in j]
+    matrices = [job["strategy"]["matrix"] for job in jobs.values() if "strategy" in job]
+    [pythons] = [matrix["python"] for matrix in matrices if "python" in matrix]
+    [systems] = [matrix["system"] for matrix in matrices if "system" in matrix]
+    assert {re.split(r"\W", system)[0] for system in systems} == {"macos", "windows"}
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     oldest, above = map(int, re.fullmatch(r">=3\.(\d+),<3\.(\d+)", wanted).groups())
     assert pythons == [f"3.{minor}" for minor in range(oldest, above)]
     assert "make test" in text and "make build" in text and "git diff --exit-code" in text
+
+
+def test_every_action_is_named_by_a_commit_and_its_release():
+    text = "\n".join(path.read_text() for path in workflows())
+    used = re.findall(r"uses: (.*)", text)
+    assert len(used) >= 10
+    for action in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", action), action
 
 
 def test_the_hooks_before_a_commit_run_with_the_pinned_ruff(tmp_path):

@@ -228,7 +228,7 @@ MUTANTS = {
     )
     | {
         "the stand-in of the tests that follow": """
-            from proflab.lesson.doubles import any_merge as merge
+            from merging import any_merge as merge
 
             merge = merge
         """,

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from cohort.judging import judged
-from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import render
+from proflab_course.assemble.gather import gather
 from proflab_course.build.in_process import Case, run_cell
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Cell, read_module
@@ -63,7 +63,7 @@ class Solved:
         """What `built.py` has beside this lesson: all that the lessons before it define."""
         course, built = Course(ROOT), types.ModuleType("built")
         earlier = [read_module(course.module(n), n) for n in course.lessons() if n < self.name]
-        exec(compile(render(collect(earlier), "built"), "built.py", "exec"), vars(built))
+        exec(compile(render(gather(earlier), "built"), "built.py", "exec"), vars(built))
         return built
 
     @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cohort.clauses import EXCUSED, untried
 from cohort.run import (
     complete,
     earned,
@@ -64,6 +65,12 @@ def test_alternates_keep_points(lesson, exercise):
 def test_visible_cases_catch_most_mutants(lesson, exercise):
     caught = share(lesson, exercise)
     assert caught.visible >= GOAL, caught.unseen
+
+
+@each_exercise
+def test_each_limit_has_a_visible_case(lesson, exercise):
+    """What a docstring says of limits and errors is tried where students see it, on both sides."""
+    assert untried(lesson, exercise) == [limit for name, limit in EXCUSED if name == exercise]
 
 
 @each_exercise

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from imports import import_graph, modules
 
-COMMANDS = ("build", "assemble", "collect", "export", "grading")
+COMMANDS = ("build", "assemble", "collect", "export", "report", "doctor", "check", "grading")
 # Which folders import none of which others, at the top of a file or inside a function.
 RULES = [
     ("proflab", ["proflab_course"]),
@@ -54,7 +54,7 @@ def test_no_import_runs_in_a_circle():
 @pytest.mark.parametrize("folder, others", RULES)
 def test_folders_rest_on_those_below(folder, others):
     known = modules("proflab", "proflab_course")
-    assert sum(is_within(name, folder) for name in known) > 3
+    assert sum(is_within(name, folder) for name in known) >= 3
     assert all(other in known for other in others)
     assert not against_rule(known, folder, others)
 

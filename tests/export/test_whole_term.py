@@ -21,8 +21,8 @@ from proflab_course import cli
 from proflab_course.build.command import build
 from proflab_course.course.layout import Course
 from proflab_course.grading.command import Row, grade_class
-from proflab_course.grading.pages.term import read_term
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.report.term_page import read_term
 
 FIRST, SECOND = "01_first", "02_second"
 NAMES = {

@@ -20,10 +20,10 @@ from parsing import watch_parsing
 
 from proflab_course.course import files as writing
 from proflab_course.course.layout import CourseError
+from proflab_course.grading import resume
 from proflab_course.grading.answer_key import read_key
 from proflab_course.grading.records import gradebook
 from proflab_course.grading.records.gradebook import Book
-from proflab_course.grading.submissions import find as work
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_what_has_not_changed_is_not_graded_again(course, monkeypatch):
     assert grade(course, regrade=True)["complete"].fresh
     hand_in(course, "complete", solved(linear_parameters="pass"))
     assert grade(course)["complete"].score < 100
-    monkeypatch.setattr(work, "harness_fingerprint", lambda: "another harness")
+    monkeypatch.setattr(resume, "harness_fingerprint", lambda: "another harness")
     assert grade(course)["complete"].fresh
 
 

@@ -18,10 +18,10 @@ from sqlalchemy.engine import Engine
 from proflab_course.cli import main
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.command import grade_class
-from proflab_course.grading.pages.report import listed_names, render, summarise
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.grading.resume import all_known
 from proflab_course.grading.run.later_runner import LaterRunner
-from proflab_course.grading.submissions.find import all_known
+from proflab_course.report.lesson_page import listed_names, render, summarise
 
 NAMES = [f"student_{number:02}" for number in range(9)]
 _opened: list[str] | None = None

@@ -23,8 +23,8 @@ from sandboxes import needs_sandbox
 from proflab_course.course.layout import CourseError
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
-from proflab_course.grading.pages.report import read_summary
 from proflab_course.grading.records.gradebook import Book
+from proflab_course.report.lesson_page import read_summary
 
 KEY = make_key(LESSON, source()).with_partial_credit()
 NO_BIAS = "def linear_parameters(i, o, bias=True):\n    return i * o"

@@ -73,30 +73,3 @@ def check_unwritten(lesson: str) -> None:
     for exercise, solution in original.solutions.items():
         for case in judge(original, exercise, stub(solution)):
             assert not case.passed and "NotImplementedError" in case.reason, (exercise, case.label)
-
-
-def check_unspoiled(lesson, printed: dict[str, str]) -> list[str]:
-    """Assert that no answer to a guess stands before it, in its section or on the cover.
-
-    Test cells are not looked at: their numbers mean nothing. printed: what demo cells print, by
-    their names; those that are left out are not looked at. Returns the answers looked for.
-    """
-    found = []
-    for at, cell in enumerate(lesson.cells):
-        if "guess" not in cell.tags:
-            continue
-        name = re.search(r"^(guess_\w+)", cell.source, re.M)[1]
-        demo = next(c for c in lesson.cells[at:] if "demo" in c.tags and name in c.source)
-        if demo.name not in printed:
-            continue
-        label = re.search(r'guesses\.compare\(\s*"([^"]+)"', demo.source)[1]
-        said = re.search(
-            rf"^{re.escape(label)}: (?:the document assumes )?([\d.,]+)", printed[demo.name], re.M
-        )
-        answer = said[1].rstrip(".,")
-        above = "\n".join(c.source for c in lesson.cells[: at + 1] if c.role != "test")
-        section = lesson.cells[0].source + above[above.rfind("\n## ") :]
-        digits = rf"(?<![\w.,]){re.escape(answer)}(?![\d]|[.,]\d)"
-        assert not re.search(digits, section), (name, answer)
-        found.append(answer)
-    return found

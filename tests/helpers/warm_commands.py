@@ -25,7 +25,7 @@ IMPORTED = (
     "nbgrader.converters",
     "proflab_course.grading.command",
     "proflab_course.grading.pages.notebook_pages",
-    "proflab_course.grading.pages.report",
+    "proflab_course.report.lesson_page",
     "proflab_course.grading.records.gradebook",
 )
 

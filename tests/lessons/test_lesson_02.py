@@ -13,8 +13,8 @@ from cohort.run import ROOT, solved
 from lesson_cells import diagnoses, value_of
 
 from proflab.lesson.plot import Picture
-from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
+from proflab_course.assemble.gather import gather
 
 FOLDER = ROOT / "modules" / "02_flops"
 TEXT = (FOLDER / "02_flops.py").read_text(encoding="utf-8")
@@ -197,7 +197,7 @@ def test_the_essays_figures():
 
 def test_the_lessons_make_one_file_that_counts():
     names: dict = {"__name__": "profiler"}
-    exec(render(collect(read_folder(ROOT / "modules", "2")), "A profiler."), names)
+    exec(render(gather(read_folder(ROOT / "modules", "2")), "A profiler."), names)
     from proflab import models
 
     assert names["count_flops"](models.LeNet5(), (1, 1, 32, 32)) == 833_040

@@ -14,8 +14,8 @@ from lesson_form import check_unwritten
 
 from proflab.lesson.doubles import HELD
 from proflab.lesson.plot import Picture
-from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
+from proflab_course.assemble.gather import gather
 from proflab_course.course.test_cells import split
 
 FOLDER = ROOT / "modules" / "03_latency"
@@ -147,7 +147,9 @@ def test_no_number_of_a_hidden_script_enters_the_students_process(lesson):
     held = 0
     for cell in lesson.named("test"):
         blocks = split(cell.source, cell.name).blocks
-        code = [ast.parse(s.code) for b in blocks if b.hidden for s in b.steps if s.kind != "seen"]
+        code = [
+            ast.parse(s.code) for b in blocks if b.hidden for s in b.steps if s.kind != "lookup"
+        ]
         sent = {
             float(node.value)
             for tree in code
@@ -172,7 +174,7 @@ def test_no_graded_cell_waits_or_reads_a_real_clock(lesson):
 
 def test_the_lessons_make_one_file_with_which_lesson_05_measures():
     names: dict = {"__name__": "profiler"}
-    exec(render(collect(read_folder(ROOT / "modules", "3")), "A profiler."), names)
+    exec(render(gather(read_folder(ROOT / "modules", "3")), "A profiler."), names)
     from proflab import example_input, models
 
     model = models.MLP(8, 4)

@@ -15,8 +15,8 @@ from lesson_cells import diagnoses, value_of
 import proflab
 from proflab import meta, models, nn
 from proflab.lesson.plot import Picture
-from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
+from proflab_course.assemble.gather import gather
 
 FOLDER = ROOT / "modules" / "04_memory"
 TEXT = (FOLDER / "04_memory.py").read_text(encoding="utf-8")
@@ -228,7 +228,7 @@ def test_the_essays_figures():
 
 def test_the_lessons_make_one_file_that_measures():
     names: dict = {"__name__": "profiler"}
-    exec(render(collect(read_folder(ROOT / "modules", "4")), "A profiler."), names)
+    exec(render(gather(read_folder(ROOT / "modules", "4")), "A profiler."), names)
     assert names["saved_activations"](models.LeNet5(), (8, 1, 32, 32)) == 271_296
     assert names["find_leak"](lambda: None, 2)["function"] is None
     with contextlib.redirect_stdout(None), names["MemoryTracker"]() as tracker:

@@ -15,8 +15,8 @@ from lesson_cells import diagnoses, value_of
 
 from proflab.lesson.hardware import read_hardware
 from proflab.lesson.plot import Picture
-from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
+from proflab_course.assemble.gather import gather
 
 FOLDER = ROOT / "modules" / "05_profiler"
 SYLLABUS = [
@@ -174,7 +174,7 @@ def test_the_essays_arithmetic():
 
 def test_the_lessons_make_one_file_that_profiles():
     names: dict = {"__name__": "profiler"}
-    exec(render(collect(read_folder(ROOT / "modules", "5")), "A profiler."), names)
+    exec(render(gather(read_folder(ROOT / "modules", "5")), "A profiler."), names)
     from proflab import example_input, models
 
     lenet = models.LeNet5()

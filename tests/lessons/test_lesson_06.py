@@ -13,8 +13,8 @@ from lesson_cells import diagnoses, named, show, show_all
 from proflab.lesson import measuring
 from proflab.lesson.hardware import Cache, Hardware, Machine
 from proflab.lesson.plot import Picture
-from proflab_course.assemble.collect import collect
 from proflab_course.assemble.command import read_folder, render
+from proflab_course.assemble.gather import gather
 
 FOLDER = ROOT / "modules" / "06_roofline"
 SYLLABUS = [
@@ -241,7 +241,7 @@ def test_the_law_and_the_clock_are_compared(lesson):
 
 def test_the_lessons_make_one_file_that_judges():
     names: dict = {"__name__": "profiler"}
-    exec(render(collect(read_folder(ROOT / "modules", "6")), "A profiler."), names)
+    exec(render(gather(read_folder(ROOT / "modules", "6")), "A profiler."), names)
     assert names["classify"](1000 * 64, 1000 * 64 * 12, 0.003, 200e9, 20e9) == "overhead"
     assert names["ridge_point"](312e12, 2e12) == 156
     row = {"op": "add", "module": "", "self_ms": 1.0, "matmul_flops": 0, "elementwise_flops": 8}

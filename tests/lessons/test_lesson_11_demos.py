@@ -10,8 +10,9 @@ import pytest
 from cohort.run import ROOT
 from lesson_demos import beside, demos_of
 
-from proflab.lesson.cuda import trace_doubles as fake
-from proflab.lesson.cuda import train_document
+fake = beside("11_gpu_training", "trace_doubles")
+train_document = beside("11_gpu_training", "train_document")
+
 
 LESSON = "11_gpu_training"
 demos = demos_of(LESSON)

@@ -8,7 +8,7 @@ from pathlib import Path
 import jupytext
 import pytest
 
-from proflab_course.build.outline import sections
+from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
 

@@ -50,7 +50,7 @@ class FeedbackPage(HTMLExporter):
         """Its own template, whatever is set for HTML pages in general."""
         config = super().default_config
         config.FeedbackPage.template_name = "proflab_feedback"
-        config.FeedbackPage.extra_template_basedirs = [str(Path(__file__).parent / "templates")]
+        config.FeedbackPage.extra_template_basedirs = [str(Path(__file__).parent)]
         # Hidden cases go before anything is laid out: nbgrader's list for feedback says the order.
         config.FeedbackPage.preprocessors = []
         config.FeedbackPage.filters = FILTERS

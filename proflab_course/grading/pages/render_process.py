@@ -1,4 +1,4 @@
-"""Lays out pieces of pages in a process that may take so much time and memory and no more.
+"""Lay out pieces of pages in a process with limited time and memory.
 
 Started by render.py, it reads a request and answers it until its input ends: each a line of JSON.
 A piece that takes too long ends the process.
@@ -13,17 +13,14 @@ import signal
 import sys
 import time
 
+from proflab_course.grading.limits import RENDER_MEMORY, RENDER_WALL_FACTOR
 from proflab_course.grading.pages.markup import Piece, to_html
-
-_MEMORY = 3 * 1024**3
-# Real time, as a multiple of CPU time: the machine may be busy.
-_WALL_FACTOR = 10
 
 
 def main() -> None:
     """Answer requests `{"piece": …, "seconds": …}` by `{"html": …, "seconds": …}`."""
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (RENDER_MEMORY, RENDER_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
@@ -36,7 +33,7 @@ def main() -> None:
 
 
 def _answer_request(request: dict) -> dict:
-    """Lay out one piece under its limit; an error leaves "html" empty and says its name."""
+    """Lay out one piece within its limit; after an error "html" is null and "error" its name."""
     begun = time.process_time()
     _limit_seconds(request["seconds"])
     try:
@@ -49,9 +46,9 @@ def _answer_request(request: dict) -> dict:
 
 
 def _limit_seconds(seconds: float) -> None:
-    """End this process after so much CPU time, or ten times as much real time; 0: do not."""
+    """Have the kernel end this process after so much CPU time, or too much real time; 0: never."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, seconds * _WALL_FACTOR)
+    signal.setitimer(signal.ITIMER_REAL, seconds * RENDER_WALL_FACTOR)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ from proflab_course.grading.records.first_rows import FirstRows, Marks, ensure_s
 from proflab_course.grading.records.lateness import Extension, as_timedelta
 from proflab_course.grading.records.new_gradebook import make_tables
 from proflab_course.grading.records.queries import Standing, read_scores, read_standings
-from proflab_course.grading.submissions.guesses import Guess
+from proflab_course.grading.submissions.read_guesses import Guess
 from proflab_course.grading.submissions.timestamp import UNKNOWN, Handed
 
 BUSY_SECONDS = 60
@@ -92,7 +92,9 @@ class Book:
     def __init__(self, path: Path, config: Config | None = None) -> None:
         self.path = path
         # nbgrader calls alembic by name, which an environment that is not activated does not find.
-        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        programs, path_list = str(Path(sys.executable).parent), os.environ["PATH"]
+        if programs not in path_list.split(os.pathsep):
+            os.environ["PATH"] = f"{programs}{os.pathsep}{path_list}"
         course_id = (config or Config()).CourseDirectory.get("course_id", "")
         with clear_errors(path):
             if not path.exists() or path.stat().st_size == 0:

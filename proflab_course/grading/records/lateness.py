@@ -73,8 +73,8 @@ def read_extensions(course: Course, lesson: str) -> dict[str, Extension] | None:
 def unknown_students(course: Course, known: Container[str]) -> list[str]:
     """Return the lines of the file, each with its student, that name nobody of the course.
 
-    known: the students in the gradebook, where collecting with a class list puts them; whoever has
-    a folder in submitted/ is known, too.
+    known: the students in the gradebook, where collecting with a class list puts them; a student
+    who has a folder in submitted/ is known, too.
     """
     return [
         f"{line.where}: {line.student}"

@@ -6,7 +6,6 @@ most a hidden `.part` file, which the next one removes.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import re
@@ -41,7 +40,7 @@ def write_autograded(course: Course, lesson: str, work: Work, notebook: Notebook
 
     Raises CourseError where nobody's can be put there, OSError where this student's cannot.
     """
-    place = _place_of(course, lesson, work)
+    place = course.graded_folder(work.student, lesson)
     try:
         place.mkdir(parents=True, exist_ok=True)
         for path, data in support_files(course.source(lesson).parent, work).items():
@@ -106,15 +105,3 @@ def read_secret(folder: Path) -> bytes | None:
     """Return a hand-in's secret; None if there is no file as `nbgrader submit` writes it."""
     secret = read_start(folder / SECRET, _SECRET_BYTES)
     return secret if secret and _WRITTEN_BY_SUBMIT.fullmatch(secret) else None
-
-
-def _place_of(course: Course, lesson: str, work: Work) -> Path:
-    """Return the folder of a graded hand-in."""
-    return course.root / "autograded" / work.student / lesson
-
-
-def remove_parts(course: Course, lesson: str, work: Work) -> None:
-    """Remove what a grading that was killed left unfinished."""
-    with contextlib.suppress(OSError):  # what stands in the way there is met, and named, later
-        for part in _place_of(course, lesson, work).rglob(".*.part"):
-            part.unlink(missing_ok=True)

@@ -20,7 +20,7 @@ from proflab_course.grading.run.replies import text as fit_text
 from proflab_course.grading.run.student_files import read_start
 from proflab_course.grading.size_limits import too_many_parts
 from proflab_course.grading.submissions.decode_text import ZIP, read_text
-from proflab_course.grading.submissions.guesses import Guess, read_guesses
+from proflab_course.grading.submissions.read_guesses import Guess, read_guesses
 
 MAX_BYTES = 32 * 1024**2
 MAX_CELLS = 2_000

@@ -1,0 +1,168 @@
+"""A lesson's sections: what each of them takes and earns.
+
+A heading says how long its section takes, `## 3 · Attention · 15 min`. Points are summed from the
+cells of the section, so they are typed in no heading: the build writes them there. What a running
+notebook may know of all this goes beside it, into lesson.json.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from nbformat import NotebookNode
+
+from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.outline import Exercise, LessonCell, Outline, digest
+from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import Cell, Lesson
+
+_HEADING = re.compile(r"^## +(\S.*?) *$")
+_MINUTES = re.compile(r"(\d+) min")
+_POINTS = re.compile(r"[\d.]+ points?\b")
+_FENCE = re.compile(r"^ {0,3}(```|~~~)")
+
+
+@dataclass
+class Section:
+    """One section: its heading and the cell with it, and the cells that it holds, that one too.
+
+    line: the heading's line in its cell, from 0. The cells before the first heading are a section
+    without one.
+    """
+
+    heading: str = ""
+    place: Cell | None = None
+    line: int = 0
+    cells: list[Cell] = field(default_factory=list)
+
+    @property
+    def minutes(self) -> int | None:
+        """Minutes by the heading; None where it does not say."""
+        found = (_MINUTES.fullmatch(part) for part in self._parts[1:])
+        return next((int(match[1]) for match in found if match), None)
+
+    @property
+    def says_points(self) -> bool:
+        """True where its heading has points in it."""
+        return any(_POINTS.match(part) for part in self._parts[1:])
+
+    @property
+    def name(self) -> str:
+        """Its number where it has one, else its title: what "section …" is followed by."""
+        return self._parts[0]
+
+    @property
+    def _parts(self) -> list[str]:
+        return [part.strip() for part in self.heading.split("·")]
+
+    def points(self, role: str) -> float:
+        """Return the points of its cells of a role: "test", or "manual" for those by hand."""
+        return sum(cell.points for cell in self.cells if cell.role == role)
+
+
+def sections(lesson: Lesson) -> list[Section]:
+    """Return a lesson's sections in order, each beginning at a heading of the second level."""
+    found = [Section()]
+    for cell in lesson.cells:
+        for line, heading in heading_lines(cell):
+            found.append(Section(heading, cell, line))
+        found[-1].cells.append(cell)
+    return found
+
+
+def heading_lines(cell: Cell) -> Iterator[tuple[int, str]]:
+    """Yield the headings in a cell of text, each with its line; code in it has none."""
+    if cell.role != "text":
+        return
+    fenced = False
+    for number, line in enumerate(cell.source.splitlines()):
+        if _FENCE.match(line):
+            fenced = not fenced
+        match = _HEADING.match(line)
+        if match and not fenced:
+            yield number, match[1]
+
+
+def stamp_headings(lesson: Lesson) -> None:
+    """Write each section's points behind the minutes in its heading."""
+    for section in sections(lesson):
+        if (place := section.place) is None:
+            continue
+        if section.says_points:
+            problem = f"the heading `{section.heading}` types its points"
+            raise CourseError(f"{place.where}: {problem}; leave them to the build")
+        points = _section_points(section)
+        if section.minutes is not None and points:
+            lines = place.source.split("\n")
+            lines[section.line] = f"{lines[section.line].rstrip()} · {points}"
+            place.node.source = "\n".join(lines)
+
+
+def _section_points(section: Section) -> str:
+    graded, by_hand = section.points("test"), section.points("manual")
+    if graded and by_hand:
+        return f"{_count(graded)} and {by_hand:g} by hand"
+    return _count(graded) if graded else f"{_count(by_hand)} by hand" if by_hand else ""
+
+
+def _count(points: float) -> str:
+    return f"{points:g} point" if points == 1 else f"{points:g} points"
+
+
+def total_line(lesson: Lesson) -> str:
+    """Return what the whole lesson takes and earns; empty where no heading says its minutes."""
+    found = sections(lesson)
+    minutes = [section.minutes for section in found if section.minutes is not None]
+    if not minutes:
+        return ""
+    graded, by_hand = (sum(s.points(role) for s in found) for role in ("test", "manual"))
+    essay = f" and {by_hand:g} for the essay" if by_hand else ""
+    return f"About {_duration(sum(minutes))} · {_count(graded)}{essay}"
+
+
+def _duration(minutes: int) -> str:
+    """Return minutes to the nearest five, as a reader says them: 3 h 10 min."""
+    hours, rest = divmod(5 * round(minutes / 5) or minutes, 60)
+    return " ".join(filter(None, (f"{hours} h" * bool(hours), f"{rest} min" * bool(rest))))
+
+
+def lesson_outline(lesson: Lesson, released: NotebookNode) -> Outline:
+    """Return what a running notebook may know of its lesson.
+
+    released: the lesson's notebook as students get it, by whose text cells are known.
+    """
+    found = sections(lesson)
+    exercises = {
+        cell.name: Exercise(cell.name, section.name, section.minutes, _tests(lesson, cell.name))
+        for section in found
+        for cell in section.cells
+        if cell.role == "exercise"
+    }
+    cells: dict[str, LessonCell] = {}
+    providers: dict[str, set[str]] = {}
+    for cell in Lesson(lesson.name, lesson.place, released).named("test", "demo", "given", "setup"):
+        nodes = cell.statements()
+        if cell.role == "given":
+            providers |= {name: used_names([n]) for n in nodes for name in bound_names([n])}
+        needs = _reached(used_names(nodes), providers) & exercises.keys()
+        cells[digest(cell.source)] = LessonCell(cell.name, cell.role, tuple(sorted(needs)))
+    by_hand = [section for section in found if section.points("manual")]
+    essay = sum(s.points("manual") for s in by_hand), by_hand[-1].name if by_hand else ""
+    return Outline(lesson.name, exercises, cells, essay)
+
+
+def _tests(lesson: Lesson, exercise: str) -> dict[str, float]:
+    pattern = re.compile(rf"test_{re.escape(exercise)}(_\d+)?")
+    return {c.name: c.points for c in lesson.named("test") if pattern.fullmatch(c.name)}
+
+
+def _reached(names: set[str], providers: dict[str, set[str]]) -> set[str]:
+    """Return names and those that the lesson's given functions need for them."""
+    reached, ahead = set(), set(names)
+    while ahead:
+        name = ahead.pop()
+        reached.add(name)
+        ahead |= providers.get(name, set()) - reached
+    return reached

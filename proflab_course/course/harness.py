@@ -1,0 +1,41 @@
+"""Fingerprint the code that can change a verdict: grades from another harness are stale.
+
+That is the engine, the checks, the doubles and the grader. Not counted: what only draws, in demo
+cells or on pages, and the other commands. What lies in a lesson's own folder (demos.py, built.py,
+data) is no part of the harness; it counts for that lesson alone, in `grading/resume.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+COUNTED = ("proflab", "proflab_course/course", "proflab_course/grading")
+# No cell that decides points uses these: tests/course/test_harness.py looks through all lessons.
+NOT_COUNTED = (
+    "proflab/lesson/demo.py",
+    "proflab/lesson/guesses.py",
+    "proflab/lesson/noise.py",
+    "proflab/lesson/plot.py",
+    "proflab/standalone",
+    "proflab_course/grading/pages",
+)
+_HERE = Path(__file__).parents[2]
+
+
+def harness_files(root: Path = _HERE) -> Iterator[Path]:
+    """Yield the files that count, of the packages below `root`."""
+    for folder in COUNTED:
+        for path in sorted((root / folder).rglob("*.py")):
+            names = {path, *path.parents}
+            if not any(root / name in names for name in NOT_COUNTED):
+                yield path
+
+
+def harness_fingerprint(root: Path = _HERE) -> str:
+    """Return a hash of the files that count, of the packages below `root`."""
+    digest = hashlib.sha256()
+    for path in harness_files(root):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,8 @@
+"""`proflab report`: pages about the results of a class, from the gradebook.
+
+command.py        the command: which page, and the file that it is written to
+lesson_page.py    the page about one lesson
+term_page.py      the page about all lessons
+class_guesses.py  the guesses of the class, beside the answers
+templates/        the HTML of both pages
+"""

@@ -1,0 +1,61 @@
+"""proflab report: a page about a lesson's results, or about the term's."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import proflab_course.grading.lean  # noqa: F401  (first)
+from proflab_course.course.files import replace_file
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.report.lesson_page import read_summary, render
+from proflab_course.report.term_page import read_term, render_term
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `proflab report`."""
+    parser.add_argument(
+        "lesson", nargs="?", help="the lesson: 01_parameters, 01 or 1 (default: the whole term)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="the page to write (default: LESSON.html or term.html in reports/)",
+    )
+    parser.add_argument("--public", action="store_true", help="leave out names, ids, hidden cases")
+    parser.add_argument("--ids", action="store_true", help="show ids of students without names")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the page and name its file."""
+    course = Course.find()
+    name, page = _make_page(course, arguments)
+    output = arguments.output or course.root / "reports" / name
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        _write_page(output.resolve(), page.encode())
+    except OSError as error:
+        raise CourseError(f"{output} cannot be written: {error.strerror}") from None
+    print(f"Report: {output}")
+    return 0
+
+
+def _make_page(course: Course, arguments: argparse.Namespace) -> tuple[str, str]:
+    """Return the file's name and the page: of the lesson that is given, or of the term."""
+    public, ids = arguments.public, arguments.ids
+    if arguments.lesson is None:
+        if public:
+            raise CourseError("the page about the term names students: --public needs a lesson")
+        return "term.html", render_term(read_term(course, ids))
+    lesson = course.lesson(arguments.lesson, "source")
+    name = f"{lesson}{'.public' if public else ''}.html"
+    return name, render(read_summary(course, lesson, public, ids))
+
+
+def _write_page(output: Path, page: bytes) -> None:
+    """Write the page whole or not at all; to a pipe or a terminal, as it comes."""
+    if output.exists() and not output.is_file():
+        output.write_bytes(page)
+    else:
+        replace_file(output, page)

@@ -1,0 +1,327 @@
+"""One self-contained page about a class and a lesson, from the gradebook.
+
+`summarise` gathers the figures, the template draws them. The page for instructors names students,
+hidden cases and misconceptions; `--public` leaves out names and hidden cases, to be shown in class.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.grading.answer_key import Key, read_key
+from proflab_course.grading.grade_notebook import CaseResult
+from proflab_course.grading.pages.exercises import exercise_of
+from proflab_course.grading.pages.inert import readable
+from proflab_course.report.class_guesses import Prediction, predictions
+
+_BINS = 10
+_MOST_TEXT = 2_000
+# In a class of more than so many, each student's line holds but what one looks for in it.
+_LARGE = 100
+_BRIEF_CASES, _BRIEF_TEXT, _BRIEF_SENTENCE, _FEW_NAMES = 3, 60, 110, 40
+_CLEAN = ("graded", "metadata recovered", "renamed")
+# Outcomes with points that a person should check; all that are in neither list wait for a decision.
+_TO_CHECK = ("tampered", "timed out", "out of memory", "process died")
+_TO_KNOW = (*_CLEAN, "older release")
+
+
+@dataclass
+class Exercise:
+    """One exercise's figures for the class; points and passes over all of its test cells.
+
+    attempted: the hand-ins in which it is written, and could be graded.
+    """
+
+    name: str
+    points: float = 0.0
+    cells: list[str] = field(default_factory=list)
+    passed: int = 0
+    attempted: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Share of the hand-ins with it that passed all of its cells."""
+        return self.passed / self.attempted if self.attempted else 0.0
+
+
+@dataclass
+class Student:
+    """One submission's line."""
+
+    name: str
+    score: float
+    manual: float
+    penalty: float
+    status: str
+    sentence: str
+    needs_manual: bool
+    marks: dict[str, bool | None]
+    failed: list[CaseResult]
+
+    def first_failed(self, brief: bool) -> list[CaseResult]:
+        """Return the failed cases that the page lists; brief: one for each test cell, and few."""
+        if not brief:
+            return self.failed
+        firsts = {case.cell: case for case in reversed(self.failed)}
+        ordered = [case for case in self.failed if firsts[case.cell] is case]
+        return ordered[:_BRIEF_CASES]
+
+    @property
+    def is_unusual(self) -> bool:
+        """Return True if a person should know of the outcome, or of a sentence that goes with it.
+
+        Clean outcomes other than "graded" always have a sentence, which tells what they are.
+        """
+        return self.status not in _CLEAN or (self.status == "graded" and bool(self.sentence))
+
+    @property
+    def urgency(self) -> int:
+        """Return 0 if there are no points until a person decides, 1 to check, 2 to know."""
+        return 2 if self.status in _TO_KNOW else 1 if self.status in _TO_CHECK else 0
+
+
+@dataclass
+class Misconception:
+    """A diagnosed mistake and who shares it."""
+
+    exercise: str
+    sentence: str
+    students: list[str]
+
+
+@dataclass
+class Summary:
+    """All figures of the page."""
+
+    lesson: str
+    public: bool
+    max_score: float
+    students: list[Student]
+    exercises: list[Exercise]
+    misconceptions: list[Misconception]
+    absent: list[str]
+    bins: list[int] = field(default_factory=list)
+    median: float = 0.0
+    mean: float = 0.0
+    statuses: dict[str, int] = field(default_factory=dict)
+    predictions: list[Prediction] = field(default_factory=list)
+    points_by_hand: float = 0.0
+    people: dict[str, str] = field(default_factory=dict)
+
+    def who(self, student: str) -> str:
+        """Return a student's name and id; the id alone where no name is known or wanted."""
+        return full_label(student, self.people)
+
+    @property
+    def large(self) -> bool:
+        """Return True for a class whose page must be brief to be readable."""
+        return len(self.students) > _LARGE
+
+    @property
+    def unusual(self) -> list[Student]:
+        """Submissions of which a person should know something, in the order of what to do."""
+        return sorted((s for s in self.students if s.is_unusual), key=lambda s: s.urgency)
+
+    @property
+    def to_decide(self) -> list[Student]:
+        """Submissions that have no points until a person decides."""
+        return [s for s in self.unusual if s.urgency == 0]
+
+    @property
+    def unmarked(self) -> list[Student]:
+        """Submissions with an answer that waits for a person's mark."""
+        return [s for s in self.students if s.needs_manual]
+
+    @property
+    def to_look_at(self) -> list[Student]:
+        """Submissions that need a person."""
+        return [s for s in self.students if s.is_unusual or s.needs_manual]
+
+
+def read_summary(course: Course, lesson: str, public: bool = False, ids: bool = False) -> Summary:
+    """Return the figures of `lesson` from the gradebook; raise CourseError before it was graded.
+
+    public: without names, ids and hidden cases; ids: without names.
+    """
+    from proflab_course.grading.records.gradebook import Book
+
+    key = read_key(course.source(lesson))
+    if not course.gradebook.exists():
+        raise CourseError(f"nothing is graded yet: run `proflab grade {lesson}` first")
+    with Book(course.gradebook) as book:
+        outcomes, scores = book.outcomes(lesson), book.scores(lesson)
+        people = book.people()
+    if not outcomes:
+        raise CourseError(f"lesson {lesson} is not graded yet: run `proflab grade {lesson}` first")
+    summary = summarise(key, outcomes, scores, list(people), public)
+    summary.people = {} if public or ids else people
+    return summary
+
+
+def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: bool) -> Summary:
+    """Gather the figures."""
+    exercises = _make_exercises(key)
+    students = []
+    mistakes: dict[tuple[str, str], list[str]] = defaultdict(list)
+    # In alphabetical order a line without a name would still tell whose it is.
+    order = sorted(outcomes, key=lambda n: -scores[n]["auto"]) if public else sorted(outcomes)
+    for number, name in enumerate(order, start=1):
+        outcome = outcomes[name]
+        shown = f"submission {number}" if public else name
+        student = _make_student(shown, outcome, scores[name], exercises, public)
+        students.append(student)
+        for exercise, sentence in _diagnosed_mistakes(outcome.cases, exercises, public):
+            mistakes[exercise, sentence].append(shown)
+    points = [s.score for s in students]
+    shared = sorted(mistakes.items(), key=lambda item: (-len(item[1]), item[0]))
+    return Summary(
+        key.name,
+        public,
+        key.max_score,
+        students,
+        exercises,
+        [Misconception(*where, names) for where, names in shared],
+        [] if public else sorted(set(known) - set(outcomes)),
+        histogram(points, key.max_score),
+        statistics.median(points),
+        statistics.mean(points),
+        dict(Counter(s.status for s in students).most_common()),
+        predictions(key, [outcome.guesses for outcome in outcomes.values()]),
+        key.points_by_hand,
+    )
+
+
+def _make_exercises(key: Key) -> list[Exercise]:
+    """Return the lesson's exercises in order."""
+    names = [c.grade_id for c in key.cells if c.kind == "solution"]
+    exercises: dict[str, Exercise] = {}
+    for cell in key.cells:
+        if cell.kind == "test":
+            name = exercise_of(cell.grade_id, names)
+            exercise = exercises.setdefault(name, Exercise(name))
+            exercise.points += cell.points
+            exercise.cells.append(cell.grade_id)
+    return list(exercises.values())
+
+
+def _make_student(
+    name: str, outcome, score: dict, exercises: list[Exercise], public: bool
+) -> Student:
+    """Return one submission's line; count its marks into the exercises."""
+    by_cell: dict[str, list[CaseResult]] = defaultdict(list)
+    for case in outcome.cases:
+        by_cell[case.cell].append(case)
+    marks: dict[str, bool | None] = {}
+    for exercise in exercises:
+        cases = [case for cell in exercise.cells for case in by_cell.get(cell, [])]
+        failing = [case for case in cases if not case.passed]
+        # A case such as "the model stays as it is" passes before anything is written.
+        unwritten = all(map(_is_unwritten, failing)) if failing else not cases
+        marks[exercise.name] = None if unwritten else not failing
+        exercise.attempted += not unwritten
+        exercise.passed += bool(marks[exercise.name])
+    failed = [
+        case
+        for case in outcome.cases
+        if not case.passed and not _is_unwritten(case) and not (public and case.hidden)
+    ]
+    return Student(
+        name,
+        score["auto"],
+        score["manual"],
+        score["penalty"],
+        outcome.status,
+        "" if public else outcome.sentence,
+        bool(score["needs_manual"]),
+        marks,
+        failed,
+    )
+
+
+def _is_unwritten(case: CaseResult) -> bool:
+    """Return True if a case failed because its exercise is still the stub."""
+    return not case.passed and "NotImplementedError" in case.reason
+
+
+def _diagnosed_mistakes(
+    cases: list[CaseResult], exercises: list[Exercise], public: bool
+) -> list[tuple[str, str]]:
+    """Return the (exercise, misconception) pairs that failed cases point to, each once."""
+    home = {cell: exercise.name for exercise in exercises for cell in exercise.cells}
+    found = [
+        (home.get(case.cell, case.cell), case.diagnosis)
+        for case in cases
+        if case.diagnosis and not case.passed and not (public and case.hidden)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def histogram(points: list[float], most: float) -> list[int]:
+    """Count the scores in each of _BINS equal parts from 0 to `most`; full marks in the last."""
+    counts = [0] * _BINS
+    for value in points:
+        counts[min(_BINS - 1, int(value / most * _BINS)) if most else 0] += 1
+    return counts
+
+
+def render(summary: Summary) -> str:
+    """Return the page as HTML that needs no other file."""
+    return environment().get_template("report.html.j2").render(s=summary, clean=_CLEAN)
+
+
+def environment() -> Environment:
+    """Return the templates' environment: what is written is escaped, readable and not too long."""
+    made = Environment(
+        loader=PackageLoader("proflab_course.report"),
+        autoescape=True,
+        trim_blocks=True,
+        finalize=shown,
+    )
+    made.filters |= {
+        "person": lambda student, page: page.who(student),
+        "names": listed_names,
+        "case_text": case_text,
+        "sentence": brief_sentence,
+    }
+    return made
+
+
+def full_label(student: str, people: Mapping[str, str]) -> str:
+    """Return a student's name and id; people: the names that are known, by id."""
+    name = people.get(student, "")
+    return f"{name} ({student})" if name else student
+
+
+def listed_names(names: list[str]) -> str:
+    """Return the names with commas; of very many the first, and how many more there are."""
+    more = len(names) - _FEW_NAMES
+    return ", ".join(names[:_FEW_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def case_text(text: str, brief: bool) -> str:
+    """Return a label or a reason as the page shows it."""
+    return _cut(text, _BRIEF_TEXT) if brief else text
+
+
+def brief_sentence(text: str, brief: bool) -> str:
+    """Return the sentence about an outcome as the page shows it."""
+    return _cut(text, _BRIEF_SENTENCE) if brief else text
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def shown(value: object) -> object:
+    """Return what the template is to write, which then escapes it: readable, and not too long."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    text = readable(value)
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]} … (cut)"
