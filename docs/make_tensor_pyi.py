@@ -22,14 +22,17 @@ HEAD = '''\
 
 import builtins
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-import proflab.tensor_methods
-from proflab.graph import Node
 from proflab.meta import Array, Storage
-from proflab.ops.sort import Ranked
 from proflab.shapes import Shape
+
+if TYPE_CHECKING:  # types that are made of tensors: nothing is imported in a circle
+    import proflab.tensor_methods
+    from proflab.graph import Node
+    from proflab.ops.sort import Ranked
 
 '''
 SLOTS = """\

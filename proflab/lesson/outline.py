@@ -92,7 +92,7 @@ class Outline:
         """Return the file's text, the same for the same lesson."""
         exercises = [asdict(exercise) for exercise in self.exercises.values()]
         cells = {key: [c.name, c.kind, c.needs] for key, c in self.cells.items()}
-        entries = {"lesson": self.lesson, "essay": self.essay}
+        entries: dict[str, object] = {"lesson": self.lesson, "essay": self.essay}
         if self.track:
             entries["track"] = {"track": self.track, "given": self.given, "more": self.more}
         lines = [f"{_json(key)}: {_json(value)}" for key, value in entries.items()]

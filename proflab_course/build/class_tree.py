@@ -132,7 +132,7 @@ def _copy_course_files(root: Path, tree: Path) -> None:
     for name in _COPIED:
         _copy(root / name, tree / name)
     for package in (proflab, proflab_course):
-        folder = Path(package.__file__).parent
+        folder = Path(package.__path__[0])
         _copy(folder, tree / folder.name)
     readme = next((root / name for name in README if (root / name).exists()), None)
     if readme:

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.check:
         differences = check(course, arguments.lessons, arguments.audit, arguments.seed)
         return _report_check(differences)
-    notes: list[str] = []
+    notes = []
     for lesson in build(course, arguments.lessons, arguments.audit, arguments.seed, notes):
         print(f"source/{lesson} and release/{lesson} are made from modules/{lesson}")
     for sentence in notes:

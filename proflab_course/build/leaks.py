@@ -131,7 +131,8 @@ def _cases(statement: str) -> list[str]:
     """Return the rows of a table of cases, each a secret of its own; else the statement."""
     if not statement.startswith("expect_table("):
         return [statement]
-    rows = ast.parse(statement).body[0].value.args[1:]
+    call = ast.parse(statement, mode="eval").body
+    rows = call.args[1:] if isinstance(call, ast.Call) else []
     return [ast.get_source_segment(statement, row) or "" for row in rows]
 
 

@@ -343,7 +343,7 @@ def track_line(taken: Taken, track: Track, address: Address) -> str:
 
 def with_track(outline: Outline, taken: Taken, track: Track | None) -> Outline:
     """Return a lesson's outline with what its track leaves out, if it does."""
-    if not taken.partial:
+    if not taken.partial or track is None:
         return outline
     return replace(outline, track=track.title, given=taken.given, more=len(taken.left_out))
 
@@ -365,12 +365,12 @@ def track_points(track: Track, tracks: Tracks, lessons: Iterable[Lesson]) -> flo
 def _write_minutes(lesson: Lesson, tracks: Tracks, track: Track) -> None:
     """Write into each heading that says minutes those that the track needs, to the next five."""
     for section in sections(lesson):
-        if section.minutes is None:
+        if (place := section.place) is None or section.minutes is None:
             continue
-        lines = section.place.source.split("\n")
+        lines = place.source.split("\n")
         minutes = section_minutes(lesson, section, tracks, track)
         lines[section.line] = _MINUTES.sub(f"· {minutes} min", lines[section.line], count=1)
-        section.place.node.source = "\n".join(lines)
+        place.node.source = "\n".join(lines)
 
 
 def section_minutes(lesson: Lesson, section: Section, tracks: Tracks, track: Track) -> int:
@@ -379,7 +379,7 @@ def section_minutes(lesson: Lesson, section: Section, tracks: Tracks, track: Tra
     written: Mapping[str, int] = {
         name: times.minutes[name] for name in track.exercises.get(lesson.name, ())
     }
-    minutes = sum(written.get(cell.name, 0) for cell in section.cells)
+    minutes: float = sum(written.get(cell.name, 0) for cell in section.cells)
     minutes += times.essay if any(cell.role == "manual" for cell in section.cells) else 0
     part = NotebookNode(cells=[cell.node for cell in section.cells])
     minutes += prose_words(Lesson(lesson.name, lesson.place, part)) / WORDS_A_MINUTE

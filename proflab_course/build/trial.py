@@ -39,7 +39,7 @@ class Run:
     def __init__(self, aligned: Aligned, key: Key, folder: Path, full: bool) -> None:
         self.aligned, self.key, self.folder = aligned, key, folder
         self.plan, self.places = make_plan(aligned, key, full)
-        self.outcome: Result | Exception | None = None
+        self.outcome: Result | Exception = RuntimeError("the notebook was not executed")
 
     def execute(self, runner: Runner) -> None:
         """Execute the notebook; what fails is kept for `conclude`."""
