@@ -12,7 +12,9 @@ import signal
 import pytest
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("KMP_INIT_AT_FORK", "FALSE")  # as scikit-learn does when it is imported
+# As scikit-learn does when it is imported.
+os.environ.setdefault("KMP_INIT_AT_FORK", "FALSE")
+os.environ.setdefault("KMP_DUPLICATE_LIB_OK", "True")
 
 LONGEST_FIRST = (
     "test_cohort.py",
