@@ -9,6 +9,7 @@ from imports import modules
 
 from proflab.lesson import doubles, hardware, measuring
 
+pytestmark = pytest.mark.usefixtures("quick_clocks")
 FILES = modules("proflab.lesson", "proflab.standalone")
 # What has to have an example.
 SHOWN = (

@@ -9,6 +9,9 @@ from proflab.lesson import doubles, guesses
 from proflab.lesson.noise import Measured, measured, show_load, tell
 
 
+pytestmark = pytest.mark.usefixtures("quick_clocks")
+
+
 @pytest.fixture
 def machine(monkeypatch):
     """Return a function that sets the machine's load, on two processors; it is idle at first."""
