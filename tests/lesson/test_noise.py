@@ -8,7 +8,6 @@ import pytest
 from proflab.lesson import doubles, guesses
 from proflab.lesson.noise import Measured, measured, show_load, tell
 
-
 pytestmark = pytest.mark.usefixtures("quick_clocks")
 
 
