@@ -11,6 +11,7 @@ from lesson_demos import beside
 
 from proflab.lesson import doubles, hardware, measuring
 
+pytestmark = pytest.mark.usefixtures("quick_clocks")
 PACKAGES = modules("proflab.lesson", "proflab.standalone")
 BESIDE = {str(p.relative_to(ROOT)): p for p in sorted((ROOT / "modules").glob("*/[a-z]*.py"))}
 FILES = PACKAGES | BESIDE

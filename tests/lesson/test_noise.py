@@ -9,6 +9,8 @@ import pytest
 from proflab.lesson import doubles, guesses
 from proflab.lesson.noise import Measured, measured, show_load, tell
 
+pytestmark = pytest.mark.usefixtures("quick_clocks")
+
 
 @pytest.fixture
 def machine(monkeypatch):
