@@ -40,6 +40,7 @@ from proflab_course.build.stand_ins import stand_in_mistakes
 from proflab_course.build.tracks import (
     Taken,
     apply_track,
+    lacking_ideas,
     track_line,
     tracks_mistakes,
     with_track,
@@ -145,8 +146,12 @@ class Plan:
             tree.link_mentions()
             _raise(list(tree.mistakes()))
             self.notes += tree.notes()
-        for taken in self.taken.values():
-            line = track_line(taken, self.track, address) if taken.partial else ""
+        names = [lesson.name for lesson in self.whole]
+        for name, taken in self.taken.items():
+            line = ""
+            if taken.partial:
+                lacking = lacking_ideas(name, self.tracks, self.taken, names, address)
+                line = track_line(taken, self.track, address, lacking)
             stamp(taken.lesson, address, line, published)
             stamp_durations(taken.lesson, durations)
 
