@@ -230,16 +230,17 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     if plan.seed is not None:
         plan.notes.append(drawn_sentence(lesson, drawn))
     released = released_from(lesson.notebook)
-    lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells)
-    described = with_track(lesson_outline(lesson, released), plan.taken[lesson.name], plan.track)
+    taken = plan.taken[lesson.name]
+    title = plan.track.title if taken.partial else ""
+    lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells, title)
+    described = with_track(lesson_outline(lesson, released), taken, plan.track)
     _write(source / outline.FILE, described.text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
     folder = work / "release" / lesson.name
     release = read_notebook(folder / f"{lesson.name}.ipynb", lesson.name)
     mistakes = release_mistakes(lesson, release)
-    given = plan.taken[lesson.name].given
-    mistakes += leaks(folder, lesson, plan.whole, f"release/{lesson.name}", given)
+    mistakes += leaks(folder, lesson, plan.whole, f"release/{lesson.name}", taken.given)
     _raise(mistakes)
     return release.notebook
 

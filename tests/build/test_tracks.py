@@ -1,6 +1,7 @@
 """Tracks: what a class writes in the time that it has, what it is given, and what it never sees."""
 
 import json
+import os
 import shutil
 
 import nbformat
@@ -362,6 +363,24 @@ def test_whoever_hands_in_the_whole_lesson_earns_the_tracks_points(tmp_path):
     source = read_notebook(course.source("01_shop"), "01_shop")
     found = graded(handed_in, source.notebook, course.release("01_shop").parent)
     assert found == ({"test_total": 40.0}, [], [WHOLE])
+
+
+def test_the_grader_and_its_pages_follow_the_courses_track(tmp_path, monkeypatch, capsys):
+    course = make_shop(tmp_path)
+    declare_privately(course, 'use = "hour"')
+    build(course, audit="static")
+    release = read_notebook(course.release("01_shop"), "01_shop")
+    notebook = filled(release, Plan.read(course).whole[0])
+    handed_in = course.root / "submitted/ada/01_shop/01_shop.ipynb"
+    handed_in.parent.mkdir(parents=True)
+    nbformat.write(notebook, handed_in)
+    monkeypatch.setenv("PATH", os.environ["PATH"])  # whoever opens a gradebook changes it
+    monkeypatch.chdir(course.root)
+    assert main(["grade", "01", "--no-sandbox"]) == 0
+    assert "40" in capsys.readouterr().out
+    assert main(["report", "01"]) == main(["report"]) == 0
+    for name in ("01_shop", "term"):
+        assert "<p>Track: An hour</p>" in (course.root / f"reports/{name}.html").read_text()
 
 
 # ── the course's own tracks ──────────────────────────────────────────────────────────────────
