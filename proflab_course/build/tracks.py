@@ -154,6 +154,8 @@ class _Work:
         for number, cell in enumerate(self.all):
             if self.stays(self._section(number)) and self._is_for_track(cell):
                 self.kept.add(number)
+            elif cell.role == "manual":
+                self._drop_task(number)
         asked: set[str] = set()
         for number, cell in enumerate(self.all):
             if number in self.kept and cell.role == "demo":
@@ -262,6 +264,14 @@ class _Work:
                 break
             names.append(self._section(number).name)
         return f"Given here, from {_places(list(dict.fromkeys(names)))} of the whole lesson."
+
+    def _drop_task(self, number: int) -> None:
+        """Drop the text between an essay that nobody writes and the last cell of code above it."""
+        for above in range(number - 1, -1, -1):
+            cell = self.all[above]
+            if cell.role != "text" or any(heading_lines(cell)):
+                return
+            self.kept.discard(above)
 
     def _drop_guess(self, number: int) -> None:
         """Drop a guess that no demo cell answers, and the question above it."""

@@ -217,6 +217,13 @@ def test_guesses_and_the_demos_that_answer_them_come_together(hour, tmp_path):
     assert not any("guess_two =" in source or "How much are the two" in source for source in cells)
 
 
+def test_the_task_of_an_essay_goes_with_it(tmp_path):
+    shown = TRACKS.replace("summary = false\n", 'show = { 01_shop = ["Reflect"] }\n')
+    [lesson] = Plan.read(make_shop(tmp_path, shown), track="hour").lessons
+    text = [cell.source for cell in lesson.named("text")]
+    assert "## Reflect · 5 min" in text and "Who pays the tax?" not in text
+
+
 def test_an_idea_that_the_track_lacks_is_to_be_read_first(tmp_path):
     course = make_shop(tmp_path, TRACKS.replace('["01 §2"]', '["01 §3"]'))
     only = '[track.carts]\ntitle = "C"\ntext = "C."\nhours = 1\nsummary = false\n'
