@@ -15,7 +15,7 @@ from pathlib import Path
 from proflab.lesson.mine import FILE as MINE
 from proflab_course.build.class_tree import class_tree, extension_notes
 from proflab_course.build.make import IGNORED, STEPS, Audit, Plan, make, workplace
-from proflab_course.build.tracks import track_points
+from proflab_course.build.tracks import track_points, tracks_mistakes
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
 from proflab_course.course.tracks import PUBLIC, Tracks
@@ -99,11 +99,14 @@ def tracks_table(course: Course) -> str:
     if tracks is None:
         raise CourseError(f"the course declares no tracks in {PUBLIC}")
     found = [read_module(course.module(name), name) for name in course.lessons()]
+    if mistakes := list(tracks_mistakes(tracks, found)):
+        raise CourseError("\n".join(mistakes))
     lines = []
     for track in tracks.tracks.values():
-        points = track_points(track, tracks, found)
-        exercises = sum(map(len, track.exercises.values()))
-        what = f"{len(track.lessons):>2} lessons  {exercises:>3} exercises  {points:>5g} points"
+        lessons = [lesson for lesson in found if lesson.name in track.lessons]
+        exercises = sum(len(track.exercises[lesson.name]) for lesson in lessons)
+        points = track_points(track, tracks, lessons)
+        what = f"{len(lessons):>2} lessons  {exercises:>3} exercises  {points:>5g} points"
         used = "  (in use)" if track.name == tracks.use else ""
         lines.append(f"{track.name:<12} {track.hours:>3g} h  {what}  {track.title}{used}")
     return "\n".join(lines)

@@ -40,6 +40,7 @@ from proflab_course.build.stand_ins import stand_in_mistakes
 from proflab_course.build.tracks import (
     Taken,
     apply_track,
+    lacking_ideas,
     track_line,
     tracks_mistakes,
     with_track,
@@ -145,8 +146,12 @@ class Plan:
             tree.link_mentions()
             _raise(list(tree.mistakes()))
             self.notes += tree.notes()
-        for taken in self.taken.values():
-            line = track_line(taken, self.track, address) if taken.partial else ""
+        names = [lesson.name for lesson in self.whole]
+        for name, taken in self.taken.items():
+            line = ""
+            if taken.partial:
+                lacking = lacking_ideas(name, self.tracks, self.taken, names, address)
+                line = track_line(taken, self.track, address, lacking)
             stamp(taken.lesson, address, line, published)
             stamp_durations(taken.lesson, durations)
 
@@ -225,16 +230,17 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     if plan.seed is not None:
         plan.notes.append(drawn_sentence(lesson, drawn))
     released = released_from(lesson.notebook)
-    lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells)
-    described = with_track(lesson_outline(lesson, released), plan.taken[lesson.name], plan.track)
+    taken = plan.taken[lesson.name]
+    title = plan.track.title if taken.partial else ""
+    lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells, title)
+    described = with_track(lesson_outline(lesson, released), taken, plan.track)
     _write(source / outline.FILE, described.text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
     folder = work / "release" / lesson.name
     release = read_notebook(folder / f"{lesson.name}.ipynb", lesson.name)
     mistakes = release_mistakes(lesson, release)
-    given = plan.taken[lesson.name].given
-    mistakes += leaks(folder, lesson, plan.whole, f"release/{lesson.name}", given)
+    mistakes += leaks(folder, lesson, plan.whole, f"release/{lesson.name}", taken.given)
     _raise(mistakes)
     return release.notebook
 

@@ -49,7 +49,10 @@ class Taken:
 
 
 def tracks_mistakes(tracks: Tracks, lessons: Iterable[Lesson]) -> Iterator[str]:
-    """Yield a sentence for each place where the tracks and the course's lessons differ."""
+    """Yield a sentence for each place where the tracks and the course's lessons differ.
+
+    A table for a lesson that the course does not have, or no longer, is no mistake.
+    """
     known = {lesson.name: lesson for lesson in lessons}
     for name, lesson in known.items():
         listed = list(tracks.times[name].minutes) if name in tracks.times else []
@@ -60,8 +63,6 @@ def tracks_mistakes(tracks: Tracks, lessons: Iterable[Lesson]) -> Iterator[str]:
             yield f"{PUBLIC} gives minutes for {exercise}, which {name} does not have"
         if set(listed) == set(exercises) and listed != exercises:
             yield f"{PUBLIC} lists the exercises of {name} in another order than the lesson"
-    for name in sorted(tracks.times.keys() - known.keys()):
-        yield f"{PUBLIC} has a table for {name}, which is no lesson in modules/"
     for track in tracks.tracks.values():
         where = f"{track.file}, track {track.name}"
         for name in (name for name in track.show if name in known):
@@ -153,6 +154,8 @@ class _Work:
         for number, cell in enumerate(self.all):
             if self.stays(self._section(number)) and self._is_for_track(cell):
                 self.kept.add(number)
+            elif cell.role == "manual":
+                self._drop_task(number)
         asked: set[str] = set()
         for number, cell in enumerate(self.all):
             if number in self.kept and cell.role == "demo":
@@ -262,6 +265,14 @@ class _Work:
             names.append(self._section(number).name)
         return f"Given here, from {_places(list(dict.fromkeys(names)))} of the whole lesson."
 
+    def _drop_task(self, number: int) -> None:
+        """Drop the text between an essay that nobody writes and the last cell of code above it."""
+        for above in range(number - 1, -1, -1):
+            cell = self.all[above]
+            if cell.role != "text" or any(heading_lines(cell)):
+                return
+            self.kept.discard(above)
+
     def _drop_guess(self, number: int) -> None:
         """Drop a guess that no demo cell answers, and the question above it."""
         self.kept.discard(number)
@@ -332,13 +343,32 @@ def _places(names: list[str]) -> str:
 # ── what a reader learns of it ────────────────────────────────────────────────────────────────
 
 
-def track_line(taken: Taken, track: Track, address: Address) -> str:
-    """Return the line below a lesson's title that tells what of the lesson a class takes."""
+def track_line(taken: Taken, track: Track, address: Address, lacking: Iterable[str] = ()) -> str:
+    """Return the line below a lesson's title that tells what of the lesson a class takes.
+
+    lacking: the pages of ideas that it builds on and the track does not have, as links.
+    """
     written = len(taken.lesson.named("exercise"))
     all_of_it = written + len(taken.left_out)
     exercises = f"{written} of this lesson's {all_of_it} exercises"
     link = f"[The whole lesson]({address.whole_lesson(taken.lesson.name)})"
-    return f"This class takes the track *{track.title}*: {exercises}. {link}."
+    first = "".join(f" Read first: {page}." for page in lacking)
+    return f"This class takes the track *{track.title}*: {exercises}. {link}.{first}"
+
+
+def lacking_ideas(
+    name: str, tracks: Tracks, taken: Mapping[str, Taken], names: Iterable[str], address: Address
+) -> Iterator[str]:
+    """Yield a link for each idea that a lesson builds on and its track does not have.
+
+    taken: the track's lessons; names: all lessons of the course.
+    """
+    for need in tracks.times[name].needs:
+        number, _, section = need.partition(" §")
+        lesson = next((each for each in names if each.startswith(f"{number}_")), "")
+        if lesson and (lesson not in taken or section in taken[lesson].gone):
+            what = f"lesson {number}, section {section}" if section else f"lesson {number}"
+            yield f"[{what}]({address.whole_lesson(lesson)})"
 
 
 def with_track(outline: Outline, taken: Taken, track: Track | None) -> Outline:

@@ -1,6 +1,8 @@
 """Tracks: what a class writes in the time that it has, what it is given, and what it never sees."""
 
 import json
+import os
+import shutil
 
 import nbformat
 import pytest
@@ -78,10 +80,6 @@ AWRY = {
         "tax = 10\ntotal = 15\n",
         "total = 15\ntax = 10\n",
     ),
-    "has a table for 03_till, which is no lesson": (
-        "[lesson.02_cart]",
-        "[lesson.03_till.minutes]\nring = 5\n\n[lesson.02_cart]",
-    ),
     "track hour: 01_shop has no section '7' to show": (
         "summary = false\n",
         'show = { 01_shop = ["7"] }\n',
@@ -98,6 +96,19 @@ def test_where_file_and_lessons_part_the_build_says_so(tmp_path, sentence):
     with pytest.raises(CourseError) as error:
         Plan.read(course)
     assert sentence in str(error.value)
+
+
+def test_a_lesson_that_the_course_no_longer_has_is_no_mistake(tmp_path, monkeypatch, capsys):
+    course = make_shop(tmp_path)
+    shutil.rmtree(course.module("02_cart").parent)
+    assert Plan.read(course, track="day").wanted == ["01_shop"]
+    monkeypatch.chdir(course.root)
+    assert main(["build", "--track"]) == 0
+    assert "1 lessons    2 exercises" in capsys.readouterr().out
+
+
+def test_the_course_declares_minutes_for_its_lessons_and_for_no_others():
+    assert list(Tracks.read(ROOT).times) == Course(ROOT).lessons()
 
 
 def test_a_private_track_stands_over_a_public_one_and_need_not_nest(tmp_path):
@@ -204,6 +215,21 @@ def test_guesses_and_the_demos_that_answer_them_come_together(hour, tmp_path):
     at = cells.index("guess_cheaper = None  # your guess")
     assert cells[at - 1] == "**Predict.** By how much?"
     assert not any("guess_two =" in source or "How much are the two" in source for source in cells)
+
+
+def test_the_task_of_an_essay_goes_with_it(tmp_path):
+    shown = TRACKS.replace("summary = false\n", 'show = { 01_shop = ["Reflect"] }\n')
+    [lesson] = Plan.read(make_shop(tmp_path, shown), track="hour").lessons
+    text = [cell.source for cell in lesson.named("text")]
+    assert "## Reflect · 5 min" in text and "Who pays the tax?" not in text
+
+
+def test_an_idea_that_the_track_lacks_is_to_be_read_first(tmp_path):
+    course = make_shop(tmp_path, TRACKS.replace('["01 §2"]', '["01 §3"]'))
+    only = '[track.carts]\ntitle = "C"\ntext = "C."\nhours = 1\nsummary = false\n'
+    declare_privately(course, f'{only}show = {{ 02_cart = ["1"] }}\n02_cart = ["cart"]\n')
+    first = Plan.read(course, track="carts").lessons[0].cells[0].source
+    assert f"Read first: [lesson 01, section 3]({URL}/01_shop/01_shop.ipynb)." in first
 
 
 def test_an_essay_stays_where_the_track_has_it(shop):
@@ -344,6 +370,24 @@ def test_whoever_hands_in_the_whole_lesson_earns_the_tracks_points(tmp_path):
     source = read_notebook(course.source("01_shop"), "01_shop")
     found = graded(handed_in, source.notebook, course.release("01_shop").parent)
     assert found == ({"test_total": 40.0}, [], [WHOLE])
+
+
+def test_the_grader_and_its_pages_follow_the_courses_track(tmp_path, monkeypatch, capsys):
+    course = make_shop(tmp_path)
+    declare_privately(course, 'use = "hour"')
+    build(course, audit="static")
+    release = read_notebook(course.release("01_shop"), "01_shop")
+    notebook = filled(release, Plan.read(course).whole[0])
+    handed_in = course.root / "submitted/ada/01_shop/01_shop.ipynb"
+    handed_in.parent.mkdir(parents=True)
+    nbformat.write(notebook, handed_in)
+    monkeypatch.setenv("PATH", os.environ["PATH"])  # whoever opens a gradebook changes it
+    monkeypatch.chdir(course.root)
+    assert main(["grade", "01", "--no-sandbox"]) == 0
+    assert "40" in capsys.readouterr().out
+    assert main(["report", "01"]) == main(["report"]) == 0
+    for name in ("01_shop", "term"):
+        assert "<p>Track: An hour</p>" in (course.root / f"reports/{name}.html").read_text()
 
 
 # ── the course's own tracks ──────────────────────────────────────────────────────────────────
