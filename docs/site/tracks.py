@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import mean
 
 from proflab_course.build.limits import prose_words
-from proflab_course.build.outline import sections
+from proflab_course.build.sections import sections
 from proflab_course.build.tracks import apply_track, track_points
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module

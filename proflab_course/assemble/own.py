@@ -20,7 +20,7 @@ from proflab_course.course.notebook import Cell, Lesson
 
 def store_own(lessons: Iterable[Lesson]) -> list[str]:
     """Store the functions of each lesson that pass; return those stored and those left out."""
-    said = []
+    sentences = []
     for lesson in lessons:
         path = Path(lesson.place)
         outline, place = Outline.read(path.parent), mine.place(path.parent)
@@ -30,13 +30,13 @@ def store_own(lessons: Iterable[Lesson]) -> list[str]:
         runs = _runs(ran, outline)
         passing = {name for name, trouble in runs.items() if not trouble}
         sentence = mine.store([cell.code for cell in ran], outline, passing, place)
-        said += [f"  {lesson.name}: {sentence}"] if sentence else []
+        sentences += [f"  {lesson.name}: {sentence}"] if sentence else []
         stored = mine.stored(place, lesson.name)
         left_out = [f"{name} ({why})" for name, why in runs.items() if name not in stored]
         if left_out:
             then = f"run the notebook, or proflab check {lesson.name[:2]}, and assemble again"
-            said.append(f"  {lesson.name}: not in {mine.FILE}: {', '.join(left_out)}; {then}")
-    return said
+            sentences.append(f"  {lesson.name}: not in {mine.FILE}: {', '.join(left_out)}; {then}")
+    return sentences
 
 
 def _runs(ran: list[Cell], outline: Outline) -> dict[str, str]:

@@ -53,8 +53,10 @@ def _read_metadata(entries: list[Entry], source: Path) -> dict:
         data = entry.read()
         found = yaml.load(data, Loader) if len(data) <= MAX_FILE else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        said = str(error).splitlines()[0]
-        raise CourseError(f"{METADATA} in {source} cannot be read ({said}): export again") from None
+        reason = str(error).splitlines()[0]
+        raise CourseError(
+            f"{METADATA} in {source} cannot be read ({reason}): export again"
+        ) from None
     if not isinstance(found, dict):
         raise CourseError(f"{METADATA} in {source} lists no submissions: export again")
     return found

@@ -266,9 +266,9 @@ def _read_about(attempt: Attempt, entry: Entry | None) -> None:
     if entry is not None:
         with contextlib.suppress(*DAMAGES):
             text = entry.read()[:_ABOUT_BYTES].decode("utf-8-sig", "replace")
-    said = _ABOUT_NAME.match(text)
-    if said and f"_{attempt.name}".endswith(f"_{said['login']}"):
-        attempt.name, attempt.aliases = said["full"] or said["login"], (said["login"],)
+    about = _ABOUT_NAME.match(text)
+    if about and f"_{attempt.name}".endswith(f"_{about['login']}"):
+        attempt.name, attempt.aliases = about["full"] or about["login"], (about["login"],)
     else:
         attempt.name = attempt.name.rpartition("_")[2]
         attempt.aliases = (attempt.name,)

@@ -89,5 +89,5 @@ def read_american_time(text: str) -> tuple[datetime.datetime | None, str]:
 
 def unclear_time(text: str) -> str:
     """Return the sentence about a time in a roster that cannot be read."""
-    said = f"the roster's time {text!r} is not clear{which_date(text)}"
-    return f"{said}: write it as 2026-12-03 14:30:00 UTC"
+    problem = f"the roster's time {text!r} is not clear{which_date(text)}"
+    return f"{problem}: write it as 2026-12-03 14:30:00 UTC"

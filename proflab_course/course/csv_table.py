@@ -40,8 +40,8 @@ def read_csv(path: Path) -> CsvTable:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         rows = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
-        said = f"{path} is not a CSV that can be read ({error})"
-        raise CourseError(f"{said}: export it again") from None
+        problem = f"{path} is not a CSV that can be read ({error})"
+        raise CourseError(f"{problem}: export it again") from None
     kept = [(line, row) for line, row in rows if any(cell.strip() for cell in row)]
     return CsvTable([row for _, row in kept], [line for line, _ in kept], delimiter)
 

@@ -240,11 +240,11 @@ def _check_maximum(
 ) -> None:
     """Raise CourseError for a grade above the platform's maximum, which it would refuse or cut."""
     if platform == "moodle":
-        said = row[header.index("Maximum Grade")] if "Maximum Grade" in header else ""
+        limit = row[header.index("Maximum Grade")] if "Maximum Grade" in header else ""
     else:
-        said = (re.findall(r"MaxPoints:([\d.]+)", header[target]) or [""])[0]
+        limit = (re.findall(r"MaxPoints:([\d.]+)", header[target]) or [""])[0]
     try:
-        most = float(said.replace(",", "."))
+        most = float(limit.replace(",", "."))
     except ValueError:
         return
     if grade > most:

@@ -275,8 +275,8 @@ class _TestRun:
                     failure = reply
                     error = (self.position, _error_name(reply), reply.message)
                     self.graded.errors.append(error)
-                    told = sentence_of(reply, self.key, self.test, number, index)
-                    self.writer.setup_failed(step.code, reply, block.hidden, told)
+                    explanation = sentence_of(reply, self.key, self.test, number, index)
+                    self.writer.setup_failed(step.code, reply, block.hidden, explanation)
         return failure
 
     def conclude_case(

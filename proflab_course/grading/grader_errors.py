@@ -40,10 +40,10 @@ def log_error(course: Course, lesson: str, student: str, error: BaseException) -
     """Append the error to the course's log; do nothing if that cannot be written."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     try:
-        said = "".join(traceback.format_exception(error))[-_MOST_TEXT:]
+        details = "".join(traceback.format_exception(error))[-_MOST_TEXT:]
     except Exception:  # the exception's own text may raise
-        said = f"{type(error).__name__}\n"
-    text = f"{now} {lesson} {student!r}\n{said}\n"
+        details = f"{type(error).__name__}\n"
+    text = f"{now} {lesson} {student!r}\n{details}\n"
     with (
         contextlib.suppress(OSError),
         log_path(course).open("a", encoding="utf-8", errors="backslashreplace") as log,

@@ -44,9 +44,9 @@ class OutputWriter:
         if hidden:
             mark = "✅" if verdict.passed else "❌"
             why = f": {verdict.reason} {verdict.diagnosis}".rstrip() if verdict.reason else ""
-            told = {"diagnosis": verdict.diagnosis} if verdict.diagnosis else {}
+            about = {"diagnosis": verdict.diagnosis} if verdict.diagnosis else {}
             text = f"{mark} {answer.label} (hidden){why}"
-            self._hidden(text, {"label": answer.label, "passed": verdict.passed} | told)
+            self._hidden(text, {"label": answer.label, "passed": verdict.passed} | about)
             self.hidden_failures += not verdict.passed
         elif verdict.passed:
             shown = answer.exception if answer.call == "expect_raises" else show_passed(reply.value)
@@ -56,16 +56,16 @@ class OutputWriter:
             if reply.state == "raised":
                 self.tracebacks += ["".join(reply.traceback).rstrip()]
 
-    def setup_failed(self, code: str, reply: Reply, hidden: bool, told: str) -> None:
+    def setup_failed(self, code: str, reply: Reply, hidden: bool, sentence: str) -> None:
         """Add that a statement of the set-up raised, which costs the cell its points.
 
-        told: the sentence for the student if the statement is hidden.
+        sentence: the one for the student if the statement is hidden.
         """
         what = f"{reply.raised[0]}: {reply.message}" if reply.raised else reply.message
         text = f"❌ `{code.splitlines()[0]}` ended with {what}"
         if hidden:
-            self._hidden(f"{text} (hidden)", {"label": told, "passed": False})
-            self.setup_failures.append(f"❌ on other input: {told}")
+            self._hidden(f"{text} (hidden)", {"label": sentence, "passed": False})
+            self.setup_failures.append(f"❌ on other input: {sentence}")
         else:
             self.failures.append(f"{text}\n   What follows in this cell was not reached.")
             self.tracebacks += ["".join(reply.traceback).rstrip()] if reply.traceback else []
@@ -89,8 +89,8 @@ class OutputWriter:
             self.failures.append(f"❌ {self.hidden_failures} {cases} on other input failed")
         self.failures += self.setup_failures
         if self.failures and score:
-            told = f"Partial credit: {score:g} of {points:g} points"
-            shown = [*dict.fromkeys(self.tracebacks), *self.failures, told]
+            note = f"Partial credit: {score:g} of {points:g} points"
+            shown = [*dict.fromkeys(self.tracebacks), *self.failures, note]
             self._text("".join(f"{line}\n" for line in shown))
             value = {"data": {"text/plain": repr(score)}, "metadata": {}, "execution_count": None}
             self.outputs.append({"output_type": "execute_result"} | value)

@@ -49,8 +49,8 @@ def progress_bar(items: Iterable[T], total: int, show: bool) -> Iterator[T]:
         for item in items:
             yield item
             counts[item.status] += 1
-            told = ", ".join(f"{n} {status}" for status, n in counts.items())
-            bar.set_postfix_str(told, refresh=False)  # `update` draws it at intervals
+            shown = ", ".join(f"{n} {status}" for status, n in counts.items())
+            bar.set_postfix_str(shown, refresh=False)  # `update` draws it at intervals
             bar.update()
 
 

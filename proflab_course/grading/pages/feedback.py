@@ -74,7 +74,7 @@ def _told(mark: dict, explained: dict[str, str] | None) -> list[str]:
     if mark["passed"]:
         return [f"{_PASSED} {label}"]
     about = [] if explained is None else [explained.get(label), mark.get("diagnosis")]
-    return [f"{_FAILED} {label}", *(f"   {said}" for said in about if said)]
+    return [f"{_FAILED} {label}", *(f"   {message}" for message in about if message)]
 
 
 def _mark_of(output: NotebookNode) -> dict | None:
@@ -105,7 +105,7 @@ def _stock_marks(cell: NotebookNode, labels: list[str]) -> list[dict]:
     marks = []
     for label in labels:
         passed = re.search(rf"^{_PASSED} {re.escape(label)}: ", text, re.MULTILINE) is not None
-        reached = passed or any(said.startswith(f"{_FAILED} {label}: ") for said in failed)
+        reached = passed or any(message.startswith(f"{_FAILED} {label}: ") for message in failed)
         marks.append({"label": label, "passed": passed, "reached": reached})
     return marks
 
@@ -128,8 +128,8 @@ def _stock_error(error: NotebookNode, visible: list[str], all_passed: bool) -> N
 
     all_passed: all visible cases passed, so a hidden case raised it.
     """
-    said = error.evalue
-    known = any(said.startswith(f"{_FAILED} {label}: ") for label in visible)
+    message = error.evalue
+    known = any(message.startswith(f"{_FAILED} {label}: ") for label in visible)
     where = "on other input" if all_passed else "(run the cell in your own notebook to see where)"
-    text = said if known else f"{error.ename} {where}"
+    text = message if known else f"{error.ename} {where}"
     return new_output("error", ename=error.ename, evalue=text, traceback=[text])

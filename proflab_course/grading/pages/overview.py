@@ -139,7 +139,7 @@ def _first_to_mend(cell: NotebookNode) -> str:
 def _failures(cell: NotebookNode) -> list[str]:
     """Return the first line of each failure; with partial credit they are printed."""
     errors = [o.get("evalue", "") for o in cell.get("outputs", []) if o.output_type == "error"]
-    firsts = [str(said).partition("\n")[0] for said in errors]
+    firsts = [str(error).partition("\n")[0] for error in errors]
     printed = [
         line
         for text in _streams(cell)

@@ -25,26 +25,26 @@ def clear_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (DatabaseError, InvalidEntry) as error:  # nbgrader turns the first into the second
-        said = str(getattr(error, "orig", error))
-        if isinstance(error, (IntegrityError, DataError)) or "constraint failed" in said:
+        message = str(getattr(error, "orig", error))
+        if isinstance(error, (IntegrityError, DataError)) or "constraint failed" in message:
             raise  # the rows are at fault, not the file
-        raise CourseError(f"{path} {_what_to_do(said, path)}") from None
+        raise CourseError(f"{path} {_what_to_do(message, path)}") from None
     finally:
         nbgrader.api.app_log.removeFilter(_not_twice)
 
 
-def _what_to_do(said: str, path: Path) -> str:
+def _what_to_do(message: str, path: Path) -> str:
     """Return what is wrong with the file, and what to do about it."""
-    if "locked" in said:
+    if "locked" in message:
         return f"is in use by another program: close it (formgrader, another grading), {_SAFE}"
-    if "full" in said or _no_room(path.parent):
+    if "full" in message or _no_room(path.parent):
         return f"cannot be written, the disk is full: make room, {_SAFE}"
-    if "not a database" in said or "malformed" in said:
+    if "not a database" in message or "malformed" in message:
         return (
-            f"is no gradebook, or a damaged one ({said}): put a backup in its place, or move it "
+            f"is no gradebook, or a damaged one ({message}): put a backup in its place, or move it "
             "away for a new one, which has no points given by hand; then run it again"
         )
-    return f"cannot be used ({said}): see to its rights and its disk, {_SAFE}"
+    return f"cannot be used ({message}): see to its rights and its disk, {_SAFE}"
 
 
 def _not_twice(record: logging.LogRecord) -> bool:

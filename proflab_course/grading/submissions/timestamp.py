@@ -53,20 +53,20 @@ def parse_timestamp(text: str) -> Handed:
     text = text.strip()
     if not text:
         return Handed(problem=f"{STAMP} is empty, so lateness is not known; {_EXAMPLE}")
-    said = text if len(text) <= 40 else text[:39] + "…"
-    said = "".join(c if c.isprintable() else "�" for c in said)
+    shown = text if len(text) <= 40 else text[:39] + "…"
+    shown = "".join(c if c.isprintable() else "�" for c in shown)
     match = _FORM.fullmatch(text)
     if match is None:
         why = "which is not a date in ISO order, so lateness is not known"
-        return Handed(problem=f"{STAMP} says {said!r}, {why}; {_EXAMPLE}")
+        return Handed(problem=f"{STAMP} says {shown!r}, {why}; {_EXAMPLE}")
     try:
         return Handed(at=_in_utc(match))
     except KeyError:
         why = f"whose time zone {match['zone']} is not known, so lateness is not known"
-        return Handed(problem=f"{STAMP} says {said!r}, {why}; {_EXAMPLE}")
+        return Handed(problem=f"{STAMP} says {shown!r}, {why}; {_EXAMPLE}")
     except (ValueError, OverflowError):
         why = "which is not a date of the calendar, so lateness is not known"
-        return Handed(problem=f"{STAMP} says {said!r}, {why}; {_EXAMPLE}")
+        return Handed(problem=f"{STAMP} says {shown!r}, {why}; {_EXAMPLE}")
 
 
 def which_date(text: str) -> str:
