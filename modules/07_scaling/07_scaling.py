@@ -461,8 +461,6 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_holdout", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from built import measurement_warnings
-
 from proflab.lesson import noise
 
 block = models.transformers.Block(768, heads=12, causal=True).eval()
@@ -473,8 +471,7 @@ with no_grad(), measuring.on_threads(1):
         x = example_input(block, (1, n, 768))
         taken[n].append(measure_latency(block, x, warmup=1, iterations=5))
 noise.show_load()
-warn = measurement_warnings
-times = [noise.tell(f"{n:,} tokens", taken[n], "ms", warn=warn) for n in lengths]
+times = [noise.tell(f"{n:,} tokens", taken[n], "ms") for n in lengths]
 for powers in ((1,), (0, 1), (1, 2), (0, 1, 2)):
     error = holdout_error(lengths, times, powers)
     print(f"powers {powers}: {error:+.0%} at {lengths[-1]:,} tokens, from the smaller ones")
@@ -717,7 +714,7 @@ expect("a small time is not rounded", predict_ms([tiny], other, 0.0), 1.2e-7)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "rows_on_meta", "locked": true, "schema_version": 3, "solution": false, "task": false}
-from built import OpRecorder, measure_bandwidth, measure_peak_flops, op_facts
+from built import OpRecorder, measure_bandwidth, measure_peak_flops, measurement_warnings, op_facts
 
 from proflab.lesson.tensor_memory import each_op
 
@@ -817,7 +814,6 @@ guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1)
 # Is it true? Test it where you can measure: three models at five sizes each, on one thread. The bound says how long they take *at least*. But a GELU, for example, may go over its data several times. So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_predicted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from built import measurement_warnings
 from demos import diagonal, error_lines, recorded_rows
 
 from proflab.lesson import noise

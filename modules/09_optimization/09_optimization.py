@@ -59,6 +59,7 @@ guess_loading_share = None  # your guess, in percent
 
 # %% nbgrader={"grade": false, "grade_id": "rows_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import demos
+from built import measurement_warnings
 from merging import any_merge
 
 from proflab.lesson.hardware import Hardware
@@ -336,8 +337,6 @@ expect_raises("a negative step", lambda: timing([5], -1, 0), ValueError)
 guess_two_threads = None  # your guess: a factor
 
 # %% nbgrader={"grade": false, "grade_id": "demo_loader", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-from built import measurement_warnings
-
 noise.show_load()
 count, gains = demo_size(24, 6), {}
 for kind in ("png", "zlib"):
