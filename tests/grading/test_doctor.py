@@ -9,8 +9,13 @@ from proflab_course.grading.run import bubblewrap, cgroups, doctor
 from proflab_course.grading.run import seccomp as syscalls
 
 LAYERS = [
-    "bubblewrap", "user namespaces", "seccomp", "Landlock", "resource limits", "cgroups",
-]  # fmt: skip
+    "bubblewrap",
+    "user namespaces",
+    "seccomp",
+    "Landlock",
+    "resource limits",
+    "cgroups",
+]
 
 
 @needs_sandbox
