@@ -57,8 +57,11 @@ def side_by_side(ours: Callable, theirs: Callable, rounds: int) -> tuple[float, 
 
 def row(what: str, ours: float, theirs: float, unit: str, promise: str) -> None:
     scale = {"ms": 1e3, "µs": 1e6}[unit]
-    print(f"{what:<38}{ours * scale:>10.2f}{theirs * scale:>10.2f} {unit}"
-          f"{ours / theirs:>8.2f}×   {promise}", flush=True)  # fmt: skip
+    print(
+        f"{what:<38}{ours * scale:>10.2f}{theirs * scale:>10.2f} {unit}"
+        f"{ours / theirs:>8.2f}×   {promise}",
+        flush=True,
+    )
 
 
 def pair_of_models(name: str):
@@ -115,8 +118,11 @@ def bench_small_ops() -> None:
         ):
             mine, numpys = side_by_side(many(ours), many(theirs), 15)
             over = (mine - numpys) / calls
-            print(f"{name + what:<38}{mine / calls * 1e6:>10.2f}{numpys / calls * 1e6:>10.2f} µs"
-                  f"{over * 1e6:>7.2f} µs over  < 5 µs over", flush=True)  # fmt: skip
+            print(
+                f"{name + what:<38}{mine / calls * 1e6:>10.2f}{numpys / calls * 1e6:>10.2f} µs"
+                f"{over * 1e6:>7.2f} µs over  < 5 µs over",
+                flush=True,
+            )
 
 
 def events(model, shape: tuple) -> int:
@@ -183,8 +189,10 @@ def bench_counting() -> None:
         out = subprocess.run(
             [sys.executable, "-c", code.format(make)], capture_output=True, text=True, check=True
         )
-        print(f"{name + ' on meta, resident at most':<38}{int(out.stdout) / 1024:>10.1f} MB   "
-              f"{promise}")  # fmt: skip
+        print(
+            f"{name + ' on meta, resident at most':<38}{int(out.stdout) / 1024:>10.1f} MB   "
+            f"{promise}"
+        )
 
 
 PARTS = {

@@ -71,17 +71,21 @@ def print_table(profiler: dict) -> None:
     shown = {tool: data["versions"][tool] for tool in ["torch", *tools] if tool in data["versions"]}
     print("Ours, and its difference from torch's FlopCounterMode; other tools' deviation, in FLOPs")
     print("(2 a multiply-add), of the forward pass.", *(f"{t} {v}" for t, v in shown.items()))
-    print(f"{'':<26}{'forward':>17}{'diff':>6}{'and backward':>17}{'diff':>6}"
-          + "".join(f"{tool:>14}" for tool in tools))  # fmt: skip
+    print(
+        f"{'':<26}{'forward':>17}{'diff':>6}{'and backward':>17}{'diff':>6}"
+        + "".join(f"{tool:>14}" for tool in tools)
+    )
     for row in data["rows"]:
         model, shape = on_meta(MODELS[row["model"]]), tuple(row["input_shape"])
         inside = row["model"] == "bert_base_layer"
         forward = profiler["count_flops"](model, shape, per_sample=False)
         both = profiler["training_flops"](model, shape, inside, per_sample=False)
         off = "".join(_deviation(counts, row["forward"]) for counts in row["peers"].values())
-        print(f"{row['model']}, {shape[0]}".ljust(26)
-              + f"{forward:>17,}{forward - row['forward']:>+6}"
-              + f"{both:>17,}{both - row['forward_backward']:>+6}{off}")  # fmt: skip
+        print(
+            f"{row['model']}, {shape[0]}".ljust(26)
+            + f"{forward:>17,}{forward - row['forward']:>+6}"
+            + f"{both:>17,}{both - row['forward_backward']:>+6}{off}"
+        )
 
 
 def _deviation(counts: dict, exact: int) -> str:

@@ -183,8 +183,10 @@ def compare(arguments: argparse.Namespace, programs: dict[str, Program]) -> None
         rounds.append({name: (one, all_) for name, (one, all_) in found.items()})
     kind = "hand-ins of six kinds" if arguments.mixed else "right hand-ins"
     demo = "with demo cells (--full)" if arguments.demo else "without demo cells"
-    print(f"\n{count} {kind} of {LESSON}, {demo}, median of {arguments.rounds}; "
-          f"load {min(loads):.1f} to {max(loads):.1f}")  # fmt: skip
+    print(
+        f"\n{count} {kind} of {LESSON}, {demo}, median of {arguments.rounds}; "
+        f"load {min(loads):.1f} to {max(loads):.1f}"
+    )
     print_rows(rounds, count)
 
 
@@ -281,8 +283,10 @@ def main() -> None:
     arguments = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     load = os.getloadavg()[0]
-    print(f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
-          f"{cores} cores, load {load:.1f} before, isolation on for proflab")  # fmt: skip
+    print(
+        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
+        f"{cores} cores, load {load:.1f} before, isolation on for proflab"
+    )
     if load > 0.5 * cores:
         print("The machine was busy already: figures will be worse than they are on an idle one.")
     if shutil.which("bwrap") is None:

@@ -48,8 +48,11 @@ def main() -> None:
         answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
         seconds, resident, count = json.loads(answer.stdout)
         real, here = (f"{size / 1024**2:,.0f} MB" for size in (4 * count, resident))
-        print(f"{name:<16}{count:>17,}{real:>16}{seconds:>9.3f}{here:>11}   "
-              f"{PROMISES.get(name, '')}".rstrip(), flush=True)  # fmt: skip
+        print(
+            f"{name:<16}{count:>17,}{real:>16}{seconds:>9.3f}{here:>11}   "
+            f"{PROMISES.get(name, '')}".rstrip(),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

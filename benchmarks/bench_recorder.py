@@ -77,15 +77,20 @@ def measure(run: Callable, rows_of: Callable, rounds: int) -> dict:
     least = [min(column) for column in zip(*times, strict=True)]
     more = [(least[i] - least[0]) / ops * 1e6 for i in (1, 2)]
     return {
-        "ops": ops, "ms": bare * 1e3, "µs": more, "ratios": (recorded / bare, traced / bare),
-    }  # fmt: skip
+        "ops": ops,
+        "ms": bare * 1e3,
+        "µs": more,
+        "ratios": (recorded / bare, traced / bare),
+    }
 
 
 def main(wanted: list[str]) -> None:
     """Print a line for each case."""
     rows_of = assembled(through=5)["rows_of"]
-    print(f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
-          f"{os.cpu_count()} processors; {PROMISED}")  # fmt: skip
+    print(
+        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
+        f"{os.cpu_count()} processors; {PROMISED}"
+    )
     print(f"{'':<30}{'ops':>6}{'bare':>11}{'recorder':>20}{'cProfile':>20}")
     for name, (make, rounds) in CASES.items():
         if wanted and not any(word in name for word in wanted):

@@ -153,8 +153,10 @@ def print_sweep(profiler: dict) -> None:
     points = [(s, min(v), median(v), max(v)) for s, v in found.items()]
     for cache, inside, outside, drop in drops(points, caches):
         kind = "a drop" if drop else "no drop beyond the spread"
-        print(f"  L{cache.level} of {in_bytes(cache.size)}: in it {inside / 1e9:.1f}, "
-              f"beyond {outside / 1e9:.1f} GB/s: {kind}")  # fmt: skip
+        print(
+            f"  L{cache.level} of {in_bytes(cache.size)}: in it {inside / 1e9:.1f}, "
+            f"beyond {outside / 1e9:.1f} GB/s: {kind}"
+        )
 
 
 def main(wanted: list[str]) -> None:
@@ -162,8 +164,10 @@ def main(wanted: list[str]) -> None:
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder:
         profiler = assembled(through=6)
-        print(f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
-              f"numpy {np.__version__}")  # fmt: skip
+        print(
+            f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
+            f"numpy {np.__version__}"
+        )
         print(this_machine().sentences())
         if not wanted or "peak" in wanted:
             print_peak(profiler)

@@ -32,8 +32,10 @@ CLOCKS = {"wall": time.perf_counter, "CPU": time.process_time}
 def main(rounds: int) -> None:
     """Print a line for each fix, by the wall clock and by the time of the process."""
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    print(f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
-          f"{os.cpu_count()} processors{load}; promised: {PROMISED}× with all three")  # fmt: skip
+    print(
+        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
+        f"{os.cpu_count()} processors{load}; promised: {PROMISED}× with all three"
+    )
     for clock in CLOCKS:  # in a process of its own: memory that was freed is not new any more
         with get_context("fork").Pool(1) as pool:
             print(pool.apply(timed, (clock, rounds)), flush=True)

@@ -54,8 +54,11 @@ def solve(built, folder, lesson, name, body):
 def test_solutions_become_one_working_file(built, work, folder, capsys):
     names = assemble(built.root / folder)
     assert names["volume"](2, 3, 4) == 24 and names["__all__"] == [
-        "area", "Sheet", "circle", "volume",
-    ]  # fmt: skip
+        "area",
+        "Sheet",
+        "circle",
+        "volume",
+    ]
     text = (work / "mine.py").read_text()
     assert "SOLUTION" not in text and "built" not in text.split('"""')[2]
     assert "expect" not in text and text.count("import math") == 1

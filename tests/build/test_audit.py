@@ -217,11 +217,16 @@ class Timer:
         self.began = 0
         ### END SOLUTION
 """
-    lesson = "\n".join([
-        HEADER, markdown("# 01 · T"), given("from proflab.lesson import expect", "imports"),
-        exercise(timer, "Timer_start"), graded('expect("a", 1, 1)', "test_Timer_start", 100),
-        essay("essay", "Ten for anything said."),
-    ])  # fmt: skip
+    lesson = "\n".join(
+        [
+            HEADER,
+            markdown("# 01 · T"),
+            given("from proflab.lesson import expect", "imports"),
+            exercise(timer, "Timer_start"),
+            graded('expect("a", 1, 1)', "test_Timer_start", 100),
+            essay("essay", "Ten for anything said."),
+        ]
+    )
     assert mistakes(tmp_path, lesson) == []
 
 

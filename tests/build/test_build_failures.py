@@ -45,8 +45,10 @@ def course(built, tmp_path):
 
 def test_an_import_that_only_students_need_stops_the_build(course):
     """The grader reads `expect_raises` as text, so that its own run does not miss the name."""
-    told = changed('expect("radius 0", circle(0), 0.0)',
-                   'expect_raises("a word", lambda: circle("a"), TypeError)')  # fmt: skip
+    told = changed(
+        'expect("radius 0", circle(0), 0.0)',
+        'expect_raises("a word", lambda: circle("a"), TypeError)',
+    )
     write_lesson(course.root, "01_first", told)
     assert build(course, ["1"]) == ["01_first"]
     before = files(course.root)

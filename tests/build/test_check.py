@@ -65,9 +65,11 @@ def test_a_lesson_is_found_by_number_name_and_path(course, monkeypatch):
     from proflab_course.check.command import find_notebooks
 
     path = course / "release" / NAME / f"{NAME}.ipynb"
-    for place, words in ((course, ("1", "01", NAME, str(path), str(path.parent))),
-                         (path.parent, (None, "1", f"{NAME}.ipynb")),
-                         (path.parent.parent, ("01",))):  # fmt: skip
+    for place, words in (
+        (course, ("1", "01", NAME, str(path), str(path.parent))),
+        (path.parent, (None, "1", f"{NAME}.ipynb")),
+        (path.parent.parent, ("01",)),
+    ):
         monkeypatch.chdir(place)
         for word in words:
             assert [found.resolve() for found in find_notebooks(word)] == [path], word

@@ -31,8 +31,10 @@ TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MUL
 PATH = re.compile(r"\.?[\w-]+(/[\w.-]*)+|[\w-]+\.(py|md|yml|toml|txt|cff)")
 MADE_BY_USERS = {"my_profiler.py", "mine.py"}
 WALK = re.compile(r"^## ([^\n]+): (\d+) files\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-WALKS = {m[1]: (int(m[2]), re.findall(r"^\| (\d+) \| `(\S+)` \|", m[3], re.M))
-         for m in WALK.finditer(ARCHITECTURE)}  # fmt: skip
+WALKS = {
+    m[1]: (int(m[2]), re.findall(r"^\| (\d+) \| `(\S+)` \|", m[3], re.M))
+    for m in WALK.finditer(ARCHITECTURE)
+}
 
 
 # What grading without isolation does without.

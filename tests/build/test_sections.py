@@ -37,12 +37,17 @@ def test_a_section_without_points_gets_none(tmp_path):
 
 
 def test_points_of_tests_and_by_hand_are_told_apart(tmp_path):
-    lesson = "\n".join([
-        HEADER, markdown("# 01 · T"), markdown("## 1 · Both · 120 min"),
-        given("from proflab.lesson import expect", "imports"),
-        graded('expect("a", 1, 1)', "test_a", 1), essay("essay", "Ten."),
-        markdown("```\n## no heading · 5 min\n```\n\n## 2 · Hours · 70 min"),
-    ])  # fmt: skip
+    lesson = "\n".join(
+        [
+            HEADER,
+            markdown("# 01 · T"),
+            markdown("## 1 · Both · 120 min"),
+            given("from proflab.lesson import expect", "imports"),
+            graded('expect("a", 1, 1)', "test_a", 1),
+            essay("essay", "Ten."),
+            markdown("```\n## no heading · 5 min\n```\n\n## 2 · Hours · 70 min"),
+        ]
+    )
     text = stamped(tmp_path, lesson)
     assert "## 1 · Both · 120 min · 1 point and 10 by hand" in text
     assert "## no heading · 5 min\n" in text and text.endswith("## 2 · Hours · 70 min")
@@ -65,10 +70,16 @@ def test_points_are_typed_nowhere(tmp_path):
 
 def test_sections_know_their_number_and_their_cells(tmp_path):
     lesson = read(tmp_path, FIRST)
-    names = [(s.name, s.minutes, [c.name for c in s.cells if c.role == "exercise"])
-             for s in sections(lesson)]  # fmt: skip
-    assert names == [("", None, []), ("1", 10, ["area"]), ("2", 25, ["circle"]),
-                     ("Reflect", None, [])]  # fmt: skip
+    names = [
+        (s.name, s.minutes, [c.name for c in s.cells if c.role == "exercise"])
+        for s in sections(lesson)
+    ]
+    assert names == [
+        ("", None, []),
+        ("1", 10, ["area"]),
+        ("2", 25, ["circle"]),
+        ("Reflect", None, []),
+    ]
     stamp_headings(lesson)
     assert [section.minutes for section in sections(lesson)] == [None, 10, 25, None]
     assert total_line(lesson).startswith("About 35 min · 100 points")

@@ -103,12 +103,16 @@ def test_bytes_of_a_stranger_raise_nothing_but_not_plain(data):
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5)
+        st.none()
+        | st.booleans()
+        | st.floats()
+        | st.integers()
+        | st.text(max_size=5)
         | st.sampled_from(["i", "f", "c", "l", "t", "d", "a", "0x1", "<f8", "<i4", "O", "AAAA"]),
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=2),
         max_leaves=12,
     )
-)  # fmt: skip
+)
 def test_json_of_a_stranger_raises_nothing_but_not_plain(data):
     try:
         loads(json.dumps(data).encode())

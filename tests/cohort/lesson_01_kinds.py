@@ -1,9 +1,12 @@
 """Lesson 01: results of the wrong type, or rounded; sizes nobody tried; answers that are kept."""
 
 COUNTS = (
-    "linear_parameters", "conv2d_parameters", "attention_parameters", "count_parameters",
+    "linear_parameters",
+    "conv2d_parameters",
+    "attention_parameters",
+    "count_parameters",
     "gpt2_parameters",
-)  # fmt: skip
+)
 NAMES = (*COUNTS, "parameter_memory_mb", "parameter_table", "reflect_deployment")
 HELPERS = "KEPT = {}\n" + "".join(f"solved_{name} = {name}\n" for name in NAMES)
 

@@ -1,9 +1,15 @@
 """Lesson 03: rounded results, borders on the wrong side, arguments that nobody tried."""
 
 NAMES = (
-    "timer_resolution_ms", "calibrate", "measure_latency", "latency_statistics",
-    "confidence_interval", "measurement_warnings", "throughput", "best_batch",
-)  # fmt: skip
+    "timer_resolution_ms",
+    "calibrate",
+    "measure_latency",
+    "latency_statistics",
+    "confidence_interval",
+    "measurement_warnings",
+    "throughput",
+    "best_batch",
+)
 HELPERS = "KEPT = {}\n" + "".join(f"solved_{name} = {name}\n" for name in NAMES)
 HELPERS += """
 def rounded(value, digits):

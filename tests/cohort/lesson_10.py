@@ -18,9 +18,13 @@ from cohort import (
 )
 
 PARTS = (
-    lesson_10_kernels, lesson_10_hardware, lesson_10_times, lesson_10_roofs, lesson_10_documents,
+    lesson_10_kernels,
+    lesson_10_hardware,
+    lesson_10_times,
+    lesson_10_roofs,
+    lesson_10_documents,
     lesson_10_crossover,
-)  # fmt: skip
+)
 HELPERS = "".join(part.HELPERS for part in (*PARTS, lesson_10_kinds, lesson_10_limits))
 MUTANTS = {
     name: entries | lesson_10_kinds.MUTANTS.get(name, {}) | lesson_10_limits.MUTANTS.get(name, {})

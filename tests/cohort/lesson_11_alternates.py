@@ -316,4 +316,4 @@ ALTERNATES = {
             return found
         """,
     },
-} | RANKS  # fmt: skip
+} | RANKS

@@ -163,4 +163,4 @@ ALTERNATES = {
             return float(sum(shares) * parameters)
         """,
     },
-}  # fmt: skip
+}

@@ -83,8 +83,9 @@ def record_ported() -> dict[str, np.ndarray]:
         out = model(model_input(torch, cls.__name__, shape))
         out.square().sum().backward()
         recorded[f"{cls.__name__}|out"] = out.detach().numpy()
-        grads = [(p.grad if p.grad is not None else p * 0).abs().sum().item()
-                 for p in model.parameters()]  # fmt: skip
+        grads = [
+            (p.grad if p.grad is not None else p * 0).abs().sum().item() for p in model.parameters()
+        ]
         recorded[f"{cls.__name__}|grads"] = np.array(grads)
     return recorded
 

@@ -10,8 +10,13 @@ from proflab_course.grading.run import bubblewrap, cgroups
 from proflab_course.grading.run import seccomp as syscalls
 
 LAYERS = [
-    "bubblewrap", "user namespaces", "seccomp", "Landlock", "resource limits", "cgroups",
-]  # fmt: skip
+    "bubblewrap",
+    "user namespaces",
+    "seccomp",
+    "Landlock",
+    "resource limits",
+    "cgroups",
+]
 
 
 @needs_sandbox

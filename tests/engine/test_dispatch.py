@@ -229,9 +229,14 @@ def test_saved_bytes_are_torchs_less_the_differences_in_the_table(name):
     assert total == SAVED[name]["saved_activation_bytes"] - less
 
 
-@pytest.mark.parametrize("name, shape", [
-    ("lenet5", (3, 1, 32, 32)), ("resnet18", (2, 3, 64, 64)), ("vit_tiny16", (1, 3, 224, 224)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, shape",
+    [
+        ("lenet5", (3, 1, 32, 32)),
+        ("resnet18", (2, 3, 64, 64)),
+        ("vit_tiny16", (1, 3, 224, 224)),
+    ],
+)
 def test_saved_bytes_are_the_same_on_data_and_on_meta(name, shape):
     real = MAKE[name]()
     with proflab.meta():

@@ -23,9 +23,14 @@ ENGINE = tuple(
 )
 # What a reader may use in an example without importing it.
 NAMES = {
-    "proflab": proflab, "Tensor": Tensor, "nn": nn, "F": F, "models": models, "np": np,
+    "proflab": proflab,
+    "Tensor": Tensor,
+    "nn": nn,
+    "F": F,
+    "models": models,
+    "np": np,
     "dispatch": dispatch,
-}  # fmt: skip
+}
 # What has to have an example.
 SHOWN = (
     Tensor, Tensor.meta, Tensor.backward, Tensor.storage, proflab.no_grad, proflab.Function,

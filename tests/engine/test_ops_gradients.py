@@ -85,10 +85,11 @@ def test_meta_agrees_with_data(name, data):
             return t
 
         leaves = [
-            Tensor.meta(a.shape, "float64", True) if meta
+            Tensor.meta(a.shape, "float64", True)
+            if meta
             else Tensor(a, requires_grad=True, dtype="float64")
             for a in arrays
-        ]  # fmt: skip
+        ]
         with proflab.dispatch.hook(h), proflab.saved_tensors(pack, lambda t: t):
             out = function(*leaves)
             if out.requires_grad:

@@ -48,10 +48,14 @@ def test_dtypes_are_torchs():
 def test_creation_follows_device_and_context():
     x = Tensor.meta((2, 3))
     for made in (
-        proflab.zeros(2, 3, device="meta"), proflab.ones_like(x), x.new_zeros(2, 3),
-        proflab.randn(2, 3, device=x.device), proflab.arange(6, device="meta").view(2, 3),
-        proflab.full_like(x, 7), proflab.tensor([[1.0] * 3] * 2).to("meta"),
-    ):  # fmt: skip
+        proflab.zeros(2, 3, device="meta"),
+        proflab.ones_like(x),
+        x.new_zeros(2, 3),
+        proflab.randn(2, 3, device=x.device),
+        proflab.arange(6, device="meta").view(2, 3),
+        proflab.full_like(x, 7),
+        proflab.tensor([[1.0] * 3] * 2).to("meta"),
+    ):
         assert made.is_meta and made.shape == (2, 3)
     with proflab.meta():
         assert proflab.rand(2).is_meta and nn.Linear(2, 3).weight.is_meta
@@ -300,14 +304,17 @@ def test_backward_twice_says_which_graph_is_gone():
     out.backward()
 
 
-@pytest.mark.parametrize("run, name", [
-    (lambda: nn.LSTM(2, 3), "LSTM"),
-    (lambda: F.grid_sample, "grid_sample"),
-    (lambda: proflab.fft, "fft"),
-    (lambda: r(2).svd(), "svd"),
-    (lambda: proflab.optim.LBFGS, "LBFGS"),
-    (lambda: nn.Linear(1, 1).nothing, "nothing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "run, name",
+    [
+        (lambda: nn.LSTM(2, 3), "LSTM"),
+        (lambda: F.grid_sample, "grid_sample"),
+        (lambda: proflab.fft, "fft"),
+        (lambda: r(2).svd(), "svd"),
+        (lambda: proflab.optim.LBFGS, "LBFGS"),
+        (lambda: nn.Linear(1, 1).nothing, "nothing"),
+    ],
+)
 def test_an_unknown_name_is_named(run, name):
     with pytest.raises(AttributeError, match=name):
         run()

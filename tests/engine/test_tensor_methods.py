@@ -26,8 +26,9 @@ def test_the_stub_is_in_step():
 
 def editor(text: str) -> jedi.Script:
     """What an editor sees at the end of a text; nothing is run."""
-    return jedi.Script(f"import proflab\nfrom proflab import Tensor, nn\n{text}",
-                       project=jedi.Project(ROOT))  # fmt: skip
+    return jedi.Script(
+        f"import proflab\nfrom proflab import Tensor, nn\n{text}", project=jedi.Project(ROOT)
+    )
 
 
 @pytest.mark.parametrize("expression", ["Tensor", "proflab.randn(2, 3)", "(Tensor(1) + 2).exp()"])

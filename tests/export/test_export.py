@@ -61,8 +61,13 @@ def test_canvas(graded, monkeypatch, tmp_path, capsys):
     assert (tmp_path / "grades.csv").read_text() == CANVAS
     table = rows(tmp_path / "grades_filled.csv")
     assert table[0] == [
-        "Student", "ID", "SIS User ID", "SIS Login ID", "Section", "01 Parameters (55)",
-    ]  # fmt: skip
+        "Student",
+        "ID",
+        "SIS User ID",
+        "SIS Login ID",
+        "Section",
+        "01 Parameters (55)",
+    ]
     grades = {row[3]: row[5] for row in table[2:]}
     assert grades["complete"] == "107" and grades["empty"] == "0"
     # An essay that nobody has read is not worth 0: what is there stays.

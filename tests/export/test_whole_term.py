@@ -183,12 +183,14 @@ def term(tmp_path_factory):
     (course.root / "extensions.csv").write_text(f"student,lesson,due,days\ns09,{FIRST},,3\n")
     early, at_the_end = moodle_archives(course)
     files = {
-        "early.zip": early, "first.zip": at_the_end, "second.zip": canvas_archive(course),
+        "early.zip": early,
+        "first.zip": at_the_end,
+        "second.zip": canvas_archive(course),
         "early.csv": worksheet({"s11": EARLY}),
         "first.csv": worksheet(dict.fromkeys(NAMES, IN_TIME) | {"s08": LATE, "s09": LATE}),
         "canvas.csv": canvas_gradebook().encode(),
         "brightspace.csv": brightspace_gradebook().encode(),
-    }  # fmt: skip
+    }
     for name, data in files.items():
         (root / name).write_bytes(data)
     played = Played(course)
@@ -321,10 +323,15 @@ def column(path: Path, who: str, points: str) -> dict[str, str]:
         ("moodle", "first_filled.csv", "ID number", "Grade", GRADES_1),
         ("canvas 1", "c1.csv", "SIS Login ID", "01 First (4)", GRADES_1),
         ("canvas 2", "c2.csv", "SIS Login ID", "02 Second (5)", GRADES_2),
-        ("brightspace", "brightspace_filled.csv", "Username",
-         "02 Second Points Grade <MaxPoints:110>", GRADES_2),
+        (
+            "brightspace",
+            "brightspace_filled.csv",
+            "Username",
+            "02 Second Points Grade <MaxPoints:110>",
+            GRADES_2,
+        ),
     ],
-)  # fmt: skip
+)
 def test_grades_go_back(term, step, file, who, points, grades):
     assert term.status[step] == 0, term.said[step]
     assert column(term.course.root.parent / file, who, points) == grades
@@ -352,8 +359,9 @@ def test_a_mark_that_is_given_later_reaches_the_platform(term, tmp_path):
     with Book(term.course.gradebook) as book, book.transaction() as gradebook:
         gradebook.find_grade("essay_volume", SECOND, SECOND, "s03").manual_score = 6
     output = tmp_path / "again.csv"
-    term.run("later", "export", "02", "--canvas", term.course.root.parent / "canvas.csv",
-             "-o", output)  # fmt: skip
+    term.run(
+        "later", "export", "02", "--canvas", term.course.root.parent / "canvas.csv", "-o", output
+    )
     found = column(output, "SIS Login ID", "02 Second (5)")
     assert found == GRADES_2 | {"s03": "106"}
     assert "has no mark yet" not in term.said["later"]

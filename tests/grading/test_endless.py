@@ -192,8 +192,10 @@ CALLS = tuple(
     RunCell(f"def {name}(): return {body}")
     for name, body in {"loop": "...", "uses_it": "loop()", "other": "1"}.items()
 )
-TESTS = [RunBlock(False, (Step("value", code),), cell=n) for n, code in enumerate(
-    ("loop()", "[uses_it() for _ in range(3)]", "other()", "loophole()"))]  # fmt: skip
+TESTS = [
+    RunBlock(False, (Step("value", code),), cell=n)
+    for n, code in enumerate(("loop()", "[uses_it() for _ in range(3)]", "other()", "loophole()"))
+]
 
 
 def test_what_uses_a_function_that_ran_out_of_time_has_less_of_it():

@@ -167,8 +167,10 @@ def test_what_a_hidden_case_is_about_is_told_after_the_deadline_of_those_that_fa
 def test_lessons_to_explain_are_named_or_numbered(explain, told):
     source = 'expect("one", f(1), 1)\n### BEGIN HIDDEN TESTS\n# about: all sizes count\n'
     source += 'expect("two", f(2), 2)\nexpect("three", f(3), 3)\n### END HIDDEN TESTS'
-    marks = [{"label": "two", "passed": False, "diagnosis": "half of it"},
-             {"label": "three", "passed": False, "reached": False}]  # fmt: skip
+    marks = [
+        {"label": "two", "passed": False, "diagnosis": "half of it"},
+        {"label": "three", "passed": False, "reached": False},
+    ]
     outputs = [
         new_output(
             "display_data", {"text/plain": "for instructors"}, metadata={"proflab": {"hidden": m}}

@@ -209,15 +209,20 @@ def test_hidden_set_up_that_raises_ends_its_block_and_no_other():
     key.cells[2].source = source.format("")
     result = judged(wrong(key, WRONG_AREA.replace("2, 9", "4, 9")), key)
     assert {c.label: c.passed for c in result.cases} == {
-        "three": True, "four": False, "two": True, "one": True,
-    }  # fmt: skip
+        "three": True,
+        "four": False,
+        "two": True,
+        "one": True,
+    }
     reasons = {case.label: case.reason for case in result.cases if not case.passed}
     assert reasons["four"] == "not reached: IndexError"
     key.cells[2].source = source.format("area(-1)\n")
     result = judged(wrong(key, WRONG_AREA), key)
     assert [c.label for c in result.cases if c.reason == "not reached: IndexError"] == [
-        "four", "two", "one",
-    ]  # fmt: skip
+        "four",
+        "two",
+        "one",
+    ]
 
 
 TOLD = {

@@ -17,8 +17,11 @@ def contents(path):
     """Each table's definition and rows, but for ours and for random ids."""
     with sqlite3.connect(path) as connection:
         tables = connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
-        rows = {name: connection.execute(f"SELECT * FROM {name}").fetchall()
-                for name, sql in tables if sql and sql.startswith("CREATE TABLE")}  # fmt: skip
+        rows = {
+            name: connection.execute(f"SELECT * FROM {name}").fetchall()
+            for name, sql in tables
+            if sql and sql.startswith("CREATE TABLE")
+        }
     kept = {name: " ".join(sql.split()) for name, sql in tables if sql and name not in OURS}
     return kept, {name: rows[name] for name in rows if name not in OURS}
 

@@ -220,11 +220,9 @@ SLOW = {
     "deep": Piece("html", "<div>" * 200_000),
     "deep and closed": Piece("html", "<i>" * 150 + "x" + "</i>" * 150),
     "attributes": Piece("html", "<p " + " ".join(f"a{i}=1" for i in range(300_000)) + ">"),
-    "misnested": Piece(
-        "html", "".join(f"<b title={i}>" for i in range(9_000)) + "<p>x" * 9_000
-    ),
+    "misnested": Piece("html", "".join(f"<b title={i}>" for i in range(9_000)) + "<p>x" * 9_000),
     "many": Piece("html", "<i>x</i>" * 400_000),
-}  # fmt: skip
+}
 
 
 # Of those that use up their time or memory `make test` lays out "deep", `make soak` the others.

@@ -48,9 +48,12 @@ OUTPUTS = st.lists(
 
 
 @settings(deadline=None)
-@given(message=st.dictionaries(st.sampled_from(["raised", "message", "refused", "x"]), JSON),
-       outputs=OUTPUTS | JSON, blob=st.binary(max_size=40),
-       kind=st.sampled_from(["cell", "setup", "value", "raises"]))  # fmt: skip
+@given(
+    message=st.dictionaries(st.sampled_from(["raised", "message", "refused", "x"]), JSON),
+    outputs=OUTPUTS | JSON,
+    blob=st.binary(max_size=40),
+    kind=st.sampled_from(["cell", "setup", "value", "raises"]),
+)
 def test_any_reply_is_read_and_its_outputs_can_be_stored(message, outputs, blob, kind):
     reply = read_reply(message | {"outputs": outputs}, blob, kind)
     assert reply.state in ("done", "value", "refused", "raised")
@@ -69,10 +72,13 @@ def test_any_bytes_are_a_message_or_a_bad_reply(body):
         pass
 
 
-@given(st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
-    max_leaves=8))  # fmt: skip
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+        max_leaves=8,
+    )
+)
 def test_plain_data_passes(value):
     try:
         blob = dumps(value)

@@ -48,8 +48,12 @@ def test_cells_and_steps_share_one_namespace(runner):
 
 
 def test_values_come_back_exactly(runner):
-    plan = (RunCell("import numpy as np"), block(("value", "[0.1, 2**70, {'a': (1j, None)}]"),
-            ("value", "np.arange(6.0).reshape(2, 3)")))  # fmt: skip
+    plan = (
+        RunCell("import numpy as np"),
+        block(
+            ("value", "[0.1, 2**70, {'a': (1j, None)}]"), ("value", "np.arange(6.0).reshape(2, 3)")
+        ),
+    )
     replies = runner.run(HERE, plan).replies[1]
     assert replies[0].value == [0.1, 2**70, {"a": (1j, None)}]
     assert np.array_equal(replies[1].value, np.arange(6.0).reshape(2, 3))

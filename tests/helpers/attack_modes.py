@@ -36,9 +36,12 @@ MakeRunner = Callable[[Limits], Runner]
 ROOT = Path(__file__).resolve().parents[2]
 # What `make test` runs in every mode, beside those that get further: one of each kind.
 SAMPLE = (
-    "writing outside", "notes for the next student", "files as notes for the next hidden block",
-    "the channel's methods replaced", "buffers of sockets",
-)  # fmt: skip
+    "writing outside",
+    "notes for the next student",
+    "files as notes for the next hidden block",
+    "the channel's methods replaced",
+    "buffers of sockets",
+)
 
 
 @dataclass(frozen=True)

@@ -112,9 +112,12 @@ class Stream:
 def fake_cupy() -> SimpleNamespace:
     """What the lesson uses of cupy, on numpy's arrays."""
     return SimpleNamespace(
-        empty=np.empty, ones=np.ones, full=np.full, RawKernel=RawKernel,
+        empty=np.empty,
+        ones=np.ones,
+        full=np.full,
+        RawKernel=RawKernel,
         cuda=SimpleNamespace(Stream=Stream),
-    )  # fmt: skip
+    )
 
 
 class Bytes:

@@ -185,11 +185,13 @@ unary("tril", lambda P, x: x.tril() + x.triu(1) * 2 + P.tril(x, -1), ndims=(2, 3
 unary("repeat", lambda P, x: x.repeat(2, 1, 3, 1) * 2)
 unary("expand", lambda P, x: x.unsqueeze(0).expand(3, *x.shape) ** 2)
 unary("expand as", lambda P, x: x.unsqueeze(-1).expand(*([-1] * x.dim()), 2) * 3)
-unary("unflatten", lambda P, x: x.repeat_interleave(2, -1).unflatten(-1, (2, -1)) ** 2,
-      ndims=(1, 1))  # fmt: skip
+unary(
+    "unflatten", lambda P, x: x.repeat_interleave(2, -1).unflatten(-1, (2, -1)) ** 2, ndims=(1, 1)
+)
 unary("pad", lambda P, x: P.nn.functional.pad(x, (1, 2, 0, 1), value=0.5) ** 2, ndims=(2, 3))
-unary("slices", lambda P, x: x[1:, ..., ::2] * 2 + x[:1].sum() + x[None, ..., -1:].sum(),
-      ndims=(2, 3))  # fmt: skip
+unary(
+    "slices", lambda P, x: x[1:, ..., ::2] * 2 + x[:1].sum() + x[None, ..., -1:].sum(), ndims=(2, 3)
+)
 unary("integers", lambda P, x: x[..., 0] * 2 if x.shape[-1] else x, ndims=(1, 3))
 unary("setitem", lambda P, x: _with_zeros(P, x), ndims=(2, 3))
 unary("in place", lambda P, x: _in_place(P, x))
@@ -245,10 +247,16 @@ def _(m: Maker):
 def _(m: Maker):
     n, k = m.pick(1, 3), m.pick(0, 4)
     i, j = m.integers(n, k), m.integers(2, k)
-    return [m.values(n, 2, 3)], lambda P, x: (
-        x[P.tensor(i)].sum() + x[P.tensor(i), P.tensor(j)] ** 2 + x[P.tensor(i), :, 1][..., :1]
-        + x[:, P.tensor(j)].sum() + x.index_select(0, P.tensor(i)).sum(1)
-    )  # fmt: skip
+    return (
+        [m.values(n, 2, 3)],
+        lambda P, x: (
+            x[P.tensor(i)].sum()
+            + x[P.tensor(i), P.tensor(j)] ** 2
+            + x[P.tensor(i), :, 1][..., :1]
+            + x[:, P.tensor(j)].sum()
+            + x.index_select(0, P.tensor(i)).sum(1)
+        ),
+    )
 
 
 @case("index by mask")

@@ -96,12 +96,14 @@ TAGGED = st.recursive(
         st.tuples(st.sampled_from("ld"), st.lists(inner, max_size=3)).map(list),
         st.tuples(st.just("d"), st.lists(st.tuples(inner, inner).map(list), max_size=3)).map(list),
         st.tuples(
-            st.just("a"), st.sampled_from(["<f4", "<i8", "|b1", "<c8", "<f3"]),
-            st.lists(st.integers(-2, 10**9), max_size=4), TEXTS,
+            st.just("a"),
+            st.sampled_from(["<f4", "<i8", "|b1", "<c8", "<f3"]),
+            st.lists(st.integers(-2, 10**9), max_size=4),
+            TEXTS,
         ).map(list),
     ),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 def as_json(value: object) -> bytes:
@@ -136,9 +138,10 @@ METADATA = nearly(
     tags=st.lists(TEXTS, max_size=2),
 )
 PASTED = st.dictionaries(
-    TEXTS, st.one_of(st.dictionaries(st.one_of(MIMES, TEXTS), TEXTS, max_size=2), ANYTHING),
+    TEXTS,
+    st.one_of(st.dictionaries(st.one_of(MIMES, TEXTS), TEXTS, max_size=2), ANYTHING),
     max_size=3,
-)  # fmt: skip
+)
 CELLS = nearly(
     cell_type=st.sampled_from(["code", "markdown", "raw"]),
     source=SOURCES,

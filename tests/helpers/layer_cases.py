@@ -138,7 +138,7 @@ LAYERS = {  # name: (make, inputs, keyword arguments of the call)
         ),
         images(3, 4),
         none,
-    ),  # fmt: skip
+    ),
     "more activations": (
         lambda P: P.nn.Sequential(
             P.nn.Conv2d(2, 4, 1),
@@ -157,7 +157,7 @@ LAYERS = {  # name: (make, inputs, keyword arguments of the call)
         ),
         images(2, 2, 4, 6),
         none,
-    ),  # fmt: skip
+    ),
     "pooling": (
         lambda P: P.nn.Sequential(
             P.nn.Conv2d(1, 4, 3, padding="same"),
@@ -173,7 +173,7 @@ LAYERS = {  # name: (make, inputs, keyword arguments of the call)
         ),
         images(2, 1, 12, 12),
         none,
-    ),  # fmt: skip
+    ),
     "attention": (
         lambda P: P.nn.MultiheadAttention(8, 2),
         lambda m: images(5, 2, 8)(m) * 3,
@@ -198,7 +198,7 @@ LAYERS = {  # name: (make, inputs, keyword arguments of the call)
             x.astype(np.float32) for x in (m.values(2, 4, 8), m.values(2, 5, 6), m.values(2, 5, 3))
         ],
         none,
-    ),  # fmt: skip
+    ),
     "encoder": (lambda P: _encoder(P), images(5, 2, 8), none),
     "encoder norm first": (
         lambda P: _encoder(P, norm_first=True, activation="gelu", batch_first=True),

@@ -63,9 +63,11 @@ def _train(count: int, step_ms: float, asked: list, done: Any, prefetch: int) ->
         time.sleep(step_ms / 1000)
     total = 1000 * (time.monotonic() - start)
     return Epoch(
-        total, 1000 * wait, [arrived[n][1] for n in range(count)],
+        total,
+        1000 * wait,
+        [arrived[n][1] for n in range(count)],
         [arrived[n][0] for n in range(count)],
-    )  # fmt: skip
+    )
 
 
 def _work(worker: int, asked: Any, done: Any, load_ms: list[float]) -> None:

@@ -164,9 +164,13 @@ def fake_cupy(count=1, error=None):
         return count
 
     properties = {
-        "name": b"Tesla T4", "major": 7, "minor": 5, "multiProcessorCount": 40,
-        "l2CacheSize": 2**22, "totalGlobalMem": 2**34,
-    }  # fmt: skip
+        "name": b"Tesla T4",
+        "major": 7,
+        "minor": 5,
+        "multiProcessorCount": 40,
+        "l2CacheSize": 2**22,
+        "totalGlobalMem": 2**34,
+    }
     runtime = SimpleNamespace(
         getDeviceCount=device_count,
         getDeviceProperties=lambda index: properties,

@@ -54,11 +54,15 @@ CACHES = "devices/system/cpu/cpu0/cache"
 FOUR_LEVELS = {
     f"{CACHES}/index{i}/{key}": text
     for i, values in enumerate(
-        [("1", "Data", "48K", "0,16"), ("1", "Instruction", "32K", "0,16"),
-         ("3", "Unified", "30M", "0-15,32-47"), ("2", "Unified", "2048K", "0")]
+        [
+            ("1", "Data", "48K", "0,16"),
+            ("1", "Instruction", "32K", "0,16"),
+            ("3", "Unified", "30M", "0-15,32-47"),
+            ("2", "Unified", "2048K", "0"),
+        ]
     )
     for key, text in zip(("level", "type", "size", "shared_cpu_list"), values, strict=True)
-}  # fmt: skip
+}
 
 
 def test_caches_for_data_come_nearest_first(tmp_path):

@@ -79,8 +79,9 @@ def test_one_file_with_numpy_alone_counts_as_the_lessons_do(assembled, with_nump
     ask = f"import importlib.util as u; print([n for n in {others}"
     ran = subprocess.run(
         [with_numpy_alone, "-I", "-c", ask + " if u.find_spec(n)])"],
-        capture_output=True, text=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+    )
     assert ran.stdout == "[]\n"  # that is: nothing else was there
 
 
@@ -98,8 +99,9 @@ except ImportError as error:
 """
     ran = subprocess.run([with_numpy_alone, "-I", "-c", code], capture_output=True, text=True)
     assert ran.stdout.splitlines() == [
-        "2362368", "psutil is not installed here: pip install psutil",
-    ], ran.stderr  # fmt: skip
+        "2362368",
+        "psutil is not installed here: pip install psutil",
+    ], ran.stderr
 
 
 def solve(folder: Path, replaced: dict[str, str]) -> Path:

@@ -72,9 +72,12 @@ def test_each_form_of_the_file_helps_and_says_what_lacks(tmp_path, options):
     file = tmp_path / "my_profiler.py"
     assert proflab(["assemble", str(ROOT / "release"), "-o", str(file), *options]) == 0
     for command, said in {
-        "": "FILE.py:FUNCTION", "compare": "--start-up", "gate": "--strict",
-        "trace": "export_chrome_trace", "memory": "_dump_snapshot",
-    }.items():  # fmt: skip
+        "": "FILE.py:FUNCTION",
+        "compare": "--start-up",
+        "gate": "--strict",
+        "trace": "export_chrome_trace",
+        "memory": "_dump_snapshot",
+    }.items():
         words = [sys.executable, file, *command.split(), "--help"]
         ran = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
         assert (ran.returncode, ran.stderr) == (0, "") and said in ran.stdout

@@ -120,8 +120,11 @@ def test_without_a_card_ops_are_those_of_the_host(names, tmp_path, capsys):
 
 def test_the_students_functions_are_asked(names, tmp_path, capsys):
     file = write_trace(tmp_path / "trace.json", EVENTS)
-    own = {"ops_table": lambda trace: [dict.fromkeys(("cpu_us", "self_cpu_us", "self_gpu_us"), 0)
-                                       | {"name": "mine"}]}  # fmt: skip
+    own = {
+        "ops_table": lambda trace: [
+            dict.fromkeys(("cpu_us", "self_cpu_us", "self_gpu_us"), 0) | {"name": "mine"}
+        ]
+    }
     assert main(names | own, {}, ["trace", file]) == 0
     assert list(table(capsys.readouterr().out, "op ")) == ["mine"]
     assert main(names, {"gap_causes": "11_gpu_training"}, ["trace", file]) == 2
@@ -145,11 +148,16 @@ LINEAR = ("/x/lib/python3.12/site-packages/torch/nn/modules/linear.py", 134, "fo
 SNAPSHOT = {
     "segments": [
         {
-            "device": 0, "address": 0, "total_size": 4 * 2**20, "stream": 0, "frames": [],
-            "segment_type": "large", "segment_pool_id": (0, 0), "allocated_size": 2**20,
-            "active_size": 2**20, "blocks": [
-                block(2**20, "active_allocated"), block(3 * 2**20, "inactive", 2**20)
-            ],
+            "device": 0,
+            "address": 0,
+            "total_size": 4 * 2**20,
+            "stream": 0,
+            "frames": [],
+            "segment_type": "large",
+            "segment_pool_id": (0, 0),
+            "allocated_size": 2**20,
+            "active_size": 2**20,
+            "blocks": [block(2**20, "active_allocated"), block(3 * 2**20, "inactive", 2**20)],
         }
     ],
     "device_traces": [
@@ -165,7 +173,7 @@ SNAPSHOT = {
         ],
         [],
     ],
-}  # fmt: skip
+}
 
 
 def test_a_snapshot_says_whose_the_peak_is(names, tmp_path, capsys):

@@ -126,7 +126,11 @@ PICTURES = {
     "Sizes: ns against n. median, fastest and slowest of 3 samples from 6 at 1 to 3 at 4": (
         lambda: demos.spans(
             {1: [5.0, 6.0, 9.0], 4: [3.0, 3.0, 2.0]},
-            "3 samples", x="n", y="ns", log="xy", title="Sizes",
+            "3 samples",
+            x="n",
+            y="ns",
+            log="xy",
+            title="Sizes",
         )
     ),
     "ranks, skewed from 98% at 10 to 95% at 30; textbook, skewed from 90% at 10 to 92% at 30": (
@@ -143,7 +147,7 @@ PICTURES = {
     "first token, with 4 to 5; further token, with -1 to 2": (
         lambda: demos.tokens({"with": [4.0, 5.0]}, {"with": [2.0, -1.0]}, title="Tokens")
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("said", PICTURES)

@@ -14,9 +14,12 @@ from proflab import Tensor, dispatch, nn, optim
 demos = demos_of("04_memory")
 MB = 1024**2
 ROW = {
-    "parameter_mb": 10.0, "gradient_mb": 10.0, "optimizer_mb": 20.0, "activation_mb": 60.0,
+    "parameter_mb": 10.0,
+    "gradient_mb": 10.0,
+    "optimizer_mb": 20.0,
+    "activation_mb": 60.0,
     "total_mb": 100.0,
-}  # fmt: skip
+}
 
 
 class Step:

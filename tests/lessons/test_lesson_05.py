@@ -157,7 +157,7 @@ def test_the_lessons_make_one_file_that_profiles():
         ("profiling_overhead", "the overhead alone", "the overhead alone"),
         ("profiling_overhead", "means", "means"),
     ],
-)  # fmt: skip
+)
 def test_misconceptions_are_named(exercise, mutant, diagnosis):
     said = diagnoses("lesson_05", exercise, mutant)
     assert any(each.startswith(diagnosis) for each in said)

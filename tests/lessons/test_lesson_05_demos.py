@@ -123,8 +123,11 @@ def test_more_kinds_than_colours_are_others():
 
 KINDS = doubles.made_up(
     "op self_ms matmul_flops bytes_read",
-    ("conv2d", 2.0, 70, 5), ("gelu", 1.0, 0, 1), ("relu", 1.5, 0, 1), ("warp", 4.0, 0, 3),
-)  # fmt: skip
+    ("conv2d", 2.0, 70, 5),
+    ("gelu", 1.0, 0, 1),
+    ("relu", 1.5, 0, 1),
+    ("warp", 4.0, 0, 3),
+)
 
 
 def test_each_kind_of_op_has_its_sum_and_what_has_no_kind_is_among_others():

@@ -109,8 +109,10 @@ def test_a_regions_times_and_rows_after_an_error(names):
             x @ x
             x @ Tensor(np.ones(3))
     assert [(row["op"], row["module"], row["depth"]) for row in recorder.rows] == [
-        ("matmul", "", 2), ("region", "inner", 1), ("region", "outer", 0),
-    ]  # fmt: skip
+        ("matmul", "", 2),
+        ("region", "inner", 1),
+        ("region", "outer", 0),
+    ]
     product, inner, outer = recorder.rows
     assert outer["ms"] >= inner["ms"] >= product["ms"]
     assert math.isclose(outer["self_ms"], outer["ms"] - inner["ms"], abs_tol=1e-9)
@@ -183,8 +185,12 @@ def test_a_training_steps_profile_has_the_old_tests_keys(names):
     assert found["gradient_memory_mb"] == parameters
     assert found["total_memory_mb"] == found["forward_memory_mb"] + parameters
     estimates = found["optimizer_memory_estimates"]
-    assert estimates == {"sgd": 0.0, "momentum": parameters, "adam": 2 * parameters,
-                         "adamw": 2 * parameters}  # fmt: skip
+    assert estimates == {
+        "sgd": 0.0,
+        "momentum": parameters,
+        "adam": 2 * parameters,
+        "adamw": 2 * parameters,
+    }
     assert layer.weight.grad is None
 
 
@@ -235,8 +241,10 @@ assert found["flops"] == 1_666_080
 """
     ran = subprocess.run(
         [sys.executable, "-c", code.replace("ROOT", repr(str(ROOT)))],
-        cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert ran.returncode == 0, ran.stderr
     assert "limited by" in ran.stdout
 

@@ -73,8 +73,10 @@ def test_a_region_is_told_to_each_recorder_around_it():
 def test_work_and_traffic_add_up_and_a_tensor_can_be_called():
     rows = doubles.made_up(
         "op matmul_flops elementwise_flops bytes_read bytes_written",
-        ("linear", 100, 20, 3, 4), ("region", 0, 0, 0, 0), ("module a.b", 1, 0, 0, 5),
-    )  # fmt: skip
+        ("linear", 100, 20, 3, 4),
+        ("region", 0, 0, 0, 0),
+        ("module a.b", 1, 0, 0, 5),
+    )
     assert work_and_traffic(rows) == (121, 12)
     assert columns(rows, "op", "module") == [["linear", "m"], ["region", "m"], ["module", "a.b"]]
     x = Tensor([1.0])
@@ -90,8 +92,10 @@ def test_the_calls_and_layers_of_the_test_cells_do_what_they_say():
     seen = profiled.on_the_way_back(lambda call, result: call.op, lambda x, y, z: (x * z).sum())
     assert seen == [["mul"]]
     a = Tensor(np.ones((2, 3)), requires_grad=True)
-    ops = each_op(lambda call, _: (call.op, call.phase), lambda: profiled.Product.apply(
-        a, Tensor(np.ones((3, 4)))).sum().backward())  # fmt: skip
+    ops = each_op(
+        lambda call, _: (call.op, call.phase),
+        lambda: profiled.Product.apply(a, Tensor(np.ones((3, 4)))).sum().backward(),
+    )
     assert ops.count(("matmul", "forward")) == 2
 
 

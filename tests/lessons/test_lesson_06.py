@@ -144,9 +144,11 @@ def test_a_drop_is_claimed_only_where_it_exceeds_the_spread(lesson):
     lines = {}
     for kind, speed in speeds.items():
         lines[kind] = said(
-            lesson, "demo_sweep", this_machine=lambda: machine,
+            lesson,
+            "demo_sweep",
+            this_machine=lambda: machine,
             measure_bandwidth=lambda size, copy=None, repeats=1, speed=speed: speed(size),
-        ).splitlines()  # fmt: skip
+        ).splitlines()
     assert lines["steps"][2] == "L2, 1 MB: 90.0 GB/s inside, 60.0 GB/s beyond: a drop"
     assert lines["steps"][1].endswith("90.0 GB/s beyond: no drop beyond the spread")
     assert all(line.endswith("no drop beyond the spread") for line in lines["flat"][1:])
@@ -155,9 +157,11 @@ def test_a_drop_is_claimed_only_where_it_exceeds_the_spread(lesson):
 def test_main_memory_is_told_with_the_spread_of_each_way(lesson):
     order = iter([2e10, 4e10, 1e10, 8e10, 2e10, 6e10, 3e10, 8e10])
     text = said(
-        lesson, "demo_memory", threads=(1, 2),
+        lesson,
+        "demo_memory",
+        threads=(1, 2),
         measure_bandwidth=lambda size, copy, repeats=1: next(order),
-    )  # fmt: skip
+    )
     assert text.splitlines() == [
         "multiply by 1, 1 thread: 1.00 times the first (1.00 to 1.00)",
         "multiply by 1, 2 threads: 2.50 times the first (2.00 to 3.00)",

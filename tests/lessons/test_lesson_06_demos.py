@@ -73,10 +73,12 @@ def test_other_models_are_not_there(demos):
 
 def test_rows_that_differ_in_numbers_of_modules_are_one_and_no_two_have_one_label(demos):
     rows = [
-        row("add", "blocks.0.attn", 1.0), row("add", "blocks.11.attn", 2.0),
-        row("add", "blocks.0.mlp", 4.0), row("mul", "blocks.0.attn", 2.0),
+        row("add", "blocks.0.attn", 1.0),
+        row("add", "blocks.11.attn", 2.0),
+        row("add", "blocks.0.mlp", 4.0),
+        row("mul", "blocks.0.attn", 2.0),
         row("add", "blocks.3.attn", 1.0, shapes=((9, 7),)),
-    ]  # fmt: skip
+    ]
     found = demos.alike(rows)
     assert [(r["op"], r["module"], r["self_ms"], r["share"]) for r in found] == [
         ("add", "blocks.*.attn", 3.0, 0.3),
@@ -111,8 +113,11 @@ def test_a_step_is_what_its_passes_say(demos, monkeypatch):
     rows = [row("linear", "", 3.0, products=9), row("add", "", 1.0)]
     monkeypatch.setattr(demos, "recorded_passes", lambda *of: [(5.0, rows), (7.0, rows)])
     assert demos.recorded_step("GPT-2", Recorder) == {
-        "times_ms": [5.0, 7.0], "busy_ms": 4.0, "matmul_ms": 3.0, "matmul_flops": 9,
-    }  # fmt: skip
+        "times_ms": [5.0, 7.0],
+        "busy_ms": 4.0,
+        "matmul_ms": 3.0,
+        "matmul_flops": 9,
+    }
 
 
 def test_roofs_are_measured_by_the_student_with_plain_writes_first(demos, monkeypatch):
@@ -127,8 +132,10 @@ def test_roofs_are_measured_by_the_student_with_plain_writes_first(demos, monkey
 
     roofs = demos.measured_roofs(lambda sizes: 5e9, bandwidth)
     assert [(roof.name, roof.bandwidth) for roof in roofs] == [
-        ("1 threads", 1e9), ("1 threads, np.copyto", 2e9), ("2 threads", 3e9),
-    ]  # fmt: skip
+        ("1 threads", 1e9),
+        ("1 threads, np.copyto", 2e9),
+        ("2 threads", 3e9),
+    ]
     assert copies[:2] == [demos.times_one, np.copyto]
     source, destination = np.arange(7.0), np.zeros(7)
     copies[2](destination, source)
@@ -234,9 +241,10 @@ def test_ranges_say_middle_and_ends_and_show_the_guess_in_its_row(demos):
 
 def test_time_is_divided_by_wall_in_one_order(demos):
     rows = [
-        {"wall": "memory", "self_ms": 1.0}, {"wall": "compute", "self_ms": 2.0},
         {"wall": "memory", "self_ms": 1.0},
-    ]  # fmt: skip
+        {"wall": "compute", "self_ms": 2.0},
+        {"wall": "memory", "self_ms": 1.0},
+    ]
     picture = demos.time_by_wall({"A": rows, "B": [{"wall": "ridge", "self_ms": 5.0}]})
     assert "A, 4: compute 50.0%, ridge 0.0%, memory 50.0%, overhead 0.0%" in picture.alt
     assert "B, 5: compute 0.0%, ridge 100.0%" in picture.alt and picture.png(50)

@@ -101,9 +101,9 @@ def test_the_sweep_does_as_many_fmas_with_each_float_as_its_row_says(compiled, f
     assert (turns[-1:], steps[-1:]) == (([str(fmas)], ["16"]) if fmas > 16 else ([], []))
 
 
-@pytest.mark.parametrize("name, reads, work", [
-    ("copy", 1, {}), ("scale", 1, {"FMUL": 4}), ("triad", 2, {"FFMA": 4})
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, reads, work", [("copy", 1, {}), ("scale", 1, {"FMUL": 4}), ("triad", 2, {"FFMA": 4})]
+)
 def test_a_stream_moves_sixteen_bytes_at_once_past_l1(compiled, name, reads, work):
     code = compiled(f"stream, {name}")
     assert code.ptx.count("ld.global.cg.v4.f32") == code.instructions["LDG"] == reads
@@ -130,10 +130,14 @@ def test_what_is_not_stored_is_not_computed(compiled):
     assert without.instructions["FFMA"] == 9 * 2
 
 
-@pytest.mark.parametrize("exercise, entry, argument", [
-    ("fma_lines", "fma_chains", 4), ("stream_line", "stream", "scale"),
-    ("stream_line", "stream", "triad"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "exercise, entry, argument",
+    [
+        ("fma_lines", "fma_chains", 4),
+        ("stream_line", "stream", "scale"),
+        ("stream_line", "stream", "triad"),
+    ],
+)
 def test_other_right_lines_become_the_same_arithmetic(exercise, entry, argument):
     around = {
         "fma_lines": lambda lines: SCOPE["demos"].chains(SCOPE["GPU_FMA"], lines),

@@ -197,8 +197,9 @@ def test_the_lab_ends_two_to_three_times_faster(shown):
     totals = re.findall(r"total ([\d.]+)", shown["demo_report"][1])
     assert 2 < float(totals[-1]) < 3
     assert "checkpointing" not in shown["demo_report"][1]
-    slower = re.search(r"([\d.]+) times \([\d.]+ to ([\d.]+)\)", shown["demo_parts"][1].split(
-        "checkpointing")[1])  # fmt: skip
+    slower = re.search(
+        r"([\d.]+) times \([\d.]+ to ([\d.]+)\)", shown["demo_parts"][1].split("checkpointing")[1]
+    )
     assert float(slower[2]) < 1
 
 

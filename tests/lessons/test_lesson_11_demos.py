@@ -91,8 +91,10 @@ def test_a_waterfall_shows_gains_and_losses():
     assert colours[1] != colours[2]
     labels = [text.get_text() for text in axes(drawn).texts]
     assert labels == ["100 images/s", "200 images/s · ×2", "150 images/s · ×0.75"]
-    assert drawn.alt == "Lab (images a second, and times the row before): a 100, ×1; b 200, ×2; " \
-        "c 150, ×0.75"  # fmt: skip
+    assert (
+        drawn.alt == "Lab (images a second, and times the row before): a 100, ×1; b 200, ×2; "
+        "c 150, ×0.75"
+    )
 
 
 def test_a_loss_that_is_no_number_is_a_break(rows):

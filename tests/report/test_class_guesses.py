@@ -59,8 +59,10 @@ def test_what_is_no_guess_is_left_out(hostile):
 
 
 def test_guesses_are_few_and_short_and_no_shape_of_a_notebook_raises():
-    many = [{"data": {MIME: record(f"{n}" * 300, "\ud800" * 300, "y" * 300, "z" * 300)}}
-            for n in range(500)]  # fmt: skip
+    many = [
+        {"data": {MIME: record(f"{n}" * 300, "\ud800" * 300, "y" * 300, "z" * 300)}}
+        for n in range(500)
+    ]
     found = read_guesses([{"outputs": many}] * 3)
     assert len(found) == 60
     assert {(len(g.what), len(g.guess), len(g.answer), len(g.unit)) for g in found} == {
@@ -89,8 +91,10 @@ def test_the_lesson_says_which_predictions_there_are():
     key = make_key(LESSON, asking(solved()))
     found = predictions(key, [[Guess("made up <b>", 1, 2), Guess("peak of 2 ops", 3, 2, "MB")]])
     assert [p.name for p in found if p.name in ASKED or "…" in p.name] == [
-        "weights of the layer", "peak of … ops", "the largest part",
-    ]  # fmt: skip
+        "weights of the layer",
+        "peak of … ops",
+        "the largest part",
+    ]
     assert [(p.name, p.made) for p in found if p.made] == [("peak of … ops", 1)]
 
 
@@ -113,8 +117,12 @@ def test_figures_are_medians_and_quartiles_of_guess_over_answer():
     assert peak.spread == "5.5 (half of them from 0.775 to 32.5)"
     assert peak.places == pytest.approx([47.23, 68.51, 87.8], abs=0.01)
     assert [number(n) for n in (0.12345, 3, 45.67, 1234.5, 1e20)] == [
-        "0.123", "3", "45.7", "1,234", "1e+20",
-    ]  # fmt: skip
+        "0.123",
+        "3",
+        "45.7",
+        "1,234",
+        "1e+20",
+    ]
 
 
 @pytest.fixture(scope="module")
