@@ -30,7 +30,7 @@ from proflab_course.build.audit import (
 from proflab_course.build.durations import read_durations, stamp_durations
 from proflab_course.build.leaks import leaks
 from proflab_course.build.limits import limit_mistakes
-from proflab_course.build.mentions import Tree
+from proflab_course.build.mentions import Tree, lacking_ideas, track_line
 from proflab_course.build.notes import lesson_notes
 from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.release import generate_release
@@ -40,8 +40,6 @@ from proflab_course.build.stand_ins import stand_in_mistakes
 from proflab_course.build.tracks import (
     Taken,
     apply_track,
-    lacking_ideas,
-    track_line,
     tracks_mistakes,
     with_track,
 )

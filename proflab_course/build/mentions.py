@@ -15,6 +15,7 @@ from proflab.lesson.names import bound_names
 from proflab_course.build.stamp import Address
 from proflab_course.build.tracks import Taken
 from proflab_course.course.notebook import HIDDEN, SOLUTION, Cell, Lesson, replace_regions
+from proflab_course.course.tracks import Track, Tracks
 
 _AND = r"(?:, | and | or | to |–)"
 _MENTION = re.compile(
@@ -138,6 +139,34 @@ class _Missing:
 
     def _url(self, lesson: str) -> str:
         return self.tree.address.whole_lesson(lesson)
+
+
+def track_line(taken: Taken, track: Track, address: Address, lacking: Iterable[str] = ()) -> str:
+    """Return the line below a lesson's title that tells what of the lesson a class takes.
+
+    lacking: the pages of ideas that it builds on and the track does not have, as links.
+    """
+    written = len(taken.lesson.named("exercise"))
+    all_of_it = written + len(taken.left_out)
+    exercises = f"{written} of this lesson's {all_of_it} exercises"
+    link = f"[The whole lesson]({address.whole_lesson(taken.lesson.name)})"
+    first = "".join(f" Read first: {page}." for page in lacking)
+    return f"This class takes the track *{track.title}*: {exercises}. {link}.{first}"
+
+
+def lacking_ideas(
+    name: str, tracks: Tracks, taken: Mapping[str, Taken], names: Iterable[str], address: Address
+) -> Iterator[str]:
+    """Yield a link for each idea that a lesson builds on and its track does not have.
+
+    taken: the track's lessons; names: all lessons of the course.
+    """
+    for need in tracks.times[name].needs:
+        number, _, section = need.partition(" §")
+        lesson = next((each for each in names if each.startswith(f"{number}_")), "")
+        if lesson and (lesson not in taken or section in taken[lesson].gone):
+            what = f"lesson {number}, section {section}" if section else f"lesson {number}"
+            yield f"[{what}]({address.whole_lesson(lesson)})"
 
 
 def _defined(lessons: Iterable[Lesson]) -> set[str]:

@@ -21,7 +21,6 @@ from proflab.lesson.statements import KNOWN
 from proflab_course.build.audit_demos import GUESS_TAG, demos_imports
 from proflab_course.build.limits import prose_words
 from proflab_course.build.sections import Section, heading_lines, sections
-from proflab_course.build.stamp import Address
 from proflab_course.course.notebook import GIVEN_TAG, SOLUTION, Cell, Lesson, set_cell_ids
 from proflab_course.course.tracks import PUBLIC, Track, Tracks
 
@@ -341,34 +340,6 @@ def _places(names: list[str]) -> str:
 
 
 # ── what a reader learns of it ────────────────────────────────────────────────────────────────
-
-
-def track_line(taken: Taken, track: Track, address: Address, lacking: Iterable[str] = ()) -> str:
-    """Return the line below a lesson's title that tells what of the lesson a class takes.
-
-    lacking: the pages of ideas that it builds on and the track does not have, as links.
-    """
-    written = len(taken.lesson.named("exercise"))
-    all_of_it = written + len(taken.left_out)
-    exercises = f"{written} of this lesson's {all_of_it} exercises"
-    link = f"[The whole lesson]({address.whole_lesson(taken.lesson.name)})"
-    first = "".join(f" Read first: {page}." for page in lacking)
-    return f"This class takes the track *{track.title}*: {exercises}. {link}.{first}"
-
-
-def lacking_ideas(
-    name: str, tracks: Tracks, taken: Mapping[str, Taken], names: Iterable[str], address: Address
-) -> Iterator[str]:
-    """Yield a link for each idea that a lesson builds on and its track does not have.
-
-    taken: the track's lessons; names: all lessons of the course.
-    """
-    for need in tracks.times[name].needs:
-        number, _, section = need.partition(" §")
-        lesson = next((each for each in names if each.startswith(f"{number}_")), "")
-        if lesson and (lesson not in taken or section in taken[lesson].gone):
-            what = f"lesson {number}, section {section}" if section else f"lesson {number}"
-            yield f"[{what}]({address.whole_lesson(lesson)})"
 
 
 def with_track(outline: Outline, taken: Taken, track: Track | None) -> Outline:

@@ -1,33 +1,23 @@
 """Tracks: what a class writes in the time that it has, what it is given, and what it never sees."""
 
-import json
 import os
 import shutil
 
 import nbformat
 import pytest
-from cohort.run import ROOT
+from handed_in import WHOLE, filled, graded
 from mini_course import make_course
 from shop_course import SHOP, TRACKS, declare_privately, make_shop
 
-from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.outline import Outline
-from proflab.lesson.statements import KNOWN
 from proflab_course.build.command import build, check
-from proflab_course.build.make import Plan, make
-from proflab_course.build.mentions import Tree
+from proflab_course.build.make import Plan
 from proflab_course.build.sections import sections
-from proflab_course.build.stamp import Address
-from proflab_course.build.trial import Run, Trial, execute
 from proflab_course.cli import main
-from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.notebook import Lesson, read_notebook
+from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import read_notebook
 from proflab_course.course.tracks import Tracks
-from proflab_course.grading.answer_key import make_key
-from proflab_course.grading.match_cells import align
 
-WHOLE = "the whole lesson was handed in; its other exercises were not graded"
-SHORT = ("evening", "week", "weeks3")
 URL = "https://github.com/someone/mini-course/blob/v0.3.0/release"
 
 
@@ -105,10 +95,6 @@ def test_a_lesson_that_the_course_no_longer_has_is_no_mistake(tmp_path, monkeypa
     monkeypatch.chdir(course.root)
     assert main(["build", "--track"]) == 0
     assert "1 lessons    2 exercises" in capsys.readouterr().out
-
-
-def test_the_course_declares_minutes_for_its_lessons_and_for_no_others():
-    assert list(Tracks.read(ROOT).times) == Course(ROOT).lessons()
 
 
 def test_a_private_track_stands_over_a_public_one_and_need_not_nest(tmp_path):
@@ -340,24 +326,6 @@ def test_the_courses_own_track_is_what_the_build_makes_and_checks(tmp_path):
 # ── hand-ins ─────────────────────────────────────────────────────────────────────────────────
 
 
-def graded(notebook, source, folder):
-    """Return a hand-in's scores, errors and notes; source: the instructor's notebook."""
-    key = make_key("", source)
-    aligned = align(notebook, key)
-    [run] = execute([Run(aligned, key, folder, full=False)], 1)
-    found = run.conclude()
-    return found.scores, found.errors, aligned.notes
-
-
-def filled(release: Lesson, whole: Lesson):
-    """Return the release with the whole lesson's solutions in it, its metadata unchanged."""
-    solutions = {cell.name: cell.source for cell in whole.named("exercise")}
-    for cell in release.cells:
-        if cell.role == "exercise":
-            cell.node.source = solutions[cell.name]
-    return release.notebook
-
-
 def test_whoever_hands_in_the_whole_lesson_earns_the_tracks_points(tmp_path):
     course = make_shop(tmp_path)
     build(course, audit="static")
@@ -388,97 +356,3 @@ def test_the_grader_and_its_pages_follow_the_courses_track(tmp_path, monkeypatch
     assert main(["report", "01"]) == main(["report"]) == 0
     for name in ("01_shop", "term"):
         assert "<p>Track: An hour</p>" in (course.root / f"reports/{name}.html").read_text()
-
-
-# ── the course's own tracks ──────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture(scope="module")
-def plans():
-    """The course's short tracks, as read."""
-    return {name: Plan.read(Course(ROOT), track=name) for name in SHORT}
-
-
-@pytest.mark.parametrize("name", SHORT)
-def test_every_name_that_a_cell_uses_is_defined_above_it_or_called_later(plans, name):
-    for lesson in plans[name].lessons:
-        everywhere: set[str] = set()
-        for cell in lesson.named("given", "exercise", "setup", "free"):
-            everywhere |= bound_names(cell.statements())
-        above: set[str] = set()
-        for cell in lesson.cells:
-            nodes = cell.statements()
-            own = bound_names(nodes)
-            known = above | own | KNOWN
-            if cell.role in ("given", "exercise", "setup", "free"):
-                known |= everywhere
-            assert not used_names(nodes) - known, cell.where
-            above |= own
-
-
-@pytest.mark.parametrize("name", SHORT)
-def test_no_guess_waits_for_a_demo_that_is_not_there(plans, name):
-    for lesson in plans[name].lessons:
-        answered: set[str] = set()
-        for cell in reversed(lesson.cells):
-            if cell.role == "demo":
-                answered |= used_names(cell.statements())
-            assert "guess" not in cell.tags or bound_names(cell.statements()) <= answered
-
-
-@pytest.mark.parametrize("name", SHORT)
-def test_nothing_refers_to_what_the_class_never_saw(plans, name):
-    plan = plans[name]
-    tree = Tree.of(plan.taken.values(), plan.whole, Address.read(ROOT))
-    before = [cell.source for lesson in plan.lessons for cell in lesson.named("text")]
-    tree.link_mentions()  # a mention that is left would be linked now
-    assert [c.source for lesson in plan.lessons for c in lesson.named("text")] == before
-    assert list(tree.mistakes()) == [] and list(tree.notes()) == []
-
-
-def test_the_tracks_fit_into_their_hours(plans):
-    for plan in plans.values():
-        minutes = sum(s.minutes or 0 for lesson in plan.lessons for s in sections(lesson))
-        assert 0.6 <= minutes / (60 * plan.track.hours) <= 1, plan.track.name
-
-
-@pytest.fixture(scope="module")
-def three_weeks(plans, tmp_path_factory):
-    """Lessons 02 and 08 of the track, made in a folder: (plan, folder)."""
-    work = tmp_path_factory.mktemp("weeks3")
-    plans["weeks3"].wanted = ["02_flops", "08_benchmarking"]
-    assert not make(plans["weeks3"], work, "static")
-    return plans["weeks3"], work
-
-
-def test_lessons_of_three_weeks_run_solved_and_empty(three_weeks):
-    plan, work = three_weeks
-    trials = []
-    for name in plan.wanted:
-        folder = work / "release" / name
-        release = read_notebook(folder / f"{name}.ipynb", name).notebook
-        trials.append(Trial(plan.taken[name].lesson, release, folder))
-    list(execute([run for trial in trials for run in trial.runs], 2))
-    assert [mistake for trial in trials for mistake in trial.mistakes()] == []
-
-
-def test_a_whole_lesson_handed_in_to_three_weeks_earns_its_points(three_weeks):
-    plan, work = three_weeks
-    name = "02_flops"
-    handed_in = filled(
-        read_notebook(ROOT / f"release/{name}/{name}.ipynb", name),
-        next(lesson for lesson in plan.whole if lesson.name == name),
-    )
-    source = read_notebook(work / f"source/{name}/{name}.ipynb", name).notebook
-    found = graded(handed_in, source, work / "release" / name)
-    points = {cell.name: cell.points for cell in plan.taken[name].lesson.named("test")}
-    assert found == (points, [], [WHOLE])
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("name", SHORT)
-def test_a_whole_track_runs_solved_and_empty(tmp_path, monkeypatch, name):
-    monkeypatch.chdir(ROOT)
-    assert main(["build", "--track", name, "-o", str(tmp_path / "tree")]) == 0
-    for path in (tmp_path / "tree/release").glob("*/lesson.json"):
-        assert json.loads(path.read_text())["track"]["track"]

@@ -1,0 +1,28 @@
+"""Hand-ins in tests of tracks: a release that is filled in, and graded in this process."""
+
+from __future__ import annotations
+
+from proflab_course.build.trial import Run, execute
+from proflab_course.course.notebook import Lesson
+from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.match_cells import align
+
+WHOLE = "the whole lesson was handed in; its other exercises were not graded"
+
+
+def graded(notebook, source, folder):
+    """Return a hand-in's scores, errors and notes; source: the instructor's notebook."""
+    key = make_key("", source)
+    aligned = align(notebook, key)
+    [run] = execute([Run(aligned, key, folder, full=False)], 1)
+    found = run.conclude()
+    return found.scores, found.errors, aligned.notes
+
+
+def filled(release: Lesson, whole: Lesson):
+    """Return the release with the whole lesson's solutions in it, its metadata unchanged."""
+    solutions = {cell.name: cell.source for cell in whole.named("exercise")}
+    for cell in release.cells:
+        if cell.role == "exercise":
+            cell.node.source = solutions[cell.name]
+    return release.notebook
