@@ -81,8 +81,8 @@ test-torch:  ## the tests that need torch, in .venv-torch: torch itself is insta
 check: $(READY)  ## lint, and the build and tests of what changed: a minute for one file
 	@.ci/check $(JOBS)
 
-lint: $(READY)  ## ruff: mistakes and format
-	@ruff check . && ruff format --check .
+lint: $(READY)  ## ruff: mistakes and format; mypy: types
+	@.ci/lint
 
 format: $(READY)  ## let ruff mend what it can
 	@ruff check --fix . ; ruff format .
@@ -103,7 +103,7 @@ pins:  ## renew requirements.txt: the newest versions that install on every supp
 	    || { rm -f requirements.txt.new; false; }
 
 clean:  ## remove the environment and everything generated but source/ and release/
-	rm -rf $(VENV) $(VENV)-torch build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .nbgrader.log
+	rm -rf $(VENV) $(VENV)-torch build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis .nbgrader.log
 	rm -rf gradebook.db* report*.html reports
 	find autograded feedback -mindepth 1 ! -name README.md -delete 2>/dev/null || true
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -25,7 +25,8 @@ from statistics import median
 
 from record import recording
 
-from proflab_course.grading.plan import Limits, RunCell, Submission
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import RunCell, Submission
 from proflab_course.grading.run import bubblewrap
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from pathlib import Path
 
@@ -21,14 +22,17 @@ HEAD = '''\
 
 import builtins
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-import proflab.tensor_methods
-from proflab.graph import Node
 from proflab.meta import Array, Storage
-from proflab.ops.sort import Ranked
 from proflab.shapes import Shape
+
+if TYPE_CHECKING:  # types that are made of tensors: nothing is imported in a circle
+    import proflab.tensor_methods
+    from proflab.graph import Node
+    from proflab.ops.sort import Ranked
 
 '''
 SLOTS = """\
@@ -41,6 +45,9 @@ index: builtins.int
 # What means something else inside the class, where it is the name of a method or a property.
 HIDDEN = {name: f"builtins.{name}" for name in ("bool", "float", "int", "type")}
 HIDDEN["device"] = "proflab.tensor_methods.device"
+
+# __getattr__ only raises: with it, a checker would take every name for an attribute.
+LEFT_OUT = {"__getattr__", "__hash__", "__module__"}
 
 
 class Annotations(ast.NodeTransformer):
@@ -64,12 +71,26 @@ def declaration(node: ast.FunctionDef, name: str, doc: str = "") -> ast.Function
     return ast.FunctionDef(name, arguments, body, kept, returns, lineno=0)
 
 
+def source(function) -> ast.FunctionDef:
+    """Return a function as it stands in its file."""
+    return ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+
+
+def setter(name: str, thing: property) -> ast.FunctionDef:
+    """Return the declaration by which a property that Tensor is given can be assigned to."""
+    result = declaration(source(thing.fset), name)
+    result.decorator_list = [ast.Attribute(ast.Name(name), "setter")]
+    return result
+
+
 def given(name: str, thing) -> ast.FunctionDef:
     """Return the declaration of a method or property that Tensor is given in another file."""
     function = thing.fget if isinstance(thing, property) else thing
-    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    node = source(function)
     place = function.__module__.replace(".", "/")
     doc = f"{inspect.getdoc(function) or ''}\n\nIt stands in {place}.py.".strip()
+    if name.startswith("__"):  # an operator has its operands only
+        node.args.kwonlyargs, node.args.kw_defaults = [], []
     result = declaration(node, name, "" if name.startswith("__") else doc)
     if isinstance(thing, property):
         result.decorator_list = [ast.Name("property")]
@@ -78,12 +99,14 @@ def given(name: str, thing) -> ast.FunctionDef:
 
 def tensor_class(node: ast.ClassDef) -> ast.ClassDef:
     """Return the class as it is once all files have been imported."""
-    own = [m for m in node.body if isinstance(m, ast.FunctionDef)]
+    own = [m for m in node.body if isinstance(m, ast.FunctionDef) and m.name not in LEFT_OUT]
     body = [*ast.parse(SLOTS).body, *(declaration(m, m.name) for m in own)]
-    known = {m.name for m in own} | {"__hash__", "__module__"}
+    known = {m.name for m in own} | LEFT_OUT
     for name, thing in sorted(vars(Tensor).items()):
         if name not in known and (inspect.isfunction(thing) or isinstance(thing, property)):
             body.append(given(name, thing))
+            if isinstance(thing, property) and thing.fset:
+                body.append(setter(name, thing))
     return ast.ClassDef(node.name, [], [], body, [])
 
 
@@ -99,7 +122,10 @@ def page() -> str:
         elif isinstance(node, ast.Assign):  # the dtypes
             names = [n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
             parts += ast.parse("\n".join(f"{name}: np.dtype" for name in names)).body
-    return HEAD + ast.unparse(ast.fix_missing_locations(ast.Module(parts, []))) + "\n"
+    text = ast.unparse(ast.fix_missing_locations(ast.Module(parts, [])))
+    # == of tensors goes element by element, where `object` promises a bool.
+    text = re.sub(r"(def __(eq|ne)__.*:)", r"\1  # type: ignore[override]", text)
+    return f"{HEAD}{text}\n"
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from proflab import dispatch, graph
@@ -53,7 +55,7 @@ def backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | 
                     _deliver(edge, g, source, pending, wanted)
 
 
-Tensor.backward = backward
+setattr(Tensor, backward.__name__, backward)
 
 
 def _start(tensor: Tensor, gradient: Tensor | None):
@@ -146,7 +148,7 @@ class Context:
     def __init__(self, need: tuple[bool, ...]):
         self.needs_input_grad = need
         self._saved: tuple = ()
-        self._unpack = None
+        self._unpack: Callable | None = None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors; seen by `saved_tensors` like those that ops keep."""
@@ -167,7 +169,7 @@ class _FunctionOp:
 
     transparent = True
 
-    def __init__(self, function: type, ctx: Context, places: list[int]):
+    def __init__(self, function: type[Function], ctx: Context, places: list[int]):
         self.name, self.function, self.ctx, self.places = function.__name__, function, ctx, places
 
     def backward(self, node: Node, grad) -> tuple:

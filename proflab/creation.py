@@ -39,7 +39,7 @@ def _is_meta(device) -> bool:
 def _sizes(size: tuple) -> Shape:
     """Return sizes given one by one, or as one tuple, as a tuple."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
-        size = size[0]
+        return tuple(map(int, size[0]))
     return tuple(map(int, size))
 
 

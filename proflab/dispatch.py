@@ -42,16 +42,16 @@ class Op:
     many = False  # forward and shape return a list of results
     transparent = False  # no event of its own: its backward is made of ops that are (Function)
 
-    def shape(self, *inputs: Array, **attributes) -> MetaArray:
+    def shape(self, *inputs, **attributes):
         raise NotImplementedError(f"{self.name}: no shape rule")
 
-    def forward(self, *inputs: np.ndarray, **attributes) -> np.ndarray:
+    def forward(self, *inputs, **attributes):
         raise NotImplementedError(f"{self.name}: no forward")
 
-    def save_for_backward(self, need: list[bool], out, *inputs: Array, **attributes) -> tuple:
+    def save_for_backward(self, need: list[bool], out, *inputs, **attributes) -> tuple:
         return ()
 
-    def backward(self, node: graph.Node, grad: np.ndarray, **attributes) -> tuple:
+    def backward(self, node: graph.Node, grad, *_, **attributes) -> tuple:
         raise NotImplementedError(f"{self.name}: no backward")
 
 
@@ -65,7 +65,7 @@ def register(cls: type[Op]) -> Op:
     return op
 
 
-def apply(op: Op, inputs: tuple[Tensor, ...], **attributes):
+def apply(op, inputs: tuple[Tensor, ...], **attributes):  # mypy takes an Op for its class
     """Run one op on tensors: a Tensor, or a tuple of them for an op with many results."""
     if hooks:
         return _observe(Call(op, inputs, attributes, module_path()))
@@ -160,7 +160,8 @@ class Call:
     with a Tensor or None for each input.
     """
 
-    grad = _node = None  # of a forward call
+    grad: Tensor | list[Tensor | None] | None = None  # of a forward call, as is _node
+    _node: graph.Node | None = None
 
     def __init__(self, op: Op, inputs: tuple[Tensor, ...], attributes: dict, module_path: str):
         self.op = op.name
@@ -177,7 +178,7 @@ class Call:
 
     @property
     def saved(self) -> list[Tensor]:
-        kept = () if self._node is None or self._node.kept is None else self._node.saved
+        kept = [] if self._node is None or self._node.kept is None else self._node.saved
         return [wrap(array) for array in kept if array is not None]
 
     def __repr__(self) -> str:
@@ -241,12 +242,9 @@ def apply_backward(node: graph.Node, grad) -> tuple:
     specs = zip(node.specs, node.need, strict=True)
     inputs = tuple([wrap(MetaArray(shape, dtype), need) for (shape, dtype), need in specs])
     seen = _tensors(grad) if node.outputs else wrap(grad)
-
-    def compute():
-        return tuple(_tensors(node.run_backward(grad)))
-
     call = Call(node.op, inputs, node.attributes, node.path)
-    call.phase, call.grad, call._node, call._inner = "backward", seen, node, compute
+    call.phase, call.grad, call._node = "backward", seen, node
+    call._inner = lambda: tuple(_tensors(node.run_backward(grad)))
     grads = _observe(call)
     return tuple([None if g is None else g.array for g in grads])
 

@@ -105,7 +105,7 @@ class _GradMode(ContextDecorator):
 
     value = True
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.previous: list[bool] = []
 
     def __enter__(self):

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from proflab.nn.parameter import Parameter
 from proflab.tensor import Tensor
 
+Params = Iterable[Parameter] | Iterable[dict]  # parameters, or groups of them with settings
+
 
 class Optimizer:
     """Holds groups of parameters, each with its settings, and a state of arrays a parameter."""
 
-    def __init__(self, params: Iterable[Parameter] | Iterable[dict], defaults: dict):
-        groups = list(params)
+    def __init__(self, params: Params, defaults: dict):
+        groups: list[Any] = list(params)
         if not groups:
             raise ValueError(f"{type(self).__name__}: there are no parameters to optimize")
         if not isinstance(groups[0], dict):
@@ -44,7 +47,7 @@ class Optimizer:
                 elif p.grad is not None:
                     p.grad.zero_()
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Move every parameter that has a gradient; return what `closure`, if given, returned."""
         loss = None if closure is None else closure()
         for group in self.param_groups:
@@ -93,8 +96,8 @@ class SGD(Optimizer):
     [0.800000011920929]
     """
 
-    def __init__(self, params, lr: float = 1e-3, momentum: float = 0.0, dampening: float = 0.0,
-                 weight_decay: float = 0.0, nesterov: bool = False, *,
+    def __init__(self, params: Params, lr: float = 1e-3, momentum: float = 0.0,
+                 dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, *,
                  maximize: bool = False):  # fmt: skip
         _check("SGD", lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening):
@@ -126,8 +129,8 @@ class Adam(Optimizer):
 
     decoupled = False  # is weight decay applied to the parameter itself (AdamW)?
 
-    def __init__(self, params, lr: float = 1e-3, betas=(0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0.0, amsgrad: bool = False, *,
+    def __init__(self, params: Params, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0.0, amsgrad: bool = False, *,
                  maximize: bool = False):  # fmt: skip
         name = type(self).__name__
         _check(name, lr=lr, eps=eps, weight_decay=weight_decay, beta1=betas[0], beta2=betas[1])
@@ -165,11 +168,13 @@ class AdamW(Adam):
 
     decoupled = True
 
-    def __init__(self, params, lr: float = 1e-3, betas=(0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2, amsgrad: bool = False, *,
+    def __init__(self, params: Params, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
                  maximize: bool = False):  # fmt: skip
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
 
-def __getattr__(name: str):
-    raise AttributeError(f"proflab.optim has no {name!r}; docs/torch.md lists what it has")
+if not TYPE_CHECKING:  # to a checker, what is not there is an error
+
+    def __getattr__(name: str):
+        raise AttributeError(f"proflab.optim has no {name!r}; docs/torch.md lists what it has")

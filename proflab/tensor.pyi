@@ -2,14 +2,17 @@
 
 import builtins
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-import proflab.tensor_methods
-from proflab.graph import Node
 from proflab.meta import Array, Storage
-from proflab.ops.sort import Ranked
 from proflab.shapes import Shape
+
+if TYPE_CHECKING:  # types that are made of tensors: nothing is imported in a circle
+    import proflab.tensor_methods
+    from proflab.graph import Node
+    from proflab.ops.sort import Ranked
 
 float16: np.dtype
 float32: np.dtype
@@ -82,9 +85,6 @@ class Tensor:
     def __repr__(self) -> str:
         ...
 
-    def __getattr__(self, name: str):
-        ...
-
     @property
     def T(self) -> Tensor:
         """Return a view with the dimensions in reverse order.
@@ -94,7 +94,7 @@ It stands in proflab/ops/views.py."""
     def __abs__(self) -> Tensor:
         ...
 
-    def __add__(self, other, *, alpha=1) -> Tensor:
+    def __add__(self, other) -> Tensor:
         ...
 
     def __and__(self, other) -> Tensor:
@@ -109,7 +109,7 @@ It stands in proflab/ops/views.py."""
     def __deepcopy__(self, memo: dict) -> Tensor:
         ...
 
-    def __eq__(self, other) -> Tensor:
+    def __eq__(self, other) -> Tensor:  # type: ignore[override]
         ...
 
     def __float__(self) -> builtins.float:
@@ -181,7 +181,7 @@ It stands in proflab/ops/views.py."""
     def __mul__(self, other) -> Tensor:
         ...
 
-    def __ne__(self, other) -> Tensor:
+    def __ne__(self, other) -> Tensor:  # type: ignore[override]
         ...
 
     def __neg__(self) -> Tensor:
@@ -193,7 +193,7 @@ It stands in proflab/ops/views.py."""
     def __pow__(self, exponent) -> Tensor:
         ...
 
-    def __radd__(self, other, *, alpha=1) -> Tensor:
+    def __radd__(self, other) -> Tensor:
         ...
 
     def __reduce__(self) -> tuple:
@@ -217,10 +217,10 @@ It stands in proflab/ops/views.py."""
     def __setitem__(self, index, value) -> None:
         ...
 
-    def __sub__(self, other, *, alpha=1) -> Tensor:
+    def __sub__(self, other) -> Tensor:
         ...
 
-    def __truediv__(self, other, *, rounding_mode: str | None=None) -> Tensor:
+    def __truediv__(self, other) -> Tensor:
         ...
 
     def __xor__(self, other) -> Tensor:
@@ -429,6 +429,10 @@ It stands in proflab/ops/reduce.py."""
         """Return the same elements outside the graph, as in torch. `.numpy()` gives the array.
 
 It stands in proflab/tensor_methods.py."""
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        ...
 
     def detach_(self) -> Tensor:
         """Take this tensor out of the graph, and return it.

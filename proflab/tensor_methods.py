@@ -85,6 +85,11 @@ def _augmented(function: Callable, name: str) -> Callable:
     return write
 
 
+def give_property(name: str, get: Callable, set: Callable | None = None) -> None:
+    """Give Tensor a property of this name, which is read, and perhaps written, by functions."""
+    setattr(Tensor, name, property(get, set))
+
+
 def write_into(tensor: Tensor, out: Tensor, name: str) -> Tensor:
     """Put a result in a tensor's place: into its memory, or, in the graph, by `become`.
 
@@ -96,8 +101,8 @@ def write_into(tensor: Tensor, out: Tensor, name: str) -> Tensor:
         raise TypeError(f"{name}: a {out.dtype} result does not fit into {tensor.dtype}")
     if graph.enabled and (out.requires_grad or tensor.requires_grad):
         return become(tensor, out)
-    if not tensor.is_meta:
-        if out.is_meta:
+    if isinstance(tensor.array, np.ndarray):
+        if not isinstance(out.array, np.ndarray):
             return become(tensor, out)
         np.copyto(tensor.array, out.array, casting="same_kind")
     return tensor
@@ -139,7 +144,7 @@ def _device(input: Tensor) -> device:
     return _META if input.is_meta else _CPU
 
 
-Tensor.device = property(_device)
+give_property("device", _device)
 
 
 @method
@@ -158,7 +163,7 @@ def dim(input: Tensor) -> int:
 def is_contiguous(input: Tensor) -> bool:
     """Return True if the elements lie row by row, without gaps."""
     array = input.array
-    return array.is_contiguous if type(array) is MetaArray else array.flags.c_contiguous
+    return array.is_contiguous if isinstance(array, MetaArray) else array.flags.c_contiguous
 
 
 @method
@@ -188,7 +193,7 @@ def _set_data(input: Tensor, value: Tensor) -> None:
     input.array = value.array
 
 
-Tensor.data = property(_data, _set_data)
+give_property("data", _data, _set_data)
 
 
 @method
@@ -267,7 +272,7 @@ def _format(input: Tensor, spec: str) -> str:
 
 def _new(cls: type, array: Array, requires_grad: bool) -> Tensor:
     """Return a leaf of a subclass, as `wrap` does of Tensor."""
-    tensor = object.__new__(cls)
+    tensor: Tensor = object.__new__(cls)
     tensor.array, tensor.requires_grad = array, requires_grad
     tensor.grad, tensor.node, tensor.index = None, None, 0
     return tensor
@@ -280,6 +285,7 @@ def _reduce(input: Tensor) -> tuple:
 
 @operator("__deepcopy__")
 def _deepcopy(input: Tensor, memo: dict) -> Tensor:
-    array = MetaArray(input.shape, input.dtype) if input.is_meta else input.array.copy()
+    given = input.array
+    array = given.copy() if isinstance(given, np.ndarray) else MetaArray(given.shape, given.dtype)
     copy = memo[id(input)] = _new(type(input), array, input.requires_grad)
     return copy

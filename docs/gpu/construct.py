@@ -13,9 +13,8 @@ import os
 from unittest.mock import MagicMock
 
 import numpy as np
-from solved import CONSTRUCTED, measures, solved
+from solved import CONSTRUCTED, ROOFLINE, measures, solved
 
-from proflab.lesson.cuda import document as documents
 from proflab.lesson.cuda.sheets import DATA_SHEETS
 
 CARD = {
@@ -228,7 +227,7 @@ def construct() -> dict:
 
 def main() -> None:
     """Write it beside the lesson's text."""
-    documents.save(construct(), CONSTRUCTED)
+    ROOFLINE.save(construct(), CONSTRUCTED)
     print(f"{CONSTRUCTED.name} is constructed; no card was measured")
 
 

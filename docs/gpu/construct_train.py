@@ -13,11 +13,9 @@ import math
 import numpy as np
 from constructed_memory import training_step
 from constructed_trace import LAYERS, trace
-from solved import ROOT
+from solved import ROOT, TRAINING
 
-from proflab.lesson.cuda import train_document
-
-CONSTRUCTED = ROOT / "modules" / train_document.LESSON / "constructed_train.json"
+CONSTRUCTED = ROOT / "modules" / TRAINING.LESSON / "constructed_train.json"
 CARD = {
     "name": "Tesla T4",
     "compute_capability": [7, 5],
@@ -301,7 +299,7 @@ def _peak(batch: int, switches: dict) -> int:
 
 def main() -> None:
     """Write it beside the lesson's text."""
-    train_document.save(construct(), CONSTRUCTED)
+    TRAINING.save(construct(), CONSTRUCTED)
     print(f"{CONSTRUCTED.name} is constructed; no card was measured")
 
 

@@ -6,7 +6,7 @@ gaps. How long each op and kernel takes stands in `construct_train.ASSUMED`.
 
 from __future__ import annotations
 
-from proflab.lesson.cuda import trace_doubles as events
+from solved import TRACES as events
 
 MAIN, BACKWARD, LOADER = 1, 2, 3  # threads of the host
 COMPUTE, COPIES = 7, 20  # streams of the device

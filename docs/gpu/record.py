@@ -15,13 +15,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from solved import measures, solved
+from solved import ROOFLINE, TRAINING, measures, solved
 
-from proflab.lesson.cuda import Record, print_ratios, train_document
+from proflab.lesson.cuda import Record, print_ratios
 from proflab.lesson.cuda import device as devices
-from proflab.lesson.cuda import document as documents
 
-FORMS = {"10": documents, "11": train_document}
+FORMS = {"10": ROOFLINE, "11": TRAINING}
 
 
 def record(path: Path, find: Callable = devices.find, lesson: str = "10") -> int:

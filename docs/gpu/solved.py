@@ -6,13 +6,17 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
 
 from cohort.run import solved as cohort  # noqa: E402
+from lesson_demos import beside  # noqa: E402
 
 from proflab_course.course.notebook import read_module  # noqa: E402
 
 LESSON = "10_cuda_roofline"
+ROOFLINE = beside(LESSON, "roofline_document")
+TRAINING = beside("11_gpu_training", "train_document")
+TRACES = beside("11_gpu_training", "trace_doubles")
 CONSTRUCTED = ROOT / "modules" / LESSON / "constructed_t4.json"
 
 

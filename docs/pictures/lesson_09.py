@@ -41,8 +41,7 @@ def measure() -> None:
 def caption(record: dict) -> str:
     """Return the machine and the load at which a record was measured, in one line."""
     machine, _, rest = record["machine"].partition(": ")
-    load = record.get("load", rest.partition("load ")[2].partition("\n")[0])
-    return f"measured on: {machine}, {rest.partition(',')[0]}, load {float(load):.2f}"
+    return f"measured on: {machine}, {rest.partition(',')[0]}, load {record['load']:.2f}"
 
 
 def waterfall() -> Picture:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from solved_demo import run_demo
+from solved_demo import beside, run_demo
 
 from proflab.lesson import plot
 from proflab.lesson.cuda import Record
@@ -22,7 +22,8 @@ LANES = ("host", "device")
 
 def roofs():
     """Draw a Transformer's parts under the roofs, as the lesson does."""
-    record = Record(FOLDER / "constructed_t4.json")
+    form = beside("10_cuda_roofline", "roofline_document")
+    record = Record(FOLDER / "constructed_t4.json", form)
     return run_demo("10_cuda_roofline", "demo_workloads", record=record)[0]
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from solved_demo import demos_of
+from solved_demo import beside, demos_of
 
 from proflab.lesson import plot
-from proflab.lesson.cuda import train_document
 
-FOLDER = Path(__file__).resolve().parents[2] / "modules" / train_document.LESSON
+LESSON = "11_gpu_training"
+FOLDER = Path(__file__).resolve().parents[2] / "modules" / LESSON
 SHADES = (plot.FAINT, "#9fc6e3", "#4d9acb", plot.COLOURS[0])  # a part of 1, 2, 3, 4 ranks
 PLACES = ((0.0, 2.6), (3.4, 2.6), (3.4, 0.0), (0.0, 0.0))  # of four ranks, clockwise
 CELL = 0.5
@@ -22,9 +22,9 @@ CELL = 0.5
 
 def timelines():
     """Draw a starved, a synchronous and a good run."""
-    document = train_document.load(FOLDER / "constructed_train.json")
+    document = beside(LESSON, "train_document").load(FOLDER / "constructed_train.json")
     title = f"Three runs of three training steps · {document['card']['name']}, constructed"
-    return demos_of(train_document.LESSON).streams(document["rows"]["trace"], title=title)
+    return demos_of(LESSON).streams(document["rows"]["trace"], title=title)
 
 
 def ring():

@@ -14,7 +14,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
 
 from cohort.run import solved  # noqa: E402
 from lesson_cells import named, value_of  # noqa: E402
-from lesson_demos import demos_of  # noqa: E402
+from lesson_demos import beside, demos_of  # noqa: E402, F401
 
 from proflab_course.course.notebook import read_module  # noqa: E402
 

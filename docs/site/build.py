@@ -5,9 +5,9 @@
     python docs/site/build.py --demos 01 10     # run the demo cells of these lessons only
     python docs/site/build.py --size small      # smaller: seconds a lesson, not a minute
 
-The steps: put the pages together (this file, lessons.py, api.py, figures.py), have Sphinx make HTML
-of them (conf.py, links.py), and search the result for solutions and hidden cases. A warning of
-Sphinx fails the build, so no link between pages is broken. Nothing is fetched.
+The steps: put the pages together (this file, lessons.py, api.py, figures.py, tracks.py), have
+Sphinx make HTML of them (conf.py, links.py), and search the result for solutions and hidden cases.
+A warning of Sphinx fails the build, so no link between pages is broken. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from api import write_api
 from figures import figures_page
 from lessons import demo_outputs, lesson_page
 from tqdm import tqdm
+from tracks import PICTURE, tracks_page
 
 from proflab_course.build.leaks import leaks
 from proflab_course.build.make import Plan, support_files
@@ -93,6 +94,9 @@ def stage(course: Course, output: Path, demos: list[str] | None, size: str) -> l
     names = write_api(pages / "docs" / "api")
     (pages / "docs" / "api" / "index.md").write_text(_API.format("\n".join(names)), "utf-8")
     (pages / "docs" / "figures.md").write_text(figures_page(course.root / "docs" / "figures"))
+    page, graph = tracks_page(course)
+    (pages / "docs" / "tracks.md").write_text(page, encoding="utf-8")
+    (pages / "docs" / PICTURE).write_text(graph, encoding="utf-8")
     (pages / "index.md").write_text(start_page(course, lessons), encoding="utf-8")
     return lessons
 
@@ -164,7 +168,8 @@ def start_page(course: Course, lessons: list[str]) -> str:
     )
 
 
-_TEACH = ("docs/students", "docs/glossary", "docs/instructors", "docs/write-a-lesson")
+_TEACH = ("docs/students", "docs/glossary", "docs/tracks", "docs/instructors")
+_TEACH += ("docs/write-a-lesson",)
 _WORKS = ("docs/engine", "docs/architecture", "docs/security", "docs/figures")
 _REFERENCE = ("docs/api/index", "docs/torch", "CONTRIBUTING", "CHANGELOG")
 
@@ -183,9 +188,10 @@ def run_sphinx(output: Path, jobs: str) -> int:
 
 def audit(course: Course, html: Path) -> list[str]:
     """Return a sentence for each solution and hidden case that the site shows."""
-    lessons = Plan.read(course).lessons  # an instructor's private cases included
+    plan = Plan.read(course)  # an instructor's private cases included
+    given = [name for taken in plan.taken.values() for name in taken.given]
     # On the site every solution is secret, as it is for those who are at the first lesson.
-    return leaks(html, lessons[0], lessons, "build/site/html")
+    return leaks(html, plan.whole[0], plan.whole, "build/site/html", given)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from proflab_course.build.stamp import LAST_CELL
 from proflab_course.build.trial import Trial
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Cell, read_notebook
-from proflab_course.grading.plan import Limits
+from proflab_course.grading.limits import Limits
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 _DRAWN = re.compile(r'src="data:image/png;base64,([^"]+)"')

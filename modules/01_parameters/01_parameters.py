@@ -345,14 +345,14 @@ guesses.compare("the feed-forward part over attention, at width 768", guess_feed
 plot.curves(block, x="d_model", y="parameters", title="A block, ViT-Ti to GPT-3", log="xy")
 
 # %% [markdown]
-# At any width, the feed-forward part has about twice the parameters of attention. Neither changes when 12 heads become 24, or when the text becomes twice as long. The weights grow with the square of the width, the biases with the width itself, so twice the width gives not quite four times the parameters. If both axes are logarithmic, a power of d is a straight line, and the slope of the line is the exponent: here, each time the width grows ten times, the parameters grow a hundred times.
+# At any width, from *ViT-Ti* to GPT-3, the feed-forward part has about twice the parameters of attention. Neither changes when 12 heads become 24, or when the text becomes twice as long. The weights grow with the square of the width, the biases with the width itself, so twice the width gives not quite four times the parameters. On two logarithmic axes, a power of d is a straight line, and its slope is the exponent: here, ten times the width is a hundred times the parameters.
 #
 # ## 4 · Any model · 20 min
 #
 # A formula fits one kind of layer. But every model knows its own tensors: `model.parameters()` yields them one by one, and each such tensor `p` has `p.shape`, `p.numel()` (its number of elements), `p.dtype` and `p.requires_grad`. Two things make counting more than a sum:
 #
-# - **Tied weights.** GPT-2 turns tokens into vectors with a matrix, and turns vectors back into tokens with the *same* matrix. It is one tensor with two uses, so it is stored, trained and counted once. torch's `parameters()` yields such a tensor once; a model of your own may yield it twice.
-# - **Frozen weights.** Training computes a *gradient* for each parameter: the direction in which to adjust it. Fine-tuning often trains only the last layer and sets `requires_grad = False` for all other parameters. Frozen parameters get no gradient, but they take up memory like all others.
+# - **Tied weights.** GPT-2 turns tokens into *token vectors* with a matrix, and turns vectors back into tokens with the *same* matrix. It is one tensor with two uses, so it is stored, trained and counted once. torch's `parameters()` yields such a tensor once; a model of your own may yield it twice.
+# - **Frozen weights.** Training computes a *gradient* for each parameter: the direction in which to adjust it. *Fine-tuning*, more training for a new task, often changes only the last layer, with `requires_grad = False` for all other parameters. *Frozen parameters* get no gradient, but they take up memory like all others.
 #
 # You need not build a large model to count it: under `with meta():` each tensor has a shape and a dtype, but no data.
 #
@@ -794,7 +794,7 @@ plot.bars(shares, unit=unit, title="ResNet-18", show="{:.0%}".format, guess=gues
 # |---|---|---|
 # | the matrix of token vectors | GPT-2 small: 31 % in one tensor, 39 of 124 M | a smaller vocabulary; tie the matrix to the output layer if it is not tied yet |
 # | linear layers behind convolutions | AlexNet: 96 % | average each channel to one number first, as ResNet does: fc has 4 % |
-# | the widest stage | ResNet-18: 72 % | groups and depthwise convolutions, as in MobileNetV2; fewer channels there |
+# | the widest stage | ResNet-18: 72 % | groups and *depthwise convolutions*, as in [MobileNetV2](https://arxiv.org/abs/1801.04381); fewer channels there |
 # | blocks, evenly | GPT-2 XL: 95 % | fewer bytes per parameter (section 5); fewer or narrower blocks |
 #
 # ## 7 · A model from four numbers · 20 min
@@ -891,6 +891,7 @@ expect_table(
     gpt2_parameters,
     ("one of each, width 2", (1, 1, 2, 1), 82),
     ("no blocks, no context", [(50257, 1024, 768, 0), (50257, 0, 768, 12)], ValueError),
+    ("no tokens, no width", [(0, 512, 64, 2), (997, 512, 0, 2)], ValueError),
     ("sizes below 0", [(50257, -1, 768, 12), (-9, 8, -4, 2)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
@@ -970,7 +971,7 @@ print(f"the file's table of contents    {left - masks:>11,} bytes")
 # %% [markdown]
 # Keras and torchvision mean 1024² bytes. (ResNet's file is a little larger than its parameters: it also holds the running averages of batch normalization, which are not trained.) The SqueezeNet paper is known for "50× fewer parameters". In its table, 240 fits 10⁶ bytes within 1.6 %, but 1024² bytes only within 3.2 %; 4.8 fits 1024² bytes within 0.8 %, but 10⁶ bytes only within 3.9 %. What follows from that is the question of the essay.
 #
-# And GPT-2? Its file has 548,105,171 bytes. The last three lines take the parameters away and look at what is left: each of the 12 blocks was saved with its causal mask, a triangle of ones and zeros that keeps a token from looking ahead. That is a tenth of the download, and not one parameter. An exact count finds such things; "about 500 MB" never does.
+# And GPT-2? Its file has 548,105,171 bytes. The last three lines take the parameters away and look at what is left: each of the 12 blocks was saved with its mask, a triangle of ones and zeros that keeps a token from looking ahead. That is a tenth of the download, and not one parameter. An exact count finds such things; "about 500 MB" never does.
 #
 # ## Reflect · 25 min
 #

@@ -743,7 +743,7 @@ with dispatch.hook(tell):
     tiny(Tensor.meta((1, 3, 10, 10)))
 
 # %% [markdown]
-# So you need two things: the FLOPs of one op, and a sum. In many tools an op without a rule counts as 0. Yours must refuse it. Besides the four ops that you know there is *fused* attention: a single op that computes scores, softmax and mix, and so hides two matrix products. `as_matmuls` gives you their shapes. A product of two stacks of matrices broadcasts its leading dimensions, as numpy does: (3, 1, 4, 5) @ (2, 5, 6) is six products of (4, 5) times (5, 6). A vector on the left is a matrix of one row, and a vector on the right is a matrix of one column.
+# So you need two things: the FLOPs of one op, and a sum. In many tools an op without a rule counts as 0. Yours must refuse it. Besides the four ops that you know there is *fused attention*: a single op that computes scores, softmax and mix, and so hides two matrix products. `as_matmuls` gives you their shapes. A product of two stacks of matrices broadcasts its leading dimensions, as numpy does: (3, 1, 4, 5) @ (2, 5, 6) is six products of (4, 5) times (5, 6). A vector on the left is a matrix of one row, and a vector on the right is a matrix of one column.
 #
 # <details><summary>Hint 1: which function of yours does each op need?</summary>
 #

@@ -139,6 +139,10 @@ expect("the time of a body that raises", ended, 6.5, rel=1e-6)
 expect("one inside another", clock.run(lambda: doubles.nested(Timer, work)), [38.0, 25.0], rel=1e-6)
 anew, twice = ["start", "start", "stop"], ["start", "stop", "stop"]
 expect("started again", clock.run(lambda: doubles.by_hand(timer, work, *anew)), 25.0, rel=1e-6)
+clock = doubles.Clock(start_ns=0)
+work = doubles.Model(clock, ms=[6.25])
+found = clock.run(lambda: doubles.timed(Timer(), work))
+expect("started when the clock shows 0", found, 6.25, rel=1e-6)
 expect_raises("never started", lambda: Timer().stop(), RuntimeError)
 expect_raises("stopped twice", lambda: doubles.by_hand(Timer(), work, *twice), RuntimeError)
 ### BEGIN HIDDEN TESTS
@@ -203,7 +207,7 @@ demos.runs(series, title="The same call, 40 times")
 # %% [markdown]
 # ## 2 · How fine a clock is · 20 min
 #
-# A clock moves in steps and tells you nothing about the time between two steps. While it stands still, two readings in a row are equal. Once it has moved, they differ by at least one step, or by the duration of a reading, if that is longer. The smallest difference above zero is the shortest time that you can measure. A time that you report should be many times longer.
+# A clock moves in steps and tells you nothing about the time between two steps. While it stands still, two readings in a row are equal. Once it has moved, they differ by at least one step, or by the duration of a reading, if that is longer. The smallest difference above zero, the clock's *resolution*, is the shortest time that you can measure. A time that you report should be many times longer.
 
 
 # %% nbgrader={"grade": false, "grade_id": "timer_resolution_ms", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -729,7 +733,7 @@ guesses.compare("pages with a slow answer in 20", guess_slow_pages, 100 * (1 - 0
 #
 # ![Ten sorted times as dots; the interval from the 2nd to the 9th holds the true median. Below, a bar for each number of heads in ten throws; 2 to 8 are dark.](ranks.png)
 #
-# Ten coins fall in 1,024 ways. One of them shows no heads, and ten show exactly one. So with l = 2 the interval misses in 2 · (1 + 10) of 1,024 cases: from the 2nd to the 9th of ten times, it holds the true median with a probability of 97.9 %. With l = 3 it would be 89.1 %, so for *at least* 95 % you take l = 2. From the smallest to the largest of five times it is 93.8 %: five measurements never give a 95 % interval.
+# Ten coins fall in 1,024 ways. One of them shows no heads, and ten show exactly one. So with l = 2 the interval misses in 2 · (1 + 10) of 1,024 cases: from the 2nd to the 9th of ten times, it holds the true median with a probability of 97.9 %. With l = 3 it would be 89.1 %, so for *at least* 95 % you take l = 2. From the smallest to the largest of five times it is 93.8 %: five measurements never give a 95 % interval. What you compute is a *confidence interval*; 95 % is its *confidence*.
 #
 # <details><summary>Hint 1: what does it cost to move both ends one place inwards?</summary>
 #
@@ -948,7 +952,7 @@ guesses.compare("gains of 3 % seen by the rule", guess_overlap_finds, seen[0.03]
 print(f"Of two equal programs, it calls one faster {seen[0.0]:.1f} times in 100.")
 
 # %% [markdown]
-# The rule sees about 9 of 100 such gains. A rank test sees about 45 in the same data, and still gives only 5 false alarms in 100. So if the intervals overlap and the question matters, do not conclude that nothing changed: ask again with pairs (lesson 08).
+# The rule sees about 9 of 100 such gains. A *rank test*, which looks only at the order of the times (lesson 08), sees about 45 in the same data, and still gives only 5 false alarms in 100. So if the intervals overlap and the question matters, do not conclude that nothing changed: ask again with pairs (lesson 08).
 #
 # **What the 95 % do not cover.** The coins must be independent, and calls in a row are not: a busy second makes all its calls slow. The file `calls.json` holds 6,000 calls of LeNet-5, recorded in order while other programs ran on the same two cores. The next cell cuts them into windows of 30, 100 and 300 calls and counts how many of the windows' intervals hold the median of all calls. Then it shuffles the calls, which makes them independent, and counts again.
 
@@ -1183,9 +1187,11 @@ noise.show_load()
 sizes = demo_size(full=[1, 2, 4, 8, 16, 32, 64, 128], small=[1, 8, 32])
 with no_grad():
     times = in_turns({n: demos.lenet(n) for n in sizes}, rounds(full=40, small=8))
-rows = []
+rows, interval = [], confidence_interval
 for n in sizes:
-    ms = statistics.median(times[n]), *confidence_interval(times[n])
+    batch = f"a batch of {n}"
+    found = noise.tell(batch, times[n], "ms", interval=interval, warn=measurement_warnings)
+    ms = float(found), found.low, found.high
     rows.append((str(n), ms, [throughput(n, each) for each in ms]))
 few, many = ([ms / n for ms in times[n]] for n in (sizes[0], sizes[-1]))
 print("An image " + told_apart("alone", few, f"as one of {sizes[-1]}", many))
@@ -1225,7 +1231,10 @@ same = len({str(tokens.tolist()) for tokens in written.values()}) == 1
 print("The 5 tokens with and without a cache are", "the same." if same else "NOT the same.")
 for token, times in {"First token:  ": first, "Further token:": further}.items():
     print(token, told_apart("with a cache", times["with a cache"], "without", times["without"]))
-ms = {way: noise.measured(times, confidence_interval) for way, times in further.items()}
+ms, interval = {}, confidence_interval
+for way, times in further.items():
+    what = f"a further token, {way}"
+    ms[way] = noise.tell(what, times, "ms", interval=interval, warn=measurement_warnings)
 factor = ms["without"] / ms["with a cache"]
 guesses.compare("a further token, without a cache over with one", guess_kv_cache, factor)
 demos.tokens(first, further, title="GPT-2, a prompt of 32 tokens, a dot for each round")
@@ -1247,6 +1256,8 @@ noise.show_load()
 cases = {"plain": (model, x), "under cProfile": (lambda x: profile.runcall(model, x), x)}
 with no_grad():
     times = in_turns(cases, rounds(full=300, small=30))
+for name, ms in times.items():
+    noise.tell(name, ms, "ms", interval=confidence_interval, warn=measurement_warnings)
 print(told_apart("plain", times["plain"], "under cProfile", times["under cProfile"]))
 title, show = "LeNet-5, one image", "{:.0%}".format
 plot.bars(demos.own_time(profile), unit="share of own time", title=title, show=show)
@@ -1420,6 +1431,9 @@ noise.show_load()
 sizes = demo_size(full=[1, 4, 16, 64], small=[1, 8])
 with no_grad():
     times = in_turns({n: demos.lenet(n) for n in sizes}, rounds(full=70, small=14, least=14))
+for n, ms in times.items():
+    batch = f"a batch of {n}"
+    noise.tell(batch, ms, "ms", interval=confidence_interval, warn=measurement_warnings)
 for rule in ("throughput", "latency", "efficiency"):
     medians = ([statistics.median(times[n][part::7]) for n in sizes] for part in range(7))
     chosen = [best_batch(sizes, each, rule) for each in medians]

@@ -63,7 +63,8 @@ from proflab.lesson.demo import demo_size
 guess_gradient = None  # your guess: MB that the look-up's gradient writes
 
 # %% nbgrader={"grade": false, "grade_id": "memory_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
-from proflab.lesson.doubles import profiled
+import profiled  # what is profiled in test cells: a file beside this notebook
+
 from proflab.lesson.tensor_memory import TABLES, bytes_by_memory, each_op, memory_of, present
 from proflab.nn import functional as F
 
@@ -197,7 +198,7 @@ guesses.compare("the look-up's gradient", guess_gradient, moved[-1][1] / 1024**2
 #
 # Two traps. A row must hold plain numbers and strings (`dtype_name(t.dtype)` is the name of a tensor's type as a string): a row that holds a tensor keeps its memory from being freed, and the profiler changes what it measures. And `call.phase` decides which rule counts, not the moment: a Function with a backward of its own runs forward ops there.
 #
-# From here on, `doubles.Before(…)` in test cells replaces earlier exercises by known answers (`doubles.facts(…)`: an op's figures), so a slip costs its points once.
+# From here on, `profiled.Before(…)` in test cells replaces earlier exercises by known answers (`profiled.facts(…)`: an op's figures), so a slip costs its points once.
 #
 # <details><summary>Hint 1: what goes into a linear layer on the way back, and what comes out?</summary>
 #
@@ -267,8 +268,8 @@ def op_facts(call, result):
 
 # %% nbgrader={"grade": true, "grade_id": "test_op_facts", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 x, w, b = Tensor.meta((32, 256)), Tensor.meta((128, 256)), Tensor.meta((128,))
-known = doubles.Before(
-    "op_facts", {("linear", "forward"): doubles.facts(read=164_352, written=16_384)}
+known = profiled.Before(
+    "op_facts", {("linear", "forward"): profiled.facts(read=164_352, written=16_384)}
 )
 expect(
     "a linear layer",
@@ -319,10 +320,10 @@ expect(
     [(5, 4), (2, 4), (2,)],
 )
 figures = {
-    ("embedding", "forward"): doubles.facts(read=560, written=480),
-    ("gt", "forward"): doubles.facts(read=48, written=6),
+    ("embedding", "forward"): profiled.facts(read=560, written=480),
+    ("gt", "forward"): profiled.facts(read=48, written=6),
 }
-before = doubles.Before("op_facts", figures)
+before = profiled.Before("op_facts", figures)
 gpt2 = models.GPT2(vocab_size=19, context=8, d_model=12, layers=2, heads=3)
 every = before(each_op, op_facts, lambda: gpt2(example_input(gpt2, (2, 5))).sum().backward())
 linear = [row["module"] for row in every if row["op"] == "linear"]
@@ -344,7 +345,7 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_op_facts_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-warp, known = doubles.unknown_op("warp"), doubles.Before("op_facts")
+warp, known = doubles.unknown_op("warp"), profiled.Before("op_facts")
 expect(
     "an op without a rule is refused",
     doubles.refuses("warp", known, each_op, op_facts, lambda: warp(Tensor.meta((2, 3)))),
@@ -382,7 +383,7 @@ expect("elementwise FLOPs are those of op_elementwise", normed[0]["elementwise_f
 # %% [markdown]
 # ## 3 · How long, and inside what · 80 min
 #
-# An op runs inside a region of your program that you named, a region inside another. A row therefore has two times. `ms` is the time from beginning to end, and `self_ms` is what is left of it without what ran inside. Only `self_ms` can be added up without counting a millisecond twice. In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
+# An op runs inside a region of your program that you named, a region inside another. A row therefore has two times. `ms` is the time from beginning to end, and `self_ms`, its *self time*, is what is left of it without what ran inside. Only `self_ms` can be added up without counting a millisecond twice. In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
 #
 # ![A wide bar for a region of 10 ms, below it two narrower ones for operations of 3 ms each, and orange what lies between them: the region's own 4 ms. Right of the region a bar for an operation in which nothing else ran.](nest.png)
 #
@@ -512,10 +513,10 @@ def rows_of(function):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_record", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-known = doubles.Before(
+known = profiled.Before(
     "record",
     {
-        ("linear", "forward"): doubles.facts(
+        ("linear", "forward"): profiled.facts(
             matmul_flops=240, elementwise=20, read=232, written=80
         ),
         ("warp", "forward"): None,
@@ -523,7 +524,7 @@ known = doubles.Before(
 )
 clock, net = doubles.Clock(), nn.Sequential(nn.Linear(6, 4), nn.ReLU())
 pace, x = doubles.Model(clock, ms=[3.0, 1.000457, 2.0]), example_input(net, (5, 6))
-rows = clock.run(known, rows_of, lambda: doubles.paced(pace, lambda: net(x).sum().backward()))
+rows = clock.run(known, rows_of, lambda: profiled.paced(pace, lambda: net(x).sum().backward()))
 expect("a row for each op", column(rows, "op"), ["linear", "relu", "sum", "sum", "relu", "linear"])
 expect("ms is the time of call()", column(rows, "ms"), [3.0, 1.000457, 2.0] * 2, abs=1e-6)
 expect("start_ms", column(rows, "start_ms")[:4], [0.0, 3.0, 4.000457, 6.000457], abs=1e-6)
@@ -541,13 +542,13 @@ expect(
     [0.0] * 60,
 )
 ### BEGIN HIDDEN TESTS
-known = doubles.Before("record", {("bend", "forward"): None})
+known = profiled.Before("record", {("bend", "forward"): None})
 clock = doubles.Clock()
 pace = doubles.Model(clock, ms=[0.5, 7.25], cold_ms=[90.0])
 tiny = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, bias=False), nn.GELU())
 late = [
     lambda: clock.advance(2.5),
-    lambda: doubles.paced(pace, lambda: tiny(Tensor([[1.0, 2.0, 3.0]])).tanh()),
+    lambda: profiled.paced(pace, lambda: tiny(Tensor([[1.0, 2.0, 3.0]])).tanh()),
     lambda: clock.advance(100),
 ]
 timed = clock.run(known, rows_of, lambda: [step() for step in late])
@@ -578,7 +579,7 @@ expect("NotImplementedError of op_facts goes on", told, True)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_record_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-clock, known, x = doubles.Clock(), doubles.Before("record"), Tensor([[1.0, 2.0]])
+clock, known, x = doubles.Clock(), profiled.Before("record"), Tensor([[1.0, 2.0]])
 
 
 def epoch():
@@ -588,7 +589,7 @@ def epoch():
     x.exp()
 
 
-loaded = clock.run(known, rows_of, lambda: doubles.paced(doubles.Model(clock, ms=[3.0]), epoch))
+loaded = clock.run(known, rows_of, lambda: profiled.paced(doubles.Model(clock, ms=[3.0]), epoch))
 expect("a region ends after its ops", column(loaded, "op"), ["add", "exp", "region", "exp"])
 expect("a region has its whole time", column(loaded, "ms"), [3.0, 3.0, 10.0, 3.0], abs=1e-6)
 expect("first is the number of rows at the start", column(loaded, "first"), [0, 1, 0, 3])
@@ -618,7 +619,7 @@ def attempts():
     x.exp()
 
 
-nested = clock.run(known, rows_of, lambda: doubles.paced(pace, attempts))
+nested = clock.run(known, rows_of, lambda: profiled.paced(pace, attempts))
 names = " ".join(row_name(row) for row in nested)
 expect("rows are in the order in which things end", names, "exp add exp data loading exp b a exp")
 expect(
@@ -650,7 +651,7 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_record_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-clock, known = doubles.Clock(), doubles.Before("record")
+clock, known = doubles.Clock(), profiled.Before("record")
 pace = doubles.Model(clock, ms=[1.0, 3.0])
 called = clock.run(known, profiled.recorded, record, profiled.Around(pace, profiled.Around(pace)))
 expect(
@@ -751,7 +752,7 @@ def print_top_operations(rows, n=5, by="ms"):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_top_operations", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-rows = profiled.made_up(
+rows = doubles.made_up(
     "op phase ms self_ms matmul_flops bytes_read",
     ("linear", "forward", 4.0, 4.0, 600, 70),
     ("module mlp", "forward", 3.0, 3.0, 0, 30),
@@ -782,13 +783,11 @@ expect(
 )
 expect("shares of all rows", column(top_operations(rows, 1, "bytes_read"), "share"), [2 / 3])
 expect("nothing written", column(top_operations(rows, 9, "bytes_written"), "share"), [0.0] * 4)
-alike = profiled.made_up(
-    "op self_ms bytes_read", ("tanh", 1.0, 8), ("exp", 9.0, 8), ("abs", 2.0, 8)
-)
+alike = doubles.made_up("op self_ms bytes_read", ("tanh", 1.0, 8), ("exp", 9.0, 8), ("abs", 2.0, 8))
 equal = column(top_operations(rows=alike, n=3, by="bytes_read"), "name")
 expect("equal shares", equal, ["tanh", "exp", "abs"], mistakes={"by ms": ["exp", "abs", "tanh"]})
 expect("the rows stay as they are", column(rows, "self_ms"), [4.0, 3.0, 1.000457, 1.5, 0.5])
-many = profiled.made_up("op self_ms", *[(f"op{i}", 2.0 + i) for i in range(60)])
+many = doubles.made_up("op self_ms", *[(f"op{i}", 2.0 + i) for i in range(60)])
 expect("sixty names", len(top_operations(many, 60)), 60)
 expect(
     "no rows, not a measure, n below 1",
@@ -796,7 +795,7 @@ expect(
     ["ValueError"] * 4,
 )
 ### BEGIN HIDDEN TESTS
-some = profiled.made_up(
+some = doubles.made_up(
     "op ms self_ms matmul_flops bytes_read",
     ("region data", 9.0, 6.0, 0, 0),
     ("tanh", 1.0, 1.0, 0, 8),
@@ -820,7 +819,7 @@ nothing = top_operations(some, 9, "bytes_written")
 expect("shares are 0.0 where the sum is 0", column(nothing, "share"), [0.0] * 4)
 expect("the rows are not changed", column(some, "self_ms"), [6.0, 1.0, 2.0, 1.0, 0.5])
 expect_raises("an empty list is refused", lambda: top_operations([], 3), ValueError)
-many = profiled.made_up("op self_ms", *[(f"op{i}", 1.0 + i) for i in range(70)])
+many = doubles.made_up("op self_ms", *[(f"op{i}", 1.0 + i) for i in range(70)])
 expect("n may be as large as it likes", len(top_operations(many, 70)), 70)
 expect_raises(
     "a key of a row that is no measure is refused",
@@ -887,7 +886,7 @@ def chrome_trace(rows):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_chrome_trace", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
-rows = profiled.made_up(
+rows = doubles.made_up(
     "op phase start_ms ms depth matmul_flops",
     ("region loading", "region", 0.5, 1.5004567, 0, 0),
     ("module mlp", "forward", 2.5, 0.0, 1, 0),
@@ -932,7 +931,7 @@ expect("the rows stay in their order", column(rows, "start_ms")[:3], [0.5, 2.5, 
 expect("sixty rows", len(chrome_trace(rows * 12)["traceEvents"]), 60)
 expect_raises("no rows", lambda: chrome_trace([]), ValueError)
 ### BEGIN HIDDEN TESTS
-nested = profiled.made_up(
+nested = doubles.made_up(
     "op start_ms ms self_ms depth phase",
     ("exp", 0.25, 0.125, 0.125, 2, "forward"),
     ("exp", 0.375, 40.0, 40.0, 2, "backward"),
@@ -988,7 +987,7 @@ print(f"{len(trace) / 1024:.0f} KB of JSON: {trace[:220]} …")
 #
 # ## 6 · A pass in a line · 60 min
 #
-# How much, how long, and what limits it? A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second. If both happen at once, the one that takes longer decides how long the pass takes. It is the *bottleneck*: only less of that makes the pass faster. On a machine of 2 · 10¹¹ FLOP/s and 2 · 10¹⁰ bytes/s, 3 · 10⁹ FLOPs take at least 15 ms and 5 · 10⁸ bytes 25 ms: memory limits. `machines.json` holds data sheets; in lesson 06 you measure your own machine.
+# How much, how long, and what limits it? A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second. If both happen at once, the one that takes longer decides how long the pass takes. It is the *bottleneck*: only less of that makes the pass faster. On a machine of 2 · 10¹¹ *FLOP/s* (FLOPs per second) and 2 · 10¹⁰ bytes/s, 3 · 10⁹ FLOPs take at least 15 ms and 5 · 10⁸ bytes 25 ms: memory limits. `machines.json` holds data sheets; in lesson 06 you measure your own machine.
 #
 # **Predict.** A T4 has 8.1 · 10¹² FLOP/s and 320 · 10⁹ bytes/s. A linear layer from 4,096 to 4,096 in float32 is limited by memory for 1 row, and by calculation for 1,024. From how many rows on is it calculation?
 
@@ -1099,10 +1098,10 @@ def profile_forward_pass(model, x, hardware, warmup=3, iterations=10):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-known = doubles.Before(
+known = profiled.Before(
     "profile_forward_pass",
     {
-        ("linear", "forward"): doubles.facts(
+        ("linear", "forward"): profiled.facts(
             matmul_flops=2_097_152, elementwise=4_096, read=164_352, written=16_384
         ),
         ("odd", "forward"): None,
@@ -1168,11 +1167,14 @@ expect(
 )
 ### BEGIN HIDDEN TESTS
 figures = {
-    ("linear", "forward"): doubles.facts(matmul_flops=512, elementwise=32, read=416, written=128),
-    ("relu", "forward"): doubles.facts(elementwise=32, read=128, written=128),
+    ("linear", "forward"): profiled.facts(matmul_flops=512, elementwise=32, read=416, written=128),
+    ("relu", "forward"): profiled.facts(elementwise=32, read=128, written=128),
 }
-figures |= {("embedding", "forward"): doubles.facts(read=96, written=64), ("warp", "forward"): None}
-known = doubles.Before(
+figures |= {
+    ("embedding", "forward"): profiled.facts(read=96, written=64),
+    ("warp", "forward"): None,
+}
+known = profiled.Before(
     "profile_forward_pass", figures, {(1120, 1344): "memory", (0, 160): "memory"}
 )
 two = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.0), nn.ReLU(), nn.Linear(8, 8))
@@ -1210,10 +1212,10 @@ expect("NotImplementedError of the parts goes on", told, True)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_forward_pass_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-known = doubles.Before(
+known = profiled.Before(
     "profile_forward_pass",
     {
-        ("linear", "forward"): doubles.facts(
+        ("linear", "forward"): profiled.facts(
             matmul_flops=2_097_152, elementwise=4_096, read=164_352, written=16_384
         )
     },
@@ -1242,10 +1244,10 @@ expect_between("8 or more of them with data", sum(real), 8, 10)
 clock = doubles.Clock()
 pace = doubles.Model(clock, ms=[2.5, 2.5, 30.0], cold_ms=[1000.0])
 narrow, x = profiled.Paced(pace, nn.Linear(8, 64)), Tensor(np.ones((5, 8)))
-known = doubles.Before(
+known = profiled.Before(
     "profile_forward_pass",
     {
-        ("linear", "forward"): doubles.facts(
+        ("linear", "forward"): profiled.facts(
             matmul_flops=5120, elementwise=320, read=2464, written=1280
         )
     },
@@ -1259,9 +1261,9 @@ even = clock.run(known, profile_forward_pass, profiled.Paced(twice, nn.ReLU()), 
 expect(
     "the median of an even number lies between the middle two", even["latency_ms"], 4.25, rel=1e-6
 )
-known = doubles.Before(
+known = profiled.Before(
     "profile_forward_pass",
-    {("relu", "forward"): doubles.facts(elementwise=40, read=160, written=160)},
+    {("relu", "forward"): profiled.facts(elementwise=40, read=160, written=160)},
     {(40, 320): "memory"},
 )
 relu = known(profile_forward_pass, nn.ReLU(), x, Hardware(1e9, 1e9), 0, 1)
@@ -1289,7 +1291,7 @@ def profile_layer(layer, input_shape, hardware=None):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_layer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-before, machine = doubles.Before("profile_layer"), Hardware(1e12, 1e9, "a card")
+before, machine = profiled.Before("profile_layer"), Hardware(1e12, 1e9, "a card")
 through = before(profile_layer, nn.Linear(64, 32), (16, 10, 64), machine)
 before(profile_layer, nn.Linear(64, 32), (2, 64))
 expect(
@@ -1304,7 +1306,7 @@ expect(
 )
 expect_raises("no batch", lambda: before(profile_layer, nn.Linear(4, 4), (0, 4)), ValueError)
 ### BEGIN HIDDEN TESTS
-before = doubles.Before("profile_layer")
+before = profiled.Before("profile_layer")
 words, window = nn.Embedding(100, 8), nn.Conv2d(4, 8, 3, padding=1, bias=False)
 words.input_dtype, words.vocab_size = "int64", 100
 look_up = before(profile_layer, words, (2, 5), Hardware(1e12, 1e9, "A"))
@@ -1405,13 +1407,13 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-known = doubles.Before(
+known = profiled.Before(
     "profile_backward_pass",
     {
-        ("linear", "forward"): doubles.facts(
+        ("linear", "forward"): profiled.facts(
             matmul_flops=16_777_216, read=2_129_920, written=65_536
         ),
-        ("linear", "backward"): doubles.facts(
+        ("linear", "backward"): profiled.facts(
             matmul_flops=16_777_216, read=32_772, written=2_097_152
         ),
     },
@@ -1471,9 +1473,9 @@ expect(
 expect("without a machine there is no bottleneck", deep["bottleneck"], None)
 own = [partly.used.weight.grad.sum().item(), partly.head.weight.grad]
 expect("the model's own gradients are neither changed nor added", own, [65_536.0, None])
-known = doubles.Before(
+known = profiled.Before(
     "profile_backward_pass",
-    {("linear", "forward"): doubles.facts(matmul_flops=256, elementwise=16, read=352, written=64)},
+    {("linear", "forward"): profiled.facts(matmul_flops=256, elementwise=16, read=352, written=64)},
     {(272, 416): "memory"},
 )
 frozen = nn.Linear(8, 8)
@@ -1487,13 +1489,13 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-known = doubles.Before(
+known = profiled.Before(
     "profile_backward_pass",
     {
-        ("linear", "forward"): doubles.facts(
+        ("linear", "forward"): profiled.facts(
             matmul_flops=256, elementwise=16, read=272, written=64
         ),
-        ("linear", "backward"): doubles.facts(
+        ("linear", "backward"): profiled.facts(
             matmul_flops=256, elementwise=16, read=132, written=144
         ),
     },
@@ -1527,10 +1529,12 @@ whole = known(profile_backward_pass, pair, Tensor(np.ones((256, 512))), None, 0,
 parts = [whole["forward_memory_mb"], whole["gradient_memory_mb"], whole["total_memory_mb"]]
 expect("forward at its peak, the gradients, and their sum", parts, [4.0, 2.0, 6.0], rel=0.01)
 figures = {
-    ("linear", "forward"): doubles.facts(matmul_flops=1536, elementwise=48, read=928, written=192),
-    ("linear", "backward"): doubles.facts(matmul_flops=1536, elementwise=48, read=388, written=544),
+    ("linear", "forward"): profiled.facts(matmul_flops=1536, elementwise=48, read=928, written=192),
+    ("linear", "backward"): profiled.facts(
+        matmul_flops=1536, elementwise=48, read=388, written=544
+    ),
 }
-known = doubles.Before("profile_backward_pass", figures, {(3168, 2052): "memory"})
+known = profiled.Before("profile_backward_pass", figures, {(3168, 2052): "memory"})
 watch = doubles.Clock()
 often = doubles.Model(watch, ms=[2.0, 4.0])
 paced = profiled.PacedBack(often, nn.Linear(16, 8))
@@ -1713,6 +1717,8 @@ expect("11 rounds, and one before", [plain.calls, watched.calls], [12, 12])
 slower = doubles.Model(clock, ms=100 + np.arange(10))  # 100, 101, 102, … ms
 turns = clock.run(profiling_overhead, slower, lambda: [slower(0), clock.advance(50)], 4)
 expect("by turns, on a machine that gets slower", turns, 156 / 105, rel=1e-6)
+pair = doubles.Model(clock, ms=[8.0]), doubles.Model(clock, ms=[9.0])
+expect("one round", clock.run(profiling_overhead, *pair, 1), 1.125, rel=1e-6)
 expect(
     "rounds below 1",
     doubles.errors(profiling_overhead, [(plain, watched, 0), (plain, watched, -1)]),
@@ -1822,7 +1828,7 @@ def compare_architectures(models, inputs):
 words, x = nn.Sequential(nn.Embedding(50, 8), nn.Linear(8, 3)).eval(), (2, 3)
 words.input_dtype, words.vocab_size, words[1].bias.requires_grad = "int64", 50, False
 given = {"b": nn.Linear(64, 32), "a": nn.ReLU(), "words": words}
-before = doubles.Before("compare_architectures")
+before = profiled.Before("compare_architectures")
 compared = before(compare_architectures, given, {"words": (2, 7), "a": (2, 3, 8), "b": (16, 64)})
 expect(
     "in the order of the models, each with its input",
@@ -1857,7 +1863,7 @@ expect(
     ["ValueError"] * 4,
 )
 ### BEGIN HIDDEN TESTS
-before, linear, relu = doubles.Before("compare_architectures"), nn.Linear(256, 512), nn.ReLU()
+before, linear, relu = profiled.Before("compare_architectures"), nn.Linear(256, 512), nn.ReLU()
 several = {"slow": linear, "fast": relu}
 shapes = {"fast": (4, 8), "slow": Tensor(np.ones((1024, 256)))}
 found = before(compare_architectures, several, shapes)

@@ -142,7 +142,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# An NVIDIA A100 does 312 TFLOP/s with its tensor cores and moves 2 TB/s (data sheet, 80 GB, rounded), so its ridge is at 156 FLOPs a byte.
+# An NVIDIA A100 does 312 TFLOP/s with its *tensor cores* (matrix units) and moves 2 TB/s (data sheet, 80 GB, rounded), so its ridge is at 156 FLOPs a byte.
 #
 # Divide the FLOPs of a computation by the time above, and you have the most FLOP/s that it can reach: the peak, or intensity · bandwidth, whichever is *less*. Drawn against the intensity, on logarithmic axes, this is a slope and a ceiling: the *roofline* ([Williams, Waterman and Patterson 2009](https://doi.org/10.1145/1498765.1498785)).
 #
@@ -347,6 +347,7 @@ expect_table(
     elementwise_bytes,
     ("a single number", ((), 1, 8), 16),
     ("nothing read", ((7,), 0, 1), 7),
+    ("sizes of 1", ((1, 5, 1), 2, 4), 60),
     ("a size of 0, two below 0", [((3, 0), 1, 4), ((-3, -2), 1, 4)], ValueError),
     ("inputs below 0", [((3,), -1, 4), ((3,), -3, 4)], ValueError),
     ("no bytes a number, or fewer", [((4,), 1, 0), ((3,), 1, -4)], ValueError),
@@ -414,7 +415,8 @@ expect_table(
     attention_bytes,
     ("more than 2⁶³", (1, 1, 10**10, 1, 1, False), 4 * 10**20 + 4 * 10**10),
     ("0 tokens, 0 bytes", [(1, 1, 0, 4, 4, True), (1, 1, 8, 3, 0, True)], ValueError),
-    ("two sizes below 0", [(-1, -1, 8, 4, 4, True)], ValueError),
+    ("no texts, no heads", [(0, 1, 8, 4, 4, True), (1, 0, 8, 4, 4, True)], ValueError),
+    ("no width; two sizes below 0", [(1, 1, 8, 0, 4, True), (-1, -1, 8, 4, 4, True)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect(
@@ -541,7 +543,7 @@ expect(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_peak_flops_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-from proflab.lesson.doubles.noted import noting_kinds
+from noted import noting_kinds
 
 clock, seen = doubles.Clock(), []
 product = noting_kinds(doubles.Matmul(clock, per_second=[1e9]), seen)
@@ -626,7 +628,7 @@ demos.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each rou
 #
 # - **Untouched memory.** `np.empty` and `np.zeros` only reserve addresses; the system finds memory when a page is first written. Until then all pages are one and the same page of zeros, which is in the cache. So write to both arrays before you measure.
 # - **Bytes counted once.** A copy moves each byte twice, in and out. (Some tables say "copy: 10 GB/s" and mean 20.)
-# - **Bytes that nobody counts.** To write a number, a processor first reads the 64 bytes around it (*write allocate*): a plain copy of n bytes moves 3 n on the bus. *Non-temporal* instructions avoid that. The C library, which does numpy's copies, switches to them above a hidden size (192 MB an array on one machine), and then a copy is faster than any addition. numpy's arithmetic writes plainly, so the slope for its operations is measured with `np.multiply(source, 1, out=destination)`, and the copy's slope is a second one. We count 2 n for both, as [STREAM](https://www.cs.virginia.edu/stream/ref.html) does.
+# - **Bytes that nobody counts.** To write a number, a processor first reads the 64 bytes around it (*write allocate*): a plain copy of n bytes moves 3 n on the bus. *Non-temporal stores* avoid that. The C library, which does numpy's copies, switches to them above a hidden size (192 MB an array on one machine), and then a copy is faster than any addition. numpy's arithmetic writes plainly, so the slope for its operations is measured with `np.multiply(source, 1, out=destination)`, and the copy's slope is a second one. We count 2 n for both, as [STREAM](https://www.cs.virginia.edu/stream/ref.html) does.
 # - **One core.** numpy's copies and elementwise operations run on one thread, which may not saturate the memory. Then there are two slopes, and a picture must say which it shows.
 #
 # **Predict.** How many times faster is a copy that stays in a cache than one in main memory?
@@ -712,7 +714,7 @@ expect("source and destination together fill the working set", small.amounts, [1
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_measure_bandwidth_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
-from proflab.lesson.doubles.noted import noting_copies
+from noted import noting_copies
 
 clock, seen = doubles.Clock(), []
 copy = noting_copies(doubles.Copy(clock, per_second=[1e9]), seen)
@@ -751,6 +753,9 @@ expect_raises("negative bytes are an error", lambda: measure_bandwidth(-(2**20))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_sweep", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from proflab.lesson import noise
+
+noise.show_load()
 sizes = [2**k for k in range(12, demo.demo_size(29, 24))]
 # The smaller the set, the more often: a round of each takes about as long.
 often = [max(3, min(2000, demo.demo_size(2**28, 2**23) // size)) for size in sizes]
@@ -773,6 +778,9 @@ demos.sweep(rates, caches, call)
 # Now main memory, by both programs, on one thread and on more: `measuring.copy_on(n, copy)` works on n pieces side by side, since numpy lets other threads run meanwhile.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from proflab.lesson import noise
+
+noise.show_load()
 size = measuring.beyond_caches(this_machine().caches, demo.demo_size(2**29, 2**26))
 cases = {}
 for way, copy in {"multiply by 1": demos.times_one, "np.copyto": np.copyto}.items():
@@ -829,6 +837,9 @@ expect_raises("no rate is 0", lambda: write_allocate(4, 4, 0), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_stores", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from proflab.lesson import noise
+
+noise.show_load()
 rates = demos.stream_rates()
 print("copy {:.1f}, x · 1 {:.1f}, x + y {:.1f} GB/s".format(*(rate / 1e9 for rate in rates)))
 print(f"by these rates, the copy's stores are {write_allocate(*rates)}")
@@ -982,6 +993,9 @@ expect("times are in ms, also long ones", roofline_points([long], machine)[0]["e
 guess_busiest = None  # your guess: one of these words, in quotes
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from proflab.lesson import noise
+
+noise.show_load()
 rows = demos.recorded_rows("GPT-2", OpRecorder)
 roofs = demos.measured_roofs(measure_peak_flops, measure_bandwidth)
 points = demos.points_with_shares(rows, roofline_points, roofs[0])
@@ -993,6 +1007,9 @@ guesses.compare("GPT-2's busiest kind of operation", guess_busiest, busiest["nam
 demos.operations(points, roofs, demos.title_of("GPT-2", rows))
 
 # %% nbgrader={"grade": false, "grade_id": "demo_resnet", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from proflab.lesson import noise
+
+noise.show_load()
 rows = demos.recorded_rows("ResNet-18", OpRecorder)
 roofs = demos.measured_roofs(measure_peak_flops, measure_bandwidth)
 points = demos.points_with_shares(rows, roofline_points, roofs[0])
@@ -1136,6 +1153,9 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tiny", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from proflab.lesson import noise
+
+noise.show_load()
 roof, took, least = demos.measured_roofs(measure_peak_flops, measure_bandwidth)[0], [], []
 large = demo.demo_size((250_000, 10**6, 4 * 10**6, 32 * 10**6), ())
 for count in (16, 250, 1000, 4000, 16_000, *large):
@@ -1174,7 +1194,7 @@ for name in ("GPT-2", "ResNet-18"):
 demos.time_by_wall(judged)
 
 # %% [markdown]
-# Read "overhead" as "neither wall explains it". For a small operation the reason is the call. For a large one, look closer. A convolution of proflab first copies all windows into one matrix, each number up to nine times for a 3 × 3 kernel: bytes that are touched, but not unique. A GELU takes several passes over its data, one of them for an exponential, which is far more than the 8 FLOPs of our convention. And the ceiling drawn here is that of a product, with vector instructions (SIMD) and fused multiply-adds (FMA). An operation without them, such as GELU, has a lower ceiling of its own, and is called "overhead" even where it has reached it.
+# Read "overhead" as "neither wall explains it". For a small operation the reason is the call. For a large one, look closer. A convolution of proflab first copies all windows into one matrix, each number up to nine times for a 3 × 3 kernel: bytes that are touched, but not unique. A GELU takes several passes over its data, one of them for an exponential, which is far more than the 8 FLOPs of our convention. And the ceiling drawn here is that of a product, with vector instructions (*SIMD*) and fused multiply-adds (*FMA*). An operation without them, such as GELU, has a lower ceiling of its own, and is called "overhead" even where it has reached it.
 #
 # | what you see | wall | what helps |
 # |---|---|---|
@@ -1438,6 +1458,9 @@ demos.lines(lines, "speedup of a part of the time", "of the whole", "Amdahl's la
 # Does the law hold on your machine? From the gain of the products on all threads, your function predicts the gain of the whole.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_threads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from proflab.lesson import noise
+
+noise.show_load()
 took = {
     n: demos.products_and_rest(demos.recorded_rows("GPT-2", OpRecorder, n))
     for n in measuring.thread_counts()

@@ -49,7 +49,7 @@ from proflab.lesson.hardware import Hardware, this_machine
 #
 #     v₂ / v₁ = (s₂ / s₁)ᵖ        so        p = ln(v₂ / v₁) / ln(s₂ / s₁)
 #
-# A text of 128 tokens takes 2 ms and one of 256 tokens takes 4.5 ms: 2.25 times the time for twice the size, and p = ln 2.25 / ln 2 = 1.17. On a plot with two logarithmic axes, p is the slope between the two points. It is a *local* exponent: a cost such as 3 + 0.5 n + 0.01 n² has another one everywhere, near 0 where the constant dominates and near 2 where the square does.
+# A text of 128 tokens takes 2 ms and one of 256 tokens takes 4.5 ms: 2.25 times the time for twice the size, and p = ln 2.25 / ln 2 = 1.17. On a plot with two logarithmic axes, p is the slope between the two points. It is a *local exponent*: a cost such as 3 + 0.5 n + 0.01 n² has another one everywhere, near 0 where the constant dominates and near 2 where the square does.
 #
 # **Predict.** "Attention is quadratic in the length of the text." A block of GPT-2 small has attention and a feed-forward part. By which power do its FLOPs grow from 512 to 1,024 tokens?
 
@@ -461,6 +461,8 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_holdout", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from built import measurement_warnings
+
 from proflab.lesson import noise
 
 block = models.transformers.Block(768, heads=12, causal=True).eval()
@@ -470,8 +472,9 @@ with no_grad(), measuring.on_threads(1):
     for n in [*lengths, *reversed(lengths)]:  # there and back, so that a steady drift cancels
         x = example_input(block, (1, n, 768))
         taken[n].append(measure_latency(block, x, warmup=1, iterations=5))
-times = [noise.tell(f"{n:,} tokens", taken[n], "ms") for n in lengths]
 noise.show_load()
+warn = measurement_warnings
+times = [noise.tell(f"{n:,} tokens", taken[n], "ms", warn=warn) for n in lengths]
 for powers in ((1,), (0, 1), (1, 2), (0, 1, 2)):
     error = holdout_error(lengths, times, powers)
     print(f"powers {powers}: {error:+.0%} at {lengths[-1]:,} tokens, from the smaller ones")
@@ -484,7 +487,7 @@ for powers in ((1,), (0, 1), (1, 2), (0, 1, 2)):
 # For the latency of batches (lesson 03) the prices have names: c₀ is the *overhead*, paid once a batch, and c₁ is the price of one more sample. Two figures follow.
 #
 # - No batch, however large, gives more than 1 / c₁ samples a second.
-# - A batch of c₀ / c₁ samples reaches half of that rate. Hockney called this size n½.
+# - A batch of c₀ / c₁ samples reaches half of that rate. This *half batch* is Hockney's n½.
 #
 # An overhead of 3 ms and 0.5 ms a sample: at most 2,000 samples a second, and n½ = 6.
 #
@@ -814,6 +817,7 @@ guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1)
 # Is it true? Test it where you can measure: three models at five sizes each, on one thread. The bound says how long they take *at least*. But a GELU, for example, may go over its data several times. So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_predicted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+from built import measurement_warnings
 from demos import diagonal, error_lines, recorded_rows
 
 from proflab.lesson import noise
@@ -833,7 +837,7 @@ with no_grad(), measuring.on_threads(1):
     )
     roof = Hardware(measure_peak_flops(repeats=5), measure_bandwidth(size, repeats=5))
     one_each = [measure_latency(lambda x: x + one, one, iterations=100) for _ in range(5)]
-    overhead = noise.tell("an operation's overhead", one_each, "ms")
+    overhead = noise.tell("an operation's overhead", one_each, "ms", warn=measurement_warnings)
     points = []
     for name, (make, shapes) in cases.items():
         model = make().eval()
@@ -854,7 +858,7 @@ print(
 diagonal(points)
 
 # %% [markdown]
-# The bound is a bound: an open mark below the diagonal had its data in a cache. One recorded pass brings the prediction nearer, but a factor measured at one size drifts with the size (see *measured / bound*): record one close to the size that you ask about. In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%. Your own profiler (`proflab assemble release -o my_profiler_alone.py --standalone`) does the same: `python my_profiler_alone.py gpt2-small --at 256 512 1024`.
+# An open mark below the diagonal had its data in a cache. One recorded pass brings the prediction nearer, but a factor measured at one size drifts with the size (see *measured / bound*): record one close to the size that you ask about. In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%. Your own profiler (`proflab assemble release -o my_profiler_alone.py --standalone`) does the same: `python my_profiler_alone.py gpt2-small --at 256 512 1024`.
 #
 # **Take a break here.** What follows needs only lesson 06's idea of a cache.
 #
@@ -862,7 +866,7 @@ diagonal(points)
 #
 # Three nested loops multiply two n × n matrices: for each i, j and k, add A[i, k] · B[k, j] to C[i, j]. The loops may be nested in any order. All six orders do the same FLOPs on the same numbers, yet some take many times as long as others. What differs is the *order of the addresses*.
 #
-# Memory is one long row of numbers; matrices are stored row by row (*row-major*). Here A begins at address 0, B at n², C at 2 n², so A[i, k] is at i·n + k. The processor fetches *lines* of neighbouring numbers, 64 bytes at a time. A walk along a row uses all of a line; a walk down a column uses one number of each.
+# Memory is one long row of numbers; matrices are stored row by row (*row-major*). Here A begins at address 0, B at n², C at 2 n², so A[i, k] is at i·n + k. The processor fetches *cache lines* of neighbouring numbers, 64 bytes at a time. A walk along a row uses all of a line; a walk down a column uses one number of each.
 #
 # ![The walks of the innermost loop. Loop j: A stands still, B and C along a row. Loop k: A along a row, B down a column, C stands still. Loop i: A and C down a column, B stands still.](walks.png)
 #
@@ -929,6 +933,7 @@ expect(
 expect("20 × 20: the last one", matmul_addresses(n=20, order="jik")[-3:], [399, 799, 1199])
 expect_table(
     matmul_addresses,
+    ("two numbers and their product", (1, "kji"), [0, 1, 2]),
     ("no matrix", [(0, "ijk"), (-3, "ijk")], ValueError),
     ("no order of i, j and k", [(2, "iij"), (2, "ijx"), (2, "abc"), (2, "ij")], ValueError),
 )
@@ -1272,7 +1277,7 @@ plot.bars(
 # %% [markdown]
 # Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit. A tuned library cuts tiles for each cache, and again for the registers.
 #
-# **Optional: why sizes of 2ᵏ are slow.** In a real cache a line may stand only in one *set* of a few *ways*, its number modulo the number of sets. A column of a matrix with rows of 64 numbers jumps 8 lines at each step: with 8 sets, all its lines want the same one.
+# **Optional: why sizes of 2ᵏ are slow.** A real cache is *set-associative*: a line may stand only in one *set* of a few *ways*, its number modulo the number of sets. A column of a matrix with rows of 64 numbers jumps 8 lines at each step: with 8 sets, all its lines want the same one.
 
 
 # %% nbgrader={"grade": false, "grade_id": "set_misses", "locked": false, "schema_version": 3, "solution": true, "task": false}

@@ -39,14 +39,17 @@ import math
 from string import Template
 
 import demos  # what only this lesson draws and counts: a file beside this notebook
+import kernel_doubles as fake
+
+# %% nbgrader={"grade": false, "grade_id": "record", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import loops  # what the device cells launch
 import numpy as np
+import roofline_document
 from built import ELEMENTWISE, elementwise_flops, matmul_flops, op_flops  # from lesson 02
 
 from proflab.lesson import cuda, doubles, expect, expect_raises, guesses
-from proflab.lesson.cuda import doubles as fake
 
-# %% nbgrader={"grade": false, "grade_id": "record", "locked": true, "schema_version": 3, "solution": false, "task": false}
-record = cuda.Record("constructed_t4.json")
+record = cuda.Record("constructed_t4.json", form=roofline_document)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_document", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 document = record.document
@@ -112,6 +115,8 @@ expect("three FMAs, none of which waits for another", shape, [3, 1])
 eleven = fake.run_lines(fma_lines(11), **{f"a{n}": n for n in range(11)}, x=2.0, y=1.0)
 expect("eleven accumulators", [eleven[f"a{n}"] for n in range(11)], np.arange(11) * 2.0 + 1.0)
 expect("what two FMAs read", fake.names_read(fma_lines(2)), ["a0", "a1", "x", "y"])
+alone = fake.run_lines(fma_lines(1), a0=1.0, x=10.0, y=0.5)
+expect("a single accumulator", alone, {"a0": 10.5})
 wrong = doubles.errors(fma_lines, [(0,), (-1,)])
 expect("no accumulators, or fewer", wrong, ["ValueError"] * 2)
 ### BEGIN HIDDEN TESTS
@@ -149,8 +154,8 @@ expect("one FMA", fma_flops(1, 1, 1), 2, mistakes={"an FMA is one operation": 1}
 expect("by name", fma_flops(accumulators=3, threads=128, fmas=5), 3840)
 expect("40 multiprocessors", fma_flops(40 * 1024, 32_768, 8), 21_474_836_480)
 expect("beyond 2⁶³, every digit", fma_flops(10**9 + 7, 10**9 + 9, 6), 12_000_000_192_000_000_756)
-wrong = doubles.errors(fma_flops, [(0, 5, 5), (4, 5, 0), (-4, -5, 2)])
-expect("no threads, no accumulators, two negative numbers", wrong, ["ValueError"] * 3)
+wrong = doubles.errors(fma_flops, [(0, 5, 5), (4, 0, 5), (4, 5, 0), (-4, -5, 2)])
+expect("no threads, FMAs, accumulators; two negative numbers", wrong, ["ValueError"] * 4)
 ### BEGIN HIDDEN TESTS
 expect("threads, FMAs and accumulators are multiplied", fma_flops(3, 5, 7), 210)
 large = fma_flops(10**9 + 9, 10**10 + 1, 7)
@@ -164,7 +169,7 @@ expect_raises("a product of two negatives is no count", lambda: fma_flops(-4, 5,
 # On a card, the next cell launches your lines with 1 to 8 accumulators, in few threads (128 a multiprocessor) and in many (1,024), and notes when each of 25 launches began and ended; section 4 shows how.
 
 # %% nbgrader={"grade": false, "grade_id": "device_fma", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-record.measure("fma", lambda gpu: cuda.loops.fma(gpu, demos.chains(GPU_FMA, fma_lines)))
+record.measure("fma", lambda gpu: loops.fma(gpu, demos.chains(GPU_FMA, fma_lines)))
 
 # %% [markdown]
 # ## 2 · A kernel that only moves · 25 min
@@ -271,8 +276,8 @@ expect_raises("negative buffers are refused", lambda: stream_bytes(10, -1, -1, 4
 # The next cell copies buffers of 256 KiB to 768 MiB or more, both together. For a small copy, which is over too soon to be timed, the kernel goes over them many times (`passes`). Scale and triad run at the largest size only. The *sweep*, between moving and computing, reads a float, does 1 to 1,024 FMAs with it, and writes it back.
 
 # %% nbgrader={"grade": false, "grade_id": "device_stream", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-record.measure("stream", lambda gpu: cuda.loops.stream(gpu, demos.streams(GPU_STREAM, stream_line)))
-record.measure("sweep", cuda.loops.sweep)
+record.measure("stream", lambda gpu: loops.stream(gpu, demos.streams(GPU_STREAM, stream_line)))
+record.measure("sweep", loops.sweep)
 
 # %% [markdown]
 # ## 3 · What the hardware makes of it · 45 min
@@ -314,8 +319,8 @@ expect(
     [5, 17],
     mistakes={"the bytes are counted, not where they lie": [4, 16]},
 )
-found = [warp_sectors(each, 4) for each in ([64] * 32, [124, 0, 96, 4], [28, 32])]
-expect("one float for all; any order, with gaps; two neighbours", found, [1, 2, 2])
+found = [warp_sectors(each, 4) for each in ([64] * 32, [124, 0, 96, 4], [28, 32], [4])]
+expect("one float for all; any order, with gaps; neighbours; one", found, [1, 2, 2, 1])
 addresses = [96, 0, 4]
 expect("the addresses stay", [warp_sectors(addresses, 4), addresses], [2, [96, 0, 4]])
 wrong = ([0], 3), ([0], 32), ([2], 4), ([], 4), ([0] * 33, 4), ([-32], 4)
@@ -410,6 +415,7 @@ found = [occupancy(256, registers, 0, t4) for registers in (32, 64, 65, 128)]
 expect("more registers, fewer blocks", found, [1.0, 1.0, 0.75, 0.5])
 found = [occupancy(*block, t4) for block in ((256, 32, 20_000), (32, 8, 0), (33, 8, 0))]
 expect("shared memory; 16 blocks at most; a second warp", found, [0.75, 0.5, 1.0])
+expect("a thread of one register", occupancy(1, 1, 0, t4), 0.5)
 found = [occupancy(128, registers, 0, t4) for registers in (73, 97, 104)]
 expect("registers are rounded up", found, [0.75, 0.5, 0.5])
 found = [occupancy(*block, t4) for block in ((1024, 65, 0), (64, 8, 65_537), (1056, 8, 0))]
@@ -574,7 +580,7 @@ demos.lines(chains, x="accumulators a thread", y="TFLOP/s", title=record.title("
 # Your FMAs measure float32. *Tensor cores*, units that multiply small matrices, show only in matrix products. The next cell runs these in each type that the card has: float16 from the V100 on; TF32 (float32 with fewer digits) and bfloat16 from the A100 on.
 
 # %% nbgrader={"grade": false, "grade_id": "device_gemm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-record.measure("gemm", cuda.loops.gemm)
+record.measure("gemm", loops.gemm)
 
 # %% [markdown]
 # **Predict.** By its data sheet, a T4 does 65 TFLOP/s in float16 on its tensor cores, and 8.1 in float32. How many times as fast is the best float16 row?
@@ -909,7 +915,7 @@ for row in record.rows("sweep"):
 demos.roofline(roofs, {"FMAs": sweep}, title=record.title("An FMA sweep"), dtypes=["float32"])
 
 # %% [markdown]
-# One kernel draws slope, knee and flat: at 8 TFLOP/s and 320 GB/s the knee is at 100 FMAs a float. Now for what models do. `cuda.workloads.TABLE` holds seven parts of a Transformer, among them a chain, relu(0.5 · x + 1) · x, and attention, as written down and *fused*, in one kernel. On meta tensors a hook counts each with your rules of lesson 02: products, or else elementwise work. Each op reads its inputs and writes its result; views move nothing. A fused kernel reads what comes in and writes what goes out, once. For attention that is a *lower bound*: K and V are read once for each tile of queries. For 1,024 queries of 64 numbers in tiles of 128, these are 1,179,648 numbers instead of 262,144.
+# One kernel draws slope, knee and flat: at 8 TFLOP/s and 320 GB/s the knee is at 100 FMAs a float. Now for what models do. `demos.TABLE` holds seven parts of a Transformer, among them a chain, relu(0.5 · x + 1) · x, and attention, as written down and *fused*, in one kernel. On meta tensors a hook counts each with your rules of lesson 02: products, or else elementwise work. Each op reads its inputs and writes its result; views move nothing. A fused kernel reads what comes in and writes what goes out, once. For attention that is a *lower bound*: K and V are read once for each tile of queries. For 1,024 queries of 64 numbers in tiles of 128, these are 1,179,648 numbers instead of 262,144.
 #
 # **Predict.** For 8 texts of 1,024 tokens and 12 heads of 64, attention is computed once with its scores stored after each step, and once fused. How many times as many bytes does the first way move?
 
@@ -917,11 +923,11 @@ demos.roofline(roofs, {"FMAs": sweep}, title=record.title("An FMA sweep"), dtype
 guess_gpu_attention = None  # your guess: how many times the bytes?
 
 # %% nbgrader={"grade": false, "grade_id": "device_workloads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-record.measure("workload", cuda.loops.workloads)
+record.measure("workload", loops.workloads)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_counts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 moved = {}
-for name in cuda.workloads.TABLE:
+for name in demos.TABLE:
     flops, moved[name] = demos.counts(name, op_flops, ELEMENTWISE, elementwise_flops).values()
     shown = f"{flops / 1e9:>9.3f} GFLOP{moved[name] / 1e6:>9.1f} MB"
     print(f"{name:<18}{shown}{flops / moved[name]:>9.2f} FLOPs a byte")
@@ -969,9 +975,9 @@ demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 # Data reaches the card over a bus. From *pinned* memory, which the operating system does not move, the card fetches it by itself; *pageable* memory is first copied to a pinned buffer. A launch costs some microseconds, however small the work. A *CUDA graph* records many launches and starts them by one call.
 
 # %% nbgrader={"grade": false, "grade_id": "device_ways", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
-record.measure("copy", cuda.loops.copies)
-record.measure("crossover", cuda.loops.crossover)
-record.measure("launch", cuda.loops.launches)
+record.measure("copy", loops.copies)
+record.measure("crossover", loops.crossover)
+record.measure("launch", loops.launches)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_copies", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 rates = {}
@@ -1098,7 +1104,7 @@ demos.lines(lines, x="n", y="ms", title=record.title("Products, n × n"), **look
 
 # %% nbgrader={"grade": false, "grade_id": "device_trials", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 kernels = demos.streams(GPU_STREAM, stream_line)
-record.measure("trial", lambda gpu: cuda.loops.trials(gpu, kernels, matmul_flops))
+record.measure("trial", lambda gpu: loops.trials(gpu, kernels, matmul_flops))
 
 # %% [markdown]
 # **Predict.** What do the events of "cached result" show? What would a page report that divides the product's FLOPs by that time?

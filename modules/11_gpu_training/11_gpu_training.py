@@ -38,14 +38,15 @@
 import math
 
 import numpy as np
+import trace_doubles as fake  # beside this notebook, as the next
+import train_document
 from built import count_flops, fit_cost, speedup_interval, training_flops
 
 from proflab import meta, models
 from proflab.lesson import cuda, expect, expect_raises, guesses
-from proflab.lesson.cuda import trace_doubles as fake
 
 # %% nbgrader={"grade": false, "grade_id": "record", "locked": true, "schema_version": 3, "solution": false, "task": false}
-record = cuda.Record("constructed_train.json", form=cuda.train_document)
+record = cuda.Record("constructed_train.json", form=train_document)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_document", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 print(f"{record.title('The document')}. {record.document.get('note', record.document['command'])}")
@@ -1019,7 +1020,7 @@ demos.loader(record.rows("loader"), title=record.title("The loader alone"))
 # %% [markdown]
 # ## 6 · How near to the peak? · 20 min
 #
-# Three times as fast: is that fast? *Model FLOPs utilization*, MFU ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)), is the share of the card's peak that training uses. It counts the FLOPs that training *needs*; *hardware FLOPs utilization*, HFU, counts what is computed. A step of ResNet-18 with 256 images needs 2.73 · 10¹² FLOPs; in 400 ms on a card of 65 TFLOP/s, that is 2.73 / 26 = 10.5 %. With checkpoints everywhere it computes 3.65 · 10¹²: an HFU of 14.1 %, for the same images.
+# Three times as fast: is that fast? *Model FLOPs utilization*, MFU ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)), is the share of the card's peak that training uses. It counts the FLOPs that training *needs*; *hardware FLOPs utilization* (*HFU*) counts what is computed. A step of ResNet-18 with 256 images needs 2.73 · 10¹² FLOPs; in 400 ms on a card of 65 TFLOP/s, that is 2.73 / 26 = 10.5 %. With checkpoints everywhere it computes 3.65 · 10¹²: an HFU of 14.1 %, for the same images.
 #
 # **Predict.** What is the MFU of "all that helped", against the float16 peak?
 
@@ -1330,7 +1331,7 @@ demos.bus_bandwidth(rows, title="An all-reduce between two processes here")
 # | PCIe 3.0 × 16 | 15.75 | 5.2 ms |
 # | NVLink 4 (H100) | 450 | 0.18 ms |
 #
-# A server with two processors has two *NUMA* nodes, each with its own memory and PCIe slots. `nvidia-smi topo -m` says for each pair of cards whether data crosses between nodes (`SYS`), stays in one (`NODE`, `PHB`), or passes only PCIe switches (`PIX`, `PXB`) or NVLink (`NV4`). A loader on the wrong node sends each batch across; `numactl --cpunodebind=0 --membind=0 python train.py` keeps it at home.
+# A server with two processors has two *NUMA nodes*, each with its own memory and PCIe slots. `nvidia-smi topo -m` says for each pair of cards whether data crosses between nodes (`SYS`), stays in one (`NODE`, `PHB`), or passes only PCIe switches (`PIX`, `PXB`) or NVLink (`NV4`). A loader on the wrong node sends each batch across; `numactl --cpunodebind=0 --membind=0 python train.py` keeps it at home.
 
 # %% [markdown]
 # ## 8 · Behind the backward pass · 45 min

@@ -215,7 +215,8 @@ def show(value: Any) -> str:
     if isinstance(value, (bool, np.bool_)) or value is None:
         return str(value)
     if isinstance(value, (int, np.integer)):
-        return f"{value:,}" if abs(value) < 10**30 else _show_huge(int(value))
+        number = int(value)
+        return f"{number:,}" if abs(number) < 10**30 else _show_huge(number)
     if isinstance(value, (float, np.floating)):
         return _show_float(float(value))
     try:

@@ -1,4 +1,32 @@
-"""Tools that a lesson's cells import: the four test calls, doubles, hardware, plots."""
+"""Give lessons the four test calls, and whatever else two or more of them use.
+
+What one lesson uses lies beside that lesson, in its folder. For cells:
+
+guesses:       compare a reader's guess with the answer
+plot:          draw pictures in one style
+demo:          make demo cells smaller where a test runs them
+noise:         show load and interval beside what was measured
+measuring:     measure a machine: turns, thread counts, array sizes
+hardware:      describe the machine, and its two roofs
+blas:          count and set the threads of matrix products
+recording:     give a recorder of ops its rows, columns and regions
+recorded:      put rows of several recorded passes together
+tensor_memory: tell which memory a tensor looks at
+tracebacks:    find whose function allocated
+doubles:       stand for clocks, models and memory in test cells
+cuda:          measure a CUDA device, and keep what was measured
+
+For a notebook on its way, and for the course's commands:
+
+run_all:       let Run All go to a notebook's end
+errors:        explain a cell's error in a sentence
+progress:      show where a student is in a lesson
+mine:          keep a student's functions for later lessons
+outline:       read what lesson.json holds of a lesson
+names:         list the names that code binds and uses
+statements:    list the statements that a file is made of
+moved:         find what earlier releases had here
+"""
 
 from proflab.checks.expect import expect, expect_between, expect_raises, expect_table
 from proflab.lesson.run_all import install

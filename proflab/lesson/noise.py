@@ -70,10 +70,11 @@ def _arithmetic(name: str) -> Callable[[Measured, Any], Any]:
         if value is NotImplemented:
             return value
         others = (other.low, other.high) if isinstance(other, Measured) else (other,)
-        try:
+        divisor = {"__truediv__": others, "__rtruediv__": (self.low, self.high)}.get(name)
+        if divisor and min(divisor) <= 0 <= max(divisor):
+            ends = [-math.inf, math.inf]
+        else:
             ends = [work(own, end) for own in (self.low, self.high) for end in others]
-        except ZeroDivisionError:
-            ends = [0.0, math.inf]
         return Measured(value, min(ends), max(ends), self.busy or getattr(other, "busy", False))
 
     method.__name__ = name
@@ -145,12 +146,13 @@ def tell(
     notes = []
     if warn is not None and not isinstance(samples, Measured):
         step = 1000 * time.get_clock_info("perf_counter").resolution
-        notes += [", ".join(warn(list(samples), step))]
+        codes = ", ".join(warn(list(samples), step))
+        notes += [f"warnings: {codes}"] if codes else []
     if ratio and found.low <= 1 <= found.high:
         notes += ["noise: 1 lies inside"]
     if found.spread > TOO_NOISY:
         notes += ["too noisy, run again"]
-    print("; ".join([f"{what}: {shown(found, unit)}", *filter(None, notes)]))
+    print("; ".join([f"{what}: {shown(found, unit)}", *notes]))
     return found
 
 

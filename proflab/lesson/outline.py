@@ -58,12 +58,17 @@ class Outline:
     """A lesson's exercises by name, its locked cells by the digest of their text.
 
     essay: the points that are given by hand, and the section in which that is.
+    track: the title of a track that has less than the whole lesson; given: the exercises whose code
+    it gives; more: how many exercises the whole lesson has more, those given included.
     """
 
     lesson: str
     exercises: Mapping[str, Exercise]
     cells: Mapping[str, LessonCell]
     essay: tuple[float, str] = (0, "")
+    track: str = ""
+    given: tuple[str, ...] = ()
+    more: int = 0
 
     @classmethod
     def read(cls, folder: Path) -> Outline | None:
@@ -76,7 +81,10 @@ class Outline:
                 for digest, (name, kind, needs) in data["cells"].items()
             }
             named = {exercise.name: exercise for exercise in exercises}
-            return cls(str(data["lesson"]), named, cells, tuple(data["essay"]))
+            track = data.get("track", {})
+            if track:
+                track = {**track, "given": tuple(track["given"])}
+            return cls(str(data["lesson"]), named, cells, tuple(data["essay"]), **track)
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -84,7 +92,9 @@ class Outline:
         """Return the file's text, the same for the same lesson."""
         exercises = [asdict(exercise) for exercise in self.exercises.values()]
         cells = {key: [c.name, c.kind, c.needs] for key, c in self.cells.items()}
-        entries = {"lesson": self.lesson, "essay": self.essay}
+        entries: dict[str, object] = {"lesson": self.lesson, "essay": self.essay}
+        if self.track:
+            entries["track"] = {"track": self.track, "given": self.given, "more": self.more}
         lines = [f"{_json(key)}: {_json(value)}" for key, value in entries.items()]
         lines.append('"exercises": [\n' + ",\n".join(map(_json, exercises)) + "\n]")
         rows = (f"{_json(key)}: {_json(value)}" for key, value in cells.items())

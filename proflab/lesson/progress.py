@@ -41,6 +41,7 @@ class Progress:
     next: str
     guesses: list[str] = field(default_factory=list)
     stored: str = ""
+    track: str = ""
 
     def text(self) -> str:
         """Return the table as text."""
@@ -54,7 +55,8 @@ class Progress:
         earned, points = (
             sum(getattr(row, name) for row in self.rows) for name in ("earned", "points")
         )
-        lines += ["", f"So far {earned:g} of {points:g} points by the visible checks.", self.next]
+        lines += ["", f"So far {earned:g} of {points:g} points by the visible checks."]
+        lines += [self.track, self.next] if self.track else [self.next]
         if self.guesses:
             lines += ["", "Your guesses:", *(f"  {sentence}" for sentence in self.guesses)]
         return "\n".join([*lines, *(["", self.stored] if self.stored else [])])
@@ -98,7 +100,16 @@ def measure(record: Record) -> Progress:
         rows.append(
             Row(exercise.name, exercise.section, run.state, run.sentence, earned, exercise.points)
         )
-    return Progress(outline.lesson, rows, _next(rows, outline), guesses.sentences())
+    track = _track(outline) if outline.track else ""
+    return Progress(outline.lesson, rows, _next(rows, outline), guesses.sentences(), track=track)
+
+
+def _track(outline: Outline) -> str:
+    """Return a sentence on what a class's track leaves out of the lesson, and what it gives."""
+    count = f"{outline.more} exercises" if outline.more != 1 else "1 exercise"
+    more = f"The whole lesson has {count} more." if outline.more else ""
+    given = f"Given: {', '.join(outline.given)}." if outline.given else ""
+    return " ".join(filter(None, (f"Track: {outline.track}.", given, more)))
 
 
 def _next(rows: list[Row], outline: Outline) -> str:

@@ -98,7 +98,9 @@ def _shortcut(n_in: int, n_out: int, stride: int) -> nn.Sequential | None:
 class ResNet(nn.Module):
     """He et al. 2015. (batch, 3, 224, 224) in."""
 
-    def __init__(self, block: type, depths: tuple[int, ...], num_classes: int = 1000):
+    def __init__(
+        self, block: type[BasicBlock | Bottleneck], depths: tuple[int, ...], num_classes: int = 1000
+    ):
         self.conv1 = nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False)
         self.bn1 = nn.BatchNorm2d(64)
         self.relu = nn.ReLU(inplace=True)
@@ -150,7 +152,7 @@ class InvertedResidual(nn.Module):
 
     def __init__(self, n_in: int, n_out: int, stride: int, expand: int):
         hidden = n_in * expand
-        layers = [] if expand == 1 else [_conv_bn_relu6(n_in, hidden, 1)]
+        layers: list[nn.Module] = [] if expand == 1 else [_conv_bn_relu6(n_in, hidden, 1)]
         layers += [
             _conv_bn_relu6(hidden, hidden, 3, stride, groups=hidden),
             nn.Conv2d(hidden, n_out, 1, bias=False),
@@ -173,7 +175,8 @@ class MobileNetV2(nn.Module):
     )  # fmt: skip
 
     def __init__(self, num_classes: int = 1000, dropout: float = 0.2):
-        layers, n_in = [_conv_bn_relu6(3, 32, 3, 2)], 32
+        layers: list[nn.Module] = [_conv_bn_relu6(3, 32, 3, 2)]
+        n_in = 32
         for expand, n_out, blocks, stride in self.settings:
             for j in range(blocks):
                 layers.append(InvertedResidual(n_in, n_out, 1 if j else stride, expand))
@@ -186,7 +189,8 @@ class MobileNetV2(nn.Module):
                 init.kaiming_normal_(module.weight, mode="fan_out")
             elif isinstance(module, nn.Linear):
                 init.normal_(module.weight, 0, 0.01)
-                init.zeros_(module.bias)
+                if module.bias is not None:
+                    init.zeros_(module.bias)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.features(x)

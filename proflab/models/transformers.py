@@ -83,7 +83,15 @@ class Block(nn.Module):
 class VisionTransformer(nn.Module):
     """Dosovitskiy et al. 2020; Ti is the smallest of Touvron et al. (batch, 3, 224, 224) in."""
 
-    def __init__(self, image=224, patch=16, d_model=192, layers=12, heads=3, num_classes=1000):
+    def __init__(
+        self,
+        image: int = 224,
+        patch: int = 16,
+        d_model: int = 192,
+        layers: int = 12,
+        heads: int = 3,
+        num_classes: int = 1000,
+    ):
         patches = (image // patch) ** 2
         self.patch_embed = nn.Conv2d(3, d_model, patch, stride=patch)
         self.cls_token = nn.Parameter(zeros(1, 1, d_model))
@@ -142,7 +150,15 @@ class GPT2(nn.Module):
 
     input_dtype = "int64"
 
-    def __init__(self, vocab_size=50257, context=1024, d_model=768, layers=12, heads=12, tied=True):
+    def __init__(
+        self,
+        vocab_size: int = 50257,
+        context: int = 1024,
+        d_model: int = 768,
+        layers: int = 12,
+        heads: int = 12,
+        tied: bool = True,
+    ):
         _check_heads("GPT2", d_model, heads)
         self.vocab_size, self.context = vocab_size, context
         self.wte = nn.Embedding(vocab_size, d_model)

@@ -6,11 +6,32 @@ from proflab.nn import functional as F
 from proflab.nn.module import Module
 from proflab.tensor import Tensor
 
+__all__ = [
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "Identity",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "ReLU",
+    "ReLU6",
+    "Sigmoid",
+    "SiLU",
+    "Softmax",
+    "Softplus",
+    "Tanh",
+]
+
 
 class Identity(Module):
     """Returns its input; takes and forgets any arguments."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: object, **kwargs: object):
         pass
 
     def forward(self, input: Tensor) -> Tensor:

@@ -15,6 +15,8 @@ from proflab.nn.parameter import Parameter
 from proflab.nn.shaping import Dropout
 from proflab.tensor import Tensor
 
+__all__ = ["MultiheadAttention", "TransformerEncoder", "TransformerEncoderLayer"]
+
 
 def _check_heads(owner: str, embed_dim: int, num_heads: int) -> int:
     """Return the width of one head; ValueError if the heads do not divide the width."""
@@ -54,7 +56,7 @@ class MultiheadAttention(Module):
         for name, parameter in self._parameters.items():
             if name.endswith("weight"):
                 init.xavier_uniform_(parameter)
-        if bias:
+        if self.out_proj.bias is not None:
             init.zeros_(self.out_proj.bias)
 
     def forward(self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None,
@@ -92,7 +94,7 @@ class MultiheadAttention(Module):
             out = out.transpose(0, 1)
         return self.out_proj(out), weights
 
-    def _project(self, query, key, value) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(self, query, key, value) -> tuple[Tensor, ...]:
         if self._same_width:
             if query is key and key is value:
                 return F.linear(query, self.in_proj_weight, self.in_proj_bias).chunk(3, -1)

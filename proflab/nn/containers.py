@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
+from typing import Any
 
 from proflab.nn.module import Module
 from proflab.nn.parameter import Parameter
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterList", "Sequential"]
 
 
 class Sequential(Module):
@@ -17,6 +20,7 @@ class Sequential(Module):
     """
 
     def __init__(self, *args: Module | dict[str, Module]):
+        items: Iterable[tuple[str, object]]
         if len(args) == 1 and isinstance(args[0], dict):
             items = args[0].items()
         else:
@@ -24,7 +28,7 @@ class Sequential(Module):
         for name, module in items:
             setattr(self, name, _checked(module, "Sequential"))
 
-    def forward(self, input):
+    def forward(self, input: Any) -> Any:
         for module in self:
             input = module(input)
         return input
@@ -101,15 +105,15 @@ class ModuleDict(Module):
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         """Return the names."""
         return self._modules.keys()
 
-    def values(self):
+    def values(self) -> ValuesView[Module]:
         """Return the modules."""
         return self._modules.values()
 
-    def items(self):
+    def items(self) -> ItemsView[str, Module]:
         """Return the (name, module) pairs."""
         return self._modules.items()
 
@@ -136,7 +140,7 @@ class ParameterList(Module):
         return list(self._parameters.values())[index]
 
 
-def _checked(module: Module, owner: str) -> Module:
+def _checked(module: object, owner: str) -> Module:
     if not isinstance(module, Module):
         raise TypeError(f"{owner}: {module!r} is no Module")
     return module

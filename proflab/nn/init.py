@@ -13,7 +13,7 @@ from proflab.tensor_methods import check_writable, method
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
     """Fill with uniform random numbers in [a, b), and return the tensor."""
-    if not tensor.is_meta:
+    if isinstance(tensor.array, np.ndarray):
         values = _drawn(generator().random, tensor.array)
         values *= b - a
         values += a
@@ -31,7 +31,7 @@ def _drawn(draw, array: np.ndarray) -> np.ndarray:
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     """Fill with normal random numbers, and return the tensor."""
-    if not tensor.is_meta:
+    if isinstance(tensor.array, np.ndarray):
         values = _drawn(generator().standard_normal, tensor.array)
         values *= std
         values += mean
@@ -43,8 +43,8 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
 def trunc_normal_(tensor: Tensor, mean=0.0, std=1.0, a=-2.0, b=2.0) -> Tensor:
     """Fill with normal random numbers, those outside [a, b] drawn again; return the tensor."""
     normal_(tensor, mean, std)
-    if not tensor.is_meta:
-        array = tensor.array
+    array = tensor.array
+    if isinstance(array, np.ndarray):
         while (outside := (array < a) | (array > b)).any():
             again = generator().standard_normal(int(outside.sum()), np.float32)
             array[outside] = again * std + mean
@@ -53,7 +53,7 @@ def trunc_normal_(tensor: Tensor, mean=0.0, std=1.0, a=-2.0, b=2.0) -> Tensor:
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value, and return the tensor."""
-    if not tensor.is_meta:
+    if isinstance(tensor.array, np.ndarray):
         tensor.array[...] = val
     return tensor
 

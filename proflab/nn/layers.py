@@ -7,7 +7,22 @@ from proflab.nn import functional as F
 from proflab.nn import init
 from proflab.nn.module import Module
 from proflab.nn.parameter import Parameter
-from proflab.tensor import Tensor, int64
+from proflab.ops.conv import Sizes
+from proflab.tensor import Tensor, elements, int64
+
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "Conv1d",
+    "Conv2d",
+    "Embedding",
+    "GroupNorm",
+    "InstanceNorm2d",
+    "LayerNorm",
+    "Linear",
+    "PReLU",
+    "RMSNorm",
+]
 
 
 def _positive(owner: str, **sizes) -> None:
@@ -58,8 +73,9 @@ class _Conv(Module):
 
     dims = 2
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1,
-                 groups=1, bias=True, padding_mode="zeros", device=None, dtype=None):  # fmt: skip
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+                 padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device=None, dtype=None):  # fmt: skip
         name = type(self).__name__
         _positive(name, in_channels=in_channels, out_channels=out_channels, kernel_size=kernel_size,
                  stride=stride, dilation=dilation, groups=groups)  # fmt: skip
@@ -133,7 +149,7 @@ class Embedding(Module):
     def reset_parameters(self) -> None:
         init.normal_(self.weight)
         if self.padding_idx is not None and not self.weight.is_meta:
-            self.weight.array[self.padding_idx] = 0
+            elements(self.weight, "Embedding")[self.padding_idx] = 0
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(input, self.weight, self.padding_idx)
@@ -147,8 +163,9 @@ class _BatchNorm(Module):
 
     dims: tuple[int, ...] = ()
 
-    def __init__(self, num_features: int, eps=1e-5, momentum=0.1, affine=True,
-                 track_running_stats=True, device=None, dtype=None):  # fmt: skip
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+                 affine: bool = True, track_running_stats: bool = True, device=None,
+                 dtype=None):  # fmt: skip
         _positive(type(self).__name__, num_features=num_features)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
@@ -198,8 +215,8 @@ class BatchNorm1d(_BatchNorm):
 class LayerNorm(Module):
     """The last dimensions, those of `normalized_shape`, to mean 0 and variance 1."""
 
-    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None,
-                 dtype=None):  # fmt: skip
+    def __init__(self, normalized_shape: Sizes, eps: float = 1e-5, elementwise_affine: bool = True,
+                 bias: bool = True, device=None, dtype=None):  # fmt: skip
         _positive("LayerNorm", normalized_shape=normalized_shape)
         shape = normalized_shape
         self.normalized_shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
@@ -219,8 +236,8 @@ class LayerNorm(Module):
 class RMSNorm(Module):
     """The last dimensions to root mean square 1: LayerNorm without the mean."""
 
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None,
-                 dtype=None):  # fmt: skip
+    def __init__(self, normalized_shape: Sizes, eps: float | None = None,
+                 elementwise_affine: bool = True, device=None, dtype=None):  # fmt: skip
         _positive("RMSNorm", normalized_shape=normalized_shape)
         shape = normalized_shape
         self.normalized_shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
@@ -236,8 +253,8 @@ class RMSNorm(Module):
 class GroupNorm(Module):
     """Channels in groups, each group to mean 0 and variance 1."""
 
-    def __init__(self, num_groups: int, num_channels: int, eps=1e-5, affine=True, device=None,
-                 dtype=None):  # fmt: skip
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
+                 device=None, dtype=None):  # fmt: skip
         _positive("GroupNorm", num_groups=num_groups, num_channels=num_channels)
         if num_channels % num_groups:
             raise ValueError(f"GroupNorm: {num_groups} groups do not divide {num_channels}")
@@ -256,8 +273,9 @@ class GroupNorm(Module):
 class InstanceNorm2d(Module):
     """Each channel of each sample to mean 0 and variance 1; without running statistics."""
 
-    def __init__(self, num_features: int, eps=1e-5, momentum=0.1, affine=False,
-                 track_running_stats=False, device=None, dtype=None):  # fmt: skip
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1,
+                 affine: bool = False, track_running_stats: bool = False, device=None,
+                 dtype=None):  # fmt: skip
         _positive("InstanceNorm2d", num_features=num_features)
         if track_running_stats:
             raise ValueError("InstanceNorm2d: track_running_stats=True is not there")

@@ -6,6 +6,16 @@ from proflab.nn import functional as F
 from proflab.nn.module import Module
 from proflab.tensor import Tensor
 
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CrossEntropyLoss",
+    "L1Loss",
+    "MSELoss",
+    "NLLLoss",
+    "SmoothL1Loss",
+]
+
 
 class CrossEntropyLoss(Module):
     """Of logits (batch, classes, …) against class numbers (batch, …), or probabilities."""

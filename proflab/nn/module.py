@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -60,10 +61,10 @@ class Module:
     _pre_hooks: tuple[Callable, ...] = ()
     _hooks: tuple[Callable, ...] = ()
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not dispatch.hooks:
             return self._call(*args, **kwargs)
         modules = dispatch.modules
@@ -123,7 +124,9 @@ class Module:
         """Return the modules right inside this one, each once."""
         return (child for _, child in self.named_children())
 
-    def named_modules(self, memo=None, prefix: str = "", remove_duplicate: bool = True):
+    def named_modules(
+        self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """Return (name, module) of this one, named "", and of all inside it, each once."""
         found: list[tuple[str, Module]] = []
         self._collect(found, set() if memo is None else memo, prefix, remove_duplicate)
@@ -161,7 +164,9 @@ class Module:
                 if remove_duplicate:
                     seen.add(id(value))
 
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         """Return (name, parameter), each parameter once, under the first of its names."""
         return self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
@@ -169,7 +174,9 @@ class Module:
         """Return the parameters of this module and of all inside it, each once."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """Return (name, buffer), each buffer once, under the first of its names."""
         return self._named_members("_buffers", prefix, recurse, remove_duplicate)
 
@@ -235,8 +242,9 @@ class Module:
                     f"load_state_dict: {name} is {own[name].shape} here and "
                     f"{tuple(state_dict[name].shape)} there"
                 )
-            if not own[name].is_meta:
-                np.copyto(own[name].array, np.asarray(state_dict[name]))
+            array = own[name].array
+            if isinstance(array, np.ndarray):
+                np.copyto(array, np.asarray(state_dict[name]))
 
     def train(self, mode: bool = True) -> Module:
         """Set `training` in this module and all inside it, and return it."""

@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from proflab.nn import functional as F
 from proflab.nn.module import Module
+from proflab.ops.conv import Sizes
 from proflab.tensor import Tensor
+
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveMaxPool2d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "Dropout",
+    "Dropout2d",
+    "Flatten",
+    "MaxPool1d",
+    "MaxPool2d",
+    "PixelShuffle",
+    "Unflatten",
+    "Upsample",
+    "ZeroPad2d",
+]
 
 
 class _Dropout(Module):
@@ -34,8 +52,9 @@ class Dropout2d(_Dropout):
 class MaxPool2d(Module):
     """The largest of each window: (batch, channels, h, w) to (batch, channels, h', w')."""
 
-    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False):  # fmt: skip
+    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+                 dilation: Sizes = 1, return_indices: bool = False,
+                 ceil_mode: bool = False):  # fmt: skip
         if return_indices:
             raise ValueError("MaxPool2d: return_indices=True is not there")
         self.kernel_size, self.padding, self.dilation = kernel_size, padding, dilation
@@ -54,8 +73,9 @@ class MaxPool2d(Module):
 class AvgPool2d(Module):
     """The mean of each window: (batch, channels, h, w) to (batch, channels, h', w')."""
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False,
-                 count_include_pad=True, divisor_override=None):  # fmt: skip
+    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True,
+                 divisor_override: int | None = None):  # fmt: skip
         self.kernel_size, self.padding = kernel_size, padding
         self.stride = kernel_size if stride is None else stride
         self.options = (ceil_mode, count_include_pad, divisor_override)
@@ -70,7 +90,7 @@ class AvgPool2d(Module):
 class AdaptiveAvgPool2d(Module):
     """Averages over windows chosen so that the result has `output_size`."""
 
-    def __init__(self, output_size):
+    def __init__(self, output_size: Sizes):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
@@ -106,8 +126,8 @@ class MaxPool1d(MaxPool2d):
 class AvgPool1d(Module):
     """The mean of each window: (batch, channels, length) to (batch, channels, length')."""
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False,
-                 count_include_pad=True):  # fmt: skip
+    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True):  # fmt: skip
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
         self.options = (ceil_mode, count_include_pad)
 
@@ -138,7 +158,13 @@ class Unflatten(Module):
 class Upsample(Module):
     """(batch, channels, h, w) to another height and width; mode "nearest" only."""
 
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    def __init__(
+        self,
+        size: Sizes | None = None,
+        scale_factor: float | None = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+    ):
         self.size, self.scale_factor, self.mode = size, scale_factor, mode
 
     def forward(self, input: Tensor) -> Tensor:
@@ -158,7 +184,7 @@ class PixelShuffle(Module):
 class ZeroPad2d(Module):
     """Zeros around the last two dimensions: an int, or (left, right, top, bottom)."""
 
-    def __init__(self, padding):
+    def __init__(self, padding: Sizes):
         self.padding = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
 
     def forward(self, input: Tensor) -> Tensor:

@@ -69,7 +69,7 @@ class _Relu6(_Activation):
     def forward(self, input):
         return np.minimum(np.maximum(input, 0), 6)
 
-    def save_for_backward(self, need, out, input):
+    def save_for_backward(self, need, out, input, **settings):
         return (out,)
 
     def backward(self, node, grad):

@@ -163,7 +163,7 @@ class _Pow(Binary):
             (input,) = node.saved
             return (grad * other * input ** (other - 1) if other else np.zeros_like(grad),)
         input, other, out = node.saved
-        grads = [None, None]
+        grads: list[np.ndarray | None] = [None, None]
         if node.need[0]:
             slope = np.where(other == 0, 0, other * input ** np.where(other == 0, 1, other - 1))
             grads[0] = unbroadcast(grad * slope.astype(grad.dtype), node.shape(0))
@@ -209,7 +209,7 @@ class _Remainder(_Quotient):
         return (unbroadcast(grad, node.shape(0)), None)[: len(node.need)]
 
 
-def _binary(op: Op, input, other, float_result: bool = False) -> Tensor:
+def _binary(op, input, other, float_result: bool = False) -> Tensor:
     """Run an op on a tensor and a tensor or a number, brought to one dtype."""
     scalar = as_number(other)
     if scalar is not None:

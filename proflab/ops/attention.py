@@ -86,7 +86,7 @@ class _Attention(Op):
         share = _scores(query, key, mask, is_causal, scale)
         share -= logsum
         np.exp(share, out=share)
-        grads = [None] * len(node.need)
+        grads: list[np.ndarray | None] = [None] * len(node.need)
         if node.need[2]:
             grads[2] = unbroadcast(product(share.swapaxes(-1, -2), grad), value.shape)
         # of the scores: share · (grad @ v.T - Σ grad · out), row by row

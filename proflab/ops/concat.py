@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -98,6 +98,8 @@ class _Split(Op):
 
 
 class _Triangle(Op):
+    function: Callable[[np.ndarray, int], np.ndarray]
+
     def shape(self, input, diagonal):
         if len(input.shape) < 2:
             raise ValueError("a triangle needs two dimensions")

@@ -17,11 +17,13 @@ from proflab.dispatch import Op, apply, register
 from proflab.meta import MetaArray
 from proflab.ops.matmul import one_dtype
 from proflab.ops.pad import pad as pad_tensor
+from proflab.shapes import Shape
 from proflab.tensor import Tensor
 
 __all__ = ["conv1d", "conv2d"]
 
 Pair = tuple[int, int]
+Sizes = int | tuple[int, ...] | list[int]  # one for all directions, or one for each
 _WIDE = 512  # columns from which on a product is about as fast as it gets
 _CACHED = 2**18  # numbers that stay in a core's cache
 
@@ -65,7 +67,8 @@ class _Windows:
         self.places = self.out[0] * self.out[1]
         # Windows of one element each, side by side: the image itself is its columns.
         self.trivial = self.kernel == (1, 1) and stride == (1, 1) and padding == (0, 0)
-        self._columns = self._bordered = None
+        self._columns: np.ndarray | None = None
+        self._bordered: np.ndarray | None = None
 
     def turned(self, batch: int, filters: int) -> _Windows | None:
         """Return grad's windows, one for each place of the input; None where that is no gain.
@@ -173,7 +176,7 @@ def _products(windows: _Windows, images, groups: int, matrix=None, others=None) 
         out = np.empty((len(images), *matrix.shape[:2], windows.places), images.dtype)
     for some, places, columns in windows.each(images):
         columns = columns.reshape(groups, len(columns) // groups, columns.shape[1])
-        if matrix is not None:
+        if out is not None:
             results = out[some][..., places]
             if len(results) == 1:
                 np.matmul(matrix, columns, out=results[0])
@@ -271,7 +274,7 @@ class _Conv2d(Op):
         input, weight = node.saved
         shape, filters = node.shape(0), node.shape(1)
         grad = grad.reshape(shape[0], groups, filters[0] // groups, windows.places)
-        grads = [None, None]
+        grads: list[np.ndarray | None] = [None, None]
         if node.need[0]:
             grads[0] = _sum_columns(windows, weight.reshape(*grad.shape[1:3], -1), grad)
         if node.need[1]:
@@ -299,7 +302,7 @@ class _Conv2d(Op):
         return out, total
 
 
-def pair(value) -> Pair:
+def pair(value: Sizes) -> Pair:
     """Return an int for both directions, or one for each, as a pair."""
     return (
         (int(value[0]), int(value[-1]))
@@ -308,7 +311,7 @@ def pair(value) -> Pair:
     )
 
 
-def _same(kernel: Pair, dilation: Pair, stride: Pair) -> list[Pair]:
+def _same(kernel: Shape, dilation: Pair, stride: Pair) -> list[Pair]:
     """Return what padding="same" adds before and after, for each direction."""
     if stride != (1, 1):
         raise ValueError(f"conv2d: padding='same' needs stride 1, not {stride}")

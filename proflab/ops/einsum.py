@@ -88,7 +88,7 @@ class _Einsum(Op):
     def backward(self, node, grad, equation):
         # grad: sizes of the result's labels · the operands: sizes of theirs → each operand's shape
         labels, out = _parts(equation)
-        grads = []
+        grads: list[np.ndarray | None] = []
         for i, need in enumerate(node.need):
             if not need:
                 grads.append(None)

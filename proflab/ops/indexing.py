@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import EllipsisType
+
 import numpy as np
 
 from proflab import graph
@@ -52,8 +54,8 @@ def _with_ellipsis(index: tuple) -> tuple:
 
 def _merge(index: tuple, arrays: tuple) -> tuple:
     """Return an index with its tensors, in order, in the places held free by True."""
-    arrays = iter(arrays)
-    return tuple(next(arrays) if part is True else part for part in index)
+    left = iter(arrays)
+    return tuple(next(left) if part is True else part for part in index)
 
 
 @register
@@ -66,7 +68,9 @@ class _Index(Op):
         if any(t.dtype == bool_ for t in tensors):
             raise ValueError("how many elements a boolean index selects depends on data")
         chosen = broadcast(*[t.shape for t in tensors])
-        shape, places, dim = [], [], 0
+        shape: list[int | None] = []
+        places: list[int] = []
+        dim = 0
         for part in _expand_ellipsis(index, len(input.shape)):
             if part is None:
                 shape.append(1)
@@ -117,10 +121,11 @@ class _IndexPut(Op):
     def backward(self, node, grad, index):
         # grad: (…) · index tensors → (…), the value's shape, None for each tensor
         index = _merge(index, node.saved)
-        grads = [None] * len(node.need)
+        grads: list[np.ndarray | None] = [None] * len(node.need)
         if node.need[0]:
-            grads[0] = grad.copy()
-            grads[0][index] = 0
+            others = grad.copy()
+            others[index] = 0
+            grads[0] = others
         if node.need[1]:
             grads[1] = unbroadcast(grad[index], node.shape(1))
         return tuple(grads)
@@ -136,7 +141,8 @@ def _expand_ellipsis(index: tuple, ndim: int) -> tuple:
 
 def _parse(index) -> tuple[tuple, tuple[Tensor, ...]]:
     """Return the index with True in the place of each tensor, and the tensors."""
-    parts, tensors = [], []
+    parts: list[bool | int | slice | EllipsisType | None] = []
+    tensors: list[Tensor] = []
     for part in index if isinstance(index, tuple) else (index,):
         if isinstance(part, (list, np.ndarray)):
             part = Tensor(part)
@@ -181,7 +187,7 @@ def _setitem(input: Tensor, index, value) -> None:
         check_writable(input, "setitem")
         value = to_dtype(value, input.dtype)
         become(input, apply(_IndexPut, (input, value, *tensors), index=index))
-    elif not input.is_meta:
+    elif isinstance(input.array, np.ndarray):
         if value.is_meta:
             raise RuntimeError(f"setitem: a meta tensor of shape {value.shape} has no data")
         input.array[_merge(index, tuple(t.array for t in tensors))] = value.array

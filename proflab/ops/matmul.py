@@ -89,18 +89,18 @@ class _Matmul(Op):
         if len(a) == 1:
             grad = grad[..., None, :]
             input = input if input is None else input[None, :]
-        grads = [None, None]
+        grads: list[np.ndarray | None] = [None, None]
         if node.need[0]:
-            grads[0] = unbroadcast(product(grad, _swap(other)), a if len(a) > 1 else (1, *a))
-            grads[0] = grads[0].reshape(a)
+            left = unbroadcast(product(grad, _swap(other)), a if len(a) > 1 else (1, *a))
+            grads[0] = left.reshape(a)
         if node.need[1]:
             if len(b) <= 2 and input.ndim > 2:  # one matrix, used by all: one product gives the sum
                 rows = as_rows(input)
-                grads[1] = for_blas(rows.T) @ for_blas(as_rows(grad))
+                right = for_blas(rows.T) @ for_blas(as_rows(grad))
             else:
-                grads[1] = product(_swap(input), grad)
-                grads[1] = unbroadcast(grads[1], b if len(b) > 1 else (*b, 1))
-            grads[1] = grads[1].reshape(b)
+                right = product(_swap(input), grad)
+                right = unbroadcast(right, b if len(b) > 1 else (*b, 1))
+            grads[1] = right.reshape(b)
         return tuple(grads)
 
 

@@ -84,7 +84,7 @@ class _LayerNorm(Op):
         size = int(np.prod(normalized_shape))
         rows, grad = input.reshape(-1, size), grad.reshape(-1, size)
         mean, rstd = mean.reshape(-1, 1), rstd.reshape(-1, 1)
-        grads = [None] * len(node.need)
+        grads: list[np.ndarray | None] = [None] * len(node.need)
         if node.need[0]:
             inner = grad if weight is None else grad * weight.reshape(-1)
             grads[0] = _standardize_backward(rows, mean, rstd, inner).reshape(input.shape)
@@ -141,7 +141,7 @@ class _GroupNorm(Op):
         # grad, input: (b, c, …) · weight: (c,) · mean, rstd: (b, groups) → (b, c, …), (c,), (c,)
         input, weight, mean, rstd = node.saved
         batch, channels = input.shape[:2]
-        grads = [None] * len(node.need)
+        grads: list[np.ndarray | None] = [None] * len(node.need)
         if not input.size:
             return tuple(np.zeros(shape, dtype) for shape, dtype in node.specs)
         groups = (batch, num_groups, -1)
@@ -223,7 +223,7 @@ class _BatchNorm(Op):
         # grad, input: (b, c, …) · weight, mean, rstd: (c,) → (b, c, …), None, None, (c,), (c,)
         input, weight, mean, rstd = node.saved
         shape = node.shape(0)
-        grads = [None] * len(node.need)
+        grads: list[np.ndarray | None] = [None] * len(node.need)
         flat = (*shape[:2], -1) if grad.size else (*shape[:2], 0)
         grad = grad.reshape(flat)
         total = grad.sum(axis=(0, 2))

@@ -5,6 +5,7 @@ slope is easier to get from.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -25,6 +26,7 @@ class Pointwise(Op):
     """One element in, one out."""
 
     suppress_warnings = True
+    slope: Callable[..., np.ndarray]  # of one element, from what is kept
     keeps = "input"  # what slope() is a function of: "input", "result", or "" for a constant slope
 
     def shape(self, input):

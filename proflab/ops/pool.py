@@ -28,7 +28,7 @@ def _out(shape, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil:
         if ceil and (size - 1) * s + d * (k - 1) + 1 < n + 2 * p and size * s < n + p:
             size += 1
         sides.append(size)
-    return tuple(sides)
+    return sides[0], sides[1]
 
 
 def _bordered(input, out: Pair, kernel, stride, padding, dilation, value: float) -> np.ndarray:
@@ -96,7 +96,7 @@ class _MaxPool2d(Op):
         dtype = np.dtype(np.uint8 if places < 256 else np.uint16)
         if type(out) is MetaArray:
             return (MetaArray(out.shape, dtype),)
-        size, nowhere = out.shape[-2:], np.iinfo(dtype).max
+        size, nowhere = out.shape[-2:], np.iinfo(dtype.type).max
         planes, largest = _planes(input), _planes(out)
         which = np.full(largest.shape, nowhere, dtype)
         for part in cached_parts(planes.shape, planes.itemsize):
@@ -125,7 +125,8 @@ class _MaxPool2d(Op):
         for part in cached_parts(out.shape, out.itemsize):
             combs = np.zeros((stride[1], len(out[part]), *border), grad.dtype)
             for place in range(math.prod(kernel_size)):
-                at = _teeth(combs, *divmod(place, kernel_size[1]), size, stride, dilation)
+                i, j = divmod(place, kernel_size[1])
+                at = _teeth(combs, i, j, size, stride, dilation)
                 at += grad[part] * (which[part] == place)
             for i in range(min(w, stride[1])):  # without the border
                 columns = out[part][..., i :: stride[1]]

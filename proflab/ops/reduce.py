@@ -140,7 +140,7 @@ class _Var(_Reduction):
     name = "var"
     suppress_warnings = True
 
-    def shape(self, input, dim, keepdim, correction):
+    def shape(self, input, dim, keepdim, correction=1):
         return super().shape(input, dim, keepdim)
 
     def forward(self, input, dim, keepdim, correction):

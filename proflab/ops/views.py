@@ -15,7 +15,7 @@ from proflab.meta import MetaArray
 from proflab.ops.convert import to_dtype
 from proflab.shapes import Shape, broadcast, contiguous_strides, normalize_dim, unbroadcast
 from proflab.tensor import Tensor
-from proflab.tensor_methods import method, write_into
+from proflab.tensor_methods import give_property, method, write_into
 
 __all__ = [
     "broadcast_to", "flatten", "moveaxis", "movedim", "permute", "ravel", "reshape", "squeeze",
@@ -303,4 +303,5 @@ def _matrix_transposed(input: Tensor) -> Tensor:
     return transpose(input, -2, -1)
 
 
-Tensor.T, Tensor.mT = property(_transposed), property(_matrix_transposed)
+give_property("T", _transposed)
+give_property("mT", _matrix_transposed)

@@ -19,6 +19,8 @@ __all__ = ["clamp", "clip", "masked_fill", "maximum", "minimum", "where"]
 class _Extremum(Binary):
     """The larger, or the smaller, of two tensors; where they are equal each gets half."""
 
+    better: np.ufunc
+
     def save_for_backward(self, need, out, input, other):
         return input, other
 
@@ -36,7 +38,7 @@ class _Extremum(Binary):
 @register
 class _Maximum(_Extremum):
     name = "maximum"
-    better = staticmethod(np.greater)
+    better = np.greater
 
     def forward(self, input, other):
         return np.maximum(input, other)
@@ -45,7 +47,7 @@ class _Maximum(_Extremum):
 @register
 class _Minimum(_Extremum):
     name = "minimum"
-    better = staticmethod(np.less)
+    better = np.less
 
     def forward(self, input, other):
         return np.minimum(input, other)

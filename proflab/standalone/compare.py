@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeGuard
 
 from proflab.lesson.hardware import this_machine
 from proflab.standalone.arguments import positive, share
@@ -130,7 +130,7 @@ def read_times(path: Path) -> dict[str, Any]:
     return times
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

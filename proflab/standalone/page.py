@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from proflab.standalone import svg
@@ -102,7 +103,7 @@ HEAD = ("operation", "calls", "ms", "share", "FLOP/s", "FLOPs/byte", "wall")
 
 def operations(report: Report, most: int) -> list[tuple[str, ...]]:
     """Return the operations of most time as rows of text, and a last row for the others."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for entry in report.top[:most]:
         speed = rate(entry["speed"], "") if entry["speed"] else "–"
         intensity = f"{entry['intensity']:.2f}" if entry["intensity"] else "–"
@@ -120,7 +121,7 @@ def operations(report: Report, most: int) -> list[tuple[str, ...]]:
 
 def predictions(report: Report) -> list[tuple[str, ...]]:
     """Return predicted sizes as rows of text, below a head."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (report.predictions[0]["unit"], "FLOPs", "at least, ms", "predicted, ms", "measured, ms")
     ]
     for row in report.predictions:
@@ -168,7 +169,7 @@ def _figure(drawing: str, caption: str) -> str:
     return f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""
     body = "".join(

@@ -202,10 +202,11 @@ def draw_timeline(rows: Sequence[dict]) -> str:
         parts.append(
             _rect(x(row["start_ms"]), y, x(start + row["ms"]) - 1, 34, kinds[row["op"]], said)
         )
+    ends: dict[float, str] = {0: "start", 1: "end"}
     for share in (0, 0.25, 0.5, 0.75, 1):
         at = 1 + share * (WIDTH - 2)
         parts.append(_line(at, y + 34, at, y + 39, QUIET))
-        anchor = {0: "start", 1: "end"}.get(share, "middle")
+        anchor = ends.get(share, "middle")
         ms = three_digits(share * total) + (" ms" if share == 1 else "")
         parts.append(_text(at, y + 52, ms, anchor, QUIET))
     legend, end = _legend(dict(list(kinds.items())[: len(COLOURS)]), y + 74)

@@ -91,7 +91,7 @@ def _unpacked(path: Path) -> bytes:
 
 def _renamed(event: dict) -> dict:
     """Return an event under its category's name of today, with its thread as text."""
-    category = event.get("cat")
+    category: Any = event.get("cat")
     thread = str(event.get("tid"))
     return event | {"cat": _OLD.get(category, category), "tid": thread, "pid": str(event["pid"])}
 

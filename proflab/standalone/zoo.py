@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from proflab import models, nn
 
@@ -39,6 +39,10 @@ class Choice:
         return (batch, self.shape[0], size, size) if self.kind == "image" else (batch, *self.shape)
 
 
+def _gpt2(size: str) -> Choice:
+    return Choice(f"GPT-2 {size}", lambda _: models.gpt2(size), "tokens", (128,))
+
+
 CHOICES = {
     "mlp": Choice("MLP", lambda _: models.MLP(), "fixed", (784,)),
     "lenet5": Choice("LeNet-5", lambda _: models.LeNet5(), "fixed", (1, 32, 32)),
@@ -50,12 +54,7 @@ CHOICES = {
         "ViT-Ti/16", lambda side: models.VisionTransformer(image=side), "image", (3, 224, 224)
     ),
     "bert-layer": Choice("BERT layer", lambda _: models.bert_layer(), "tokens", (128, 768)),
-    **{
-        f"gpt2-{size}": Choice(
-            f"GPT-2 {size}", lambda _, size=size: models.gpt2(size), "tokens", (128,)
-        )
-        for size in ("small", "medium", "large", "xl")
-    },
+    **{f"gpt2-{size}": _gpt2(size) for size in ("small", "medium", "large", "xl")},
 }
 
 
@@ -82,7 +81,11 @@ def own_model(file: Path, function: str) -> Choice:
     finally:
         sys.path.remove(folder)
     model, shape = made if isinstance(made, tuple) and len(made) == 2 else (None, None)
-    whole = isinstance(shape, tuple) and shape and all(isinstance(n, int) and n > 0 for n in shape)
-    if not isinstance(model, nn.Module) or not whole:
+    if not isinstance(model, nn.Module) or not _is_shape(shape):
         raise ValueError(f"{place} must return a model of ProfLab and an input's shape, a tuple")
     return Choice(place, lambda _: make()[0], "fixed", shape)
+
+
+def _is_shape(value: Any) -> TypeGuard[tuple[int, ...]]:
+    sizes = value if isinstance(value, tuple) else ()
+    return bool(sizes) and all(isinstance(n, int) and n > 0 for n in sizes)

@@ -86,7 +86,7 @@ def with_engine(text: str) -> str:
     tree = ast.parse(text)
     head = [node for node in tree.body if _must_stay_first(node)]
     lines = text.splitlines()
-    last = max((node.end_lineno for node in head), default=0)
+    last = max((node.end_lineno or 0 for node in head), default=0)
     packed = base64.b85encode(zlib.compress(json.dumps(engine_sources()).encode(), 9)).decode()
     rows = [packed[start : start + 100] for start in range(0, len(packed), 100)]
     importer = _IMPORTER.replace("@PACKED@", "\n".join(rows))  # base 85 has no quote, no backslash
@@ -110,12 +110,14 @@ def _without_needing_others(text: str) -> str:
             ]
     if not found:
         return text
-    last = max((n.end_lineno for n in ast.parse(text).body if _must_stay_first(n)), default=0)
+    first = [node for node in ast.parse(text).body if _must_stay_first(node)]
+    last = max((node.end_lineno or 0 for node in first), default=0)
     return "\n".join([*lines[:last], "", _ABSENT, *lines[last:]]) + "\n"
 
 
 def _package(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
-    return (alias.name if isinstance(node, ast.Import) else node.module).partition(".")[0]
+    name = alias.name if isinstance(node, ast.Import) else node.module or ""
+    return name.partition(".")[0]
 
 
 def _is_foreign(node: ast.Import | ast.ImportFrom) -> bool:

@@ -194,6 +194,8 @@ def _render_imports(nodes: Iterable[ast.stmt]) -> str:
     plain: set[str] = set()
     members: dict[str, set[str]] = {}
     for node in nodes:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
         alias = node.names[0]
         text = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
         if isinstance(node, ast.Import):

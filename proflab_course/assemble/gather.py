@@ -88,8 +88,8 @@ def _gather_lesson(lesson: Lesson, known: list[str], result: Collection) -> None
         candidates += statements
         given += [s for s in statements if cell.role == "given" and not s.required]
     if not exercises:
-        required = [s for s in candidates if s.required and isinstance(s.node, DEFINITIONS)]
-        exercises = [s.node.name for s in required]
+        required = [s.node for s in candidates if s.required]
+        exercises = [node.name for node in required if isinstance(node, DEFINITIONS)]
     _require_exercises(candidates, exercises)
     candidates = _needed(candidates, result)
     for name in exercises:

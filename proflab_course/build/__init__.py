@@ -4,6 +4,8 @@ command.py     the command: make, check, put in place
 make.py        all lessons are read and made in a folder of their own
 sections.py    a lesson's sections: their minutes and points
 overlay.py     private cases and mark schemes take the place of the public ones
+tracks.py      what a track leaves out becomes given code, or goes
+mentions.py    a link for what a track's text mentions and its class never saw
 vary.py        --seed N: other inputs in the hidden cases that may vary
 stamp.py       badges, minutes and points, and Colab's first cell
 durations.py   about how long a slow demo cell takes, in its first line
@@ -16,5 +18,5 @@ release.py     the students' notebook, by nbgrader
 leaks.py       no solution or hidden value in it
 trial.py       both notebooks are executed
 stand_ins.py   no helper passes in an exercise's place; in_process.py executes test cells for it
-class_tree.py  --through N: a tree for a class at lesson N
+class_tree.py  --through N, --track NAME: a tree for a class
 """

@@ -1,13 +1,13 @@
-"""A tree for a class that is at lesson N, with nothing later in it.
+"""A tree for a class: the lessons of a track, up to lesson N, and nothing else.
 
 It holds what a student works with and what Binder needs:
 
-- release/ with the lessons up to N (each with its pictures and built.py);
+- release/ with the track's lessons up to N (each with its pictures and built.py);
 - proflab/, the package that the notebooks import (the whole: it holds no exercise's solution);
 - pyproject.toml, LICENSE, binder/, docs/students.md where the course has them, and README.md.
 
 There is no modules/, source/, tests/, submitted/ or gradebook in it. The README is docs/students.md
-where there is one, else the course's own.
+where there is one, else the course's own; above it stands what the track is.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import proflab
 import proflab_course
 from proflab_course.assemble.command import is_upto
 from proflab_course.build.make import Audit, Plan, make, workplace
+from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.grading.records.lateness import FILE, read_extensions
 
@@ -30,28 +31,78 @@ README = ("docs/students.md", "README.md")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".ipynb_checkpoints")
 
 
-def class_tree(course: Course, through: str, output: Path, audit: Audit = "full") -> list[str]:
-    """Make the tree in `output`, which must be new or empty; returns the lessons in it."""
+def class_tree(
+    course: Course,
+    through: str | None,
+    output: Path,
+    audit: Audit = "full",
+    track: str | None = None,
+    notes: list[str] | None = None,
+) -> list[str]:
+    """Make the tree in `output`, which must be new or empty; returns the lessons in it.
+
+    through: the number of its last lesson; None: all. track: by name; None: the course's own.
+    notes: gets sentences for the author of a track.
+    """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise CourseError(f"{output} is not empty: give -o a new folder, nothing is overwritten")
-    names = [name for name in course.lessons() if is_upto(name, through)]
-    number = re.match(r"\d+", through)
-    if not names or int(names[-1][:2]) != int(number[0]):
-        there = f": its last one is {course.lessons()[-1]}" if course.lessons() else ""
-        raise CourseError(f"--through {through}: modules/ holds no lesson {through}{there}")
+    _refuse_unknown(course, through)
+    plan = Plan.read(course, track=track)
+    names = [name for name in plan.wanted if through is None or is_upto(name, through)]
+    if not names:
+        raise CourseError(f"--through {through}: the track begins with {plan.wanted[0]}")
+    plan.wanted = names
+    if notes is not None:
+        notes += plan.notes
     output = output.resolve()
     output.parent.mkdir(parents=True, exist_ok=True)
     with workplace(output.parent) as work:
-        if failed := make(Plan.read(course, names), work, audit):
+        if failed := make(plan, work, audit):
             raise CourseError("\n".join(failed.values()))
         tree = work / "tree"
         tree.mkdir()
         (work / "release").rename(tree / "release")
         _copy_course_files(course.root, tree)
+        if plan.track is not None and any(taken.partial for taken in plan.taken.values()):
+            _put_above(tree / "README.md", track_page(plan, names))
         if output.exists():
             output.rmdir()
         tree.rename(output)
     return names
+
+
+def _refuse_unknown(course: Course, through: str | None) -> None:
+    """Raise CourseError for a number that no lesson has."""
+    if through is None:
+        return
+    upto = [name for name in course.lessons() if is_upto(name, through)]
+    if not upto or int(upto[-1][:2]) != int(re.match(r"\d+", through)[0]):
+        there = f": its last one is {course.lessons()[-1]}" if course.lessons() else ""
+        raise CourseError(f"--through {through}: modules/ holds no lesson {through}{there}")
+
+
+def track_page(plan: Plan, names: list[str]) -> str:
+    """Return what a class's README says of its track: sentence, time, and a table of lessons."""
+    rows = []
+    for name in names:
+        lesson = plan.taken[name].lesson
+        title = lesson.cells[0].source.splitlines()[0].removeprefix("# ")
+        minutes = sum(section.minutes or 0 for section in sections(lesson))
+        exercises = [f"`{cell.name}`" for cell in lesson.named("exercise")]
+        link = f"release/{name}/{name}.ipynb"
+        rows.append(f"| [{title}]({link}) | {', '.join(exercises)} | {minutes} min |")
+    table = ["| lesson | what you write | about |", "|---|---|--:|", *rows]
+    track = plan.track
+    hours = "1 hour" if track.hours == 1 else f"{track.hours:g} hours"
+    head = f"# {track.title}: {hours}\n\n{track.text} What is not in the table"
+    return f"{head} is given, as code that you may read.\n\n" + "\n".join(table) + "\n"
+
+
+def _put_above(path: Path, text: str) -> None:
+    """Put a page above what a file holds, with a heading of the second level between them."""
+    below = path.read_text(encoding="utf-8") if path.exists() else ""
+    below = re.sub(r"^(#+ )", r"#\1", below, flags=re.MULTILINE)
+    path.write_text(f"{text}\n{below}".rstrip() + "\n", encoding="utf-8")
 
 
 def extension_notes(course: Course, names: list[str]) -> Iterator[str]:
@@ -81,7 +132,7 @@ def _copy_course_files(root: Path, tree: Path) -> None:
     for name in _COPIED:
         _copy(root / name, tree / name)
     for package in (proflab, proflab_course):
-        folder = Path(package.__file__).parent
+        folder = Path(package.__path__[0])
         _copy(folder, tree / folder.name)
     readme = next((root / name for name in README if (root / name).exists()), None)
     if readme:

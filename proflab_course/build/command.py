@@ -15,7 +15,10 @@ from pathlib import Path
 from proflab.lesson.mine import FILE as MINE
 from proflab_course.build.class_tree import class_tree, extension_notes
 from proflab_course.build.make import IGNORED, STEPS, Audit, Plan, make, workplace
+from proflab_course.build.tracks import track_points, tracks_mistakes
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import read_module
+from proflab_course.course.tracks import PUBLIC, Tracks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--through", metavar="N", help="make a separate tree for a class at lesson N"
+    )
+    parser.add_argument(
+        "--track",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="make a separate tree with a track's lessons; without a name, list the tracks",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FOLDER", help="the new folder for that tree"
@@ -51,20 +61,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build, check, or make a class's tree."""
     course = Course.find()
-    if bool(arguments.through) != bool(arguments.output):
-        raise CourseError("--through N and -o FOLDER go together")
-    if arguments.through and arguments.lessons:
-        raise CourseError("--through N takes all lessons up to N: do not name a lesson")
-    if arguments.through:
-        lessons = class_tree(course, arguments.through, arguments.output, arguments.audit)
+    if arguments.track == "":
+        print(tracks_table(course))
+        return 0
+    if bool(arguments.through or arguments.track) != bool(arguments.output):
+        raise CourseError("--through N or --track NAME and -o FOLDER go together")
+    if arguments.output and arguments.lessons:
+        what = "--track NAME takes the track's lessons"
+        what = "--through N takes all lessons up to N" if arguments.through else what
+        raise CourseError(f"{what}: do not name a lesson")
+    if arguments.output and arguments.seed is not None:
+        raise CourseError("--seed N is for the hidden cases in source/: leave it out with -o")
+    if arguments.output:
+        through, track = arguments.through, arguments.track
+        notes: list[str] = []
+        lessons = class_tree(course, through, arguments.output, arguments.audit, track, notes)
         print(f"{arguments.output}: {', '.join(lessons)}")
-        for sentence in extension_notes(course, lessons):
+        for sentence in [*notes, *extension_notes(course, lessons)]:
             print(f"note: {sentence}")
         return 0
     if arguments.check:
         differences = check(course, arguments.lessons, arguments.audit, arguments.seed)
         return _report_check(differences)
-    notes: list[str] = []
+    notes = []
     for lesson in build(course, arguments.lessons, arguments.audit, arguments.seed, notes):
         print(f"source/{lesson} and release/{lesson} are made from modules/{lesson}")
     for sentence in notes:
@@ -72,6 +91,25 @@ def run(arguments: argparse.Namespace) -> int:
     for path in strangers(course):
         print(f"note: {path} does not come from modules/; delete it if it is no longer needed")
     return 0
+
+
+def tracks_table(course: Course) -> str:
+    """Return a line for each track: its name, time, lessons, exercises, points and title."""
+    tracks = Tracks.read(course.root)
+    if tracks is None:
+        raise CourseError(f"the course declares no tracks in {PUBLIC}")
+    found = [read_module(course.module(name), name) for name in course.lessons()]
+    if mistakes := list(tracks_mistakes(tracks, found)):
+        raise CourseError("\n".join(mistakes))
+    lines = []
+    for track in tracks.tracks.values():
+        lessons = [lesson for lesson in found if lesson.name in track.lessons]
+        exercises = sum(len(track.exercises[lesson.name]) for lesson in lessons)
+        points = track_points(track, tracks, lessons)
+        what = f"{len(lessons):>2} lessons  {exercises:>3} exercises  {points:>5g} points"
+        used = "  (in use)" if track.name == tracks.use else ""
+        lines.append(f"{track.name:<12} {track.hours:>3g} h  {what}  {track.title}{used}")
+    return "\n".join(lines)
 
 
 def _report_check(differences: list[str]) -> int:

@@ -1,6 +1,6 @@
 """Find the hidden cases of a lesson that prove no more than its visible ones tell.
 
-Whoever copies the answers of the visible cases must get no points for it. So no hidden case asks
+A student who copies the answers of the visible cases gets no points for it. So no hidden case asks
 what a visible one has answered, and each cell has hidden cases whose values no visible case shows.
 """
 
@@ -102,8 +102,8 @@ def _cases(test: TestCell) -> Iterator[_Case]:
             question = tuple(dict.fromkeys((step.code, *origin)))
             if answer is not None:
                 yield _Case(block.hidden, answer, question)
-            elif names := bound_names(nodes):
-                bound |= dict.fromkeys(names, question)
+            elif binds := bound_names(nodes):
+                bound |= dict.fromkeys(binds, question)
             else:
                 bound[""] = (*bound.get("", ()), step.code)
         if not block.hidden:

@@ -11,7 +11,7 @@ import json
 import re
 import textwrap
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,14 +42,28 @@ class _Secret:
     lines: tuple[str, ...]
 
 
-def leaks(folder: Path, lesson: Lesson, lessons: Iterable[Lesson], place: str) -> list[str]:
-    """Return a line for each secret of the course that a lesson's release (`folder`) tells."""
-    secrets = [s for other in lessons for s in _secrets(other, lesson.name)]
+def leaks(
+    folder: Path,
+    lesson: Lesson,
+    lessons: Iterable[Lesson],
+    place: str,
+    given: Collection[str] = (),
+) -> list[str]:
+    """Return a line for each secret of the course that a lesson's release (`folder`) tells.
+
+    lessons: all of the course, as written; given: exercises whose code a track gives in this one.
+    """
+    secrets = [
+        secret
+        for other in lessons
+        for secret in _secrets(other, lesson.name)
+        if secret.kind != "solution" or secret.cell.name not in given
+    ]
     disclosed = {
         line
         for other in lessons
-        if other.name < lesson.name
         for cell in other.named("exercise")
+        if other.name < lesson.name or cell.name in given
         for region in regions(cell.source, SOLUTION)
         for line in _telling(region)
     }
@@ -117,7 +131,8 @@ def _cases(statement: str) -> list[str]:
     """Return the rows of a table of cases, each a secret of its own; else the statement."""
     if not statement.startswith("expect_table("):
         return [statement]
-    rows = ast.parse(statement).body[0].value.args[1:]
+    call = ast.parse(statement, mode="eval").body
+    rows = call.args[1:] if isinstance(call, ast.Call) else []
     return [ast.get_source_segment(statement, row) or "" for row in rows]
 
 

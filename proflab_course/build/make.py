@@ -30,12 +30,21 @@ from proflab_course.build.audit import (
 from proflab_course.build.durations import read_durations, stamp_durations
 from proflab_course.build.leaks import leaks
 from proflab_course.build.limits import limit_mistakes
+from proflab_course.build.mentions import Tree
 from proflab_course.build.notes import lesson_notes
 from proflab_course.build.overlay import apply_overlay, overlay_path
 from proflab_course.build.release import generate_release
 from proflab_course.build.sections import lesson_outline
 from proflab_course.build.stamp import Address, stamp
 from proflab_course.build.stand_ins import stand_in_mistakes
+from proflab_course.build.tracks import (
+    Taken,
+    apply_track,
+    lacking_ideas,
+    track_line,
+    tracks_mistakes,
+    with_track,
+)
 from proflab_course.build.trial import Trial, execute, keep_outputs
 from proflab_course.build.vary import drawn_sentence, vary_cases
 from proflab_course.course.files import what_is_wrong
@@ -43,6 +52,8 @@ from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import Lesson, notebook_text, read_module, read_notebook
 from proflab_course.course.release_stamp import STAMP, make_stamp
+from proflab_course.course.tracks import PUBLIC as TRACKS
+from proflab_course.course.tracks import Track, Tracks
 from proflab_course.grading.answer_key import released_from
 
 STEPS = ("source", "release")
@@ -64,30 +75,48 @@ _use_mine(globals(), "{}")
 
 @dataclass
 class Plan:
-    """All lessons of a course as read, and the names of those to be made.
+    """All lessons of a track, and the names of those to be made.
 
+    taken: the track's lessons; whole: all of the course, as they are written.
     notes: sentences for the instructor, which stop nothing.
     """
 
     course: Course
-    lessons: list[Lesson]
+    taken: dict[str, Taken]
+    whole: list[Lesson]
     wanted: list[str]
+    track: Track | None = None
+    tracks: Tracks | None = None
     built: dict[str, Collection] = field(default_factory=dict)
     beyond_limits: dict[str, list[str]] = field(default_factory=dict)
     seed: int | None = None
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def read(cls, course: Course, wanted: Iterable[str] = (), seed: int | None = None) -> Plan:
+    def read(
+        cls,
+        course: Course,
+        wanted: Iterable[str] = (),
+        seed: int | None = None,
+        track: str | None = None,
+    ) -> Plan:
         """Read every lesson: names are unique over the course, and later ones must not leak.
 
         seed: hidden cases vary by it where a lesson allows that; None: they are as written.
+        track: its name; None: the track that the course takes.
         """
         names = course.lessons()
         if not names:
             raise CourseError(f"{course.root / 'modules'} holds no lesson: nothing to build")
-        chosen = sorted({course.lesson(name) for name in wanted}) or names
-        address, durations = Address.read(course.root), read_durations(course.root)
+        tracks = Tracks.read(course.root)
+        if tracks is None and track is not None:
+            raise CourseError(f"--track {track}: the course declares no tracks in {TRACKS}")
+        taken_track = tracks.track(track) if tracks else None
+        in_track = [name for name in names if not tracks or name in taken_track.lessons]
+        chosen = sorted({course.lesson(name) for name in wanted}) or in_track
+        if other := [name for name in chosen if name not in in_track and name in tracks.times]:
+            what = f"the track {taken_track.name} does not have {other[0]}"
+            raise CourseError(f"{what} (it has {', '.join(taken_track.lessons)})")
         lessons: list[Lesson] = []
         beyond: dict[str, list[str]] = {}
         for name in names:
@@ -97,21 +126,51 @@ class Plan:
             lessons.append(read_module(path, name, f"modules/{name}/{name}.py"))
             apply_overlay(lessons[-1], overlay_path(course.root, name))
             beyond[name] = list(limit_mistakes(lessons[-1]))
-            stamp(lessons[-1], address)
-            stamp_durations(lessons[-1], durations)
-        return cls(course, lessons, chosen, beyond_limits=beyond, seed=seed)
+        plan = cls(course, {}, lessons, chosen, taken_track, tracks, seed=seed)
+        plan.beyond_limits = beyond
+        if tracks is not None:
+            _raise(list(tracks_mistakes(tracks, lessons)))
+        plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
+        return plan
+
+    def _take_and_stamp(self, published: bool) -> None:
+        """Make the track's lessons of the whole ones, and write into them what the build adds."""
+        address, durations = Address.read(self.course.root), read_durations(self.course.root)
+        for lesson in self.whole:
+            if self.track is None:
+                self.taken[lesson.name] = Taken(lesson)
+            elif lesson.name in self.track.lessons:
+                self.taken[lesson.name] = apply_track(lesson, self.tracks, self.track)
+        tree = Tree.of(self.taken.values(), self.whole, address)
+        if self.track is not None:
+            tree.link_mentions()
+            _raise(list(tree.mistakes()))
+            self.notes += tree.notes()
+        names = [lesson.name for lesson in self.whole]
+        for name, taken in self.taken.items():
+            line = ""
+            if taken.partial:
+                lacking = lacking_ideas(name, self.tracks, self.taken, names, address)
+                line = track_line(taken, self.track, address, lacking)
+            stamp(taken.lesson, address, line, published)
+            stamp_durations(taken.lesson, durations)
+
+    @property
+    def lessons(self) -> list[Lesson]:
+        """The track's lessons."""
+        return [taken.lesson for taken in self.taken.values()]
 
     def before(self, name: str) -> list[Lesson]:
-        """Return the lessons before this one."""
-        return [lesson for lesson in self.lessons if lesson.name < name]
+        """Return the lessons before this one, whole: built.py is the same in every track."""
+        return [lesson for lesson in self.whole if lesson.name < name]
 
 
 def make(plan: Plan, work: Path, audit: Audit = "full") -> _Failed:
     """Make and audit work/source and work/release of the plan's lessons; returns what failed."""
     failed = _Failed()
-    mistakes = course_mistakes(plan.lessons)
+    mistakes = course_mistakes(plan.whole)
     chosen = [lesson for lesson in plan.lessons if lesson.name in plan.wanted]
-    for lesson in plan.lessons:
+    for lesson in plan.whole:
         mistakes += delimiter_mistakes(lesson)  # also of others: their secrets must be known
     for lesson in chosen:
         with failed.named(lesson):
@@ -166,19 +225,22 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
     """Make and audit work/source and work/release of a lesson; returns the students' notebook."""
     source = work / "source" / lesson.name
     _copy_support_files(plan, lesson.name, source)
-    plan.notes += lesson_notes(plan.course, lesson, plan.lessons)
+    plan.notes += lesson_notes(plan.course, lesson, plan.whole)
     drawn = vary_cases(lesson, plan.seed, source)
     if plan.seed is not None:
         plan.notes.append(drawn_sentence(lesson, drawn))
     released = released_from(lesson.notebook)
-    lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells)
-    _write(source / outline.FILE, lesson_outline(lesson, released).text())
+    taken = plan.taken[lesson.name]
+    title = plan.track.title if taken.partial else ""
+    lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells, title)
+    described = with_track(lesson_outline(lesson, released), taken, plan.track)
+    _write(source / outline.FILE, described.text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)
     folder = work / "release" / lesson.name
     release = read_notebook(folder / f"{lesson.name}.ipynb", lesson.name)
     mistakes = release_mistakes(lesson, release)
-    mistakes += leaks(folder, lesson, plan.lessons, f"release/{lesson.name}")
+    mistakes += leaks(folder, lesson, plan.whole, f"release/{lesson.name}", taken.given)
     _raise(mistakes)
     return release.notebook
 

@@ -13,7 +13,7 @@ from proflab.lesson.names import bound_names
 from proflab_course.build.evidence import evidence_notes
 from proflab_course.build.sections import Section, sections
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.course.notebook import Lesson, read_notebook
+from proflab_course.course.notebook import Cell, Lesson, Role, read_notebook
 
 _NAMED = re.compile(r"`(\w+)(?:\([^`]*\))?`")
 _WORDS_A_MINUTE = 15  # of text that is only read
@@ -42,7 +42,7 @@ def lesson_notes(course: Course, lesson: Lesson, lessons: Iterable[Lesson]) -> I
             yield f"{cell.where}: it names `{name}`, which no cell defines any more"
 
 
-def _bound(lesson: Lesson, *roles: str) -> set[str]:
+def _bound(lesson: Lesson, *roles: Role) -> set[str]:
     found: set[str] = set()
     for cell in lesson.named(*roles):
         found |= bound_names(cell.statements())
@@ -51,17 +51,18 @@ def _bound(lesson: Lesson, *roles: str) -> set[str]:
 
 def _empty_sections(lesson: Lesson) -> Iterator[str]:
     for section in sections(lesson):
-        if section.minutes is None or any(c.role != "text" for c in section.cells):
+        place, minutes = section.place, section.minutes
+        if place is None or minutes is None or any(c.role != "text" for c in section.cells):
             continue
-        words = len(_text(lesson, section).split())
-        if words < _WORDS_A_MINUTE * section.minutes:
+        words = len(_text(place, section).split())
+        if words < _WORDS_A_MINUTE * minutes:
             what = f"`{section.heading}` has nothing to do in it and {words} words to read"
-            yield f"{section.place.where}: {what}: take it out, or its minutes"
+            yield f"{place.where}: {what}: take it out, or its minutes"
 
 
-def _text(lesson: Lesson, section: Section) -> str:
+def _text(place: Cell, section: Section) -> str:
     """Return the text below a section's heading, up to the next one."""
-    lines = section.place.source.splitlines()[section.line + 1 :]
+    lines = place.source.splitlines()[section.line + 1 :]
     end = next((n for n, line in enumerate(lines) if line.startswith("## ")), len(lines))
-    below = [cell.source for cell in section.cells if cell.node is not section.place.node]
+    below = [cell.source for cell in section.cells if cell.node is not place.node]
     return "\n".join([*lines[:end], *below])

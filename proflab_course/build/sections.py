@@ -66,13 +66,13 @@ def sections(lesson: Lesson) -> list[Section]:
     """Return a lesson's sections in order, each beginning at a heading of the second level."""
     found = [Section()]
     for cell in lesson.cells:
-        for line, heading in _headings(cell):
+        for line, heading in heading_lines(cell):
             found.append(Section(heading, cell, line))
         found[-1].cells.append(cell)
     return found
 
 
-def _headings(cell: Cell) -> Iterator[tuple[int, str]]:
+def heading_lines(cell: Cell) -> Iterator[tuple[int, str]]:
     """Yield the headings in a cell of text, each with its line; code in it has none."""
     if cell.role != "text":
         return
@@ -88,14 +88,16 @@ def _headings(cell: Cell) -> Iterator[tuple[int, str]]:
 def stamp_headings(lesson: Lesson) -> None:
     """Write each section's points behind the minutes in its heading."""
     for section in sections(lesson):
+        if (place := section.place) is None:
+            continue
         if section.says_points:
             problem = f"the heading `{section.heading}` types its points"
-            raise CourseError(f"{section.place.where}: {problem}; leave them to the build")
+            raise CourseError(f"{place.where}: {problem}; leave them to the build")
         points = _section_points(section)
         if section.minutes is not None and points:
-            lines = section.place.source.split("\n")
+            lines = place.source.split("\n")
             lines[section.line] = f"{lines[section.line].rstrip()} · {points}"
-            section.place.node.source = "\n".join(lines)
+            place.node.source = "\n".join(lines)
 
 
 def _section_points(section: Section) -> str:

@@ -53,10 +53,11 @@ progress.show()\
 
 @dataclass(frozen=True)
 class Address:
-    """Address of the published course: its repository, and the tag that the notebooks belong to."""
+    """Address of the published course: its repository, the notebooks' tag there, and its site."""
 
     repository: str
     tag: str
+    documentation: str = ""
 
     @classmethod
     def read(cls, root: Path) -> Address:
@@ -66,10 +67,11 @@ class Address:
                 "project"
             ]
             repository, version = project["urls"]["Repository"], project["version"]
+            documentation = str(project["urls"].get("Documentation", ""))
         except (OSError, KeyError, tomllib.TOMLDecodeError):
             problem = "pyproject.toml must give [project] version and, under [project.urls],"
             raise CourseError(f'{problem} Repository = "https://github.com/OWNER/NAME"') from None
-        return cls(repository.rstrip("/"), f"v{version}")
+        return cls(repository.rstrip("/"), f"v{version}", documentation.rstrip("/"))
 
     @property
     def owner_and_name(self) -> str:
@@ -86,6 +88,12 @@ class Address:
         """The page that explains the lessons' words."""
         return f"{self.repository}/blob/{self.tag}/docs/glossary.md"
 
+    def whole_lesson(self, lesson: str) -> str:
+        """Return the page of a lesson as the course publishes it."""
+        if self.documentation:
+            return f"{self.documentation}/release/{lesson}/{lesson}.html"
+        return f"{self.repository}/blob/{self.tag}/release/{lesson}/{lesson}.ipynb"
+
     def badges(self, lesson: str) -> str:
         """Return Markdown: one badge that opens the lesson on Binder, one for Colab."""
         notebook = f"release/{lesson}/{lesson}.ipynb"
@@ -99,20 +107,24 @@ class Address:
         )
 
 
-def stamp(lesson: Lesson, address: Address) -> None:
+def stamp(lesson: Lesson, address: Address, track: str = "", published: bool = True) -> None:
     """Put badges, time, points and glossary under the title, points into headings; add two cells.
 
-    The second cell sets up Colab, the last one says where the student is.
+    The second cell sets up Colab, the last one says where the student is. track: a line on what a
+    track leaves out. published: whether the lesson is what the address has; else there are neither
+    badges nor Colab's cell, which would open another one.
     """
     cells = lesson.notebook.cells
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         raise CourseError(f"{lesson.place} must begin with a markdown cell: `# ` and the title")
     title, _, rest = cells[0].source.partition("\n")
     words = f"A word is new to you? Look into the [glossary]({address.glossary})."
-    below = [address.badges(lesson.name), total_line(lesson), rest.strip(), words]
+    badges = address.badges(lesson.name) if published else ""
+    below = [badges, total_line(lesson), track, rest.strip(), words]
     stamp_headings(lesson)
     cells[0].source = "\n\n".join(filter(None, [title, *below]))
-    cells.insert(1, _colab_cell(lesson.name, address))
+    if published:
+        cells.insert(1, _colab_cell(lesson.name, address))
     cells.append(_last_cell())
     set_cell_ids(lesson.notebook)
 

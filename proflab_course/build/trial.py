@@ -20,8 +20,9 @@ from proflab.lesson import guesses
 from proflab_course.course.notebook import Lesson, set_cell_ids
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import Graded, conclude, make_plan
+from proflab_course.grading.limits import Limits
 from proflab_course.grading.match_cells import Aligned, Slot, align, copy_cell
-from proflab_course.grading.plan import Limits, Result, Runner, Submission
+from proflab_course.grading.plan import Result, Runner, Submission
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
 _PACKAGES = "docs/write-a-lesson.md lists the packages that a lesson may import"
@@ -38,7 +39,7 @@ class Run:
     def __init__(self, aligned: Aligned, key: Key, folder: Path, full: bool) -> None:
         self.aligned, self.key, self.folder = aligned, key, folder
         self.plan, self.places = make_plan(aligned, key, full)
-        self.outcome: Result | Exception | None = None
+        self.outcome: Result | Exception = RuntimeError("the notebook was not executed")
 
     def execute(self, runner: Runner) -> None:
         """Execute the notebook; what fails is kept for `conclude`."""

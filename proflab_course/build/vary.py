@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,7 +111,7 @@ def _cases(cell: Cell) -> Iterator[_Case]:
             below += 1
         call = calls.get(below)
         name = getattr(getattr(call, "func", None), "id", "")
-        if not hidden or name != "expect" or len(call.args) != 3:
+        if not hidden or name != "expect" or not isinstance(call, ast.Call) or len(call.args) != 3:
             raise CourseError(f"{where}: `# vary:` must stand above a hidden `expect` of 3 values")
         if any(keyword.arg == "mistakes" for keyword in call.keywords):
             raise CourseError(f"{where}: a case that varies may name no mistakes")
@@ -136,8 +136,8 @@ def _replies(lesson: Lesson, folder: Path) -> dict[tuple[str, str], Reply]:
     result = SubprocessRunner().run(Submission("notebook", None, folder), plan)
     found, seen = {}, dict.fromkeys(places, 0)
     for item, place, replies in zip(plan, places, result.replies, strict=True):
-        if isinstance(item, RunBlock):
-            name = aligned.slots[place].key.grade_id
+        if isinstance(item, RunBlock) and (cell := aligned.slots[place].key) is not None:
+            name = cell.grade_id
             block = key.tests[name].blocks[seen[place]]
             for answer, reply in zip(block.answers, replies, strict=True):
                 if answer is not None:
@@ -161,7 +161,7 @@ def _expecting(cell: Cell, label: str, reply: Reply) -> str:
     return _replaced(cell.source, [(_call(cell, label).args[2], literal)])
 
 
-def _replaced(source: str, places: list[tuple[ast.AST, str]]) -> str:
+def _replaced(source: str, places: Sequence[tuple[ast.expr, str]]) -> str:
     """Return the source with each node's text replaced, from the last to the first."""
     lines = source.encode().splitlines(keepends=True)  # ast counts columns in bytes
     starts = [0]
@@ -170,6 +170,6 @@ def _replaced(source: str, places: list[tuple[ast.AST, str]]) -> str:
     text = source.encode()
     for node, new in sorted(places, key=lambda p: (p[0].lineno, p[0].col_offset), reverse=True):
         begin = starts[node.lineno - 1] + node.col_offset
-        end = starts[node.end_lineno - 1] + node.end_col_offset
+        end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
         text = text[:begin] + new.encode() + text[end:]
     return text.decode()

@@ -199,7 +199,7 @@ class _Collecting:
         return read_timestamp(self.course.root / "submitted" / student.id / self.lesson).at
 
     def _print(self) -> None:
-        counts = {}
+        counts: dict[str, int] = {}
         width = max((len(name) for name, *_ in self.rows), default=0)
         for name, called, stored in self.rows:
             counts[stored.outcome] = counts.get(stored.outcome, 0) + 1

@@ -24,7 +24,7 @@ def stamped_lesson(notebook: bytes, lessons: Collection[str]) -> str:
     """Return the lesson of the course that a notebook's stamp names; empty if none."""
     for match in _STAMPED.finditer(notebook):
         with contextlib.suppress(ValueError):
-            lesson = read_stamp({STAMP: json.loads(match[1])}).get("lesson")
+            lesson = read_stamp({STAMP: json.loads(match[1])}).get("lesson", "")
             if lesson in lessons:
                 return lesson
     return ""

@@ -72,7 +72,7 @@ def english_header(header: Sequence[str]) -> list[str]:
 def refuse_unknown_language(path: Path, rows: Sequence[Sequence[str]]) -> None:
     """Raise CourseError if the first column lists Moodle's participants under an unknown name."""
     found = [_PARTICIPANT.fullmatch(row[0].strip()) for row in rows[1:] if row]
-    if found and all(found) and len({match[1] for match in found}) == 1:
+    if found and all(found) and len({match[1] for match in found if match}) == 1:
         raise CourseError(
             f"{path} seems to be Moodle's grading worksheet in a language that is not known here: "
             "change Moodle's language to English and download it again"

@@ -70,11 +70,11 @@ def store(
     if not target.exists():
         _put(course, lesson, files, target)
         return Stored("taken", notes, lost)
-    there = _content(target)
-    if there == files or (STAMP not in files and _work(there) == files):
+    kept = _content(target)
+    if kept == files or (STAMP not in files and _work(kept) == files):
         return Stored("unchanged", lost=lost)
     before = read_timestamp(target).at
-    if _work(there) == _work(files):
+    if _work(kept) == _work(files):
         replace_file(target / STAMP, files[STAMP])
         was = f"{before:{_FORM}}" if before else "not known"
         return Stored("retimed", [*notes, f"the time of submission was {was}"], lost)

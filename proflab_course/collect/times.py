@@ -52,7 +52,8 @@ def are_times_of_download(times: Iterable[datetime.datetime]) -> bool:
     gaps = [late - early for early, late in zip(known, known[1:], strict=False)]
     if known[-1] - known[0] <= _ONE_DOWNLOAD:
         return True
-    return statistics.median(gaps) <= _ONE_AFTER_THE_OTHER
+    usual = statistics.median(gap.total_seconds() for gap in gaps)
+    return usual <= _ONE_AFTER_THE_OTHER.total_seconds()
 
 
 def read_platform_time(text: str) -> datetime.datetime | None:

@@ -7,6 +7,7 @@ asserts.py         an assertion of a test cell
 test_cells.py      a test cell, split into steps and expected values
 explanations.py    explanations of hidden cases, for after the deadline
 hidden_doubles.py  doubles in hidden tests, held by the grader
+tracks.py          the exercises that a class writes in the time that it has
 release_stamp.py   the release that a notebook comes from
 harness.py         a fingerprint of the code that can change a verdict
 files.py           files written whole or not at all

@@ -31,7 +31,7 @@ def explanations(source: str, hidden: set[int]) -> dict[str, str]:
         return {}
     lines = source.splitlines()
     cases = {line: labels for node in ast.parse(source).body for line, labels in _labels(node)}
-    found = {}
+    found: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
         if not (begin := _ABOUT.fullmatch(line.strip())):
             continue

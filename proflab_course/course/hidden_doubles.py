@@ -1,7 +1,7 @@
-"""Doubles that a hidden test declares, `NAME = doubles.KIND(…)`: their scripts stay out here.
+"""Hold the doubles that a hidden test declares, `NAME = doubles.KIND(…)`, outside the process.
 
-The splitter reads the declaration, the student's process gets a stub, and whoever converses with
-that process keeps a `World`: the scripts, in the state that the stubs' calls have brought them to.
+The splitter reads the declaration, and the student's process gets a stub. The grader's connection
+to that process keeps a `DoubleRegistry`: the scripts, in their state after the stubs' calls.
 """
 
 from __future__ import annotations
@@ -71,24 +71,24 @@ def declaration(
         of = {key: double.name for key, double in bound.items() if isinstance(double, DoubleSpec)}
         given = {key: item for key, item in bound.items() if key not in of}
         declared = DoubleSpec(name, kind.__name__, given, of)
-        world = DoubleRegistry()
+        registry = DoubleRegistry()
         for double in (*earlier.values(), declared):
-            world.declare(double)
+            registry.declare(double)
     except (TypeError, ValueError, AttributeError) as error:
         raise NotDeclared(f"this double cannot be made: {error}") from None
     return declared
 
 
-def seen(node: ast.expr, earlier: dict[str, DoubleSpec]) -> bool:
+def is_lookup(node: ast.expr, earlier: dict[str, DoubleSpec]) -> bool:
     """Return True if the grader knows the expression's value itself, as for `model.calls`.
 
-    Raises NotDeclared where such a look-up, or a kind whose script is held, is a part of it.
+    Raises NotDeclared if such a lookup, or a kind whose script is held, is only a part of it.
     """
-    look_ups = [inner for inner in ast.walk(node) if _is_look_up(inner, earlier)]
-    if node in look_ups:
+    lookups = [inner for inner in ast.walk(node) if _is_lookup(inner, earlier)]
+    if node in lookups:
         return True
-    if look_ups:
-        raise NotDeclared(f"`{ast.unparse(look_ups[0])}` must be a case's whole actual value")
+    if lookups:
+        raise NotDeclared(f"`{ast.unparse(lookups[0])}` must be a case's whole actual value")
     made = [inner for inner in ast.walk(node) if _kind(inner) is not None]
     if made:
         problem = f"`{ast.unparse(made[0])}` would tell the student its script"
@@ -101,11 +101,11 @@ def _kind(node: ast.AST) -> str | None:
     return node.attr if fine and node.value.id == "doubles" and node.attr in HELD else None
 
 
-def _is_look_up(node: ast.AST, earlier: dict[str, DoubleSpec]) -> bool:
+def _is_lookup(node: ast.AST, earlier: dict[str, DoubleSpec]) -> bool:
     if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
         return False
     double = earlier.get(node.value.id)
-    return double is not None and node.attr in HELD[double.kind].Script.SEEN
+    return double is not None and node.attr in HELD[double.kind].Script.LOOKUPS
 
 
 class DoubleRegistry:
@@ -125,7 +125,7 @@ class DoubleRegistry:
         script = self._scripts.get(double)
         return getattr(script, method) if script and method in script.ASKED else None
 
-    def see(self, code: str) -> Any:
+    def look_up(self, code: str) -> Any:
         """Return what a test looks up as `NAME.ATTRIBUTE`."""
         double, _, attribute = code.partition(".")
         return to_plain_data(getattr(self._scripts[double], attribute))

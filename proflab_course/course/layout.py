@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-_LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
+LESSON_NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
 
 class CourseError(Exception):
@@ -62,7 +62,7 @@ class Course:
         """Return the names of the lessons in `folder`, in course order."""
         place = self.root / folder
         found = place.iterdir() if place.is_dir() else ()
-        return sorted(p.name for p in found if p.is_dir() and _LESSON_NAME.fullmatch(p.name))
+        return sorted(p.name for p in found if p.is_dir() and LESSON_NAME.fullmatch(p.name))
 
     def lesson(self, given: str, folder: str = "modules") -> str:
         """Return the name of the lesson meant by 01_parameters, 01, 1, or a path to it.

@@ -22,9 +22,18 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LESSON = re.compile(r"\w{1,64}", re.ASCII)
 
 
-def make_stamp(lesson: str, cells: Iterable[NotebookNode]) -> NotebookNode:
-    """Return the metadata that names this release."""
-    return NotebookNode(lesson=lesson, release=release_digest(cells))
+def make_stamp(lesson: str, cells: Iterable[NotebookNode], track: str = "") -> NotebookNode:
+    """Return the metadata that names this release, and the track of less than a whole lesson."""
+    stamp = NotebookNode(lesson=lesson, release=release_digest(cells))
+    return NotebookNode(stamp, track=track) if track else stamp
+
+
+def track_of(metadata: Mapping[str, Any]) -> str:
+    """Return the title of the track that a lesson was built for; empty for a whole lesson.
+
+    metadata: of the grader's own notebook.
+    """
+    return metadata.get(STAMP, {}).get("track", "")
 
 
 def read_stamp(metadata: Any) -> dict[str, str]:
@@ -33,8 +42,9 @@ def read_stamp(metadata: Any) -> dict[str, str]:
     if not isinstance(stamp, Mapping):
         return {}
     lesson, release = stamp.get("lesson"), stamp.get("release")
-    valid = isinstance(lesson, str) and isinstance(release, str)
-    if not valid or not _LESSON.fullmatch(lesson) or not _DIGEST.fullmatch(release):
+    if not isinstance(lesson, str) or not isinstance(release, str):
+        return {}
+    if not _LESSON.fullmatch(lesson) or not _DIGEST.fullmatch(release):
         return {}
     return {"lesson": lesson, "release": release}
 

@@ -33,7 +33,7 @@ from proflab_course.course.hidden_doubles import (
     NotDeclared,
     declaration,
     is_declaration,
-    seen,
+    is_lookup,
 )
 
 BEGIN_HIDDEN = "### BEGIN HIDDEN TESTS"
@@ -50,10 +50,10 @@ class Step:
     """One statement to be executed in the student's process: nothing but code.
 
     kind: "setup" is executed, "value" is evaluated and its value returned, "raises" is evaluated
-    for the exception that it raises; "seen" never enters, since it asks a double of the grader's.
+    for the exception that it raises; "lookup" never enters, since it asks a double of the grader's.
     """
 
-    kind: Literal["setup", "value", "raises", "seen"]
+    kind: Literal["setup", "value", "raises", "lookup"]
     code: str
 
 
@@ -168,9 +168,9 @@ def _held(node: ast.stmt, step: Step, doubles: dict[str, DoubleSpec], name: str)
             f"a table uses no double of the grader's: compare {min(used)} by `expect`"
         )
     part = node.value.args[1] if step.kind == "value" and not table else node
-    if not seen(part, doubles):
+    if not is_lookup(part, doubles):
         return step
-    return Step("seen", step.code)
+    return Step("lookup", step.code)
 
 
 def hidden_source_removed(source: str) -> str:

@@ -1,4 +1,4 @@
-"""Try each layer of isolation on this machine: its state, and what to do where it is missing."""
+"""Try each layer of isolation for `proflab doctor`; report which work and what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from proflab_course.course.layout import CourseError
-from proflab_course.grading.plan import Limits, RunCell, Submission
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import RunCell, Submission
 from proflab_course.grading.run.bubblewrap import find_bubblewrap, unprivileged_user
 from proflab_course.grading.run.seccomp import SeccompMissing, seccomp_program
 
@@ -65,7 +66,7 @@ def user_namespaces() -> Layer:
 
 
 def _why_no_namespaces() -> str:
-    """Return a sentence about the setting that refuses namespaces, if it is known."""
+    """Return the setting that refuses namespaces, if it is a known one."""
     for path, bad, remedy in (
         ("kernel/apparmor_restrict_unprivileged_userns", "1", "=0"),
         ("kernel/unprivileged_userns_clone", "0", "=1"),
@@ -97,7 +98,7 @@ def seccomp() -> Layer:
 
 
 def landlock() -> Layer:
-    """Check that the kernel has Landlock, and how much of it."""
+    """Check that the kernel has Landlock, and which version."""
     from proflab_course.grading.inside import confine
 
     abi = confine.landlock_abi()
@@ -136,15 +137,17 @@ def _resource_limits() -> Layer:
 
 
 def cgroups() -> Layer:
-    """Check that a memory cgroup can be made."""
+    """Check that a memory cgroup can be created."""
     from proflab_course.grading.run.cgroups import Group
 
     group = Group.make("doctor")
     if group is None:
-        sentence = "not available here (root only); a watch counts memory ten times a second"
+        sentence = (
+            "not available here (needs root and version 2); memory is checked ten times a second"
+        )
         return Layer("cgroups", "partly", sentence)
     group.remove()
-    return Layer("cgroups", "works", f"the kernel itself limits memory (cgroup v{group.version})")
+    return Layer("cgroups", "works", "the kernel itself limits memory")
 
 
 def sandbox(can_start: bool) -> list[Layer]:
@@ -175,7 +178,7 @@ def sandbox(can_start: bool) -> list[Layer]:
 
 
 def succeeds(action: Callable[[], None]) -> bool:
-    """Return True if `action` succeeds, tried in a child so that it changes nothing here."""
+    """Return True if `action` succeeds in a child process; this process is not changed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # 3.12 warns because BLAS has threads; the child uses none
         pid = os.fork()

@@ -95,7 +95,7 @@ def fill(
             student = _student_of(platform, header, row, left, own_names)
             name = row[header.index("Student") if platform == "canvas" else 0]
             points = left.pop(student) if student else None
-            if points is None:
+            if student is None or points is None:
                 without.append(name)
             elif points.grade is None:
                 unmarked.append(student)

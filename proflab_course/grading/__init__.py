@@ -6,23 +6,24 @@
     reader.py           find and match, in processes that can be ended (limited_process.py)
     answer_key.py       the lesson: its cells as released, its test cells, split
     match_cells.py      match: which cell is which, and what was changed
-    plan.py             plan: the words that grader and runners share
+    plan.py             plan: the types that grader and runners share
     late_blocks.py      plan: which hidden blocks may share a copy of the notebook
     one_execution.py    run: what counts where a plan is executed again
-    second_look.py      run: a hidden block once more, by itself, where sharing may be to blame
-    limit_options.py    plan: options about time; solved_times.py: what limits are multiples of
+    second_look.py      run: a hidden block once more, by itself, if sharing may be the reason
+    limits.py           every limit of time and memory, and where it is enforced
+    limit_options.py    options that set limits of time; solved_times.py: the solved notebook's
     run/                run: a plan goes in, replies come out
     inside/             what runs in the student's process
     grade_notebook.py   judge: points from the verdicts, the outcome, the graded notebook
     verdict.py          judge: one case, from its answer and its reply
     points.py           judge: what a test cell earns, all or none or a share
-    failed_setup.py     judge: whose a statement is that raised before a case
+    failed_setup.py     judge: the part that caused a set-up error
     output_cells.py     judge: what a test cell shows in the graded notebook
     records/            write: gradebook and graded notebook
     pages/              show: feedback, report
     table.py            the table in the terminal
 
-What stops at one hand-in: work_limit.py and size_limits.py bound the grader's own work for it,
-grader_errors.py names what went wrong. defined_names.py reads a cell's names without parsing it;
-lock.py lets one grading run at a time; lean.py spares a command a second.
+work_limit.py and size_limits.py bound the grader's own work for one hand-in, and grader_errors.py
+reports its failures at it. defined_names.py finds a cell's names without parsing it; lock.py lets
+one grading run at a time; lean.py saves a second at import.
 """

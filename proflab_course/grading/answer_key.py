@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 
 from proflab.lesson.outline import squeezed
 from proflab_course.course.layout import CourseError
+from proflab_course.course.notebook import GIVEN_TAG
 from proflab_course.course.test_cells import GrammarError, TestCell, split
 from proflab_course.grading.solved_times import SolvedTimes
 
@@ -42,6 +43,11 @@ class KeyCell:
     def texts(self) -> tuple[str, str]:
         """The cell's text as released and as the grader keeps it, each squeezed."""
         return squeezed(self.released.source), squeezed(self.master.source)
+
+    @property
+    def given(self) -> bool:
+        """True for an exercise whose code the class's track gives."""
+        return GIVEN_TAG in self.master.metadata.get("tags", [])
 
     @property
     def demo(self) -> bool:

@@ -20,7 +20,7 @@ from pathlib import Path
 import proflab_course.grading.lean  # noqa: F401  (first)
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import Course, CourseError
-from proflab_course.grading import work_limit as effort
+from proflab_course.grading import work_limit
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import Graded, grade_aligned
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
@@ -249,7 +249,7 @@ def _graded_works(
 def grade_one(reader: Reader, support: Path, work: Work, runner: Runner, full: bool) -> Done:
     """Read and grade one submission; raise only CourseError, and never for its contents."""
     try:
-        with effort.limited():
+        with work_limit.limited():
             return _read_and_grade(reader, support, work, runner, full)
     except (CourseError, KeyboardInterrupt):
         raise

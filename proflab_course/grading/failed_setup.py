@@ -1,8 +1,8 @@
-"""Says whose it is when a statement of a test's set-up raises, without showing the statement.
+"""Tell whether the student's code or the test caused a set-up error, without revealing the code.
 
-What a student is told of hidden set-up holds the names of exercises and of Python's own exceptions,
-nothing else: messages, values and names of other classes are the student's to choose, and could
-carry what a hidden case is called with.
+About hidden set-up, feedback contains only names of exercises and of Python's own exceptions.
+Messages, values and names of other classes are chosen by the student's code and could contain the
+arguments of a hidden case.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NOT_REACHED = "not reached"
 
 
 def exception_name(reply: Reply) -> str:
-    """Return the exception as Python's own classes name it: of a student's class, its base."""
+    """Return the name of the exception's nearest class that is built into Python."""
     kinds = (name for name in reply.raised if _is_exception(getattr(builtins, name, None)))
     return next(kinds, "Exception")
 
@@ -30,9 +30,9 @@ def _is_exception(found: object) -> bool:
 
 
 def sentence_of(reply: Reply, key: Key, test: TestCell, block: int, step: int) -> str:
-    """Return what a student is told of the set-up statement that raised.
+    """Return the sentence for a student about the set-up statement that raised.
 
-    block, step: where it stands in the test cell.
+    block, step: its place in the test cell.
     """
     if not reply.raised:
         return "what prepares the case did not come to its end"
@@ -43,7 +43,7 @@ def sentence_of(reply: Reply, key: Key, test: TestCell, block: int, step: int) -
 
 
 def _blamed(key: Key, test: TestCell, block: int, step: int) -> str:
-    """Return what is said to have raised where this statement does."""
+    """Return the name of the part that raised, for a sentence to the student."""
     origins = _origins(key, test, block, step)
     statement = _parsed(test.blocks[block].steps[step].code)[0]
     called = _called(statement)
@@ -58,7 +58,7 @@ def _exercises(key: Key) -> set[str]:
 
 
 def _origins(key: Key, test: TestCell, block: int, step: int) -> dict[str, set[str]]:
-    """Return, for each name known before the statement, the exercises that it came about with."""
+    """Return, for each name known before the statement, the exercises that its value depends on."""
     if "origins" not in key.derived:
         key.derived["origins"] = _lesson_origins(key)
     origins = dict(key.derived["origins"])
@@ -83,7 +83,7 @@ def _lesson_origins(key: Key) -> dict[str, set[str]]:
 
 
 def _follow(statements: Iterable[ast.stmt], origins: dict[str, set[str]]) -> None:
-    """Add what statements bind to names with other names that come from exercises."""
+    """Update `origins` for the names that these statements bind."""
     for statement in statements:
         found = {name for n in used_names([statement]) for name in origins.get(n, ())}
         for name in bound_names([statement]):
@@ -101,7 +101,7 @@ def _parsed(code: str) -> list[ast.stmt]:
 
 
 def _called(statement: ast.stmt) -> str:
-    """Return the function whose call is all that the statement does, apart from naming a value."""
+    """Return the name of the function if the statement only calls it or assigns its result."""
     value = getattr(statement, "value", None)
     if isinstance(statement, (ast.Expr, ast.Assign)) and isinstance(value, ast.Call):
         return getattr(value.func, "id", "")

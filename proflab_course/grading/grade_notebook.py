@@ -16,6 +16,7 @@ from proflab_course.course.test_cells import Answer, TestCell
 from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.failed_setup import NOT_REACHED, sentence_of
 from proflab_course.grading.late_blocks import late_blocks
+from proflab_course.grading.limits import SOLVED_SECONDS
 from proflab_course.grading.match_cells import Aligned, Slot, align
 from proflab_course.grading.one_execution import add_execution
 from proflab_course.grading.output_cells import OutputWriter, lost_output, output_node
@@ -35,8 +36,6 @@ from proflab_course.grading.second_look import in_doubt, look_again
 from proflab_course.grading.size_limits import cut_cases, cut_notebook, cut_text
 from proflab_course.grading.submissions.read_notebook import notebook_of
 from proflab_course.grading.verdict import judge
-
-_ROOMY_SECONDS = 1.0  # times the time factor, far above the time of any lesson's solution
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ def measure_solved(
         for cell, text in zip(key.cells, key.solved, strict=False)
     ]
     plan, places = make_plan(Aligned(slots), key, full)
-    plan = tuple(replace(item, seconds=_ROOMY_SECONDS) for item in plan)
+    plan = tuple(replace(item, seconds=SOLVED_SECONDS) for item in plan)
     result = runner.run(Submission("the solved notebook", None, folder), plan)
     found: dict[tuple[str, int], float] = {}
     numbers: Counter[str] = Counter()

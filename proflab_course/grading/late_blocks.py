@@ -1,8 +1,8 @@
-"""Says which hidden blocks see the same at the notebook's end as at their own place.
+"""Find the hidden blocks that may run at the end of the notebook with the same result.
 
-A block that must see the notebook as it is at its place needs a fork there. One that reads only
-names that nothing binds again can wait, and all that wait share one fork at the end. What this
-file cannot see, such as an object that a later cell changes, is made good by `second_look.py`.
+A block that depends on the notebook's state at its place needs a fork there. A block that reads
+only names that no later code binds again can wait, and all such blocks share one fork at the end.
+This file does not notice an object that a later cell changes; `second_look.py` corrects that.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def late_blocks(aligned: Aligned, key: Key, executed: list[int]) -> set[tuple[in
 
 
 def _undisturbed(aligned: Aligned, key: Key, may: list[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Return those that read nothing which one of those before it binds."""
+    """Return the blocks that read no name which an earlier one of these blocks binds."""
     found, bound = set(), set()
     for position, number in may:
         block = key.tests[aligned.slots[position].key.grade_id].blocks[number]

@@ -1,13 +1,13 @@
-"""Spares a command a second: imported first, it keeps jsonschema from building a grammar at import.
+"""Import this before nbformat: it stops jsonschema from compiling a URL grammar (about a second).
 
-jsonschema checks international addresses with `rfc3987_syntax`, where that is installed, and makes
-its parser when it is imported. nbformat needs jsonschema, and no notebook's schema has addresses.
+If `rfc3987_syntax` is installed, jsonschema imports it to check international addresses, and it
+compiles its grammar at import. No notebook's schema contains addresses.
 """
 
 import sys
 
 if "jsonschema" not in sys.modules and "rfc3987_syntax" not in sys.modules:
-    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # "there is none"
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # importing it fails
     try:
         import jsonschema  # noqa: F401
     except ImportError:

@@ -1,9 +1,9 @@
-"""Calls functions in processes that may take so much time and memory and no more.
+"""Call functions in processes with limited time and memory.
 
-What is read of a stranger is limited in size, and yet a step may take for ever or crash: here it
-ends the process that it is in, and the caller is told so. All processes are forks of a template,
-which is itself forked while the caller has few threads, so that starting one takes milliseconds.
-What goes across is JSON and bytes, which the caller checks: nothing that could be executed.
+Even a small file of a stranger may make a step endless or crash it. Here this ends only the step's
+process, and the caller gets an exception. All processes are forks of a template, which is forked
+while the caller has few threads, so that starting one takes milliseconds. Messages are JSON and
+bytes, which the caller validates; nothing in them can be executed.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from proflab_course.grading.plan import MB
+from proflab_course.grading.limits import (
+    MAX_ANSWER,
+    MB,
+    READ_MEMORY,
+    READ_SECONDS,
+    READ_WALL_FACTOR,
+)
 from proflab_course.grading.work_limit import TooMuchWork
 
-SECONDS = 10.0  # of CPU time a call; of real time so many times more, for the machine may be busy
-_WALL_FACTOR = 10.0
-_MEMORY = 1024 * MB  # beyond what the process has when it begins
-_MOST_BYTES = 512 * MB  # of an answer
 _TRACEBACK = 20_000
 _MOST_FILES = 1 << 20
-# An answer: a JSON value, and bytes that stand for themselves.
+# A JSON value, and bytes beside it.
 Answer = tuple[Any, list[bytes]]
 Function = Callable[..., Answer]
 
@@ -44,7 +46,7 @@ class CallFailed(RuntimeError):
 
 
 class LimitedProcesses:
-    """Processes in which these functions are called, one for each thread that calls."""
+    """Processes in which these functions are called, one for each calling thread."""
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
         self._functions = functions
@@ -53,7 +55,7 @@ class LimitedProcesses:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Fork the template, unless it is there."""
+        """Fork the template, unless it exists."""
         with self._lock:
             if self._template is None:
                 self._template = _fork(_serve_as_template, self._functions)
@@ -61,28 +63,28 @@ class LimitedProcesses:
     def call(self, name: str, *arguments: Any) -> Answer:
         """Return a function's answer.
 
-        Raises TooMuchWork where that took too much, CallFailed where it raised an exception.
+        Raises TooMuchWork if the call exceeded a limit, CallFailed if it raised an exception.
         """
         self.start()
         process = self._take()
         try:
-            process.settimeout(2 * _WALL_FACTOR * SECONDS)  # the process ends itself before
+            process.settimeout(2 * READ_WALL_FACTOR * READ_SECONDS)  # it ends itself earlier
             _send(process, [name, *arguments])
-            (error, *told), blobs = _receive(process)
+            (error, *values), blobs = _receive(process)
         except (OSError, EOFError, ValueError):
             process.close()
             raise TooMuchWork(_too_much()) from None
         if error == MemoryError.__name__:
-            process.close()  # what it has taken it may not give back
+            process.close()  # it may not be able to free its memory
             raise TooMuchWork(_too_much())
         with self._lock:
             self._idle.append(process)
         if error:
-            raise CallFailed(error, str(told[0]))
-        return told[0], blobs
+            raise CallFailed(error, str(values[0]))
+        return values[0], blobs
 
     def close(self) -> None:
-        """End the processes; they do so when nobody can ask them any more."""
+        """Close the sockets, which ends the processes."""
         with self._lock:
             for each in (*self._idle, self._template):
                 if each is not None:
@@ -90,7 +92,7 @@ class LimitedProcesses:
             self._idle, self._template = [], None
 
     def _take(self) -> socket.socket:
-        """Return the connection to a process that is idle, or to a new one."""
+        """Return the socket of an idle process, or of a new one."""
         with self._lock:
             if self._idle:
                 return self._idle.pop()
@@ -98,7 +100,7 @@ class LimitedProcesses:
             with theirs:
                 try:
                     socket.send_fds(self._template, [b"1"], [theirs.fileno()])
-                except OSError:  # somebody has killed it
+                except OSError:  # the template was killed
                     self._template = _fork(_serve_as_template, self._functions)
                     socket.send_fds(self._template, [b"1"], [theirs.fileno()])
             return ours
@@ -106,7 +108,7 @@ class LimitedProcesses:
 
 def _too_much() -> str:
     return (
-        f"reading it takes more than {SECONDS:g} s or {_MEMORY // MB:,} MB: "
+        f"reading it takes more than {READ_SECONDS:g} s or {READ_MEMORY // MB:,} MB: "
         "hand in the notebook alone, with its outputs cleared"
     )
 
@@ -115,9 +117,9 @@ def _too_much() -> str:
 
 
 def _fork(serve: Callable[..., None], *arguments: Any) -> socket.socket:
-    """Return the connection to a fork of this process that does nothing but serve."""
+    """Return the socket of a fork of this process that does nothing but serve."""
     ours, theirs = socket.socketpair()
-    with warnings.catch_warnings():  # 3.12 warns of other threads: what they hold is not used here
+    with warnings.catch_warnings():  # 3.12 warns of other threads; the fork uses no lock of theirs
         warnings.simplefilter("ignore", DeprecationWarning)
         process = os.fork()
     if process == 0:
@@ -127,12 +129,12 @@ def _fork(serve: Callable[..., None], *arguments: Any) -> socket.socket:
 
 
 def _serve_and_exit(connection: socket.socket, serve: Callable[..., None], *rest: Any) -> NoReturn:
-    """Let go of all that was inherited but memory, serve, and end without the caller's clean-up."""
+    """Close inherited files, reset signals, serve, and exit without the caller's clean-up."""
     try:
         for number in (signal.SIGTERM, signal.SIGPROF, signal.SIGALRM):
             signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks ends, and that ends this
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for forks
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller's end closes the socket
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the forks
         nothing, own = os.open(os.devnull, os.O_RDWR), connection.fileno()
         for standard in range(3):
             os.dup2(nothing, standard)
@@ -144,7 +146,7 @@ def _serve_and_exit(connection: socket.socket, serve: Callable[..., None], *rest
 
 
 def _serve_as_template(connection: socket.socket, functions: Mapping[str, Function]) -> None:
-    """Fork a process for each connection that comes in, until nobody can ask any more."""
+    """Fork a process for each socket that arrives, until the caller has closed its own."""
     gc.freeze()
     while True:
         _, received, _, _ = socket.recv_fds(connection, 1, 1)
@@ -156,14 +158,14 @@ def _serve_as_template(connection: socket.socket, functions: Mapping[str, Functi
 
 
 def _serve_calls(connection: socket.socket, functions: Mapping[str, Function]) -> None:
-    """Answer calls, each under its limits: the kernel ends the process that exceeds them."""
+    """Answer calls, each within its limits; the kernel ends a process that exceeds them."""
     _limit_memory()
     while True:
         try:
             (name, *arguments), _ = _receive(connection)
         except EOFError:
             return
-        _limit_seconds(SECONDS)
+        _limit_seconds(READ_SECONDS)
         try:
             value, blobs = functions[name](*arguments)
             answer, blobs = ["", value], blobs
@@ -181,20 +183,20 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with open("/proc/self/statm", "rb") as file:
             now = int(file.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (now + _MEMORY, now + _MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (now + READ_MEMORY, now + READ_MEMORY))
 
 
 def _limit_seconds(seconds: float) -> None:
-    """End this process after so much CPU time, or ten times as much real time; 0: do not."""
+    """Have the kernel end this process after so much CPU time, or too much real time; 0: never."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, seconds * _WALL_FACTOR)
+    signal.setitimer(signal.ITIMER_REAL, seconds * READ_WALL_FACTOR)
 
 
-# ── what goes across ─────────────────────────────────────────────────────────────────────────
+# ── messages ─────────────────────────────────────────────────────────────────────────────────
 
 
 def _send(connection: socket.socket, value: Any, blobs: list[bytes] | None = None) -> None:
-    """Send a JSON value, and bytes behind it."""
+    """Send a JSON value followed by bytes."""
     body = json.dumps([value, [len(blob) for blob in blobs or ()]]).encode()
     connection.sendall(len(body).to_bytes(8, "big"))
     for part in (body, *(blobs or ())):
@@ -202,14 +204,14 @@ def _send(connection: socket.socket, value: Any, blobs: list[bytes] | None = Non
 
 
 def _receive(connection: socket.socket) -> Answer:
-    """Return what was sent; EOFError where nobody sends any more, ValueError if it is no answer."""
+    """Return a message; raise EOFError at the end, ValueError if it is malformed."""
     size = int.from_bytes(_receive_bytes(connection, 8), "big")
     value, sizes = json.loads(_receive_bytes(connection, size))
     return value, [_receive_bytes(connection, int(each)) for each in sizes]
 
 
 def _receive_bytes(connection: socket.socket, size: int) -> bytes:
-    if not 0 <= size <= _MOST_BYTES:
+    if not 0 <= size <= MAX_ANSWER:
         raise ValueError("an answer that is too large")
     data = bytearray(size)
     left = memoryview(data)

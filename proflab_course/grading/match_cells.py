@@ -23,6 +23,7 @@ from proflab_course.grading.defined_names import (
     word_pattern,
 )
 
+_WHOLE = "the whole lesson was handed in; its other exercises were not graded"
 _IMPORT = re.compile(r"(?:from [\w.]{1,99} )?import [\w., ]{1,400}")
 
 
@@ -182,14 +183,18 @@ def _has_lessons_text(slot: Slot) -> bool:
 
 def _note_changes(aligned: Aligned) -> None:
     """Note graded cells whose text, flags or points are no longer the lesson's."""
+    whole = False
     for slot in aligned.slots:
         if slot.key is None or slot.key.grade_id in aligned.recovered:
             continue
-        theirs, given = meta(slot.cell), meta(slot.key.released)
+        theirs, original = meta(slot.cell), meta(slot.key.released)
+        if slot.key.given and theirs.get("solution"):
+            whole = True
+            continue
         flipped = [
             name
             for name in ("grade", "solution", "locked", "points")
-            if name in theirs and given.get(name, theirs[name]) != theirs[name]
+            if name in theirs and original.get(name, theirs[name]) != theirs[name]
         ]
         name, kind = slot.key.grade_id, slot.key.kind
         turned = slot.cell.cell_type != slot.key.master.cell_type
@@ -199,6 +204,8 @@ def _note_changes(aligned: Aligned) -> None:
         elif turned:
             now, once = slot.cell.cell_type, slot.key.master.cell_type
             aligned.notes.append(f"cell {name} was a {now} cell and is taken as {once}")
+    if whole:
+        aligned.notes.append(_WHOLE)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
-"""The rule that a hand-in has one visible execution, for all that execute a plan again.
+"""Apply the rule of one visible execution wherever a plan is executed again.
 
-A hidden statement tells the student's code a hidden input, and there are places where this code
-can leave it for a later execution: which names the kernel has looked up, the phase of a clock.
-So as soon as an execution has sent a hidden statement, it is the one that counts for all that
-students are shown: a later one brings hidden replies only.
+A hidden statement reveals a hidden input to the student's code, which can store it in places that
+survive until a later execution, such as the kernel's cache of names or the phase of a clock. As
+soon as an execution has sent a hidden statement, students see only that execution; a later one
+contributes hidden replies only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from proflab_course.grading.plan import Plan, Result, RunBlock, RunCell
 
-# What a student reads about hidden blocks: sentences without a number or name that code can choose.
+# Sentences for students about hidden blocks, without a number or name that code can choose.
 HIDDEN_SENTENCES = {
     "timed out": "a hidden case ran out of time",
     "out of memory": "a hidden case took too much memory",
@@ -29,9 +29,9 @@ def is_hidden(item: RunCell | RunBlock) -> bool:
 def add_execution(
     plan: Plan, first: Result, later: Result, wanted: set[int] | None = None
 ) -> Result:
-    """Return what counts of two executions of a plan.
+    """Return the result that two executions of a plan give together.
 
-    wanted: the places of the hidden blocks that the later one was for; None for all.
+    wanted: the places of the hidden blocks for which the later one was made; None for all.
     """
     if not first.hidden_sent:
         return later

@@ -1,7 +1,7 @@
-"""Plans and results of an execution: the types that grader and runners share.
+"""Define plans and results of an execution: the types that the grader and all runners share.
 
 A `Plan` holds code only: cells as the student wrote them and the steps of test cells, without
-labels or expected values.
+labels or expected values. Limits do not belong here: they are in `limits.py`.
 """
 
 from __future__ import annotations
@@ -14,17 +14,13 @@ from typing import Any, Literal, Protocol
 from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Step
 
-MB = 1024**2
-# A test cell may take as long as so many of its statements, each to its own limit.
-_TEST_STATEMENTS = 5
-
 
 @dataclass(frozen=True)
 class RunCell:
     """A cell to execute as Jupyter would.
 
-    seconds: the CPU seconds that the solved notebook's takes; None: not measured yet; given: no
-    student has written it.
+    seconds: CPU time of this cell in the solved notebook; 0 if short or unknown, None if not
+    measured yet. given: True for a locked cell.
     """
 
     code: str
@@ -36,9 +32,9 @@ class RunCell:
 class RunBlock:
     """Steps of a test cell, all hidden or all visible; doubles as in `test_cells.Block`.
 
-    cell: which test cell, for blocks that share one: where it runs out of time, all of them end;
-    late: a hidden block that may as well see the notebook as it is at its end (`late_blocks.py`);
-    seconds: the CPU seconds of the slowest of its statements with the lesson's solutions, as above.
+    cell: position of the test cell; if it runs out of time, all of its blocks end. late: True for a
+    hidden block that may run at the end of the notebook (`late_blocks.py`). seconds: CPU time of
+    its slowest statement in the solved notebook, as for a cell.
     """
 
     hidden: bool
@@ -54,9 +50,9 @@ Plan = tuple[RunCell | RunBlock, ...]
 
 @dataclass(frozen=True)
 class Submission:
-    """The files that a student's process may see: its own, and support files, which come first.
+    """The files that a student's process may see: the student's, and support files, which win.
 
-    `files`, where given, are these already gathered, on another machine.
+    files: the same files if another machine has gathered them already.
     """
 
     name: str
@@ -66,52 +62,13 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class Limits:
-    """CPU seconds a cell, a statement of a test, and a notebook; sizes in bytes.
-
-    What takes long with the lesson's solutions has more: time_factor times that.
-    idle_seconds: real time in which a cell or statement neither computes nor wants to;
-    stuck_seconds: what all that ran out of time may take together. Real time is limited, too, to
-    wall_factor times the CPU time. Memory is what a student's processes may take together beyond a
-    bare Python with numpy; scratch is what they may write, in all and in one file; values is the
-    plain data of all replies.
-    """
-
-    cell_seconds: float = 15.0
-    notebook_seconds: float = 90.0
-    memory: int = 4 * 1024 * MB
-    wall_factor: float = 10.0
-    statement_seconds: float = 2.0
-    time_factor: float = 50.0
-    idle_seconds: float = 5.0
-    stuck_seconds: float = 25.0
-    processes: int = 256
-    scratch: int = 256 * MB
-    scratch_files: int = 20_000
-    file: int = 128 * MB
-    cell_output: int = 2 * MB
-    notebook_output: int = 16 * MB
-    notebook_values: int = 64 * MB
-
-    def cpu_seconds(self, item: RunCell | RunBlock) -> float:
-        """Return the CPU seconds that a cell, or each statement of a block, may take."""
-        least = self.cell_seconds
-        if isinstance(item, RunBlock):
-            least = min(least, self.statement_seconds)
-        return max(least, self.time_factor * (item.seconds or 0.0))
-
-    def test_seconds(self, item: RunBlock) -> float:
-        """Return the CPU seconds that the statements of a block's test cell may take together."""
-        return _TEST_STATEMENTS * self.cpu_seconds(item)
-
-
-@dataclass(frozen=True)
 class Reply:
-    """The reply of one cell or step. `state` says which of the other fields count.
+    """The reply of one cell or step. The other fields depend on `state`.
 
-    "done": executed; "value": `value` is plain data; "refused": `message` says why its value is
-    no plain data; "raised": class names, message and traceback of the exception; "lost": nothing
-    came back, `message` says why. `seconds` of CPU time it took, as the student's process says.
+    "done": executed; "value": `value` is plain data; "refused": its value is not plain data, and
+    `message` is the reason; "raised": class names, message and traceback of the exception; "lost":
+    nothing came back, and `message` is the reason. seconds: CPU time as the student's process
+    reports it.
     """
 
     state: Literal["done", "value", "refused", "raised", "lost"]
@@ -125,13 +82,13 @@ class Reply:
 
 @dataclass
 class Result:
-    """The replies to a plan, one list an item, and how the process ended.
+    """The replies to a plan, one list for each item, and how the process ended.
 
-    status: "finished", "timed out", "out of memory", "process died" or "tampered"; place: the item
-    of the plan that the sentence is about. `hit_wall`: it ran out of real time because other
-    processes had the processors. `again`: its process had to be killed in a cell that another turn
-    is to leave out, or ended before late blocks could run. `hidden_sent`: a hidden statement has
-    been sent, so the visible replies stand (`one_execution.py`).
+    status: "finished", "timed out", "out of memory", "process died" or "tampered". place: the item
+    of the plan that the sentence is about. hit_wall: real time ran out because other processes had
+    the processors. again: another session is needed, because the process had to be killed in a cell
+    that the next session leaves out, or ended before the late blocks could run. hidden_sent: a
+    hidden statement has been sent, so the visible replies are final (`one_execution.py`).
     """
 
     status: str = "finished"
@@ -144,19 +101,19 @@ class Result:
 
 
 class Runner(Protocol):
-    """Executes plans; one implementation a degree of isolation."""
+    """Executes plans; each degree of isolation has its own runner."""
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """Execute `plan` for `submission`; raise nothing for what the student's code does."""
+        """Execute `plan` for `submission`; whatever the student's code does raises nothing here."""
         ...
 
     def close(self) -> None:
-        """End what was kept for further plans."""
+        """End the processes that were kept for further plans."""
         ...
 
 
 def statements(item: RunCell | RunBlock) -> Iterator[tuple[str, str]]:
-    """Yield what is sent for a plan's item: (kind, code) of each request."""
+    """Yield (kind, code) of each request that is sent for a plan's item."""
     if isinstance(item, RunCell):
         yield "cell", item.code
     else:
@@ -165,6 +122,6 @@ def statements(item: RunCell | RunBlock) -> Iterator[tuple[str, str]]:
 
 
 def fill_lost(replies: list[Reply], item: RunCell | RunBlock, why: str) -> None:
-    """Add a reply for every statement that got none."""
+    """Add a lost reply, with the reason `why`, for every statement that has no reply."""
     missing = len(list(statements(item))) - len(replies)
     replies += [Reply("lost", message=why)] * missing

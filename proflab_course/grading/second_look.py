@@ -1,8 +1,8 @@
-"""Executes a failed hidden block once more, by itself, where sharing a copy may be to blame.
+"""Execute a failed hidden block once more, by itself, if sharing a copy may be the reason.
 
-Late blocks see the notebook as it is at its end, and what the late blocks before them left. Where
-one of them costs an exercise its points, the notebook is executed again, and the block at its place
-in a copy of its own. Its replies count, and nothing else of that execution (`one_execution.py`).
+Late blocks see the notebook's final state and the effects of the late blocks before them. If one of
+them costs an exercise its points, the notebook is executed again with that block at its place, in a
+copy of its own. Only the block's replies are used of that execution (`one_execution.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from proflab_course.grading.run.time_allowance import NOT_REACHED
 
 
 def in_doubt(plan: Plan, result: Result, costly: set[int]) -> set[int]:
-    """Return the places in the plan of late blocks in the test cells `costly`, if executed."""
+    """Return the places in the plan of executed late blocks in the test cells `costly`."""
     return {
         index
         for index, (item, replies) in enumerate(zip(plan, result.replies, strict=True))
@@ -33,7 +33,7 @@ def _had_no_time(reply: Reply) -> bool:
 def look_again(
     runner: Runner, submission: Submission, plan: Plan, result: Result, doubtful: set[int]
 ) -> Result:
-    """Return the result with the doubtful blocks' replies as they are at their own places."""
+    """Return the result with the replies of the doubtful blocks executed at their own places."""
     chosen = [place for place, item in enumerate(plan) if place in doubtful or not is_hidden(item)]
     items = (replace(plan[place], seconds=plan[place].seconds or 0.0) for place in chosen)
     shorter = tuple(replace(x, late=False) if isinstance(x, RunBlock) else x for x in items)

@@ -1,7 +1,7 @@
-"""Size limits of what is written for one hand-in: the graded notebook, reasons in the gradebook.
+"""Limit the size of what is written for one hand-in: the graded notebook, and reasons of cases.
 
-Outputs are limited where they come in. Here everything that will be written is counted, whatever
-it is and however it came there, and what exceeds the limit is replaced by a note.
+Outputs are limited when they arrive (`limits.py`). This file counts everything that will be
+written, of any origin, and replaces parts that exceed the limit by a note.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from dataclasses import replace
 import nbformat
 from nbformat import NotebookNode
 
-from proflab_course.grading.plan import MB
-from proflab_course.grading.run.replies import MAX_TEXT, output_size, start_of
+from proflab_course.grading.limits import MAX_TEXT, MB
+from proflab_course.grading.run.replies import output_size, start_of
 from proflab_course.grading.run.replies import text as fit_text
 
 _MAX_WRITTEN = 32 * MB
 MAX_REASONS = 256 * 1024
 _SHORT = 100
 _CUT = "… (the rest was cut)"
-# A notebook as it is read: so many lists and objects, and items in them, take 500 MB at most.
+# So many lists and objects, and items in them, take at most 500 MB when a notebook is read.
 _MAX_BOXES, _MAX_ITEMS = 1_000_000, 8_000_000
 
 
 def too_many_parts(text: str) -> bool:
-    """Return True if JSON would take far more memory than its text, being of very small parts."""
+    """Return True if JSON consists of so many small parts that it takes far more memory."""
     boxes = text.count("[") + text.count("{")
     return boxes > _MAX_BOXES or boxes + text.count(",") > _MAX_ITEMS
 
@@ -35,7 +35,7 @@ def cut_text(text: str, most: int = MAX_TEXT) -> str:
 
 
 def cut_cases(cases: list) -> list:
-    """Return the cases with reasons of at most 2,000 characters; once there is much, of 100."""
+    """Return the cases with reasons of at most 2,000 characters; beyond MAX_REASONS, of 100."""
     kept, left = [], MAX_REASONS
     for case in cases:
         if not case.reason:
@@ -49,9 +49,10 @@ def cut_cases(cases: list) -> list:
 
 
 def cut_notebook(notebook: NotebookNode, most: int = _MAX_WRITTEN) -> str:
-    """Make the notebook fit into `most` bytes; return a sentence on what was cut, or none.
+    """Make the notebook fit into `most` bytes; return a sentence about the cut, or "".
 
-    First outputs go, the largest first, then pictures pasted into text, then the ends of sources.
+    Outputs are cut first, the largest ones before others, then pictures pasted into text, then the
+    ends of sources.
     """
     sizes = [output_size(cell) for cell in notebook.cells]
     if sum(sizes) <= most:
@@ -66,7 +67,7 @@ def cut_notebook(notebook: NotebookNode, most: int = _MAX_WRITTEN) -> str:
 
 
 def _drop_outputs(cell: NotebookNode) -> None:
-    """Leave a note in place of a cell's outputs."""
+    """Replace a cell's outputs by a note."""
     if cell.get("outputs"):
         note = "… this cell's output was cut: the notebook was too large\n"
         output = {"output_type": "stream", "name": "stderr", "text": note}
@@ -74,11 +75,11 @@ def _drop_outputs(cell: NotebookNode) -> None:
 
 
 def _drop_pictures(cell: NotebookNode) -> None:
-    """Leave a note in place of the pictures pasted into a cell."""
+    """Replace the pictures pasted into a cell by a note."""
     if cell.pop("attachments", None):
         cell["source"] += "\n\n(Its pictures were cut: the notebook was too large.)"
 
 
 def _shorten_source(cell: NotebookNode) -> None:
-    """Leave the beginning of a cell's source."""
+    """Cut a cell's source after its beginning."""
     cell["source"] = cut_text(start_of(cell["source"], MAX_TEXT))

@@ -1,8 +1,7 @@
-"""CPU seconds that a lesson takes with its own solutions: students' limits are multiples of them.
+"""Keep the CPU seconds of a lesson's solved notebook, of which students' limits are multiples.
 
-They are measured where and when they are needed, once a grading: as soon as a hand-in has run out
-of time, and on the machine that executed it. A build records none, since it is to be the same on
-every machine.
+They are measured at most once in a grading, when a hand-in has run out of time, and on the machine
+that executed it. A build records none, since its result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-# Fifty times what takes less is below the least that a case may take.
-_LEAST_SECONDS = 0.04
+from proflab_course.grading.limits import LEAST_SOLVED_SECONDS
 
 
 class SolvedTimes:
@@ -26,8 +24,8 @@ class SolvedTimes:
         return None if self._seconds is None else self._seconds.get((grade_id, block), 0.0)
 
     def ensure(self, measure: Callable[[], dict[tuple[str, int], float]]) -> None:
-        """Call `measure` unless it is known what it returns; of several threads only one does."""
+        """Call `measure` unless its result is known; of several threads, only one calls it."""
         with self._lock:
             if self._seconds is None:
                 measured = measure()
-                self._seconds = {k: s for k, s in measured.items() if s >= _LEAST_SECONDS}
+                self._seconds = {k: s for k, s in measured.items() if s >= LEAST_SOLVED_SECONDS}

@@ -6,7 +6,7 @@ from typing import Any
 
 from proflab.checks.compare import Verdict, compare, compare_between, compare_raised, show
 from proflab_course.course.test_cells import Answer
-from proflab_course.grading import work_limit as effort
+from proflab_course.grading import work_limit
 from proflab_course.grading.plan import Reply
 
 
@@ -15,7 +15,7 @@ def judge(answer: Answer, reply: Reply) -> Verdict:
 
     Raises TooMuchWork where the grader's time for this hand-in is used up.
     """
-    effort.check()
+    work_limit.check()
     if reply.state == "value":
         return judge_value(answer, reply.value)
     if reply.state == "raised":

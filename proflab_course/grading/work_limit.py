@@ -1,7 +1,7 @@
-"""A limit on the grader's own work for one hand-in: no student makes it busy for long.
+"""Limit the grader's own work for one hand-in, so that no hand-in keeps it busy for long.
 
-Everything that is read from a student is limited in size, so each step is short; here the steps are
-added up. What counts is this thread's CPU time, which a busy machine does not change.
+Everything that is read from a student is limited in size, so each step is short; this file adds up
+the steps. It measures the thread's CPU time, which a busy machine does not change.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_MOST_SECONDS = 30.0
+from proflab_course.grading.limits import JUDGE_SECONDS
+
 _here = threading.local()
 
 
@@ -20,8 +21,8 @@ class TooMuchWork(Exception):
 
 
 @contextmanager
-def limited(seconds: float = _MOST_SECONDS) -> Iterator[None]:
-    """Let what this thread does in the block use so many CPU seconds."""
+def limited(seconds: float = JUDGE_SECONDS) -> Iterator[None]:
+    """Limit the CPU seconds of this thread in the block."""
     _here.most, _here.until = seconds, time.thread_time() + seconds
     try:
         yield
@@ -30,7 +31,7 @@ def limited(seconds: float = _MOST_SECONDS) -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise TooMuchWork where the block's seconds are used up; called between steps."""
+    """Raise TooMuchWork if the block's seconds are used up; call this between steps."""
     until = getattr(_here, "until", None)
     if until is not None and time.thread_time() > until:
         raise TooMuchWork(f"what it holds keeps the grader busy for more than {_here.most:g} s")

@@ -94,7 +94,7 @@ def predictions(key: Key, hand_ins: Iterable[list[Guess]]) -> list[Prediction]:
 
     One that only a constructed document answers is left out, because no answer was measured.
     """
-    found = {}
+    found: dict[str, Prediction] = {}
     for cell in key.cells:
         if cell.master.cell_type == "code" and "guesses.compare" in cell.master.source:
             found |= {each.name: each for each in _written_in(cell.master.source)}

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.release_stamp import track_of
 from proflab_course.grading.answer_key import Key, read_key
 from proflab_course.grading.grade_notebook import CaseResult
 from proflab_course.grading.pages.exercises import exercise_of
@@ -114,6 +115,7 @@ class Summary:
     predictions: list[Prediction] = field(default_factory=list)
     points_by_hand: float = 0.0
     people: dict[str, str] = field(default_factory=dict)
+    track: str = ""
 
     def who(self, student: str) -> str:
         """Return a student's name and id; the id alone if no name is known or wanted."""
@@ -195,6 +197,7 @@ def summarise(key: Key, outcomes: dict, scores: dict, known: list[str], public: 
         dict(Counter(s.status for s in students).most_common()),
         predictions(key, [outcome.guesses for outcome in outcomes.values()]),
         key.points_by_hand,
+        track=track_of(key.metadata),
     )
 
 

@@ -86,6 +86,7 @@ class Term:
     waiting: list[tuple[str, str]] = field(default_factory=list)
     unusual: list[tuple[str, str, str, str]] = field(default_factory=list)
     people: dict[str, str] = field(default_factory=dict)
+    track: str = ""
 
     def who(self, student: str) -> str:
         """Return a student's name and id; the id alone if no name is known or wanted."""
@@ -126,6 +127,7 @@ def read_term(course: Course, ids: bool = False) -> Term:
             median = statistics.median(points.values())
             term.lessons.append(TermLesson(name, most, median, len(points)))
             totals[name] = points
+            term.track = term.track or summary.track
             exercises += [_exercise(name, exercise) for exercise in summary.exercises]
             term.waiting += [(name, s) for s in sorted(outcomes) if scores[s]["unread"]]
             unusual += [(s.urgency, name, s) for s in summary.unusual]

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType
 
 import pytest
+from clones import clone
 
 from proflab.lesson.cuda.sheets import MULTIPROCESSORS
 from proflab_course.build.leaks import leaks
@@ -58,33 +59,15 @@ def environment(home: Path, packages: Path) -> dict[str, str]:
     return own | pip | {"PROFLAB_DEMO": "small"}
 
 
-def copy_repository(target: Path) -> None:
-    """What a clone holds, and what lies about in an instructor's folder; committed anew."""
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C"]
-    listed = subprocess.run(
-        [*git, ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True,
-        text=True,
-    )
-    if listed.returncode:
-        pytest.skip("the files of a clone are known by git, and this is not a repository")
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, target / name)
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
-        subprocess.run([*git, target, *command], check=True)
-    for leftover in ("gradebook.db", "autograded/s/x.ipynb", "feedback/s/x.html", "build/x.py"):
-        (target / leftover).parent.mkdir(parents=True, exist_ok=True)
-        (target / leftover).write_text("everyone's points")
-
-
 @pytest.fixture(scope="module")
 def binder(tmp_path_factory) -> Binder:
     """The copy after postBuild."""
     home = tmp_path_factory.mktemp("home")
     place = Binder(home / "repository", home / "packages")
-    copy_repository(place.tree)
+    clone(place.tree)
+    for leftover in ("gradebook.db", "autograded/s/x.ipynb", "feedback/s/x.html", "build/x.py"):
+        (place.tree / leftover).parent.mkdir(parents=True, exist_ok=True)
+        (place.tree / leftover).write_text("everyone's points")
     subprocess.run(
         ["binder/postBuild"],
         cwd=place.tree,
@@ -241,7 +224,7 @@ def test_students_can_assemble_their_profiler_there(binder):
 
 def test_post_build_refuses_to_delete_a_checkout(tmp_path):
     place = Binder(tmp_path / "repository", tmp_path / "packages")
-    copy_repository(place.tree)
+    clone(place.tree)
     answer = subprocess.run(
         [place.tree / "binder" / "postBuild"],
         cwd=place.tree,

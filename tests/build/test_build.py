@@ -213,7 +213,7 @@ def test_nothing_that_the_build_did_not_make_is_deleted(course, monkeypatch, cap
     ("arguments", "sentence"),
     [
         (["build", "07"], "there is no lesson '07' in modules/ (there is 01_first, 02_second)"),
-        (["build", "--through", "1"], "--through N and -o FOLDER go together"),
+        (["build", "--through", "1"], "--through N or --track NAME and -o FOLDER go together"),
         (
             ["build", "1", "--through", "1", "-o", "t"],
             "--through N takes all lessons up to N: do not name a lesson",

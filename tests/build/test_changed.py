@@ -51,6 +51,16 @@ def test_the_closest_test_comes_first(file, first):
     assert concerned(file)["test"][0] == first
 
 
+@pytest.mark.parametrize("file", ["proflab/ops/activation.py", "proflab/autograd.py"])
+def test_gradients_are_checked_whatever_else_changed(file):
+    others = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").glob("*/test_*.py")]
+    assert "tests/engine/test_ops_gradients.py" in concerned(file)["test"]
+    modules = [path.relative_to(ROOT).as_posix() for path in (ROOT / "proflab").glob("ops/*.py")]
+    many = concerned(*others[::3], "proflab_course/course/layout.py", *modules, file)
+    assert "tests/engine/test_ops_gradients.py" in many["test"]
+    assert "tests/engine/test_ops_torch.py" in many["test"]
+
+
 @pytest.mark.parametrize("package", ["proflab", "proflab_course"])
 def test_every_module_has_a_test_that_is_run(package):
     """Else `make check` would be content with a change that nothing looked at."""

@@ -5,17 +5,19 @@ import importlib
 import re
 import subprocess
 import sys
-import threading
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
+from archives import solved, zipped
+from following import executed
 from grading_course import LESSON, copy_course
 from imports import ROOT
 from mini_course import make_course
+from nbformat.v4 import new_code_cell
+from run_all import NAME, SOLUTIONS, filled, released, run_all
 
 import proflab
 from proflab import Tensor, dispatch, nn
@@ -27,7 +29,7 @@ PAGES = {"CONTRIBUTING.md": CONTRIBUTING, "docs/architecture.md": ARCHITECTURE}
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 # A name of the repository's: a word with a slash in it or a known ending, nothing else.
 PATH = re.compile(r"\.?[\w-]+(/[\w.-]*)+|[\w-]+\.(py|md|yml|toml|txt|cff)")
-MADE_BY_USERS = {"my_profiler.py"}
+MADE_BY_USERS = {"my_profiler.py", "mine.py"}
 WALK = re.compile(r"^## ([^\n]+): (\d+) files\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 WALKS = {m[1]: (int(m[2]), re.findall(r"^\| (\d+) \| `(\S+)` \|", m[3], re.M))
          for m in WALK.finditer(ARCHITECTURE)}  # fmt: skip
@@ -127,31 +129,26 @@ def test_a_walk_has_as_many_files_as_it_says(walk):
     assert len({path for _, path in rows}) == said
 
 
-def test_there_are_four_walks():
-    starts = ("A submission", "A value", "A call", "A lesson")
-    assert len(WALKS) == 4
-    assert all(walk.startswith(start) for walk, start in zip(WALKS, starts, strict=True))
+def test_there_are_ten_walks():
+    [told] = re.findall(r"code in (\w+) walks", ARCHITECTURE)
+    assert told == "ten" and len(WALKS) == 10
 
 
-@contextmanager
-def executed() -> Iterator[list[str]]:
-    """List the files of both packages in the order in which this process first enters them."""
-    seen: list[str] = []
+def test_each_question_of_a_newcomer_is_answered_by_one_file():
+    section = ARCHITECTURE.split("## Where to look\n")[1]
+    rows = re.findall(r"^\| (Where .*\?) \| `(\S+)`", section, re.M)
+    assert len(rows) == 20 and len({question for question, _ in rows}) == 20
+    assert [place for _, place in rows if not (ROOT / place).exists()] == []
 
-    def trace(frame, event, argument):
-        path = frame.f_code.co_filename
-        if path.startswith((f"{ROOT}/proflab/", f"{ROOT}/proflab_course/")):
-            if (name := path.removeprefix(f"{ROOT}/")) not in seen:
-                seen.append(name)
 
-    before = sys.gettrace()
-    threading.settrace(trace)
-    sys.settrace(trace)
-    try:
-        yield seen
-    finally:
-        sys.settrace(before)
-        threading.settrace(before)
+def test_the_map_of_a_folder_names_each_of_its_files():
+    missing = {
+        f"{folder.parent.relative_to(ROOT)}/{path.name}"
+        for folder in (ROOT / "proflab_course").rglob("__init__.py")
+        for path in folder.parent.glob("*.py")
+        if path != folder and path.name not in folder.read_text() and path.stem != "cli"
+    }
+    assert missing == set()
 
 
 def walk(start: str) -> list[str]:
@@ -175,10 +172,52 @@ def test_the_walks_of_a_submission_and_of_a_value_are_what_python_executes(tmp_p
     for path in (*walk("A submission"), *walk("A value")):
         elsewhere = "/inside/" in path or path in SANDBOXED
         assert path in seen or elsewhere and (ROOT / path).exists(), path
+    [told] = re.findall(r"enters about (\d+) files of the grader's", ARCHITECTURE)
+    assert abs(len(seen) - int(told)) <= 5, f"{len(seen)} files"
     named = paths(ARCHITECTURE)
     for path in seen:
         folder = f"{Path(path).parent}/"
         assert path in named or folder in named, f"docs/architecture.md does not name {path}"
+
+
+def followed(*arguments: str) -> set[str]:
+    """Return the files that a command enters. Raises AssertionError where it fails."""
+    with executed() as seen:
+        assert main(list(arguments)) == 0
+    return set(seen)
+
+
+def test_the_walks_of_collect_report_and_export_are_what_python_executes(tmp_path, monkeypatch):
+    course = copy_course(tmp_path, ["complete"])
+    monkeypatch.chdir(course.root)
+    name = f"A_1_assignsubmission_file_/{LESSON}.ipynb"
+    (tmp_path / "all.zip").write_bytes(zipped({name: solved("a")}))
+    columns = 'Identifier,Full name,ID number,Email address,Status,"Last modified (submission)"'
+    row = 'Participant 1,A,s1,,Submitted,"Monday, 30 November 2026, 6:30 PM"'
+    (tmp_path / "sheet.csv").write_text(f"{columns}\n{row}\n")
+    found = followed("collect", f"{tmp_path}/all.zip", LESSON, "--roster", f"{tmp_path}/sheet.csv")
+    assert set(walk("An archive")) <= found
+    assert followed("grade", LESSON, "--no-sandbox", "--student", "complete")
+    assert set(walk("A class")) <= followed("report", LESSON)
+    columns = "Student,ID,SIS User ID,SIS Login ID,Section,01 Parameters (55)"
+    (tmp_path / "canvas.csv").write_text(f"{columns}\nPoints,,,,,110\nC,1,,complete,A,\n")
+    assert set(walk("Grades")) <= followed("export", LESSON, "--canvas", f"{tmp_path}/canvas.csv")
+
+
+def test_the_walks_of_check_assemble_and_run_all_are_what_python_executes(tmp_path, monkeypatch):
+    folder = released(tmp_path) / NAME
+    notebook = filled(folder, **{n: text for n, text in SOLUTIONS.items() if n != "area"})
+    start = f"import sys\nsys.path.append({str(ROOT / 'tests/helpers')!r})\n"
+    start += "import following\nseen = []\nfollowing.follow(seen)"
+    notebook.cells.insert(0, new_code_cell(start))
+    notebook.cells.append(new_code_cell("sys.settrace(None)\nprint(*seen)"))
+    run_all(folder, notebook)
+    assert set(walk("A lesson through Run")) <= set(notebook.cells[-1].outputs[0].text.split())
+    nbformat.write(filled(folder, **SOLUTIONS), folder / f"{NAME}.ipynb")
+    monkeypatch.chdir(tmp_path)
+    assert set(walk("A notebook")) <= followed("check", "01")
+    options = "-o", "my_profiler.py", "--standalone"
+    assert set(walk("Notebooks")) <= followed("assemble", "release", *options)
 
 
 def test_the_walk_of_a_lesson_is_what_python_executes(tmp_path, monkeypatch):
@@ -186,22 +225,41 @@ def test_the_walk_of_a_lesson_is_what_python_executes(tmp_path, monkeypatch):
     monkeypatch.chdir(course.root)
     with executed() as seen:
         assert main(["build"]) == 0
-    assert set(walk("A lesson")) <= set(seen)
+    assert set(walk("A lesson through the build")) <= set(seen)
     # Nothing of the build's own is left out but what makes a tree for a class.
     own = {path for path in seen if path.startswith("proflab_course/build/")}
-    assert own <= set(walk("A lesson"))
+    assert own <= set(walk("A lesson through the build"))
 
 
 # ── citation, workflows, hooks ───────────────────────────────────────────────────────────────
 
 
-def test_one_version_stands_everywhere():
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+def test_one_version_and_one_date_stand_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    released = re.findall(
+        r"^## \[([\d.]+)\] - (\d{4}-\d\d-\d\d)$", (ROOT / "CHANGELOG.md").read_text(), re.M
+    )
+    assert released == sorted(released, key=lambda row: row[1], reverse=True)
+    version = project["version"]
+    assert released[0] == (version, str(citation["date-released"]))
     assert citation["version"] == version == proflab.__version__
+    assert citation["repository-code"] == project["urls"]["Repository"]
+    # A tag stands in an address: the badges of the README and of each lesson, and Colab's cell.
+    pages = [ROOT / "README.md", *ROOT.glob("source/*/*.ipynb"), *ROOT.glob("release/*/*.ipynb")]
+    assert len(pages) >= 23
+    for page in pages:
+        tags = re.findall(r"(?:proflab/|blob/|tags/)v(\d+\.\d+\.\d+)", page.read_text("utf-8"))
+        assert len(tags) >= 2 and set(tags) == {version}, page
+
+
+def test_a_vulnerability_is_reported_to_the_repository_and_every_page_leads_there():
     repository = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
-    assert citation["repository-code"] == repository["Repository"]
-    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+    page = (ROOT / "SECURITY.md").read_text()
+    assert f"({repository['Repository']}/security/advisories/new)" in page
+    assert "(docs/security.md)" in page
+    assert "(SECURITY.md)" in CONTRIBUTING
+    assert "(../SECURITY.md)" in (ROOT / "docs/security.md").read_text()
 
 
 def test_the_changelog_has_kinds_of_change_that_readers_know():
@@ -230,11 +288,22 @@ def test_the_workflows_run_the_tests_on_every_supported_python_and_check_the_bui
     jobs = {
         k: v for path in workflows() for k, v in yaml.safe_load(path.read_text())["jobs"].items()
     }
-    [pythons] = [j["strategy"]["matrix"]["python"] for j in jobs.values() if "strategy" in j]
+    matrices = [job["strategy"]["matrix"] for job in jobs.values() if "strategy" in job]
+    [pythons] = [matrix["python"] for matrix in matrices if "python" in matrix]
+    [systems] = [matrix["system"] for matrix in matrices if "system" in matrix]
+    assert {re.split(r"\W", system)[0] for system in systems} == {"macos", "windows"}
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     oldest, above = map(int, re.fullmatch(r">=3\.(\d+),<3\.(\d+)", wanted).groups())
     assert pythons == [f"3.{minor}" for minor in range(oldest, above)]
     assert "make test" in text and "make build" in text and "git diff --exit-code" in text
+
+
+def test_every_action_is_named_by_a_commit_and_its_release():
+    text = "\n".join(path.read_text() for path in workflows())
+    used = re.findall(r"uses: (.*)", text)
+    assert len(used) >= 10
+    for action in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", action), action
 
 
 def test_the_hooks_before_a_commit_run_with_the_pinned_ruff(tmp_path):

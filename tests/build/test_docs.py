@@ -62,6 +62,8 @@ def copy_repository(place: Path, lessons: dict[str, str] | None = None) -> Path:
     for name in LATER if lessons is None else [LESSON, *LATER]:
         for room in ("modules", "source", "release"):
             shutil.rmtree(place / "course" / room / name)
+    if lessons is not None:
+        (place / "course/modules/tracks.toml").unlink()  # of the course's own lessons
     for name, text in (lessons or {}).items():
         write_lesson(place / "course", name, text)
     return place / "course"

@@ -6,6 +6,8 @@ import tomllib
 
 import nbformat
 import pytest
+from clones import clone, set_up
+from clones import run as run_in
 from grading_course import command
 from mini_course import ROOT, make_course
 from sandboxes import needs_sandbox
@@ -18,6 +20,7 @@ NAME = "20_padding"
 [TEXT] = re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S)
 COMMANDS = re.findall(r"^```sh(?: by-sandbox)?\n(.*?)^```$", PAGE, re.M | re.S)
 [MESSAGE] = re.findall(r"^```text\n(.*?)\n```$", PAGE, re.M | re.S)
+[HANDED_IN] = re.findall(r"hand-in lies in `(\S+)`", PAGE)
 RULES = PAGE.split("## The rules of a graded cell")[1].split("\n## ")[0]
 REFUSED = [m[1] for m in re.finditer(r"^\| .* \| `([^`|]+)` \|$", RULES, re.M)]
 WRONG = "def padding_share(lengths):\n    return 1 - sum(lengths) / (len(lengths) * lengths[-1])"
@@ -46,9 +49,9 @@ def hand_in(course, student: str, solution: str | None, essay: str = "") -> None
     for cell in notebook.cells:
         if text := written.get(cell.metadata.get("nbgrader", {}).get("grade_id")):
             cell.source = text
-    place = course.root / "submitted" / student / NAME
-    place.mkdir(parents=True)
-    nbformat.write(notebook, place / f"{NAME}.ipynb")
+    place = course.root / HANDED_IN.replace("NAME", student)
+    place.parent.mkdir(parents=True)
+    nbformat.write(notebook, place)
 
 
 def test_the_release_has_the_lesson_without_what_is_secret(course):
@@ -75,6 +78,16 @@ def test_hand_ins_are_graded_and_given_back(course):
     assert "Points are of 12.5" in report and "the essay is marked apart" in report
     feedback = (course.root / f"feedback/wrong/{NAME}/{NAME}.html").read_text()
     assert "0 of 17.5 points" in feedback and "the longest one comes first" in feedback
+
+
+def test_in_a_clone_the_lesson_passes_make_check_and_is_warned_of_its_missing_cohort(tmp_path):
+    place = set_up(clone(tmp_path))
+    (place / "modules" / NAME).mkdir()
+    (place / "modules" / NAME / f"{NAME}.py").write_text(TEXT)
+    for line in [*COMMANDS[0].splitlines(), "make lint", "make check"]:
+        done = run_in(place, *line.split())
+        assert done.returncode == 0, done.stdout
+    assert "warning: " in done.stdout and "tests/cohort/lesson_20.py is missing" in done.stdout
 
 
 def test_a_lesson_without_an_essay_is_built_and_its_report_speaks_of_none(tmp_path):

@@ -46,24 +46,12 @@ def judged(what: str, lesson: str, *arguments: Any) -> list:
 
     Raises RuntimeError if it raises: then the entry's own code is at fault.
     """
-    request = json.dumps([what, lesson, *arguments])
-    answer = json.loads(_asked(request) or _asked(request))  # another process, if this one ended
+    channel = _process()
+    print(json.dumps([what, lesson, *arguments]), file=channel, flush=True)
+    answer = json.loads(channel.readline())
     if "found" not in answer:
         raise RuntimeError(f"the entry's own code is at fault:\n{answer['raised']}")
     return answer["found"]
-
-
-def _asked(request: str) -> str:
-    """Return what the process answers; nothing, and forget the process, where it has ended."""
-    channel = _process()
-    try:
-        print(request, file=channel, flush=True)
-        if answer := channel.readline():
-            return answer
-    except OSError:
-        pass
-    _process.cache_clear()
-    return ""
 
 
 class _Notebook:

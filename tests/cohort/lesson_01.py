@@ -154,10 +154,6 @@ MUTANTS = {
             h, w = checked(in_channels, out_channels, kernel_size, groups)
             return in_channels // groups * h * w + out_channels * bias
         """,
-        "a float, by a division": """
-            h, w = checked(in_channels, out_channels, kernel_size, groups)
-            return out_channels * (in_channels / groups * h * w + bias)
-        """,
         "output channels need not fit the groups": """
             h, w = checked(in_channels, groups, kernel_size, groups)
             positive(out_channels)

@@ -44,10 +44,6 @@ OTHERS = {
             solved_linear_parameters(in_features, out_features, bias)
             return np.int64(in_features) * np.int64(out_features) + (out_features if bias else 0)
         """,
-        "np.prod of the shape": """
-            solved_linear_parameters(in_features, out_features, bias)
-            return int(np.prod([out_features, in_features])) + (out_features if bias else 0)
-        """,
         "0 alone is refused": """
             if 0 in (in_features, out_features):
                 raise ValueError

@@ -43,10 +43,6 @@ OTHERS = {
                 raise ValueError
             return 2 * m * k * n
         """,
-        "divided and multiplied again": """
-            positive(m, k, n)
-            return m * k * n / 0.5
-        """,
     },
     "linear_flops": {
         "an empty batch is no work": """
@@ -145,13 +141,6 @@ OTHERS = {
         """,
     },
     "conv2d_flops": {
-        "divided by the groups with /": """
-            grouped(input_shape, out_channels, groups)
-            whole = conv2d_flops_right(
-                input_shape, out_channels, kernel_size, stride, padding, dilation
-            )
-            return whole / groups
-        """,
         "negative groups are turned round": """
             return conv2d_flops_right(
                 input_shape, out_channels, kernel_size, stride, padding, dilation, abs(groups)
@@ -255,10 +244,6 @@ OTHERS = {
     "gradient_flops": {
         "any wanted input is the first": """
             return sum(sorted(wanted, reverse=True)[:2]) * solved_op_flops(op, shapes, attributes)
-        """,
-        "halved with /": """
-            found = solved_gradient_flops(op, shapes, attributes, wanted)
-            return 2 * found / 2
         """,
     },
     "backward_flops": {

@@ -142,6 +142,13 @@ MUTANTS = {
         "it can be used once": _timer(
             start="if self.elapsed_ms:\n    raise RuntimeError('used')\nRightTimer.start(self)"
         ),
+        "a start at 0 is none": _timer(
+            stop="if not self.began:\n    raise RuntimeError('start')\nRightTimer.stop(self)"
+        ),
+        "a start at 0 is none, silently": _timer(
+            stop="if self.began is None:\n    raise RuntimeError('start')\n"
+            "if self.began:\n    RightTimer.stop(self)"
+        ),
         "stopped without a start, silently": _timer(
             stop="if self.began is not None:\n    RightTimer.stop(self)"
         ),

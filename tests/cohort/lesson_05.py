@@ -324,11 +324,6 @@ MUTANTS = {
             rows[-1]["start_ms"] = sum(row["ms"] for row in rows[:-1])
             return result
         """,
-        "starts are those of the op before": """
-            result = right_record(call, rows)
-            rows[-1]["start_ms"] = rows[-2]["start_ms"] + rows[-2]["ms"] if len(rows) > 1 else 0.0
-            return result
-        """,
         "whole milliseconds": """
             result = right_record(call, rows)
             rows[-1]["ms"] = float(round(rows[-1]["ms"]))

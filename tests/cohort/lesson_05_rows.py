@@ -25,10 +25,6 @@ MUTANTS = {
             found = tops(rows, 99, checked(rows, n, by))
             return sorted(found, key=lambda g: -g["ms"])[:n]
         """,
-        "sorted by name": """
-            found = tops(rows, 99, checked(rows, n, by))
-            return sorted(found, key=lambda g: (-g["share"], g["name"]))[:n]
-        """,
         "smallest first": "return tops(rows, 99, checked(rows, n, by))[::-1][:n]",
         "all of them": "return tops(rows, 99, checked(rows, n, by))",
         "not grouped": """

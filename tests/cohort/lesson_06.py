@@ -198,12 +198,6 @@ MUTANTS = {
             return (m * k + 2 * m * n) * itemsize
         """,
         "weights only": "at_least(1, m, k, n, itemsize)\nreturn k * n * itemsize",
-        "64-bit overflow": """
-            at_least(1, m, k, n, itemsize)
-            m, k, n = (np.int64(size) for size in (m, k, n))
-            with np.errstate(all="ignore"):
-                return (m * k + k * n + m * n) * itemsize
-        """,
         "floating point": """
             at_least(1, m, k, n, itemsize)
             return itemsize * (1.0 * m * k + k * n + m * n + 1e-3)

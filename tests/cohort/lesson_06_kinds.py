@@ -41,20 +41,6 @@ for name in COUNTS:
     }
 
 OTHERS = {
-    "elementwise_bytes": {
-        "the product is numpy's": """
-            solved_elementwise_bytes(shape, inputs, itemsize)
-            return np.prod(shape, dtype=np.int64) * (1 + inputs) * itemsize
-        """,
-    },
-    "attention_bytes": {
-        "the product is numpy's": """
-            solved_attention_bytes(batch, heads, seq, head_dim, itemsize, fused)
-            row = 4 * head_dim + (0 if fused else 4 * seq)
-            with np.errstate(all="ignore"):
-                return np.int64(batch * heads) * seq * np.int64(row) * itemsize
-        """,
-    },
     "reflect_relu": {
         "bytes in 64 bits": """
             solved_reflect_relu(elements, itemsize, peak_flops, bandwidth)

@@ -9,7 +9,7 @@ def point(row, hardware, **other):
     [found] = right_points([row], hardware)
     return found | other
 
-def drawn(rows):
+def rows_drawn(rows):
     return [
         row for row in rows
         if row["matmul_flops"] + row["elementwise_flops"]
@@ -22,9 +22,6 @@ MUTANTS = {
         "products only": """
             rows = [row | {"elementwise_flops": 0} for row in rows if row["matmul_flops"]]
             return right_points(rows, hardware)
-        """,
-        "elementwise FLOPs are not counted": """
-            return right_points([row | {"elementwise_flops": 0} for row in rows], hardware)
         """,
         "products are not counted": """
             return right_points([row | {"matmul_flops": 0} for row in rows], hardware)
@@ -56,7 +53,7 @@ MUTANTS = {
             peak = hardware.peak_flops
             return [
                 point(row, hardware, efficiency=p["flops_per_second"] / peak)
-                for row, p in zip(drawn(rows), right_points(rows, hardware))
+                for row, p in zip(rows_drawn(rows), right_points(rows, hardware))
             ]
         """,
         "attainable is the peak": """
@@ -108,7 +105,7 @@ MUTANTS = {
             for row in rows:
                 moved = row["bytes_read"] + row["bytes_written"]
                 if moved and row["self_ms"]:
-                    full = row if row in drawn(rows) else row | {"elementwise_flops": 1}
+                    full = row if row in rows_drawn(rows) else row | {"elementwise_flops": 1}
                     points.append(point(full, hardware))
             return points
         """,

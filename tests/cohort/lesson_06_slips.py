@@ -59,10 +59,6 @@ MUTANTS = {
             none_is_zero(*shape, itemsize)
             return (inputs + 1) * math.prod(shape) * itemsize
         """,
-        "32-bit product": """
-            found = right_elementwise(shape, inputs, itemsize)
-            return (found + 2**31) % 2**32 - 2**31
-        """,
     },
     "attention_bytes": {
         "only 0 is refused": """
@@ -106,9 +102,6 @@ MUTANTS = {
     },
     "roofline_points": {
         "at most fifty": "return right_points(rows, hardware)[:50]",
-        "backward rows have no place": """
-            return right_points([r for r in rows if r["phase"] == "forward"], hardware)
-        """,
         "remembered by the row's id": """
             def roofline_points(rows, hardware):
                 known = roofline_points.known
@@ -190,7 +183,6 @@ MUTANTS = {
         """,
     },
     "amdahl": {
-        "two decimals": "return round(right_amdahl(fraction, speedup), 2)",
         "three decimals": "return round(right_amdahl(fraction, speedup), 3)",
         "only a speed of 0 is refused": """
             none_is_zero(speedup)

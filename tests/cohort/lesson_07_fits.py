@@ -33,7 +33,7 @@ def split_largest(sizes, times_ms, powers):
 def value_at(prices, size, powers):
     return sum(c * size**p for c, p in zip(prices, powers))
 
-def figures(overhead, price):
+def cost_figures(overhead, price):
     if price <= 1e-9:
         raise ValueError("no price")
     return {"overhead_ms": overhead, "per_sample_ms": price,
@@ -236,55 +236,55 @@ MUTANTS = {
         "from the first and the last batch": """
             measured(sizes, latencies_ms, (0, 1))
             price = (latencies_ms[-1] - latencies_ms[0]) / (sizes[-1] - sizes[0])
-            return figures(latencies_ms[0] - price * sizes[0], price)
+            return cost_figures(latencies_ms[0] - price * sizes[0], price)
         """,
         "absolute errors": """
             measured(sizes, latencies_ms, (0, 1))
-            return figures(*absolute(sizes, latencies_ms, (0, 1)))
+            return cost_figures(*absolute(sizes, latencies_ms, (0, 1)))
         """,
         "overhead and price exchanged": """
             measured(sizes, latencies_ms, (0, 1))
             overhead, price = relative(sizes, latencies_ms, (0, 1))
-            found = figures(overhead, price)
+            found = cost_figures(overhead, price)
             return found | {"overhead_ms": price, "per_sample_ms": overhead}
         """,
         "the rate of the largest batch": """
             measured(sizes, latencies_ms, (0, 1))
-            found = figures(*relative(sizes, latencies_ms, (0, 1)))
+            found = cost_figures(*relative(sizes, latencies_ms, (0, 1)))
             rate, _ = max((1000 * n / ms, n) for n, ms in zip(sizes, latencies_ms))
             return found | {"most_per_second": rate}
         """,
         "samples a millisecond": """
             measured(sizes, latencies_ms, (0, 1))
-            found = figures(*relative(sizes, latencies_ms, (0, 1)))
+            found = cost_figures(*relative(sizes, latencies_ms, (0, 1)))
             return found | {"most_per_second": 1 / found["per_sample_ms"]}
         """,
         "the half batch upside down": """
             measured(sizes, latencies_ms, (0, 1))
-            found = figures(*relative(sizes, latencies_ms, (0, 1)))
+            found = cost_figures(*relative(sizes, latencies_ms, (0, 1)))
             half = found["half_batch"]
             return found | {"half_batch": 1 / half if abs(half) > 1e-9 else 0.0}
         """,
         "half the rate of the largest batch": """
             measured(sizes, latencies_ms, (0, 1))
-            found = figures(*relative(sizes, latencies_ms, (0, 1)))
+            found = cost_figures(*relative(sizes, latencies_ms, (0, 1)))
             return found | {"half_batch": max(sizes) / 2}
         """,
         "the half batch in whole samples": """
             measured(sizes, latencies_ms, (0, 1))
-            found = figures(*relative(sizes, latencies_ms, (0, 1)))
+            found = cost_figures(*relative(sizes, latencies_ms, (0, 1)))
             return found | {"half_batch": math.ceil(found["half_batch"] - 1e-9)}
         """,
         "no overhead is negative": """
             measured(sizes, latencies_ms, (0, 1))
             overhead, price = relative(sizes, latencies_ms, (0, 1))
-            return figures(max(0.0, overhead), price)
+            return cost_figures(max(0.0, overhead), price)
         """,
         "the price of a sample is that of the smallest batch": """
             measured(sizes, latencies_ms, (0, 1))
             overhead, _ = relative(sizes, latencies_ms, (0, 1))
             n, ms = min(zip(sizes, latencies_ms))
-            return figures(overhead, ms / n)
+            return cost_figures(overhead, ms / n)
         """,
         "no price is let through": """
             measured(sizes, latencies_ms, (0, 1))
@@ -303,17 +303,17 @@ MUTANTS = {
         """,
         "one batch is enough": """
             if len(sizes) == 1:
-                return figures(0.0, latencies_ms[0] / sizes[0])
+                return cost_figures(0.0, latencies_ms[0] / sizes[0])
             measured(sizes, latencies_ms, (0, 1))
-            return figures(*relative(sizes, latencies_ms, (0, 1)))
+            return cost_figures(*relative(sizes, latencies_ms, (0, 1)))
         """,
         "a list": """
             measured(sizes, latencies_ms, (0, 1))
-            return list(figures(*relative(sizes, latencies_ms, (0, 1))).values())
+            return list(cost_figures(*relative(sizes, latencies_ms, (0, 1))).values())
         """,
         "3 and 0.5 ms written in": """
             measured(sizes, latencies_ms, (0, 1))
-            return figures(3.0, 0.5)
+            return cost_figures(3.0, 0.5)
         """,
     },
 }

@@ -82,12 +82,12 @@ _OTHERS = {
     "batch_cost": {
         "an overhead below 0 is 0 in one of two keys": """
             measured(sizes, latencies_ms, (0, 1))
-            found = figures(*relative(sizes, latencies_ms, (0, 1)))
+            found = cost_figures(*relative(sizes, latencies_ms, (0, 1)))
             return found | {"overhead_ms": max(0.0, found["overhead_ms"])}
         """,
         "a half batch below 0 is 0": """
             measured(sizes, latencies_ms, (0, 1))
-            found = figures(*relative(sizes, latencies_ms, (0, 1)))
+            found = cost_figures(*relative(sizes, latencies_ms, (0, 1)))
             return found | {"half_batch": max(0.0, found["half_batch"])}
         """,
     },

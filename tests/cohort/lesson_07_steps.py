@@ -155,7 +155,6 @@ MUTANTS = {
             return 12 * d_model * share / (1 - share)
         """,
         "the share is ignored": "a_share(d_model, share)\nreturn 6.0 * d_model",
-        "whole tokens": "a_share(d_model, share)\nreturn 6 * d_model * share // (1 - share)",
         "shares of 0 and 1 are let through": """
             if d_model < 1 or not 0 <= share <= 1:
                 raise ValueError("range")

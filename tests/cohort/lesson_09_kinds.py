@@ -53,9 +53,6 @@ MUTANTS = {
                 rows[:] = [row for row in rows if row["matmul_flops"]]
                 return found
             """,
-            "the share of 100": """
-                return [row | {"share": 100 * row["share"]} for row in right(CALL)]
-            """,
         },
     ),
     "simulate_loader": around(
@@ -150,9 +147,6 @@ MUTANTS = {
             "the largest batch first": """
                 return right(model, loss, sorted(batches, key=lambda pair: -len(pair[0])))
             """,
-            "a batch without samples is passed over": """
-                return right(model, loss, [pair for pair in batches if len(pair[0])])
-            """,
         },
     ),
     "fuse": around(
@@ -228,7 +222,7 @@ MUTANTS = {
     )
     | {
         "the stand-in of the tests that follow": """
-            from proflab.lesson.doubles import any_merge as merge
+            from merging import any_merge as merge
 
             merge = merge
         """,

@@ -1,5 +1,8 @@
 """The share of a cohort's mutants that fail a visible case: `python -m tests.cohort.visible 02`.
 
+With `--alike` it lists the mutants that fail the same cases with the same reasons as another one:
+where both sentences tell of one mistake, one of the two is enough.
+
 A student whose visible cases all pass should be able to trust that, so of the wrong solutions of
 each exercise at least `GOAL` have to fail one. Those that write the visible answers in can only be
 caught by a hidden case; a mutant whose sentence ends with `ASIDE` is one of them and not counted.
@@ -14,7 +17,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cohort.run import complete, entries, failures, lessons, solved
+from cohort.run import complete, entries, failures, judge, lessons, solved
 
 GOAL = 0.9
 ASIDE = "written in"
@@ -52,9 +55,25 @@ def share(lesson: str, exercise: str) -> Share:
     return Share(exercise, len(counted), tuple(unseen), tuple(survivors))
 
 
-def main(numbers: list[str]) -> None:
+def alike(lesson: str, exercise: str) -> list[list[str]]:
+    """Return the sentences of mutants that no case tells apart, in groups of two and more."""
+    solution, groups = solved(lesson).solutions[exercise], {}
+    for sentence, code in entries(lesson, "MUTANTS")[exercise].items():
+        cases = judge(solved(lesson), exercise, complete(exercise, code, solution))
+        outcome = tuple((case.cell, case.label, case.passed, case.reason) for case in cases)
+        groups.setdefault(outcome, []).append(sentence)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def main(words: list[str]) -> None:
     """Print the shares of these lessons, or of all; below the goal, what is not seen."""
+    numbers = [word for word in words if word != "--alike"]
     for lesson in [f"lesson_{number}" for number in numbers] or lessons():
+        if "--alike" in words:
+            for exercise in solved(lesson).solutions:
+                for group in alike(lesson, exercise):
+                    print(f"{lesson} {exercise}", *group, sep="\n    ", flush=True)
+            continue
         shares = [share(lesson, exercise) for exercise in solved(lesson).solutions]
         counted, unseen = sum(s.counted for s in shares), sum(len(s.unseen) for s in shares)
         print(f"{lesson}: {1 - unseen / counted:.0%} of {counted} mutants fail a visible case")

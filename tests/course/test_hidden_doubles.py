@@ -27,8 +27,8 @@ def test_a_hidden_declaration_leaves_a_stub_and_its_script_here():
         Step("setup", "clock = doubles.Clock.held('clock')"),
         Step("setup", "model = doubles.Model.held('model')"),
         Step("value", "clock.run(measure_latency, model, 7)"),
-        Step("seen", "model.calls"),
-        Step("seen", "clock.readings"),
+        Step("lookup", "model.calls"),
+        Step("lookup", "clock.readings"),
     )
     (first, clock), (second, model) = block.doubles
     assert (first, second) == (0, 1)
@@ -53,15 +53,15 @@ def test_positions_are_those_of_the_steps():
 
 
 def test_a_world_answers_what_stubs_ask_and_nothing_else():
-    world = DoubleRegistry()
+    registry = DoubleRegistry()
     for _, double in hidden(MEASURE).doubles:
-        world.declare(double)
-    before = world.get("clock.read")("monotonic")
-    world.get("model.call")()
-    assert world.get("clock.read")("monotonic") - before == 91_500_000
-    assert world.see("model.calls") == 1
+        registry.declare(double)
+    before = registry.get("clock.read")("monotonic")
+    registry.get("model.call")()
+    assert registry.get("clock.read")("monotonic") - before == 91_500_000
+    assert registry.look_up("model.calls") == 1
     for name in ("model.calls", "model._times", "model.__init__", "other.call", "clock", "."):
-        assert world.get(name) is None
+        assert registry.get(name) is None
 
 
 @pytest.mark.parametrize(

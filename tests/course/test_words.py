@@ -1,14 +1,18 @@
-"""The words of the code: functions say in the imperative what they do, classes what they are."""
+"""The words of the code: docstrings begin with an imperative, and one word means one thing."""
 
 import ast
+import io
 import re
+import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
 from imports import ROOT
 
-# Folders whose docstrings are held to it, with all that is below them.
+# Folders whose functions' docstrings are held to it, and those whose modules' are, too.
 FOLDERS = ("proflab_course/grading",)
+MODULES = ("proflab_course/grading/run", "proflab_course/grading/inside")
 # A first word that is no imperative: articles, questions, prepositions, "Returns".
 NOT_IMPERATIVE = re.compile(
     r"(A|An|The|This|What|Whether|How|Where|Who|Which|Why|Is|Are|Does|Has|As|Of|In|Inside|With|"
@@ -54,6 +58,12 @@ def test_docstrings_begin_with_an_imperative(path):
     assert not faults((ROOT / path).read_text())
 
 
+@pytest.mark.parametrize("folder", MODULES)
+def test_modules_docstrings_begin_with_an_imperative(folder):
+    found = {path: ast.get_docstring(ast.parse(path.read_text())) for path in below(folder)}
+    assert not {str(path): doc for path, doc in found.items() if NOT_IMPERATIVE.match(doc)}
+
+
 @pytest.mark.parametrize("path", files(), ids=str)
 def test_what_a_module_shows_has_a_docstring(path):
     for node in ast.parse((ROOT / path).read_text()).body:
@@ -76,3 +86,74 @@ def test_a_docstring_is_told_from_an_imperative(doc, fine):
     assert bool(faults(f"class A:\n    def f(self):\n        '''{doc}'''")) is not fine
     property_ = f"class A:\n    @property\n    def f(self):\n        '''{doc}'''"
     assert bool(faults(property_)) is doc.startswith("Whether")
+
+
+# ── one word for one thing ───────────────────────────────────────────────────────────────────
+
+PACKAGES = ("proflab", "proflab_course")
+ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| ([^|]*)\|$", re.MULTILINE)
+
+
+def below(folder: str) -> list[Path]:
+    """Return the Python files of a folder and of those in it."""
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def refused_words() -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return (word to use, word not to use, folders) of each entry in the glossary's table."""
+    glossary = (ROOT / "CONTRIBUTING.md").read_text().split("## Glossary")[1].split("\n## ")[0]
+    return [
+        (use, word, tuple(re.findall(r"`([^`]+)/`", places)) or PACKAGES)
+        for use, words, places in ROW.findall(glossary)[1:]
+        for word in words.split(", ")
+    ]
+
+
+@cache
+def spoken(source: str) -> list[tuple[int, str]]:
+    """Return (line, text) of each comment, docstring and name in a file; names become words."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            if doc := ast.get_docstring(node, clean=False):
+                found.append((node.body[0].lineno, doc))
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            found.append((token.start[0], token.string))
+        elif token.type == tokenize.NAME:
+            words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", token.string).replace("_", " ")
+            found.append((token.start[0], words))
+    return found
+
+
+def finds(word: str, source: str) -> list[str]:
+    """Return where a file uses a word."""
+    words = r"\s+".join(word.split())
+    pattern = re.compile(rf"(?<![\w-]){words}(?:e?s)?(?![\w-])", re.IGNORECASE)
+    return [
+        f"line {line + text[: found.start()].count(chr(10))}: {found[0]}"
+        for line, text in spoken(source)
+        for found in pattern.finditer(text)
+    ]
+
+
+@pytest.mark.parametrize("use, word, folders", refused_words())
+def test_one_word_is_used_for_one_thing(use, word, folders):
+    sources = {path: path.read_text() for folder in folders for path in below(folder)}
+    assert len(sources) > 8 * len(folders)
+    found = {str(p.relative_to(ROOT)): finds(word, source) for p, source in sources.items()}
+    assert not {path: places for path, places in found.items() if places}, f"say: {use}"
+
+
+@pytest.mark.parametrize(
+    "source, count",
+    [
+        ("def end_turn(): ...", 1),
+        ("class LastTurn: ...", 1),
+        ('"""End.\n\nEach turn has two turns."""', 2),
+        ("x = 1  # the Turn's end", 1),
+        ("x = 'a turn'\nreturned = saturn = 1", 0),
+    ],
+)
+def test_words_are_found_in_names_comments_and_docstrings(source, count):
+    assert len(finds("turn", source)) == count

@@ -1,4 +1,3 @@
-# ruff: noqa: UP008, UP034  (people write so)
 """Models as people write them for torch, each in its own habits. test_nn_ported changes imports.
 
 `EXAMPLES` lists (class, arguments, shape of the input, or vocabulary and shape for tokens).

@@ -47,10 +47,10 @@ def test_landlock_is_named_by_what_the_kernel_has(monkeypatch, abi, state):
     assert layers.landlock().state == state
 
 
-def test_without_cgroups_the_watch_is_named(monkeypatch):
+def test_without_cgroups_the_polling_is_named(monkeypatch):
     monkeypatch.setattr(cgroups.Group, "make", classmethod(lambda cls, name: None))
     assert layers.cgroups().state == "partly"
-    assert "watch" in layers.cgroups().sentence
+    assert "ten times a second" in layers.cgroups().sentence
 
 
 def test_refused_namespaces_come_with_the_setting_to_change(monkeypatch, tmp_path):

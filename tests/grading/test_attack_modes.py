@@ -10,7 +10,7 @@ from attack_modes import MODES, ROOT, SAMPLE, got_further, whole
 from cohort.attacks import ATTACKS
 from sandboxes import needs_sandbox
 
-from proflab_course.grading.run.zygote_client import Body
+from proflab_course.grading.run.zygote_client import SandboxProcesses
 
 LONG = {"inodes"}  # a million files, where nothing limits them: left to `make soak`
 
@@ -33,7 +33,7 @@ def test_the_sample_gets_no_further_than_the_mode_allows(name):
 @needs_sandbox
 def test_notes_between_hidden_blocks_are_found_where_nothing_is_undone(monkeypatch):
     """The attacks of this kind are real: it is the tidying that stops them."""
-    monkeypatch.setattr(Body, "tidy", lambda self, waiting: "")
+    monkeypatch.setattr(SandboxProcesses, "tidy", lambda self, waiting: "")
     found = whole([attack.name for attack in ATTACKS if "SECOND" in "".join(attack.cells)])
     assert len(found) >= 6
     assert {*map(tuple, found.values())} == {("it passed 'hidden: two numbers'",)}

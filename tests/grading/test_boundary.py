@@ -52,7 +52,8 @@ GRADER = """
 import sys
 from pathlib import Path
 import proflab_course
-from proflab_course.grading.plan import Limits, RunCell, Submission
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 assert Path(proflab_course.__file__).is_relative_to(sys.argv[1]), proflab_course.__file__
 with SandboxRunner(Limits(cell_seconds=120, notebook_seconds=300)) as runner:

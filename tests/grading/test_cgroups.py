@@ -1,4 +1,4 @@
-"""Memory cgroups: what is read and written, for the version that is not mounted here, too."""
+"""Memory cgroups: the files that are read and written, also where none are mounted."""
 
 from __future__ import annotations
 
@@ -10,54 +10,46 @@ import pytest
 from proflab_course.grading.run import cgroups
 from proflab_course.grading.run.cgroups import Group
 
-FILES = {
-    2: ("memory.max", "memory.current", "memory.events"),
-    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control"),
-}
-TOLD = {2: "low 0\nhigh 3\nmax 9\noom 2\noom_kill 7\n", 1: "oom_kill_disable 0\noom_kill 7\n"}
+EVENTS = "low 0\nhigh 3\nmax 9\noom 2\noom_kill 7\n"
 
 
 @pytest.fixture
-def mounted(tmp_path, monkeypatch):
-    """A function that makes folders which look like a controller's, and nothing else is there."""
+def mount(tmp_path, monkeypatch):
+    """Return a function that makes a folder which looks like the root of the hierarchy."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(cgroups, "ROOT", tmp_path)
 
-    def mount(version: int, memory: bool = True) -> Path:
-        folder = tmp_path / f"v{version}"
-        folder.mkdir()
-        (folder / "cgroup.subtree_control").write_text("cpu memory\n" if memory else "cpu\n")
-        known = cgroups.MOUNTS[version]
-        monkeypatch.setattr(cgroups, "MOUNTS", {version: (str(folder), *known[1:])})
-        lines = "0::/\n" if version == 2 else "4:memory:/\n0::/\n"
-        (tmp_path / "cgroup").write_text(lines)
-        monkeypatch.setattr(cgroups, "OWN", str(tmp_path / "cgroup"))
-        return folder
+    def make(controllers: str = "cpu memory\n") -> Path:
+        (tmp_path / "cgroup.subtree_control").write_text(controllers)
+        return tmp_path
 
-    return mount
+    return make
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_the_files_of_either_version_are_found(version, mounted):
-    folder = mounted(version)
+def test_limit_use_and_kills_are_found(mount):
+    root = mount()
     group = Group.make("a")
-    assert group is not None and group.path.parent == folder
-    limit, used, events = (group.path / name for name in FILES[version])
-    assert int(limit.read_text()) == 2**40
+    assert group is not None and group.path.parent == root
+    assert int((group.path / "memory.max").read_text()) == 2**40
     group.limit(5_000_000)
-    assert limit.read_text() == "5000000"
-    used.write_text("123\n")
-    events.write_text(TOLD[version])
+    assert (group.path / "memory.max").read_text() == "5000000"
+    (group.path / "memory.current").write_text("123\n")
+    (group.path / "memory.events").write_text(EVENTS)
     assert (group.used(), group.kills()) == (123, 7)
     assert group.entry == str(group.path / "cgroup.procs")
 
 
-def test_where_version_2_does_not_hand_memory_on_there_is_no_group(mounted):
-    mounted(2, memory=False)
+def test_where_memory_is_not_handed_on_there_is_no_group(mount):
+    mount("cpu\n")
     assert Group.make("a") is None
 
 
-def test_who_is_not_root_gets_none(mounted, monkeypatch):
-    mounted(2)
+def test_where_nothing_is_mounted_there_is_no_group(mount):
+    assert Group.make("a") is None
+
+
+def test_a_user_other_than_root_gets_none(mount, monkeypatch):
+    mount()
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert Group.make("a") is None
 
@@ -66,17 +58,17 @@ def test_who_is_not_root_gets_none(mounted, monkeypatch):
 def test_a_group_of_this_machine_starts_empty_and_goes_away():
     group = Group.make("test")
     if group is None:
-        pytest.skip("no memory cgroup can be had here")
+        pytest.skip("no memory cgroup can be made here")
     assert group.kills() == 0 and Path(group.entry).read_text() == ""
     group.limit(10**9)
     group.remove()
     assert not group.path.exists()
 
 
-def test_groups_of_graders_that_are_gone_are_removed(mounted):
-    folder = mounted(1)
-    gone = folder / f"{cgroups.PREFIX}99999999-0"
-    mine = folder / f"{cgroups.PREFIX}{os.getpid()}-0"
+def test_groups_of_graders_that_are_gone_are_removed(mount):
+    root = mount()
+    gone = root / f"{cgroups.PREFIX}99999999-0"
+    mine = root / f"{cgroups.PREFIX}{os.getpid()}-0"
     gone.mkdir()
     mine.mkdir()
     assert Group.make("b") is not None

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from dask_clusters import distributed, local_cluster
 from grading_course import LESSON, command, copy_course, grade_class, hand_in, solved, source
 from killing import files, tables
 from sandboxes import needs_sandbox
@@ -18,8 +19,9 @@ from proflab_course.course.layout import CourseError
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import make_plan
+from proflab_course.grading.limits import Limits
 from proflab_course.grading.match_cells import align
-from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
+from proflab_course.grading.plan import Reply, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run import cluster as cluster_module
 from proflab_course.grading.run.cluster import ClusterRunner, Workers
 from proflab_course.grading.run.cluster_messages import (
@@ -34,15 +36,8 @@ from proflab_course.grading.run.cluster_messages import (
 )
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
-distributed = pytest.importorskip("distributed")
 PATIENCE = 120
 STUDENTS = ["complete", "forgets_biases", "lost_metadata", "syntax_error", "not_json"]
-
-
-def local_cluster(**options):
-    """A cluster on the loopback interface."""
-    here = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": "127.0.0.1:0"}
-    return distributed.LocalCluster(threads_per_worker=1, silence_logs=50, **here, **options)
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +192,7 @@ def test_a_worker_that_cannot_isolate_refuses_and_nobody_gets_a_zero(
 
     monkeypatch.setattr(cluster_module, "make_runner", refuse)
     course = copy_course(tmp_path, ["complete"])
-    with pytest.raises(CourseError, match="no worker of .* says: bubblewrap is not installed"):
+    with pytest.raises(CourseError, match="no worker of .*: bubblewrap is not installed"):
         grade_on(course, threads)
     assert "gets no more work: bubblewrap is not installed" in capsys.readouterr().err
     assert "proflab_outcome" not in [name for name, _ in tables(course.gradebook)]
@@ -226,7 +221,7 @@ def test_without_the_cluster_it_is_done_here_after_one_wait(tmp_path, monkeypatc
         "two": (100, "graded"),
     }
     said = capsys.readouterr().err
-    assert said.count("was lost: what it had is executed anew") == 1
+    assert said.count("was lost: its submissions are executed again") == 1
     assert said.count("has no worker left: waiting 0.1 seconds for one") == 1
     assert said.count("the rest is executed on this machine") == 1
 
@@ -252,7 +247,7 @@ def test_a_lost_worker_is_said_once_and_all_are_waited_for_once(monkeypatch, cap
         now[0] += cluster_module.POLL_SECONDS
         workers.look()
     assert capsys.readouterr().err == (
-        "proflab grade: worker b was lost: what it had is executed anew\n"
+        "proflab grade: worker b was lost: its submissions are executed again\n"
     )
     while not workers.wait_is_over():
         now[0] += cluster_module.POLL_SECONDS
@@ -280,7 +275,7 @@ def test_a_worker_that_comes_in_time_ends_the_wait(monkeypatch, capsys):
 def test_a_workers_grader_holds_the_doubles(threads):
     clock = DoubleSpec("clock", "Clock", {"tick_ns": 100, "read_ns": 100})
     elapsed = "clock.run(lambda: -time.perf_counter() + time.perf_counter())"
-    steps = ("setup", clock.stub), ("value", elapsed), ("seen", "clock.readings")
+    steps = ("setup", clock.stub), ("value", elapsed), ("lookup", "clock.readings")
     block = RunBlock(True, tuple(Step(*step) for step in steps), ((0, clock),))
     runner = ClusterRunner(threads, "none")
     cell = RunCell("import time\nfrom proflab.lesson import doubles")

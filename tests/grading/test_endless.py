@@ -1,7 +1,7 @@
 """Code that does not end costs its exercise; the rest is graded, within a time that is limited.
 
 In the sandbox every kind of loop is tried at every place; without one a single kind is, for limits
-and turns are the same code. `make soak` tries them all there, too.
+and sessions are the same code. `make soak` tries them all there, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from sandboxes import needs_sandbox
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
-from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import Reply, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.suspects import Suspects
 from proflab_course.grading.run.time_allowance import (
@@ -150,7 +151,7 @@ def test_the_rest_of_its_test_is_not_tried_and_says_so(runner):
     assert graded.sentence.startswith(sentence)
 
 
-def test_what_stands_before_a_killed_cell_is_there_in_the_next_turn(runner):
+def test_what_stands_before_a_killed_cell_is_there_in_the_next_session(runner):
     before = RunCell("x = [1]")
     steps = (Step("value", "x"), Step("value", "stuck()"), Step("value", "x"))
     stuck = RunCell(f"def stuck():\n{textwrap.indent(STUBBORN, ' ' * 4)}")
@@ -166,7 +167,7 @@ def test_what_stands_before_a_killed_cell_is_there_in_the_next_turn(runner):
     assert (result.status, result.again) == ("timed out", False)
 
 
-def test_what_was_said_of_a_given_up_test_is_said_after_another_turn(runner):
+def test_the_reason_for_a_stopped_test_is_kept_after_another_session(runner):
     body = f"{BUSY.format(0.25)}    return [0] * 10**7"
     large = RunCell(f"def large():\n    {body}\ndef stuck(): sum(range(10**12))")
     steps = (Step("value", "large()"), Step("value", "1"))
@@ -258,10 +259,10 @@ def test_what_takes_long_in_the_solved_notebook_may_take_longer():
 
 
 def test_turns_go_on_until_one_gets_through():
-    turns = iter([Result(again=True), Result(again=True), Result("timed out", "slow")])
-    result = run_through((), lambda allowance: next(turns), Allowance(LIMITS))
+    sessions = iter([Result(again=True), Result(again=True), Result("timed out", "slow")])
+    result = run_through((), lambda allowance: next(sessions), Allowance(LIMITS))
     assert result.sentence == "slow"
-    assert next(turns, None) is None
+    assert next(sessions, None) is None
 
 
 def test_a_reply_that_came_after_the_limit_counts_for_nothing(runner):

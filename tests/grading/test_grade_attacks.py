@@ -21,7 +21,8 @@ from sandboxes import needs_sandbox
 from proflab_course.grading.answer_key import make_key, meta
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grade_notebook import grade_notebook
-from proflab_course.grading.plan import MB, Limits, Submission
+from proflab_course.grading.limits import MB, Limits
+from proflab_course.grading.plan import Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
 pytestmark = needs_sandbox

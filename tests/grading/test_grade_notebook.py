@@ -18,7 +18,8 @@ from nbformat.v4 import new_code_cell
 from proflab_course.grading import failed_setup
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
-from proflab_course.grading.plan import Limits, Reply, Result
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import Reply, Result
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import NOT_TRIED
 

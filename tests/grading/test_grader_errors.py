@@ -21,18 +21,15 @@ from proflab_course.course.layout import CourseError
 from proflab_course.grading import command as grading
 from proflab_course.grading import grade_notebook as execute
 from proflab_course.grading import reader as reading
-from proflab_course.grading import resume, verdict
-from proflab_course.grading import work_limit as effort
+from proflab_course.grading import resume, verdict, work_limit
 from proflab_course.grading.command import grade_class
 from proflab_course.grading.grader_errors import NOT_GRADED, log_error, log_path, sentence_of
 from proflab_course.grading.plan import RunCell, Submission
 from proflab_course.grading.records import write_notebook as autograded
 from proflab_course.grading.records.first_rows import FirstRows
 from proflab_course.grading.records.gradebook import Book
-from proflab_course.grading.run import connection as conversation
-from proflab_course.grading.run import processes, replies, statements
+from proflab_course.grading.run import connection, processes, replies, session, statements
 from proflab_course.grading.run import sandbox_runner as sandbox
-from proflab_course.grading.run import session as turn
 from proflab_course.grading.run import student_files as files
 from proflab_course.grading.run import zygote_client as warm
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
@@ -56,13 +53,13 @@ RUNNING = [
     (files, "read_folder"),
     (sandbox, "draws"),
     (sandbox, "run_fairly"),
-    (sandbox.Slot, "turn"),
-    (warm.ZygoteClient, "turn"),
-    (warm, "Body"),
-    (turn.Session, "carry_out"),
-    (turn.Session, "_hidden"),
-    (conversation.Connection, "ask"),
-    (conversation, "parse_message"),
+    (sandbox.Slot, "run_session"),
+    (warm.ZygoteClient, "run_session"),
+    (warm, "SandboxProcesses"),
+    (session.Session, "carry_out"),
+    (session.Session, "_hidden"),
+    (connection.Connection, "ask"),
+    (connection, "parse_message"),
     (processes, "read_process"),
     (statements, "read_reply"),
     (replies, "parse_value"),
@@ -304,12 +301,12 @@ def test_the_log_takes_any_text_and_a_full_disk_is_not_raised(course, monkeypatc
 
 
 def test_the_graders_own_work_is_limited():
-    effort.check()
-    with effort.limited(0.0):
+    work_limit.check()
+    with work_limit.limited(0.0):
         sum(range(10**6))
-        with pytest.raises(effort.TooMuchWork, match="busy for more than 0 s") as caught:
-            effort.check()
-    effort.check()
+        with pytest.raises(work_limit.TooMuchWork, match="busy for more than 0 s") as caught:
+            work_limit.check()
+    work_limit.check()
     assert sentence_of(caught.value) == str(caught.value)
 
 
@@ -322,11 +319,11 @@ def test_closing_ends_turns_and_wakes_who_waits_for_a_slot():
     runner.warm()
     sleep = (RunCell("import time\ntry:\n    time.sleep(1000)\nexcept BaseException: pass"),)
     with ThreadPoolExecutor(3) as pool:
-        turns = [pool.submit(runner.run, Submission(f"{n}"), sleep) for n in range(3)]
+        sessions = [pool.submit(runner.run, Submission(f"{n}"), sleep) for n in range(3)]
         while runner._slots.qsize():
             time.sleep(0.01)
         runner.close()
-        for each in turns:
+        for each in sessions:
             each.exception(60)
     assert not any(slot.zygotes for slot in runner._all)
     with pytest.raises(sandbox.RunnerClosed):

@@ -8,8 +8,9 @@ from nbformat.v4 import new_code_cell
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook, make_plan
+from proflab_course.grading.limits import Limits
 from proflab_course.grading.match_cells import align
-from proflab_course.grading.plan import Limits, RunBlock, RunCell, Submission
+from proflab_course.grading.plan import RunBlock, RunCell, Submission
 from proflab_course.grading.run.cluster_messages import Task, pack_task, unpack_task
 from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner

@@ -17,8 +17,9 @@ from proflab_course.course.test_cells import Step
 from proflab_course.grading import grade_notebook as grading
 from proflab_course.grading.answer_key import make_key
 from proflab_course.grading.grade_notebook import grade_notebook
+from proflab_course.grading.limits import Limits
 from proflab_course.grading.one_execution import HIDDEN_SENTENCES, add_execution
-from proflab_course.grading.plan import Limits, Reply, Result, RunBlock, RunCell, Submission
+from proflab_course.grading.plan import Reply, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run import cluster as cluster_module
 from proflab_course.grading.run.cluster import ClusterRunner
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
@@ -120,8 +121,8 @@ def test_the_second_try_alone_brings_hidden_replies_alone(tmp_path):
     class Starved(SubprocessRunner):
         """The machine takes its time with the first session's hidden blocks."""
 
-        def _turn(self, files, plan, allowance):
-            result = super()._turn(files, plan, allowance)
+        def _run_session(self, files, plan, allowance):
+            result = super()._run_session(files, plan, allowance)
             if not allowance.alone:
                 result.status, result.sentence, result.hit_wall = "timed out", "slow", True
                 result.place = 3
@@ -168,10 +169,9 @@ def test_after_the_sandbox_was_ended_the_first_outputs_stand():
 
 
 def test_a_dask_worker_keeps_to_it(tmp_path, monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    here = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": "127.0.0.1:0"}
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "silence_logs": 50}
-    with distributed.LocalCluster(**here, **options) as cluster:
+    from dask_clusters import local_cluster
+
+    with local_cluster() as cluster:
         runner = ClusterRunner(cluster.scheduler_address, "none", LIMITS)
         try:
             times = {("test_area", 1): 60.0}

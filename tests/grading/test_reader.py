@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -35,8 +34,9 @@ from proflab_course.grading.defined_names import (
 from proflab_course.grading.grader_errors import NOT_GRADED
 from proflab_course.grading.late_blocks import late_blocks
 from proflab_course.grading.limited_process import CallFailed, LimitedProcesses
+from proflab_course.grading.limits import MB
 from proflab_course.grading.match_cells import Aligned, Slot, align
-from proflab_course.grading.plan import MB, RunCell
+from proflab_course.grading.plan import RunCell
 from proflab_course.grading.reader import Reader
 from proflab_course.grading.run.suspects import Suspects
 from proflab_course.grading.submissions.find_notebook import find_handin
@@ -189,7 +189,7 @@ def crashed():
 
 def make_stuck(patch, fault):
     """Let reading a student's files fail in this way where the student's name says so."""
-    patch.setattr(limited_process, "SECONDS", 0.5)
+    patch.setattr(limited_process, "READ_SECONDS", 0.5)
     for name in ("find_handin", "has_strays"):
         real = getattr(reading, name)
 
@@ -310,11 +310,13 @@ def test_a_failure_comes_back_with_its_name_and_its_traceback(processes):
 
 
 def test_a_process_that_ends_is_replaced(processes):
-    (first, _), template = processes.call("pid"), psutil.Process().children()[-1].pid
+    first, _ = processes.call("pid")
+    template = psutil.Process(psutil.Process(first).ppid())
     with pytest.raises(TooMuchWork):
         processes.call("end")
     assert processes.call("pid")[0] != first
-    os.kill(template, signal.SIGKILL)
+    template.kill()
+    template.wait(120)
     with pytest.raises(TooMuchWork):
         processes.call("end")
     assert processes.call("echo", 1)[0] == [1]

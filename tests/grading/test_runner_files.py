@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from proflab_course.grading.plan import Limits, RunCell, Submission
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import RunCell, Submission
 from proflab_course.grading.run import student_files as files
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 from proflab_course.grading.run.student_files import gather_files, read_folder, write_files
@@ -42,7 +43,7 @@ def test_a_hard_link_to_anothers_file_stays_outside_and_one_to_ones_own_does_not
 
 
 def test_only_so_many_bytes_and_files_are_taken(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    monkeypatch.setattr(files, "MAX_FILES_SIZE", 1000)
     monkeypatch.setattr(files, "MAX_FILES", 3)
     for number in range(9):
         (tmp_path / f"{number}").write_bytes(b"x" * (900 if number == 1 else 100))

@@ -19,11 +19,12 @@ from sandboxes import needs_sandbox
 
 from proflab_course.course.layout import CourseError
 from proflab_course.course.test_cells import split
-from proflab_course.grading.plan import MB, Limits, Result, RunBlock, RunCell, Submission
+from proflab_course.grading.limits import MB, Limits
+from proflab_course.grading.plan import Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run import sandbox_runner as sandbox_module
 from proflab_course.grading.run import zygote_client as warm
 from proflab_course.grading.run.cgroups import Group
-from proflab_course.grading.run.processes import Family
+from proflab_course.grading.run.processes import ProcessTree
 from proflab_course.grading.run.runners import SharedLock, run_fairly
 from proflab_course.grading.run.sandbox_runner import SandboxRunner, make_runner
 
@@ -163,7 +164,7 @@ time.sleep(1000)
 """
 
 
-def test_a_watch_counts_the_memory_of_all_processes(monkeypatch):
+def test_polling_counts_the_memory_of_all_processes(monkeypatch):
     monkeypatch.setattr(Group, "make", classmethod(lambda cls, name: None))
     check_memory_is_limited()
 
@@ -173,7 +174,7 @@ def test_where_there_are_cgroups_the_kernel_does_too_and_it_is_noticed(monkeypat
     if group is None:
         pytest.skip("no memory cgroup can be had here")
     group.remove()
-    monkeypatch.setattr(Family, "memory", lambda self, members, enough: 0)
+    monkeypatch.setattr(ProcessTree, "memory", lambda self, members, enough: 0)
     check_memory_is_limited()
 
 
@@ -187,7 +188,7 @@ def check_memory_is_limited() -> None:
     assert (again.status, text(again)) == ("finished", "fine\n")
 
 
-def test_scratch_space_is_new_for_every_turn_and_limited(sandbox):
+def test_scratch_space_is_new_for_every_session_and_limited(sandbox):
     code = "import os, shutil\nprint(os.listdir('.'), shutil.disk_usage('.').total)\nopen('x', 'w')"
     for _ in range(3):
         listed = text(sandbox.run(HERE, (RunCell(code),)))
@@ -218,14 +219,14 @@ def test_each_slot_keeps_to_its_share_of_the_cores(monkeypatch):
     assert [runner.share(0), runner.share(1)] == [[3, 6, 9], [5, 7]]
 
 
-# ── turns that run out of real time ──────────────────────────────────────────────────────────
+# ── sessions that run out of real time ──────────────────────────────────────────────────────────
 
 
 def test_a_sleeper_is_not_tried_twice(monkeypatch):
     tries = []
-    real = warm.ZygoteClient.turn
+    real = warm.ZygoteClient.run_session
     monkeypatch.setattr(
-        warm.ZygoteClient, "turn", lambda self, *a: tries.append(1) or real(self, *a)
+        warm.ZygoteClient, "run_session", lambda self, *a: tries.append(1) or real(self, *a)
     )
     with SandboxRunner(Limits(cell_seconds=0.5, wall_factor=1.0)) as runner:
         result = runner.run(HERE, (RunCell("import time\ntime.sleep(1000)"),))
@@ -289,12 +290,12 @@ def test_a_zygote_is_replaced_when_worn_or_dead():
         assert runner.run(HERE, (RunCell("print(2)"),)).status == "finished"
         second = slot.zygote()
         assert second is not first
-        second.turns = warm.TURNS - 1
+        second.sessions = warm.MAX_SESSIONS - 1
         runner.run(HERE, (RunCell("3"),))
         assert not slot.zygotes
 
 
-def test_a_turn_whose_zygote_is_ended_from_outside_is_had_again():
+def test_a_session_whose_zygote_is_ended_from_outside_is_repeated():
     with SandboxRunner(Limits()) as runner:
         runner.run(HERE, (RunCell("1"),))
         first = runner._slots.queue[-1].zygote()
@@ -306,7 +307,7 @@ def test_a_turn_whose_zygote_is_ended_from_outside_is_had_again():
         assert runner._slots.queue[-1].zygote() is not first
 
 
-def test_where_namespaces_cannot_be_nested_each_turn_gets_its_own_bubblewrap():
+def test_where_namespaces_cannot_be_nested_each_session_gets_its_own_bubblewrap():
     look = "import os\nprint(os.listdir('.'), os.path.exists('/tmp/note'))\nopen('/tmp/note', 'w')"
     with SandboxRunner(Limits(), nested=False) as runner:
         for _ in range(2):
@@ -331,7 +332,8 @@ def test_figures_are_drawn_whether_or_not_pyplot_was_warm(before):
 
 GRADER = """
     import sys, time
-    from proflab_course.grading.plan import Limits, RunCell, Submission
+    from proflab_course.grading.limits import Limits
+    from proflab_course.grading.plan import RunCell, Submission
     from proflab_course.grading.run.sandbox_runner import SandboxRunner
     runner = SandboxRunner(Limits())
     runner.warm()

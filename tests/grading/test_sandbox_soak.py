@@ -1,4 +1,4 @@
-"""What takes long: a thousand turns, and graders killed at any moment."""
+"""What takes long: a thousand sessions, and graders killed at any moment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import psutil
 import pytest
 from sandboxes import needs_sandbox
 
-from proflab_course.grading.plan import MB, Limits, RunCell, Submission
+from proflab_course.grading.limits import MB, Limits
+from proflab_course.grading.plan import RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
 pytestmark = [needs_sandbox, pytest.mark.soak]
@@ -55,7 +56,8 @@ def test_a_thousand_turns_take_no_more_memory_than_the_first_hundred():
 
 GRADER = """
     from concurrent.futures import ThreadPoolExecutor
-    from proflab_course.grading.plan import Limits, RunCell, Submission
+    from proflab_course.grading.limits import Limits
+    from proflab_course.grading.plan import RunCell, Submission
     from proflab_course.grading.run.sandbox_runner import SandboxRunner
     print("begun", flush=True)
     runner = SandboxRunner(Limits(), jobs=2)

@@ -12,9 +12,10 @@ from sandboxes import needs_sandbox
 
 from proflab_course.course.test_cells import Step
 from proflab_course.grading.inside import scratch
-from proflab_course.grading.plan import Limits, RunBlock, RunCell, Submission
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import RunBlock, RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
-from proflab_course.grading.run.zygote_client import Body
+from proflab_course.grading.run.zygote_client import SandboxProcesses
 
 NOTEBOOK = """
 import os, socket, time
@@ -76,7 +77,7 @@ def test_each_hidden_block_finds_what_the_notebook_left_and_nothing_of_another(n
     assert result.status == "finished"
     for place, waiting in ((1, 3), (2, 2), (4, 1)):
         [reply] = result.replies[place]
-        own = 1 + (not nested)  # number 1, and without namespaces of its own the turn's first
+        own = 1 + (not nested)  # number 1, and without namespaces of its own the session's first
         many, mine, above, *empty, text, same_time, below, alive = reply.value
         assert (many, mine, above) == (True, ["d", "mine.txt"], ["tmp", "work"]), place
         assert empty and not any(empty), place
@@ -85,7 +86,7 @@ def test_each_hidden_block_finds_what_the_notebook_left_and_nothing_of_another(n
 
 @needs_sandbox
 def test_what_cannot_be_tidied_up_is_one_hand_ins_outcome(monkeypatch):
-    monkeypatch.setattr(Body, "tidy", lambda self, waiting: "TimeoutError: it goes on")
+    monkeypatch.setattr(SandboxProcesses, "tidy", lambda self, waiting: "TimeoutError: it goes on")
     with SandboxRunner(Limits()) as runner:
         result = runner.run(Submission("x"), (RunCell("look = abs"), block(1)))
     assert (result.status, result.replies[1][0].state) == ("tampered", "lost")

@@ -8,7 +8,7 @@ from grading_course import LESSON, copy_course, grade, hand_in, solved
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from proflab_course.grading.grade_notebook import CaseResult
-from proflab_course.grading.plan import MB
+from proflab_course.grading.limits import MB
 from proflab_course.grading.records.write_notebook import notebook_text
 from proflab_course.grading.size_limits import MAX_REASONS, cut_cases, cut_notebook, cut_text
 from proflab_course.grading.submissions.read_notebook import parse_handin

@@ -11,7 +11,8 @@ from sandboxes import needs_sandbox
 
 from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Step
-from proflab_course.grading.plan import MB, Limits, Result, RunBlock, RunCell, Submission
+from proflab_course.grading.limits import MB, Limits
+from proflab_course.grading.plan import Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner, make_runner
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 
@@ -135,7 +136,7 @@ def test_a_process_that_dies_is_told_by_how_and_hidden_blocks_before_it_count(ru
     assert result.replies[3][0].state == "lost"
 
 
-def test_every_item_gets_its_replies_however_the_turn_ends(runner):
+def test_every_item_gets_its_replies_however_the_session_ends(runner):
     plan = (
         RunCell("import os; os._exit(0)"),
         block(("setup", "a = 1"), ("value", "a")),
@@ -193,13 +194,13 @@ def held_block(*steps: tuple[str, str], hidden: bool = True) -> RunBlock:
 
 @pytest.mark.parametrize("hidden", [True, False])
 def test_a_stub_asks_the_grader_for_each_reading_and_call(runner, hidden):
-    steps = [("value", "clock.run(elapsed)")] * 2 + [("seen", "model.calls")]
+    steps = [("value", "clock.run(elapsed)")] * 2 + [("lookup", "model.calls")]
     plan = (RunCell(STUB), RunCell(ELAPSED), held_block(*steps, hidden=hidden))
     assert values(runner.run(HERE, plan), 2)[2:] == [0.09, 0.004, 2]
 
 
 def test_each_block_begins_its_script_anew(runner):
-    first = held_block(("value", "clock.run(elapsed)"), ("seen", "clock.readings"))
+    first = held_block(("value", "clock.run(elapsed)"), ("lookup", "clock.readings"))
     result = runner.run(HERE, (RunCell(STUB), RunCell(ELAPSED), first, first))
     assert [values(result, index)[2:] for index in (2, 3)] == [[0.09, 2]] * 2
 
@@ -211,7 +212,7 @@ def test_what_a_student_makes_of_a_stub_does_not_change_what_the_grader_saw(runn
         model._script.calls = 99
         return model.calls
     """
-    block = held_block(("value", "clock.run(elapsed)"), ("seen", "model.calls"))
+    block = held_block(("value", "clock.run(elapsed)"), ("lookup", "model.calls"))
     result = runner.run(HERE, (RunCell(STUB), RunCell(textwrap.dedent(cheat)), block))
     assert values(result, 2)[2:] == [99, 0]
 

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -22,7 +22,8 @@ from unittest import mock
 from attacked import LIMITS, Surroundings, findings, left_processes, plan_for
 from cohort.attacks import ATTACKS
 
-from proflab_course.grading.plan import Limits, Runner
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import Runner
 from proflab_course.grading.run import bubblewrap
 from proflab_course.grading.run import zygote_client as warm
 from proflab_course.grading.run.cgroups import Group
@@ -80,7 +81,7 @@ def whole(names: list[str]) -> Findings:
 
 
 def without_nesting(names: list[str]) -> Findings:
-    """Each turn in a bubblewrap of its own."""
+    """Each session in a bubblewrap of its own."""
     return run_attacks(names, lambda limits: SandboxRunner(limits, nested=False))
 
 
@@ -141,7 +142,7 @@ def as_ordinary_user(arguments: list[str], place: Path) -> subprocess.CompletedP
 
 
 def ordinary_user(names: list[str]) -> Findings:
-    """As whoever is not root: without cgroups, and each turn is the grader's own user's."""
+    """As whoever is not root: without cgroups, and each session is the grader's own user's."""
     with tempfile.TemporaryDirectory() as place:
         done = as_ordinary_user([str(Path(__file__)), *names], Path(place))
     if done.returncode:
@@ -151,20 +152,11 @@ def ordinary_user(names: list[str]) -> Findings:
 
 def through_dask(names: list[str]) -> Findings:
     """On a worker of a cluster."""
-    with dask_cluster() as address:
+    from dask_clusters import local_cluster
+
+    with local_cluster(processes=True) as cluster:
+        address = cluster.scheduler_address
         return run_attacks(names, lambda limits: ClusterRunner(address, limits=limits))
-
-
-@contextlib.contextmanager
-def dask_cluster() -> Iterator[str]:
-    """The address of a cluster of one worker on the loopback interface."""
-    import distributed
-
-    here = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": "127.0.0.1:0"}
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, silence_logs=50, processes=True, **here
-    ) as made:
-        yield made.scheduler_address
 
 
 WITHOUT_SECCOMP = (
@@ -188,7 +180,7 @@ MODES = {
     ),
     "without Landlock": Mode(without_landlock, "Landlock"),
     "without seccomp": Mode(without_seccomp, "seccomp", WITHOUT_SECCOMP),
-    "without cgroups": Mode(without_cgroups, "memory cgroups (not root)"),
+    "without cgroups": Mode(without_cgroups, "memory cgroups (not root, or only version 1)"),
     "as an ordinary user": Mode(ordinary_user),
     "through Dask": Mode(through_dask),
 }

@@ -17,7 +17,8 @@ import psutil
 from cohort.attacks import TRIED, Attack, test_cell
 from cohort.attacks.staying import MARK
 
-from proflab_course.grading.plan import MB, Limits, Plan, Result, RunBlock, RunCell, Submission
+from proflab_course.grading.limits import MB, Limits
+from proflab_course.grading.plan import Plan, Result, RunBlock, RunCell, Submission
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 from proflab_course.grading.verdict import judge
 
@@ -141,7 +142,7 @@ def passed_cases(result: Result, first: int) -> list[str]:
 
 
 def everything_said(result: Result) -> str:
-    """All text that the grader holds after the turn."""
+    """All text that the grader holds after the session."""
     return json.dumps([[vars(r) for r in replies] for replies in result.replies], default=repr)
 
 
@@ -157,7 +158,7 @@ def check_outputs(result: Result) -> None:
 
 
 def left_processes(runner: object) -> list[str]:
-    """What is left of a turn beside the slot's zygote, and who still sleeps on this machine."""
+    """What is left of a session beside the slot's zygote, and who still sleeps on this machine."""
     found = []
     if isinstance(runner, SandboxRunner):
         for zygote in runner._slots.queue[-1].zygotes.values():

@@ -8,6 +8,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 # A first word that is no imperative: articles, questions, prepositions, "Returns".
@@ -36,13 +37,14 @@ def functions(path: Path) -> Iterator[tuple[str, ast.FunctionDef]]:
     yield from inside(ast.parse(path.read_text(encoding="utf-8")), path.stem)
 
 
-def examples_of(module: str, **names: Any) -> list[doctest.DocTest]:
+def examples_of(module: str | ModuleType, **names: Any) -> list[doctest.DocTest]:
     """Return the examples of a module's docstrings.
 
     names: what a reader may use in an example without importing it.
     """
     finder = doctest.DocTestFinder(exclude_empty=True)
-    found = finder.find(importlib.import_module(module), extraglobs=names)
+    module = importlib.import_module(module) if isinstance(module, str) else module
+    found = finder.find(module, extraglobs=names)
     return [test for test in found if test.examples]
 
 

@@ -35,9 +35,8 @@ from proflab_course.grading.run.replies import (
     parse_message,
     read_reply,
 )
-from proflab_course.grading.submissions.find import STAMP
 from proflab_course.grading.submissions.read_notebook import parse_handin
-from proflab_course.grading.submissions.timestamp import read_timestamp
+from proflab_course.grading.submissions.timestamp import STAMP, read_timestamp
 
 CHUNK = 2_000  # examples between which hypothesis forgets what it has tried
 

@@ -32,10 +32,9 @@ def jupyter_lab(folder: Path, *options: str) -> Iterator[str]:
             [programs / "jupyter-lab", *words, "--ip=127.0.0.1", "--allow-root", *options],
             cwd=folder,
             env=os.environ
-            | {
-                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-                "JUPYTER_RUNTIME_DIR": runtime,
-            },
+            | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "IPYTHONDIR": runtime}
+            # Where workspaces are kept, too: otherwise the next server restores them.
+            | {"JUPYTER_RUNTIME_DIR": runtime, "JUPYTER_CONFIG_DIR": runtime},
             stdout=log,
             stderr=subprocess.STDOUT,
         )

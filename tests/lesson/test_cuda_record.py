@@ -9,9 +9,12 @@ import sys
 import pytest
 from cohort.run import ROOT
 from cuda_on_cpu import fake_gpu
+from lesson_demos import beside
 
-from proflab.lesson.cuda import Gpu, MissingTool, NoDevice, Record, doubles
-from proflab.lesson.cuda import document as documents
+from proflab.lesson.cuda import Gpu, MissingTool, NoDevice, Record
+
+doubles = beside("10_cuda_roofline", "kernel_doubles")
+documents = beside("10_cuda_roofline", "roofline_document")
 
 TODAY = datetime.date(2026, 3, 4)
 
@@ -29,7 +32,7 @@ def nothing_here():
 
 
 def here(path):
-    return Record(path, find=fake_gpu, today=lambda: TODAY)
+    return Record(path, documents, find=fake_gpu, today=lambda: TODAY)
 
 
 def one_row(gpu):
@@ -37,7 +40,7 @@ def one_row(gpu):
 
 
 def test_without_a_device_a_cell_says_so_in_one_line_and_the_file_is_used(constructed, capsys):
-    record = Record(constructed, find=nothing_here)
+    record = Record(constructed, documents, find=nothing_here)
     record.measure("gemm", one_row)
     line = "The 2 gemm rows are those of constructed.json: constructed, measured by nobody.\n"
     assert capsys.readouterr().out == f"No CUDA device: CuPy is not installed. {line}"
@@ -51,7 +54,7 @@ def test_nothing_is_looked_for_before_it_is_needed(tmp_path):
     def never():
         raise AssertionError("looked for a device")
 
-    record = Record(tmp_path / "nowhere.json", find=never)
+    record = Record(tmp_path / "nowhere.json", documents, find=never)
     with pytest.raises(ValueError, match="nowhere.json cannot be read"):
         _ = record.document
 
@@ -85,7 +88,7 @@ def test_clock_power_and_heat_are_told_where_they_are_known(constructed, capsys)
         yield from one_row(gpu)
         yield from one_row(gpu)
 
-    record = Record(constructed, find=busy, today=lambda: TODAY)
+    record = Record(constructed, documents, find=busy, today=lambda: TODAY)
     record.measure("gemm", two_rows)
     assert "(1300 to 1400 MHz, 65 to 70 W, 60 to 70 °C)" in capsys.readouterr().out
 
@@ -111,7 +114,7 @@ def test_memory_is_given_back_after_each_kind_also_on_an_error(constructed):
         raise RuntimeError("out of memory")
         yield
 
-    record = Record(constructed, find=lambda: gpu, today=lambda: TODAY)
+    record = Record(constructed, documents, find=lambda: gpu, today=lambda: TODAY)
     with pytest.raises(RuntimeError, match="out of memory"):
         record.measure("gemm", fails)
     assert gpu.backend.log[-1] == "free"
@@ -122,14 +125,14 @@ def test_a_recorded_document_beside_takes_the_constructed_ones_place(constructed
     record.measure("gemm", one_row)
     record.save(constructed.with_name("recorded.json"))
     assert "1 rows of a processor are in" in capsys.readouterr().out
-    again = Record(constructed, find=nothing_here)
+    again = Record(constructed, documents, find=nothing_here)
     again.measure("gemm", one_row)
     assert "those of a document measured on a processor, 2026-03-04." in capsys.readouterr().out
     assert again.document == record.document
 
 
 def test_where_nothing_was_measured_nothing_is_saved(constructed, tmp_path, capsys):
-    record = Record(constructed, find=nothing_here)
+    record = Record(constructed, documents, find=nothing_here)
     record.measure("gemm", one_row)
     record.save(tmp_path / "recorded.json")
     assert capsys.readouterr().out.endswith("Nothing was measured here, so nothing is saved.\n")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from lesson_demos import beside
 
-from proflab.lesson.cuda import timeline, train_document
-from proflab.lesson.cuda import trace_doubles as fake
+from proflab.lesson.cuda import timeline
+
+fake = beside("11_gpu_training", "trace_doubles")
+train_document = beside("11_gpu_training", "train_document")
 
 TRACE = fake.trace(
     fake.annotation("ProfilerStep#0", 0, 100),

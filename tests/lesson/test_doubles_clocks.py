@@ -80,6 +80,12 @@ def test_a_tick_is_the_smallest_difference_and_a_reading_takes_time():
     assert shown[-1] - shown[0] == 49 * 30 // 100 * 100
 
 
+def test_a_clock_may_start_at_0():
+    clock = doubles.Clock(start_ns=0)
+    shown = clock.run(lambda: (time.perf_counter(), time.sleep(2), time.monotonic_ns()))
+    assert shown == (0.0, None, 2_000_000_000)
+
+
 def test_sleep_takes_no_time_of_ours():
     clock, began = doubles.Clock(), time.monotonic()
     assert clock.run(latency, lambda: perf_counter(), lambda _: time.sleep(3600)) == 3_600_000
@@ -170,6 +176,7 @@ def test_work_takes_its_amount_over_the_rate():
     [
         lambda clock: doubles.Clock(tick_ns=0),
         lambda clock: doubles.Clock(read_ns=-1),
+        lambda clock: doubles.Clock(start_ns=-1),
         lambda clock: doubles.Model(clock, ms=[]),
         lambda clock: doubles.Model(clock, ms=[1], cold_ms=[-1]),
         lambda clock: doubles.Matmul(clock, per_second=[0]),

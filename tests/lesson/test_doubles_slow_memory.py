@@ -9,8 +9,11 @@ import math
 
 import numpy as np
 import pytest
+from lesson_demos import beside
 
-from proflab.lesson.doubles import Pixels, SlowMemory, any_merge
+from proflab.lesson.doubles import Pixels, SlowMemory
+
+any_merge = beside("09_optimization", "merging").any_merge
 
 
 def attend(memory: SlowMemory, block_q: int, block_k: int, whole: bool = False) -> None:

@@ -1,5 +1,6 @@
 """Measured figures as demo cells show them: load, interval, warnings, and guesses beside them."""
 
+import math
 import os
 import pickle
 
@@ -7,6 +8,8 @@ import pytest
 
 from proflab.lesson import doubles, guesses
 from proflab.lesson.noise import Measured, measured, show_load, tell
+
+pytestmark = pytest.mark.usefixtures("quick_clocks")
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def test_a_machine_that_does_not_know_its_load_says_nothing(monkeypatch, capsys)
         (
             [4.0, 5.0, 4.5],
             {"warn": lambda times, step: ["spread", "drift"]},
-            "one step: 4.5 (4 to 5); spread, drift",
+            "one step: 4.5 (4 to 5); warnings: spread, drift",
         ),
         ([4.0, 5.0], {"warn": lambda times, step: []}, "one step: 4.5 (4 to 5)"),
         (
@@ -112,7 +115,9 @@ def test_arithmetic_keeps_the_interval_and_what_speaks_against_it(machine):
         assert (float(made), made.low, made.high) == ends
     assert (other / time).busy
     assert not (time * 2).busy
-    assert 1 / Measured(1.0, 0.0, 2.0) == 1.0
+    for over_what_may_be_0 in (1 / Measured(1.0, 0.0, 2.0), time / Measured(1.0, -3.0, 2.0)):
+        assert (over_what_may_be_0.low, over_what_may_be_0.high) == (-math.inf, math.inf)
+        assert over_what_may_be_0.trouble == "too noisy, run again"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Run All in JupyterLab, in a browser: it goes to the end, whatever is written."""
 
 import shutil
+import warnings
+from contextlib import ExitStack
 
 import nbformat
 import pytest
@@ -38,33 +40,55 @@ def folders(tmp_path_factory):
     return root
 
 
+class Lab:
+    """JupyterLab among the folders and a browser, both started anew where a kernel hangs."""
+
+    def __init__(self, folders, new_profile):
+        self.folders, self.new_profile = folders, new_profile
+        self.open_things = None
+
+    def open(self, state):
+        """Open a state's notebook and wait until its kernel is idle; return the browser."""
+        for attempt in range(2):
+            if self.open_things is None:
+                self.start()
+            address, browser = self.address, self.browser
+            browser.get(f"{address}/lab/workspaces/{state}/tree/{state}/{NAME}/{NAME}.ipynb")
+            try:
+                WebDriverWait(browser, WAIT).until(lambda b: b.execute_script(READY))
+                return browser
+            except TimeoutException:
+                page = browser.find_element("tag name", "body").text[-2000:]
+                shown = f"{browser.current_url} {browser.title!r}\n{page}\n{server_log(address)}"
+                self.close()
+                if attempt:
+                    pytest.fail(f"no idle kernel, twice: {shown}")
+                warnings.warn(f"no idle kernel, started anew: {shown}", stacklevel=1)
+
+    def start(self):
+        with ExitStack() as stack:
+            options = ("--LabApp.expose_app_in_browser=True",)
+            self.address = stack.enter_context(jupyter_lab(self.folders, *options))
+            self.browser = start_browser(self.new_profile())
+            stack.callback(self.browser.quit)
+            self.open_things = stack.pop_all()
+
+    def close(self):
+        if self.open_things is not None:
+            self.open_things.close()
+            self.open_things = None
+
+
 @pytest.fixture(scope="module")
 def lab(folders, tmp_path_factory):
-    """JupyterLab among the folders, and a browser: (address, browser)."""
-    with jupyter_lab(folders, "--LabApp.expose_app_in_browser=True") as address:
-        browser = start_browser(tmp_path_factory.mktemp("profile"))
-        browser.set_script_timeout(WAIT)
-        try:
-            yield address, browser
-        finally:
-            browser.quit()
-
-
-def wait_for_kernel(browser, address):
-    """Wait until the opened notebook's kernel is idle; else say what page and server show."""
-    try:
-        WebDriverWait(browser, WAIT).until(lambda b: b.execute_script(READY))
-    except TimeoutException:
-        page = browser.find_element("tag name", "body").text[-2000:]
-        title = f"{browser.current_url} {browser.title!r}"
-        pytest.fail(f"{title}: no idle kernel.\n{page}\n{server_log(address)}")
+    lab = Lab(folders, lambda: tmp_path_factory.mktemp("profile"))
+    yield lab
+    lab.close()
 
 
 @pytest.mark.parametrize("state", STATES)
 def test_run_all_goes_to_the_end(folders, lab, state):
-    address, browser = lab
-    browser.get(f"{address}/lab/workspaces/{state}/tree/{state}/{NAME}/{NAME}.ipynb")
-    wait_for_kernel(browser, address)
+    browser = lab.open(state)
     assert browser.execute_async_script(RUN_AND_SAVE) == "saved"
     path = folders / state / NAME / f"{NAME}.ipynb"
     cells = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}

@@ -5,8 +5,11 @@ from __future__ import annotations
 import linecache
 import tracemalloc
 
-from proflab.lesson import doubles
+from lesson_demos import beside
+
 from proflab.lesson.tracebacks import function_at, own_function
+
+fake = beside("04_memory", "memory_doubles")
 
 TEXT = """import numpy as np
 def outer():
@@ -25,7 +28,7 @@ def test_the_function_of_a_line_is_the_innermost_one():
 
 
 def test_the_own_function_is_the_innermost_outside_of_libraries():
-    step = doubles.LeakyStep(through_numpy={"collect": 1})
+    step = fake.LeakyStep(through_numpy={"collect": 1})
     tracemalloc.start(25)
     step()
     largest = tracemalloc.take_snapshot().statistics("traceback")[0]

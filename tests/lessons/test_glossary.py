@@ -22,24 +22,6 @@ ORDINARY = set(
     "Sample, as a profiler|Overhead, of a profiler|Bandwidth|Correlation|Latency".split("|")
 )
 
-# Used before the lesson that explains it, and not linked. A pair leaves when its lesson is mended.
-EARLY = set(
-    (
-        "02 Fused attention|03 Rank test|04 Mixed precision|06 FMA|06 SIMD|06 Tensor core|"
-        "08 Mixed precision|08 Worker, of a loader|09 Pinned memory|09 Tensor core"
-    ).split("|")
-)
-# Explained in its lesson, but not set in italics, as a link or as code where that is done.
-PLAIN = set(
-    (
-        "Bonferroni correction|Cache line|Causal attention|Confidence interval|"
-        "Depthwise convolution|Elementwise op|FLOP/s|Frozen parameter|Fused op|HFU|"
-        "Half batch, n½|Local exponent|Memory-mapped file|Mixed precision|NUMA node|"
-        "Non-temporal store|Peak memory|Pinned memory|Prefetching|Resolution of a clock|SIMD|"
-        "Self time|Set-associative"
-    ).split("|")
-)
-
 
 def entries() -> dict[str, str]:
     """Return each word of the glossary that a search can find, with its lesson's number."""
@@ -67,21 +49,14 @@ def explained(head: str, text: str) -> bool:
     return bool(re.search(marked, text, re.IGNORECASE | re.MULTILINE))
 
 
-def linked(head: str, text: str) -> bool:
-    """Return True if the word's first use is a link to the glossary."""
-    first = forms(head).search(text)
-    return bool(first) and bool(re.match(r"[^\]\n]{0,40}\]\([^)]*glossary", text[first.end() :]))
-
-
 def test_a_word_is_not_used_before_the_lesson_that_explains_it():
     found = {
         f"{name[:2]} {head}"
         for head, lesson in entries().items()
         for name in COURSE.lessons()
-        if name[:2] < lesson and forms(head).search(prose(name)) and not linked(head, prose(name))
+        if name[:2] < lesson and forms(head).search(prose(name))
     }
-    assert not found - EARLY, "link these to docs/glossary.md, or explain them there"
-    assert not EARLY - found, "mended: take these off the list"
+    assert not found, "explain these where they are first used, and name that lesson"
 
 
 def test_a_word_is_explained_in_its_lesson():
@@ -91,8 +66,7 @@ def test_a_word_is_explained_in_its_lesson():
         for head, lesson in entries().items()
         if lesson in names and not explained(head, prose(names[lesson]))
     }
-    assert not found - PLAIN, "explain these where they are first used, in italics"
-    assert not PLAIN - found, "mended: take these off the list"
+    assert not found, "explain these where they are first used, in italics"
 
 
 @pytest.mark.parametrize("name", COURSE.lessons())

@@ -192,7 +192,7 @@ def test_the_token_cell_says_whether_both_ways_write_the_same(lesson, monkeypatc
     assert "with and without a cache are NOT the same" in printed
 
 
-def test_the_batch_cell_says_what_was_measured(lesson):
+def test_the_batch_cell_says_what_was_measured(lesson, capsys):
     """Where an image in a batch takes as long as one alone, it does not say that batches help."""
     cell = named(lesson, "demo_batch")
     alike = {1: [1.0, 1.1] * 4, 8: [8.0, 8.8] * 4, 32: [32.0, 35.2] * 4}
@@ -203,7 +203,11 @@ def test_the_batch_cell_says_what_was_measured(lesson):
         printed, picture = show(cell, SCOPE | {"in_turns": lambda *_, m=times: m})
         assert "LeNet-5" in picture.alt
         said.append(printed)
-    assert "cannot tell" in said[0]
+    assert "cannot tell" in said[0] and "warnings" not in capsys.readouterr().out
+    disturbed = alike | {8: [8.0, 8.1, 8.0, 8.1, 8.0, 8.1, 8.0, 30.0]}
+    show(cell, SCOPE | {"in_turns": lambda *_: disturbed})
+    told = capsys.readouterr().out
+    assert re.search(r"^a batch of 8: .*; warnings: spread, outliers", told, re.M)
     assert re.search("as one of 32 is .* as fast", said[1]) and re.search("alone is .* as", said[2])
 
 

@@ -20,18 +20,6 @@ from proflab_course.assemble.gather import gather
 
 FOLDER = ROOT / "modules" / "04_memory"
 TEXT = (FOLDER / "04_memory.py").read_text(encoding="utf-8")
-SYLLABUS = [
-    "MemoryTracker",
-    "measure_memory",
-    "saved_activations",
-    "optimizer_memory_mb",
-    "training_memory",
-    "MemoryProfiler",
-    "find_leak",
-    "checkpointed",
-]
-STEPS = ["recomputed_gradients"]  # on the way to checkpointed
-REFLECT = ["reflect_training_mb"]
 MB = 1024**2
 
 
@@ -54,48 +42,6 @@ def demos(lesson):
             shown[cell.name, "printed"] = printed.getvalue()
         patch.delitem(sys.modules, "demos")
     return shown
-
-
-def test_the_exercises_are_those_of_the_syllabus_in_its_order(lesson):
-    names = [cell.name for cell in lesson.named("exercise")]
-    assert [name for name in names if name not in STEPS + REFLECT] == SYLLABUS
-    assert sorted(set(names) - set(SYLLABUS)) == STEPS + REFLECT
-
-
-def test_points(lesson):
-    assert sum(cell.points for cell in lesson.named("test")) == 100
-    assert [(cell.name, cell.points) for cell in lesson.named("manual")] == [("essay_memory", 10)]
-    assert "Mark scheme" in lesson.named("manual")[0].source
-
-
-def test_each_exercise_has_its_test_below(lesson):
-    cells = [cell for cell in lesson.cells if cell.role != "given"]
-    for number, cell in enumerate(cells):
-        if cell.role == "exercise":
-            below = next(c for c in cells[number + 1 :] if c.role != "text")
-            assert below.name == f"test_{cell.name}"
-
-
-def test_each_guess_comes_before_its_answer(lesson):
-    sources = [cell.source for cell in lesson.cells]
-    guesses = [n for n, cell in enumerate(lesson.cells) if "guess" in cell.tags]
-    assert 3 <= len(guesses) <= 7
-    for number in guesses:
-        name = re.match(r"(guess_\w+) = None  # your guess: ", sources[number])[1]
-        compared = [n for n, text in enumerate(sources) if f", {name}, " in text]
-        assert len(compared) == 1 and compared[0] > number, name
-        assert "**Guess" in sources[number - 1], name
-
-
-def test_docstrings_say_what_is_returned_and_raised():
-    scope = solved("lesson_04").scope
-    for name in SYLLABUS + STEPS + REFLECT:
-        text = scope[name].__doc__
-        if isinstance(scope[name], type):
-            text += "".join(vars(scope[name])[n].__doc__ or "" for n in vars(scope[name])
-                            if callable(vars(scope[name])[n]))  # fmt: skip
-        assert "Return" in text or "peak_mb" in text, name
-        assert "Raises" in text or name in ("MemoryTracker", *STEPS), name
 
 
 def test_demo_cells_end_on_a_picture_or_print(demos, lesson):
@@ -267,13 +213,3 @@ def test_the_lessons_make_one_file_that_measures():
 )
 def test_misconceptions_are_named(exercise, mutant, diagnosis):
     assert diagnosis in diagnoses("lesson_04", exercise, mutant)
-
-
-def test_the_pictures_are_drawn_by_their_script():
-    import runpy
-
-    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "lesson_04.py"))
-    for draw in ("bytes", "kept", "segments"):
-        picture = script[draw]()
-        assert (FOLDER / f"{draw}.png").exists() and picture.alt
-        assert picture.png(dpi=60).startswith(b"\x89PNG")

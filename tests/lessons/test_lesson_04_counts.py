@@ -9,10 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
+from lesson_demos import beside
 
 import proflab
 from proflab import Tensor, models, nn, optim
 from proflab.lesson import doubles
+
+fake = beside("04_memory", "memory_doubles")
 
 MB = 1024**2
 DATA = Path(__file__).parents[1] / "data"
@@ -102,7 +105,7 @@ def test_memory_agrees_with_known_allocations_within_a_percent(sizes):
     assert found["parameter_memory_mb"] == weights
     assert found["activation_memory_mb"] == pytest.approx(graph + output, rel=0.01)
     assert found["peak_memory_mb"] == pytest.approx(sum(sizes), rel=0.01)
-    assert doubles.traced_mb(model, Tensor([1.0])) == pytest.approx(sum(sizes) - weights, rel=0.01)
+    assert fake.traced_mb(model, Tensor([1.0])) == pytest.approx(sum(sizes) - weights, rel=0.01)
 
 
 def test_random_nestings_find_what_each_would_find_alone():
@@ -137,7 +140,7 @@ def test_random_nestings_find_what_each_would_find_alone():
 
 def test_gpt2_xl_is_counted_in_a_few_megabytes():
     model = on_meta(models.gpt2, "xl")
-    assert doubles.traced_mb(saved_activations, model, (1, 1024)) < 20
+    assert fake.traced_mb(saved_activations, model, (1, 1024)) < 20
 
 
 @pytest.mark.parametrize("name", ["sgd", "momentum", "adam", "adamw"])
@@ -183,7 +186,7 @@ def test_checkpoints_trade_bytes_for_work_and_change_no_gradient():
 
 def test_a_leak_in_real_training_is_named():
     model, x = models.MLP(64, 256, 10), proflab.randn(256, 64)
-    step = doubles.holding("keep_losses", model, x)
+    step = fake.holding("keep_losses", model, x)
     found = LESSON["find_leak"](step, 4)
     held = saved_activations(model, (256, 64)) + 256 * 10 * 4
     assert found["function"] == "keep_losses"

@@ -8,7 +8,7 @@ import time
 import pytest
 from lesson_demos import demos_of
 
-from proflab.lesson.doubles import profiled
+from proflab.lesson import doubles
 
 demos = demos_of("05_profiler")
 timeline, with_modules = demos.timeline, demos.with_modules
@@ -121,7 +121,7 @@ def test_more_kinds_than_colours_are_others():
     assert legend == ["op0", "op1", "op2", "others"]
 
 
-KINDS = profiled.made_up(
+KINDS = doubles.made_up(
     "op self_ms matmul_flops bytes_read",
     ("conv2d", 2.0, 70, 5), ("gelu", 1.0, 0, 1), ("relu", 1.5, 0, 1), ("warp", 4.0, 0, 3),
 )  # fmt: skip

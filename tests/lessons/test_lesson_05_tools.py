@@ -1,4 +1,4 @@
-"""What lesson 05 takes from proflab/lesson: tensors' memory, recorders, doubles."""
+"""What lesson 05 works with: tensors' memory, recorders, doubles."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import types
 
 import numpy as np
 import pytest
+from lesson_demos import beside
 
 from proflab import Tensor, dispatch, nn
 from proflab.lesson import doubles
-from proflab.lesson.doubles import profiled
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.recording import (
     Recorder,
@@ -22,6 +22,8 @@ from proflab.lesson.recording import (
     work_and_traffic,
 )
 from proflab.lesson.tensor_memory import bytes_by_memory, each_op, memory_of, present
+
+profiled = beside("05_profiler", "profiled")
 
 X = Tensor([[1.0, 2.0]])
 
@@ -69,7 +71,7 @@ def test_a_region_is_told_to_each_recorder_around_it():
 
 
 def test_work_and_traffic_add_up_and_a_tensor_can_be_called():
-    rows = profiled.made_up(
+    rows = doubles.made_up(
         "op matmul_flops elementwise_flops bytes_read bytes_written",
         ("linear", 100, 20, 3, 4), ("region", 0, 0, 0, 0), ("module a.b", 1, 0, 0, 5),
     )  # fmt: skip
@@ -103,8 +105,8 @@ def notebook(monkeypatch):
 
 
 def test_before_puts_answers_in_the_place_of_earlier_exercises_alone(notebook):
-    before = doubles.Before(
-        "op_facts", {("exp", "forward"): doubles.facts(elementwise=2, read=8, written=8)}
+    before = profiled.Before(
+        "op_facts", {("exp", "forward"): profiled.facts(elementwise=2, read=8, written=8)}
     )
     moved = before(each_op, lambda call, result: notebook.op_bytes(call, result), lambda: X.exp())
     assert moved == [(8, 8)]
@@ -115,9 +117,9 @@ def test_before_puts_answers_in_the_place_of_earlier_exercises_alone(notebook):
 
 
 def test_before_answers_with_the_figures_that_it_was_given(notebook):
-    exp = doubles.facts(matmul_flops=3, elementwise=2, read=8, written=16)
+    exp = profiled.facts(matmul_flops=3, elementwise=2, read=8, written=16)
     figures = {("exp", "forward"): exp, ("tanh", "forward"): None}
-    before = doubles.Before("profile_forward_pass", figures, {(5, 24): "compute"})
+    before = profiled.Before("profile_forward_pass", figures, {(5, 24): "compute"})
     rows = Rows()
 
     def run():
@@ -133,7 +135,7 @@ def test_before_answers_with_the_figures_that_it_was_given(notebook):
 
 
 def test_before_a_layers_profile_a_pass_follows_from_its_input(notebook):
-    before, layer = doubles.Before("profile_layer"), nn.Linear(2, 3)
+    before, layer = profiled.Before("profile_layer"), nn.Linear(2, 3)
     found = before(
         lambda: notebook.profile_forward_pass(layer, X, Hardware(1e9, 1e9, "a card"), 1, 2)
     )

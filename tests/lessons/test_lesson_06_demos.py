@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 from lesson_demos import demos_of
+from matplotlib.colors import to_hex
 
+from proflab.lesson import plot
 from proflab.lesson.hardware import Cache, Hardware
 
 ONE, TWO = Hardware(100e9, 20e9, "1 thread"), Hardware(190e9, 30e9, "2 threads")
@@ -238,3 +240,18 @@ def test_time_is_divided_by_wall_in_one_order(demos):
     picture = demos.time_by_wall({"A": rows, "B": [{"wall": "ridge", "self_ms": 5.0}]})
     assert "A, 4: compute 50.0%, ridge 0.0%, memory 50.0%, overhead 0.0%" in picture.alt
     assert "B, 5: compute 0.0%, ridge 100.0%" in picture.alt and picture.png(50)
+
+
+def test_an_op_has_the_same_colour_as_in_other_lessons(demos):
+    points = [
+        {"name": f"{op} 3·4", "intensity": 2.0, "flops_per_second": 3e9, "share": 0.3}
+        for op in ("softmax", "linear", "add")
+    ]
+    picture = demos.operations(points, [Hardware(1e11, 1e10, "here")], "A model")
+    handles = picture.figure.axes[0].get_legend().legend_handles
+    shown = {
+        handle.get_label(): to_hex(handle.get_facecolor()[0])
+        for handle in handles
+        if hasattr(handle, "set_sizes")
+    }
+    assert shown == {op: plot.OP_COLOURS[op].lower() for op in ("softmax", "linear", "add")}

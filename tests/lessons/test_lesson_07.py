@@ -12,27 +12,11 @@ import pytest
 from cohort.run import ROOT, solved
 from lesson_cells import diagnoses, named, show_all
 from lesson_demos import demos_of
-from lesson_form import check_essay, check_guesses, check_hints, points_of, torch_box
 
 from proflab.lesson.hardware import Hardware
 from proflab.lesson.plot import Picture
 
 FOLDER = ROOT / "modules" / "07_scaling"
-SYLLABUS = [
-    "local_exponents",
-    "fit_cost",
-    "holdout_error",
-    "batch_cost",
-    "predict_ms",
-    "matmul_addresses",
-    "cache_misses",
-    "traffic_bound",
-    "set_misses",
-    "speedup_steps",
-]
-REFLECT = ["reflect_crossover_tokens"]
-OPTIONAL = ["set_misses"]
-POINTS = dict(zip(SYLLABUS, [8, 10, 8, 10, 14, 12, 16, 6, 0, 8], strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -48,32 +32,6 @@ def shown(lesson):
 
 
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_exercises_and_their_points_are_those_of_the_syllabus(lesson):
-    found = points_of(lesson)
-    assert list(found) == SYLLABUS + REFLECT
-    assert found == POINTS | {"reflect_crossover_tokens": 8}
-    check_essay(lesson, "essay_scaling")
-
-
-def test_each_guess_is_none_and_compared_in_a_later_demo_cell(lesson):
-    check_guesses(lesson)
-
-
-def test_docstrings_begin_with_what_they_return_and_say_what_they_raise(scope):
-    for name in SYLLABUS + REFLECT:
-        text = scope[name].__doc__
-        assert text.startswith("Return "), name
-        assert "Raises ValueError" in text, name
-
-
-def test_hints_are_folded_and_come_in_pairs(text):
-    assert check_hints(text) == 2
-
-
-def test_torchs_box_is_python(text):
-    torch_box(text)
 
 
 def test_demo_cells_end_on_a_picture_or_print(lesson, shown):

@@ -8,33 +8,10 @@ import re
 import pytest
 from cohort.run import ROOT
 from lesson_cells import diagnoses, show_all
-from lesson_form import (
-    check_essay,
-    check_guesses,
-    check_hints,
-    check_optional,
-    points_of,
-    torch_box,
-)
 
 from proflab.lesson.plot import Picture
 
 FOLDER = ROOT / "modules" / "08_benchmarking"
-SYLLABUS = {
-    "run_order": 8,
-    "rank_test": 14,
-    "speedup_interval": 10,
-    "gate": 10,
-    "runs_interval": 8,
-    "percentile_interval": 0,
-    "response_times": 12,
-    "quantize": 12,
-    "sparse_bytes": 0,
-    "pareto": 8,
-    "energy_joules": 8,
-    "audit_speedups": 10,
-    "audit_memory": 0,
-}
 
 
 @pytest.fixture(scope="module")
@@ -44,34 +21,6 @@ def shown(lesson):
 
 
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_exercises_and_their_points_are_those_of_the_syllabus(lesson):
-    assert list(points_of(lesson).items()) == list(SYLLABUS.items())
-    assert sum(SYLLABUS.values()) == 100
-    check_essay(lesson, "essay_benchmarking")
-
-
-def test_optional_exercises_say_so(scope, text):
-    assert text.count("**Optional.**") == len(check_optional(SYLLABUS, scope))
-
-
-def test_each_guess_is_none_and_compared_in_a_later_demo_cell(lesson):
-    check_guesses(lesson)
-
-
-def test_docstrings_begin_with_what_they_return_and_say_what_they_raise(scope):
-    for name in SYLLABUS:
-        assert scope[name].__doc__.startswith("Return "), name
-        assert "Raises ValueError" in scope[name].__doc__, name
-
-
-def test_hints_are_folded_and_come_in_pairs(text):
-    assert check_hints(text) >= 1
-
-
-def test_torchs_box_is_python(text):
-    assert "benchmark.Compare" in torch_box(text)
 
 
 def test_demo_cells_end_on_a_picture_or_print(shown):

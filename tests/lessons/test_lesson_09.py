@@ -9,15 +9,6 @@ import numpy as np
 import pytest
 from cohort.run import ROOT, complete, earned, entries, judge, points, solved
 from lesson_cells import diagnoses, show_all
-from lesson_form import (
-    check_essay,
-    check_guesses,
-    check_hints,
-    check_optional,
-    check_unspoiled,
-    points_of,
-    torch_box,
-)
 
 from proflab import Tensor
 from proflab.lesson import doubles
@@ -25,21 +16,6 @@ from proflab.lesson.plot import Picture
 from proflab.models import GPT2
 
 FOLDER = ROOT / "modules" / "09_optimization"
-SYLLABUS = {
-    "diagnose": 8,
-    "simulate_loader": 12,
-    "half_gradients": 8,
-    "scale_after": 8,
-    "accumulate": 8,
-    "checkpoint_plan": 0,
-    "fuse": 12,
-    "graph_bytes": 10,
-    "merge": 8,
-    "tiled_attention": 16,
-    "generation_flops": 0,
-    "paged_tokens": 0,
-    "fixed_step": 10,
-}
 
 
 @pytest.fixture(scope="module")
@@ -49,42 +25,6 @@ def shown(lesson):
 
 
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_exercises_and_their_points_are_those_of_the_syllabus(lesson):
-    assert list(points_of(lesson).items()) == list(SYLLABUS.items())
-    assert sum(SYLLABUS.values()) == 100
-    check_essay(lesson, "essay_optimization")
-
-
-def test_optional_exercises_say_so(scope, text):
-    assert text.count("**Optional.**") == len(check_optional(SYLLABUS, scope))
-
-
-def test_each_guess_is_none_and_compared_in_a_later_demo_cell(lesson):
-    check_guesses(lesson)
-
-
-def test_docstrings_say_what_they_return_or_do_and_what_they_raise(scope):
-    begins = {"accumulate": "Leave ", "tiled_attention": "Compute ", "fixed_step": "Train "}
-    raising_none = {"merge", "fixed_step"}
-    for name in SYLLABUS:
-        doc = scope[name].__doc__
-        assert doc.startswith(begins.get(name, "Return ")), name
-        assert ("Raises ValueError" in doc) == (name not in raising_none), name
-
-
-def test_no_answer_stands_before_its_guess(lesson):
-    exact = {"demo_halves": "where the sum stops: 32", "demo_tiles": "numbers moved: 2,228,224"}
-    assert check_unspoiled(lesson, exact) == ["32", "2,228,224"]
-
-
-def test_hints_are_folded_and_come_in_pairs(text):
-    assert check_hints(text) >= 3
-
-
-def test_torchs_box_is_python(text):
-    assert "GradScaler" in torch_box(text)
 
 
 def test_demo_cells_end_on_a_picture_or_print(shown):

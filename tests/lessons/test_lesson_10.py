@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import runpy
 import subprocess
 import sys
 
 import pytest
 from cohort.run import ROOT, solved
 from lesson_cells import diagnoses
-from lesson_form import check_unspoiled, check_unwritten
+from lesson_demos import beside, demos_of
 
 from proflab import Tensor, dispatch, meta, models, no_grad
 from proflab.lesson import cuda
@@ -22,38 +21,9 @@ from proflab_course.course.notebook import read_module
 
 NAME = "10_cuda_roofline"
 FOLDER = ROOT / "modules" / NAME
-DOCUMENT, FORM = "constructed_t4.json", cuda.document
+DOCUMENT, FORM = "constructed_t4.json", beside(NAME, "roofline_document")
 TEXT = (FOLDER / f"{NAME}.py").read_text(encoding="utf-8")
-SYLLABUS = [
-    "fma_flops",
-    "stream_bytes",
-    "warp_sectors",
-    "bank_conflicts",
-    "occupancy",
-    "events_to_ms",
-    "ceilings",
-    "place",
-    "crossover",
-    "gpu_mistakes",
-]
-KERNELS = ["fma_lines", "stream_line"]  # what is written of the kernels themselves
-REFLECT = ["reflect_launch", "reflect_speedup"]
-
-
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_exercises_are_those_of_the_syllabus_in_its_order(lesson):
-    names = [cell.name for cell in lesson.named("exercise")]
-    assert [name for name in names if name in SYLLABUS] == SYLLABUS
-    assert sorted(set(names) - set(SYLLABUS)) == sorted(KERNELS + REFLECT)
-    assert names[-2:] == REFLECT
-
-
-def test_points(lesson):
-    assert sum(cell.points for cell in lesson.named("test")) == 100
-    assert [(cell.name, cell.points) for cell in lesson.named("manual")] == [("essay_gpu", 10)]
-    assert "Mark scheme" in lesson.named("manual")[0].source
 
 
 def test_each_exercise_has_a_test_below_and_each_section_a_prediction(lesson):
@@ -64,25 +34,6 @@ def test_each_exercise_has_a_test_below_and_each_section_a_prediction(lesson):
     sections = re.split(r"^# ## \d", TEXT, flags=re.M)[1:]
     assert len(sections) == 8
     assert all("**Predict.**" in section.split("# ## Reflect")[0] for section in sections)
-
-
-def test_predictions_are_variables_in_cells_of_their_own(lesson):
-    asked = [cell.source for cell in lesson.cells if "guess" in cell.tags]
-    assert 3 <= len(asked) <= 7
-    assert all(re.fullmatch(r"guess_gpu_\w+ = None  # .+", source) for source in asked)
-    demos = "".join(cell.source for cell in lesson.named("demo"))
-    for source in asked:
-        assert re.search(rf"guesses\.compare\([^)]*{source.split()[0]}", demos)
-
-
-def test_no_case_of_an_unwritten_exercise_holds_or_fails_otherwise():
-    check_unwritten("lesson_10")
-
-
-def test_docstrings_say_what_is_returned_and_raised():
-    for name in SYLLABUS + KERNELS + REFLECT:
-        text = solved("lesson_10").scope[name].__doc__
-        assert re.search(r"Raises (\w+Error|as )|; ValueError otherwise", text), name
 
 
 def test_colab_gives_the_notebook_a_gpu():
@@ -166,7 +117,7 @@ def counted(scope, name):
 
 def test_what_the_text_says_of_shapes_is_what_is_counted():
     scope = solved("lesson_10").scope
-    counts = {name: counted(scope, name) for name in cuda.workloads.TABLE}
+    counts = {name: counted(scope, name) for name in demos_of(NAME).TABLE}
     naive, fused = counts["attention"], counts["attention, fused"]
     assert naive["flops"] == fused["flops"]
     scores = 8 * 12 * 1024**2 * 2
@@ -233,7 +184,7 @@ def test_predictions_can_be_worked_out():
 
 
 def test_what_the_cells_print_of_the_document_is_what_was_assumed(shown):
-    model = cuda.Record(FOLDER / "constructed_t4.json").document["model"]
+    model = cuda.Record(FOLDER / DOCUMENT, FORM).document["model"]
     printed = shown["demo_published"][1]
     assert f"one by one: {model['µs of a launch']:.1f}" in printed  # 4.53 begins as 4.5
     assert (
@@ -269,7 +220,7 @@ def test_the_sweep_draws_slope_knee_and_flat(shown):
 
 def test_the_essays_figures():
     scope = solved("lesson_10").scope
-    document = cuda.Record(FOLDER / "constructed_t4.json").document
+    document = cuda.Record(FOLDER / DOCUMENT, FORM).document
     found = scope["gpu_mistakes"](document)
     assert "no synchronize: not synchronized" in found and "fresh kernel: first call" in found
     roofs = scope["ceilings"](document)
@@ -287,7 +238,7 @@ def test_the_lessons_make_one_file():
     assert own and not any("record" in s.binds for s in own)  # what measures stays in the notebook
     exec(text, names)
     assert names["fma_flops"](3, 5, 7) == 210
-    fake = cuda.doubles
+    fake = beside(NAME, "kernel_doubles")
     product, copied = fake.gemm([2.0, 1.0], 10, 10, 10), fake.stream([2.0, 1.0], 10**6)
     roofs = names["ceilings"](fake.document(10**5, gemm=[product], stream=[copied]))
     assert roofs == {"flops": {"float32": 2e6}, "bandwidth": {"dram": 8e9}}
@@ -324,10 +275,10 @@ def test_misconceptions_are_named(exercise, mutant, diagnosis):
 
 def test_no_workload_is_faster_than_its_kernels_one_after_another(scope):
     """Each kernel takes at least its FLOPs over the peak, and its bytes over the bandwidth."""
-    roofs = scope["ceilings"](cuda.Record(FOLDER / DOCUMENT).document)
+    roofs = scope["ceilings"](cuda.Record(FOLDER / DOCUMENT, FORM).document)
     rules = (scope[each] for each in ("op_flops", "ELEMENTWISE", "elementwise_flops"))
     rules = list(rules)
-    for row in cuda.Record(FOLDER / DOCUMENT).rows("workload"):
+    for row in cuda.Record(FOLDER / DOCUMENT, FORM).rows("workload"):
         peak, bandwidth = roofs["flops"][row["dtype"]], roofs["bandwidth"]["dram"]
         least = sum(
             max((part["products"] or part["elementwise"]) / peak, part["bytes"] / bandwidth)
@@ -362,16 +313,3 @@ def test_ridges_of_a_newer_card():
     ridges = [sheet[kind] / sheet["dram"] for kind in ("bfloat16", "float8", "float4")]
     assert [int(ridge) for ridge in ridges] == [281, 562, 1125]
     assert cuda.sheets.data_sheet("NVIDIA H100 80GB HBM3")["float8"] == 1979e12
-
-
-def test_no_answer_stands_before_its_guess(lesson, shown):
-    texts = {name: text for name, (_, text) in shown.items()}
-    assert len(check_unspoiled(lesson, texts)) == 7
-
-
-def test_the_pictures_are_drawn_by_their_script():
-    script = runpy.run_path(str(ROOT / "docs" / "pictures" / "lesson_10.py"))
-    for draw in ("roofs", "chains", "events"):
-        picture = script[draw]()
-        assert (FOLDER / f"{draw}.png").exists() and picture.alt
-        assert picture.png(dpi=60).startswith(b"\x89PNG")

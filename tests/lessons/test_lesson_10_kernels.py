@@ -13,10 +13,15 @@ import numpy as np
 import pytest
 from cohort.run import ROOT, complete, entries, solved
 from cuda_on_cpu import GXX, RawKernel, fake_gpu, parameters
+from lesson_demos import beside
 from nvrtc import Code, CompileError, compile_kernel
 
-from proflab.lesson.cuda import document as documents
-from proflab.lesson.cuda import doubles, loops, multiprocessor, workloads
+from proflab.lesson.cuda import multiprocessor
+
+doubles = beside("10_cuda_roofline", "kernel_doubles")
+documents = beside("10_cuda_roofline", "roofline_document")
+loops = beside("10_cuda_roofline", "loops")
+workloads = beside("10_cuda_roofline", "workloads")
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")  # T4, A100, H100 and H200
 needs_gxx = pytest.mark.skipif(not GXX, reason="g++ is not installed")

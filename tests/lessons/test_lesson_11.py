@@ -11,78 +11,23 @@ import sys
 import pytest
 from cohort.run import ROOT, entries
 from lesson_cells import diagnoses
-from lesson_form import (
-    check_essay,
-    check_guesses,
-    check_hints,
-    check_optional,
-    check_unspoiled,
-    check_unwritten,
-    points_of,
-)
+from lesson_demos import beside
 
 from proflab import meta, models
-from proflab.lesson import cuda
-from proflab.lesson.cuda import trace_doubles as fake
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.command import read_folder, render
 from proflab_course.assemble.gather import gather
 
+fake = beside("11_gpu_training", "trace_doubles")
+
 NAME = "11_gpu_training"
 FOLDER = ROOT / "modules" / NAME
-DOCUMENT, FORM = "constructed_train.json", cuda.train_document
+DOCUMENT, FORM = "constructed_train.json", beside(NAME, "train_document")
 TEXT = (FOLDER / f"{NAME}.py").read_text(encoding="utf-8")
-POINTS = {
-    "gpu_busy": 10,
-    "gap_causes": 12,
-    "ops_table": 12,
-    "memory_peak": 8,
-    "largest_hole": 0,
-    "step_report": 8,
-    "interaction": 6,
-    "training_mfu": 8,
-    "ring_allreduce": 14,
-    "allreduce_ms": 8,
-    "overlapped": 14,
-    "serial_share": 0,
-    "sharded_bytes": 0,
-}
 RESNET18 = 46_758_048  # bytes of its gradients in float32
 
 
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_exercises_and_their_points_are_those_of_the_syllabus(lesson):
-    assert list(points_of(lesson).items()) == list(POINTS.items())
-    assert sum(POINTS.values()) == 100
-    check_essay(lesson, "essay_gpu_training")
-
-
-def test_optional_exercises_say_so_and_docstrings_what_they_raise(scope):
-    check_optional(POINTS, scope)
-    for name in POINTS:
-        text = scope[name].__doc__
-        assert text.startswith("Return "), name
-        assert "Raises ValueError" in text or name == "ops_table", name
-
-
-def test_predictions_are_variables_in_cells_of_their_own(lesson):
-    asked = check_guesses(lesson)
-    assert len(asked) == 6 and all(name.startswith("guess_gpu_") for name in asked)
-
-
-def test_no_answer_stands_before_its_guess(lesson, shown):
-    texts = {name: text for name, (_, text) in shown.items()}
-    assert len(check_unspoiled(lesson, texts)) == 6
-
-
-def test_hints_are_folded_and_come_in_pairs():
-    assert check_hints(TEXT) == 3
-
-
-def test_no_case_of_an_unwritten_exercise_holds_or_fails_otherwise():
-    check_unwritten("lesson_11")
 
 
 # ── without a card ───────────────────────────────────────────────────────────────────────────

@@ -16,7 +16,9 @@ from cohort.run import ROOT, solved
 from lesson_demos import beside
 from nbclient import NotebookClient
 
-from proflab.lesson.cuda import timeline, train_document
+from proflab.lesson.cuda import timeline
+
+train_document = beside("11_gpu_training", "train_document")
 
 torch = pytest.importorskip("torch", reason="torch is not installed: run `make test-torch`")
 

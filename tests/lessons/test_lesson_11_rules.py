@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
+from lesson_demos import beside
 
 from proflab import meta, models
 from proflab.lesson import cuda
-from proflab.lesson.cuda import trace_doubles as fake
+
+fake = beside("11_gpu_training", "trace_doubles")
 
 DOCUMENT = ROOT / "modules" / "11_gpu_training" / "constructed_train.json"
 RESNET18 = 46_758_048  # bytes of its gradients in float32
@@ -85,7 +87,7 @@ def test_the_table_of_ops(scope):
 
 
 def test_the_self_times_of_a_table_are_the_time_in_which_some_op_ran(scope):
-    for row in cuda.train_document.load(DOCUMENT)["rows"]["trace"]:
+    for row in beside("11_gpu_training", "train_document").load(DOCUMENT)["rows"]["trace"]:
         table = scope["ops_table"](row["trace"])
         ops = [
             e for e in row["trace"]["traceEvents"] if e.get("cat") in ("cpu_op", "user_annotation")

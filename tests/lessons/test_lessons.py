@@ -1,12 +1,15 @@
-"""What holds for the text of every lesson."""
+"""What holds for the text of every lesson, of its pictures and of its exercises' names."""
 
+import ast
 import json
 import re
+import runpy
 import struct
 from pathlib import Path
 
 import jupytext
 import pytest
+from docstrings import is_imperative
 
 from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course
@@ -15,6 +18,74 @@ from proflab_course.course.notebook import read_module
 NO_TORCH = "torch is not installed: the box is compiled, and run by `make test-torch`"
 COURSE = Course(Path(__file__).resolve().parents[2])
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
+
+
+# Exercises and their points, then the essay. Hand-ins of earlier releases are graded by the names.
+SYLLABUS = {
+    "01_parameters": """
+        linear_parameters 8 conv2d_parameters 14 attention_parameters 10 count_parameters 18
+        parameter_memory_mb 14 parameter_table 14 gpt2_parameters 12 reflect_deployment 10
+        essay_parameters""",
+    "02_flops": """
+        matmul_flops 6 linear_flops 7 conv2d_output_shape 9 conv2d_flops 10 attention_flops 10
+        elementwise_flops 6 einsum_flops 8 op_flops 10 count_flops 12 gradient_flops 7
+        backward_flops 7 training_flops 4 reflect_6nd 4 essay_flops""",
+    "03_latency": """
+        Timer 12 timer_resolution_ms 8 calibrate 8 measure_latency 20 latency_statistics 12
+        confidence_interval 14 measurement_warnings 12 throughput 4 best_batch 10 essay_latency""",
+    "04_memory": """
+        MemoryTracker 12 measure_memory 12 saved_activations 14 optimizer_memory_mb 8
+        training_memory 10 MemoryProfiler 12 find_leak 12 recomputed_gradients 6 checkpointed 8
+        reflect_training_mb 6 essay_memory""",
+    "05_profiler": """
+        op_bytes 10 op_facts 10 add_row 6 record 10 top_operations 8 chrome_trace 8
+        find_bottleneck 4 profile_forward_pass 12 profile_layer 4 profile_backward_pass 10
+        hot_functions 6 profiling_overhead 6 compare_architectures 6 essay_profiler""",
+    "06_roofline": """
+        arithmetic_intensity 6 ridge_point 4 attainable_flops 7 matmul_bytes 7 elementwise_bytes 6
+        attention_bytes 0 measure_peak_flops 14 measure_bandwidth 16 write_allocate 0
+        roofline_points 8 classify 12 inspect_step 8 mfu 4 amdahl 5 reflect_relu 3
+        essay_roofline""",
+    "07_scaling": """
+        local_exponents 8 fit_cost 10 holdout_error 8 batch_cost 10 predict_ms 14
+        matmul_addresses 12 cache_misses 16 traffic_bound 6 set_misses 0 speedup_steps 8
+        reflect_crossover_tokens 8 essay_scaling""",
+    "08_benchmarking": """
+        run_order 8 rank_test 14 speedup_interval 10 gate 10 runs_interval 8 percentile_interval 0
+        response_times 12 quantize 12 sparse_bytes 0 pareto 8 energy_joules 8 audit_speedups 10
+        audit_memory 0 essay_benchmarking""",
+    "09_optimization": """
+        diagnose 8 simulate_loader 12 half_gradients 8 scale_after 8 accumulate 8 checkpoint_plan 0
+        fuse 12 graph_bytes 10 merge 8 tiled_attention 16 generation_flops 0 paged_tokens 0
+        fixed_step 10 essay_optimization""",
+    "10_cuda_roofline": """
+        fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 warp_sectors 6 bank_conflicts 4
+        occupancy 8 events_to_ms 9 ceilings 14 place 12 crossover 10 gpu_mistakes 11
+        reflect_launch 3 reflect_speedup 3 essay_gpu""",
+    "11_gpu_training": """
+        gpu_busy 10 gap_causes 12 ops_table 12 memory_peak 8 largest_hole 0 step_report 8
+        interaction 6 training_mfu 8 ring_allreduce 14 allreduce_ms 8 overlapped 14 serial_share 0
+        sharded_bytes 0 essay_gpu_training""",
+}
+# Exercises that take whatever they are given, or raise what the given code raises.
+RAISING_NOTHING = {
+    "MemoryTracker",
+    "add_row",
+    "fixed_step",
+    "merge",
+    "op_bytes",
+    "ops_table",
+    "recomputed_gradients",
+    "roofline_points",
+}
+# Given code that stands between an exercise and its test.
+BETWEEN = ("given", "text")
+
+each_lesson = pytest.mark.parametrize("name", COURSE.lessons())
+
+
+def cells_of(lesson):
+    return read_module(COURSE.module(lesson), lesson)
 
 
 def text_of(lesson):
@@ -38,11 +109,63 @@ def test_jupytext_gives_the_same_text_back(lesson):
     assert jupytext.writes(again, fmt="py:percent") == text
 
 
-@pytest.mark.parametrize("lesson", COURSE.lessons())
-def test_every_lesson_of_this_course_has_100_points_and_10_for_its_essay(lesson):
-    cells = read_module(COURSE.module(lesson), lesson).cells
-    sums = {role: sum(c.points for c in cells if c.role == role) for role in ("test", "manual")}
-    assert sums == {"test": 100, "manual": 10}
+@each_lesson
+def test_exercises_points_and_essay_are_those_of_the_syllabus(name):
+    lesson, points = cells_of(name), {}
+    for cell in lesson.named("exercise"):
+        points[cell.name] = 0
+    for cell in lesson.named("test"):
+        points[re.sub(r"^test_|_\d+$", "", cell.name)] += cell.points
+    [essay] = lesson.named("manual")
+    told = [f"{exercise} {worth:g}" for exercise, worth in points.items()]
+    assert " ".join([*told, essay.name]).split() == SYLLABUS[name].split()
+    assert (sum(points.values()), essay.points) == (100, 10)
+    assert "**Mark scheme.**" in essay.source
+
+
+@each_lesson
+def test_each_exercise_has_its_test_below(name):
+    cells = [cell for cell in cells_of(name).cells if cell.role not in BETWEEN]
+    for cell, below in zip(cells, cells[1:], strict=False):
+        assert cell.role != "exercise" or below.name == f"test_{cell.name}"
+
+
+@each_lesson
+def test_docstrings_are_imperatives_and_name_errors_and_what_is_optional(name):
+    optional = set(re.findall(r"(\w+) 0\b", SYLLABUS[name]))
+    for cell in cells_of(name).named("exercise"):
+        [node] = [n for n in cell.statements() if getattr(n, "name", "") == cell.name]
+        parts = [
+            ast.get_docstring(each) or ""
+            for each in (node, *node.body)
+            if isinstance(each, (ast.FunctionDef, ast.ClassDef))
+        ]
+        assert is_imperative(parts[0]), cell.name
+        named = re.search(r"Raises\s|\w+Error", " ".join(parts)) is not None
+        assert named == (cell.name not in RAISING_NOTHING), cell.name
+        if name >= "08":
+            assert ("(Optional.)" in parts[0]) == (cell.name in optional), cell.name
+    if name >= "08":
+        assert text_of(name).count("**Optional.**") == len(optional)
+
+
+@each_lesson
+def test_each_guess_is_none_and_compared_once_in_a_later_demo_cell(name):
+    cells = cells_of(name).cells
+    asked = [place for place, cell in enumerate(cells) if "guess" in cell.tags]
+    assert 3 <= len(asked) <= 8
+    for place in asked:
+        guess = re.fullmatch(r"(guess_\w+) = None  # your guess.*", cells[place].source)[1]
+        used = re.compile(rf"compare\((?:\s*[^\n]*\n)?[^\n]*\b{guess}\b")
+        users = [(n, cell.role) for n, cell in enumerate(cells) if used.search(cell.source)]
+        assert [role for _, role in users] == ["demo"] and users[0][0] > place, guess
+
+
+@each_lesson
+def test_hints_are_folded_and_come_in_pairs(name):
+    text = text_of(name)
+    first, second = (text.count(f"<details><summary>Hint {n}: ") for n in (1, 2))
+    assert first == second > 0
 
 
 @pytest.mark.parametrize("lesson, description, picture", PICTURES)
@@ -54,7 +177,18 @@ def test_pictures_in_the_text_are_there_small_and_described(lesson, description,
     assert len(description) > 60
 
 
-@pytest.mark.parametrize("name", COURSE.lessons())
+@pytest.mark.parametrize("lesson", COURSE.lessons())
+def test_pictures_are_drawn_by_their_script(lesson, monkeypatch):
+    monkeypatch.setenv("PROFLAB_DEMO", "small")
+    script = runpy.run_path(str(COURSE.root / "docs" / "pictures" / f"lesson_{lesson[:2]}.py"))
+    names = [picture.stem for picture in COURSE.module(lesson).parent.glob("*.png")]
+    assert names
+    for name in names:
+        picture = script[name]()
+        assert picture.alt and picture.png(dpi=40).startswith(b"\x89PNG"), name
+
+
+@each_lesson
 def test_every_section_with_an_exercise_says_its_minutes(name):
     lesson = read_module(COURSE.module(name), name)
     minutes = [s.minutes for s in sections(lesson) if any(c.role == "exercise" for c in s.cells)]
@@ -62,7 +196,7 @@ def test_every_section_with_an_exercise_says_its_minutes(name):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("name", COURSE.lessons())
+@each_lesson
 def test_the_box_on_torch_has_one_piece_of_code_that_runs(name, tmp_path, monkeypatch):
     cells = read_module(COURSE.module(name), name).cells
     text = "\n\n## \n".join(cell.source for cell in cells if cell.role == "text")

@@ -5,11 +5,8 @@
     empty_ms     what two events with nothing between them are apart
     rows         kind → list of rows; a row says what was run, its times, and the card's conditions
 
-These are the kinds of lesson 10; a lesson with others gives `check` a table of its own.
-
-Times are in ms: `events` are pairs [start, end] of device time stamps, in the order in which they
-were taken, warm-up included; `host_ms` are lengths by the host's clock. What may not enter: FLOPs
-and bytes of a kernel; a row says how it was launched, and the reader counts.
+Which kinds there are, and what a row of each holds, is in a file beside each lesson. What may not
+enter: FLOPs and bytes of a kernel; a row says how it was launched, and the reader counts.
 """
 
 from __future__ import annotations
@@ -18,45 +15,13 @@ import json
 import math
 import re
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-LESSON = "10_cuda_roofline"
 CheckRow = Callable[[Any, str], None]  # a row and its place; raises ValueError with a sentence
 
-# What a row of each kind says besides its times, and which times it has.
-_FIELDS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
-    "stream": (
-        {
-            "kernel": "name",
-            "elements": "size",
-            "reads": "count",
-            "writes": "count",
-            "itemsize": "size",
-            "passes": "size",
-        },
-        ("events",),
-    ),
-    "fma": (
-        {"threads": "size", "fmas": "size", "accumulators": "size", "dtype": "name"},
-        ("events",),
-    ),
-    "sweep": ({"elements": "size", "fmas": "size", "itemsize": "size"}, ("events",)),
-    "gemm": ({"m": "size", "k": "size", "n": "size", "dtype": "name"}, ("events",)),
-    "workload": ({"name": "name", "dtype": "name"}, ("events",)),
-    "copy": ({"bytes": "size", "direction": "name", "pinned": "flag"}, ("events",)),
-    "crossover": ({"n": "size", "where": "name"}, ()),
-    "launch": ({"launches": "size", "graph": "flag"}, ("host_ms",)),
-    "trial": (
-        {"name": "name", "dtype": "name", "flops": "size", "bytes": "size"},
-        ("events", "host_ms"),
-    ),
-}
-_CONDITIONS = ("sm_mhz", "watts", "celsius")
 
-
-def load(path: str | Path, kinds: dict[str, CheckRow] | None = None) -> dict:
+def load(path: str | Path, kinds: dict[str, CheckRow]) -> dict:
     """Return the document in a file. Raises ValueError, one sentence, for a file with a mistake."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -71,7 +36,7 @@ def load(path: str | Path, kinds: dict[str, CheckRow] | None = None) -> dict:
     return document
 
 
-def save(document: dict, path: str | Path, kinds: dict[str, CheckRow] | None = None) -> None:
+def save(document: dict, path: str | Path, kinds: dict[str, CheckRow]) -> None:
     """Write a document that `check` accepts, one row a line; ValueError for any other."""
     check(document, kinds)
     Path(path).write_text(text_of(document), encoding="utf-8")
@@ -91,12 +56,11 @@ def text_of(document: dict) -> str:
     return "{\n" + ",\n".join([*head, ' "rows": {\n' + ",\n".join(kinds) + "\n }"]) + "\n}\n"
 
 
-def check(document: Any, kinds: dict[str, CheckRow] | None = None) -> None:
+def check(document: Any, kinds: dict[str, CheckRow]) -> None:
     """Raise ValueError, with one sentence that names the place, unless this is a document.
 
-    kinds: the check for a row of each kind that may occur; lesson 10's without it.
+    kinds: the check for a row of each kind that may occur.
     """
-    kinds = KINDS if kinds is None else kinds
     _require(isinstance(document, dict), "a document is a JSON object")
     for name, (kind, sentence) in _HEAD.items():
         _require(name in document, f"{name} is missing")
@@ -125,38 +89,10 @@ def check_fields(row: Any, fields: dict[str, str], where: str) -> None:
         _require(good(row[name]), f"{where}: {name} must be {sentence}, not {_short(row[name])}")
 
 
-def _check_row(kind: str, row: Any, where: str) -> None:
-    fields, times = _FIELDS[kind]
-    check_fields(row, fields, where)
-    for name in times or (("events",) if "events" in row else ("host_ms",)):
-        _require(name in row, f"{where}: {name} is missing")
-    if "events" in row:
-        _check_events(row["events"], where)
-    if "host_ms" in row:
-        good = isinstance(row["host_ms"], list) and row["host_ms"]
-        _require(bool(good) and all(map(_is_positive, row["host_ms"])), f"{where}: {_HOST}")
-    for name in _CONDITIONS:
-        good = row.get(name) is None or _is_number(row[name])
-        _require(good, f"{where}: {name} must be a number, or null where it is not known")
-
-
-def _check_events(events: Any, where: str) -> None:
-    good = isinstance(events, list) and len(events) >= 2
-    _require(good, f"{where}: events must be a list of at least two pairs")
-    for number, pair in enumerate(events):
-        place = f"{where}: events[{number}]"
-        good = isinstance(pair, list) and len(pair) == 2 and all(map(_is_number, pair))
-        _require(good, f"{place} must be a pair of numbers, start and end")
-        _require(pair[0] <= pair[1], f"{place} ends before it starts")
-
-
 def _short(value: Any) -> str:
     """Return a value as a sentence can hold it."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "…"
-
-
-_HOST = "host_ms must be a list of at least one positive number"
 
 
 def _require(good: bool, sentence: str) -> None:
@@ -206,7 +142,6 @@ SORTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "positive": (_is_positive, "a positive number"),
     "object": (_is_dict, "an object"),
 }
-KINDS: dict[str, CheckRow] = {kind: partial(_check_row, kind) for kind in _FIELDS}
 _HEAD: dict[str, tuple[Callable[[Any], bool], str]] = {
     "constructed": (_is_flag, "true or false"),
     "command": (_is_name, "a text: how to make the document again"),

@@ -16,7 +16,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from proflab.lesson.cuda import document as documents
 from proflab.lesson.cuda.device import Gpu, MissingTool, NoDevice, driver_version, find
 
 _RECORDED = "recorded.json"  # a document of the student's own, beside the notebook
@@ -34,9 +33,9 @@ class Record:
     def __init__(
         self,
         path: str | Path,
+        form: ModuleType,
         find: Callable[[], Gpu] = find,
         today: Callable[[], datetime.date] = datetime.date.today,
-        form: ModuleType = documents,
     ) -> None:
         self.path, self._form = Path(path), form
         self._find, self._today = find, today

@@ -132,21 +132,3 @@ def errors(function: Callable, arguments: Iterable[tuple]) -> list[str]:
                 raise
             found.append(type(error).__name__)
     return found
-
-
-def paced(pace: Callable[[], Any], function: Callable[[], Any]) -> Any:
-    """Return function(), each op inside calling pace() first, so that scripted time passes.
-
-    >>> from proflab import Tensor
-    >>> x, ticks = Tensor([1.0, 2.0]), []
-    >>> paced(lambda: ticks.append("tick"), lambda: (x + x).sum().tolist()), ticks
-    (6.0, ['tick', 'tick'])
-    """
-    from proflab import dispatch
-
-    def wait(call: Any) -> Any:
-        pace()
-        return call()
-
-    with dispatch.hook(wait):
-        return function()

@@ -19,7 +19,7 @@ class PixelsScript:
     """
 
     ASKED = ("read",)
-    SEEN = ("reads", "read_again")
+    LOOKUPS = ("reads", "read_again")
 
     def __init__(self, seed: int = 0, side: int = 32, darkest: int = 240) -> None:
         self._seed, self._side, self._darkest = seed, side, darkest

@@ -1,4 +1,4 @@
-"""Rows as lesson 05's recorder has them, with figures of the test's own."""
+"""Make rows as lesson 05's recorder has them, with figures of the test's own."""
 
 from __future__ import annotations
 
@@ -28,3 +28,18 @@ def forward_row(
         "matmul_flops": matmul_flops, "elementwise_flops": elementwise_flops,
         "bytes_read": bytes_read, "bytes_written": bytes_written,
     }  # fmt: skip
+
+
+def made_up(keys: str, *rows: tuple) -> list[dict]:
+    """Return rows for trying things out, from values for these keys, of which the first is op.
+
+    "region loading" is a region called "loading", and "module a.b" a module; "m" is the module of
+    all others. What is not among the keys is 0, but phase is "forward".
+    """
+    names = "start_ms ms self_ms depth matmul_flops elementwise_flops bytes_read bytes_written"
+    made = []
+    for row in rows:
+        values = dict.fromkeys(names.split(), 0) | dict(zip(keys.split(), row, strict=True))
+        op, _, module = values["op"].partition(" ")
+        made.append({"phase": "forward"} | values | {"op": op, "module": module or "m"})
+    return made

@@ -1,8 +1,8 @@
 """The behaviour of doubles as pure state: no clock, no tensors, no calling convention.
 
 In a visible test cell a script lives in its double, in a hidden one with the grader. `ASKED` are
-the methods that a double calls, each with plain data; `SEEN` is what a test may look up afterwards.
-Times are whole nanoseconds.
+the methods that a double calls, each with plain data; `LOOKUPS` are the attributes that a test may
+look up afterwards. Times are whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class ClockScript:
 
     "monotonic" shows whole ticks of tick_ns. "wall" is set back by 1.5 s at every reading, and
     "cpu" stands still: each gives a wrong latency of its own. A reading of any of them takes
-    read_ns. Raises ValueError for a tick below 1 or a negative read_ns.
+    read_ns, and the first of "monotonic" shows start_ns. Raises ValueError for a tick below 1 or a
+    negative read_ns or start_ns.
 
     >>> script = ClockScript(tick_ns=100)
     >>> before = script.read("monotonic")
@@ -34,13 +35,13 @@ class ClockScript:
     """
 
     ASKED = ("read", "advance")
-    SEEN = ("readings",)
+    LOOKUPS = ("readings",)
 
-    def __init__(self, tick_ns: int = 1, read_ns: int = 0) -> None:
-        if tick_ns < 1 or read_ns < 0:
+    def __init__(self, tick_ns: int = 1, read_ns: int = 0, start_ns: int = _STARTED_NS) -> None:
+        if tick_ns < 1 or min(read_ns, start_ns) < 0:
             raise ValueError(f"no clock has a tick of {tick_ns} ns read in {read_ns} ns")
         self._tick, self._read = tick_ns, read_ns
-        self._now, self._still = _STARTED_NS, 0
+        self._now, self._still = start_ns, 0
         self.readings = 0
 
     def read(self, kind: _Reading) -> int:
@@ -88,7 +89,7 @@ class ModelScript:
     """
 
     ASKED = ("call",)
-    SEEN = ("calls",)
+    LOOKUPS = ("calls",)
 
     def __init__(
         self, clock: ClockScript, ms: Sequence[float], cold_ms: Sequence[float] = ()
@@ -124,7 +125,7 @@ class RateScript:
     """
 
     ASKED = ("work",)
-    SEEN = ("calls", "amounts")
+    LOOKUPS = ("calls", "amounts")
 
     def __init__(self, clock: ClockScript, per_second: Sequence[float]) -> None:
         _check_clock(clock)

@@ -19,7 +19,8 @@ class Clock(Double):
     """A scripted clock, `Clock(tick_ns=1, read_ns=0)`: nobody waits while its time passes.
 
     Under `run`, every clock of `time` and `timeit` reads the script, wherever it was imported to.
-    `perf_counter` and `monotonic` are right, to a tick of tick_ns; each reading takes read_ns.
+    `perf_counter` and `monotonic` are right, to a tick of tick_ns; each reading takes read_ns. They
+    begin at 1,000 s, or at start_ns: a clock may show 0.
     `time.time` is set back by 1.5 s at every reading; `process_time` and `thread_time` stand still;
     `sleep` lets its time pass.
 

@@ -1,7 +1,7 @@
-"""Wire format of a Unix socket pair: two lengths, that much JSON, that much data.
+"""Send and receive messages over a Unix socket pair: two lengths, then JSON, then data.
 
-Used on both sides; imports the standard library only, because a student's side has no more of the
-grading package than the file that it is in.
+Both sides use this file. It imports only the standard library, because the rest of the grading
+package does not exist on the student's side.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Channel:
-    """One end of a Unix socket pair that carries messages, and after a message a socket."""
+    """One end of a Unix socket pair; a message may be followed by a socket."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -27,7 +27,7 @@ class Channel:
         return json.loads(data[:json_size].decode()), data[json_size:]
 
     def receive_socket(self) -> socket.socket:
-        """Return the socket that comes after a message; raise EOFError where none does."""
+        """Return the socket that follows a message; raise EOFError if none does."""
         _, fds, _, _ = socket.recv_fds(self.sock, 1, 1)
         if not fds:
             raise EOFError
@@ -44,6 +44,6 @@ class Channel:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def send(self, message: dict, blob: bytes = b"") -> None:
-        """Send one message: a dict that JSON can hold, and `blob` as it is."""
+        """Send one message: a dict as JSON, and `blob` unchanged."""
         body = _encode(message).encode("utf-8", "replace")
         self.sock.sendall(HEADER.pack(len(body), len(blob)) + body + blob)

@@ -1,6 +1,6 @@
-"""Confine the own process on Linux, with ctypes and the standard library alone.
+"""Confine the calling process (Linux), with ctypes and the standard library alone.
 
-Runs inside the sandbox, before any student code, and imports nothing of the grading package.
+These functions run inside the sandbox, before any student code.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_libc_with_lock = ctypes.PyDLL(None, use_errno=True)  # it keeps Python's global lock
+_libc_with_lock = ctypes.PyDLL(None, use_errno=True)  # keeps Python's global lock
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -36,7 +36,7 @@ def _check(result: int, what: str) -> int:
 
 
 def prctl(option: int, *values: int) -> None:
-    """Call prctl(2); raise OSError where the kernel refuses."""
+    """Call prctl(2); raise OSError if the kernel refuses."""
     padded = [ctypes.c_ulong(v) for v in (*values, 0, 0, 0, 0)[:4]]
     _check(_libc.prctl(option, *padded), f"prctl {option}")
 
@@ -47,17 +47,17 @@ def unshare(flags: int) -> None:
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    """Call mount(2); raise OSError where the kernel refuses."""
+    """Call mount(2); raise OSError if the kernel refuses."""
     texts = [text.encode() for text in (source, target, kind)]
     _check(_libc.mount(*texts, ctypes.c_ulong(flags), data.encode()), f"mount {target}")
 
 
 def fork_into_namespaces() -> int:
-    """Fork as os.fork does; the child is process 1 of user, mount, pid, net, ipc and uts namespaces
-    of its own, and has to call map_user. Raises OSError.
+    """Fork into new namespaces; return like os.fork, raise OSError.
 
-    os.fork and unshare take one process more. What glibc would do at a fork concerns threads, of
-    which the process may have none.
+    The child is process 1 of user, mount, pid, net, ipc and uts namespaces of its own and has to
+    call map_user. With os.fork and unshare this would take one more process. glibc's work at a fork
+    concerns threads, of which the process may have none.
     """
     described = struct.pack("=8Q", _SPACES, 0, 0, 0, signal.SIGCHLD, 0, 0, 0)
     python = ctypes.pythonapi
@@ -71,8 +71,8 @@ def fork_into_namespaces() -> int:
 
 
 def map_user(user: int, group: int) -> None:
-    """Be, in a new user namespace, who one was outside."""
-    prctl(PR_SET_DUMPABLE, 1)  # the map below belongs to root while this is 0
+    """Keep the user and group number from outside in a new user namespace."""
+    prctl(PR_SET_DUMPABLE, 1)  # while it is 0, the maps below belong to root
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{user} {user} 1")
     _write("/proc/self/gid_map", f"{group} {group} 1")
@@ -88,7 +88,7 @@ def _write(path: str, text: str) -> None:
 
 
 def be_first_to_go() -> None:
-    """Let the system end this process rather than another where memory runs out."""
+    """Make this process the first that the system kills if memory runs out."""
     prctl(PR_SET_DUMPABLE, 1)
     _write("/proc/self/oom_score_adj", "1000")
     prctl(PR_SET_DUMPABLE, 0)
@@ -98,7 +98,7 @@ def drop_capabilities() -> None:
     """Give up every capability, and every way to get one back."""
     for capability in range(64):
         if _libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
-            break  # beyond the last one, or not ours to drop
+            break  # beyond the last one, or without the right to drop it
     _libc.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(4), 0, 0, 0)
     header = struct.pack("=Ii", 0x20080522, 0)
     _check(_libc.capset(header, bytes(24)), "capset")
@@ -106,14 +106,14 @@ def drop_capabilities() -> None:
 
 
 def landlock_abi() -> int:
-    """Return the version of Landlock that the kernel has; 0 for none."""
+    """Return the kernel's version of Landlock; 0 if it has none."""
     return max(0, _libc.syscall(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), 1))
 
 
 def landlock(writable: list[str], devices: list[str]) -> int:
-    """Allow reading everywhere, writing below `writable` and to `devices` only; return the ABI.
+    """Allow reading everywhere, but writing only below `writable` and to `devices`; return the ABI.
 
-    Also no TCP, no abstract sockets and no signals beyond one's own, where the kernel knows these.
+    Newer kernels also forbid TCP, and abstract sockets and signals of other processes.
     """
     abi = landlock_abi()
     if abi == 0:
@@ -151,7 +151,7 @@ class _Program(ctypes.Structure):
 
 
 def seccomp(program: bytes) -> None:
-    """Install a compiled filter of system calls, for this process and all that it starts."""
+    """Install a compiled filter of system calls, for this process and its descendants."""
     if program:
         described = _Program(len(program) // 8, program)
         _check(

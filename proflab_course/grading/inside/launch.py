@@ -1,11 +1,11 @@
-"""Becomes bubblewrap: drops root, makes what is bound reachable.
+"""Drop root's rights, make all bound folders readable, and become bubblewrap.
 
-Executed as a program, with its orders as JSON in the first argument. A Python in root's home is out
-of another user's reach, so root first gathers what will be bound on a file system that only this
-process sees, and then becomes an unprivileged user for good.
+This file is executed as a program; its orders are JSON in the first argument. Other users cannot
+read a Python in root's home. Root therefore first gathers all bound folders on a file system that
+only this process sees, and then becomes an unprivileged user for good.
 
 If the grader dies, the zygote finds its socket closed and ends, and bubblewrap with it. The option
---die-with-parent may leave one half of bubblewrap waiting for the other for ever
+--die-with-parent may leave one half of bubblewrap waiting for the other forever
 (github.com/containers/bubblewrap/issues/633).
 """
 
@@ -20,7 +20,7 @@ _STAGES = ("/mnt", "/media", "/srv", "/opt")
 
 
 def main() -> None:
-    """Follow the orders; end by becoming bubblewrap."""
+    """Follow the orders and become bubblewrap."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import confine
 
@@ -51,7 +51,7 @@ def _readable_by_others(path: str) -> bool:
 
 
 def _stage_binds(confine, binds: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Bind every source where any user can reach it, in a mount namespace of one's own."""
+    """Bind every source to a place that any user can read, in a new mount namespace."""
     confine.unshare(confine.CLONE_NEWNS)
     confine.mount("none", "/", flags=confine.MS_REC | confine.MS_PRIVATE)
     sources = [Path(source).resolve() for source, _ in binds]

@@ -1,8 +1,7 @@
-"""Covers the files of /proc that tell about the whole machine: others' work would show there.
+"""Cover the files of /proc that describe the whole machine and would show other users' activity.
 
-What numerical libraries read is replaced by what this machine had at the zygote's start, without
-any count; everything else is empty. Runs in a session's process 1 and imports the standard library
-only.
+Files that numerical libraries read become constants: their text at the zygote's start, without any
+count. All other files become empty. This runs in process 1 of a session.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import os
 import re
 from collections.abc import Callable
 
-# The processes' own folders are all numbers. The others here hold no count.
+# Entries that contain no count, apart from the processes' own folders, whose names are numbers.
 _HARMLESS = {
     "self", "thread-self", "mounts", "net", "version", "filesystems", "devices", "misc",
     "execdomains", "consoles", "dma", "iomem", "ioports", "config.gz", "mtrr", "partitions",
@@ -20,7 +19,7 @@ _NUMBER = re.compile(r"(?<= )\d+")
 
 
 def constants() -> dict[str, str]:
-    """Return the constant texts that stand in for files of /proc."""
+    """Return the constant texts that replace files of /proc, by name."""
     return {
         "cpuinfo": _read("cpuinfo"),
         "meminfo": _without_use(_read("meminfo")),
@@ -31,9 +30,9 @@ def constants() -> dict[str, str]:
 
 
 def cover(texts: dict[str, str], room: str, mount: Callable[..., None], flag: int) -> None:
-    """Bind a constant over each file and folder of /proc that is not a process's own.
+    """Bind a constant over each file and folder of /proc that does not belong to a process.
 
-    room: a folder that may be written for this, and must not be afterwards.
+    room: a writable folder for the constants; the caller makes it read-only afterwards.
     """
     nothing, empty = f"{room}/nothing", f"{room}/empty"
     os.mkdir(nothing)
@@ -59,7 +58,7 @@ def _read(name: str) -> str:
 
 
 def _without_use(meminfo: str) -> str:
-    """Return a meminfo by which all memory is free."""
+    """Return a meminfo in which all memory is free."""
     found = re.search(r"MemTotal: +(\d+) kB", meminfo)
     total = found[1] if found else "0"
     free = r"^(MemFree|MemAvailable|MemTotal): .*"

@@ -1,6 +1,6 @@
-"""Capture what a cell writes and displays, as nbformat stores it, up to a limit of bytes.
+"""Capture a cell's outputs in nbformat's form, up to a limit of bytes.
 
-On the student's side, so it imports the standard library only. The grader limits again.
+This file is on the student's side and imports only the standard library; the grader limits again.
 """
 
 from __future__ import annotations
@@ -9,22 +9,21 @@ import base64
 import json
 from typing import Any
 
-_OUTPUT_LIMIT = 2 * 1024**2
 _OVERHEAD = 100
 _CUT_NOTE = "\n… the rest of this cell's output was cut: it was longer than {:,} bytes\n"
 
 
 class OutputCapture:
-    """Collects a cell's outputs in order, as nbformat stores them, up to a limit of bytes."""
+    """Collects a cell's outputs in order and in nbformat's form, up to `limit` bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
         self.outputs: list[dict] = []
-        self.left = _OUTPUT_LIMIT
+        self.limit = self.left = limit
         self.clear_next = False
 
     def take(self) -> list[dict]:
-        """Return what was recorded since the last call."""
-        outputs, self.outputs, self.left = self.outputs, [], _OUTPUT_LIMIT
+        """Return the outputs since the last call."""
+        outputs, self.outputs, self.left = self.outputs, [], self.limit
         return outputs
 
     def text(self, name: str, text: str) -> None:
@@ -36,7 +35,7 @@ class OutputCapture:
         goes_on = last.get("output_type") == "stream" and last["name"] == name
         self.left -= len(text) + (0 if goes_on else _OVERHEAD)
         if self.left < 0:
-            text = text[: self.left] + _CUT_NOTE.format(_OUTPUT_LIMIT)
+            text = text[: self.left] + _CUT_NOTE.format(self.limit)
         if not goes_on:
             last = {"output_type": "stream", "name": name, "parts": []}
             self.outputs.append(last)
@@ -52,14 +51,14 @@ class OutputCapture:
         texts = [*map(str, output.get("data", {}).values()), *output.get("traceback", ())]
         self.left -= _OVERHEAD + sum(map(len, texts))
         if self.left < 0:
-            note = _CUT_NOTE.format(_OUTPUT_LIMIT)
+            note = _CUT_NOTE.format(self.limit)
             self.outputs.append({"output_type": "stream", "name": "stderr", "parts": [note]})
             return
         self.outputs.append(output)
 
     def _before(self) -> None:
         if self.clear_next:
-            self.outputs, self.left, self.clear_next = [], _OUTPUT_LIMIT, False
+            self.outputs, self.left, self.clear_next = [], self.limit, False
 
 
 def join_streams(outputs: list[dict]) -> list[dict]:
@@ -71,7 +70,7 @@ def join_streams(outputs: list[dict]) -> list[dict]:
 
 
 class Stream:
-    """A text stream that writes into a Recorder."""
+    """A text stream that writes into an OutputCapture."""
 
     encoding = "utf-8"
     errors = "replace"
@@ -110,14 +109,14 @@ class Stream:
 
 
 def as_json(data: dict) -> dict:
-    """Return a mime bundle as JSON can hold it: bytes as base64, what it lacks as text."""
+    """Return a mime bundle as JSON: bytes as base64, other unknown types as text."""
     encode = {bytes: lambda value: base64.b64encode(value).decode()}
     plain = {key: encode.get(type(value), lambda v: v)(value) for key, value in data.items()}
     return json.loads(json.dumps(plain, default=repr))
 
 
 def error_output(etype: type, evalue: BaseException, lines: list[str]) -> dict:
-    """Return an exception as nbformat stores it."""
+    """Return an exception in nbformat's form."""
     return {
         "output_type": "error",
         "ename": etype.__name__,
@@ -127,7 +126,7 @@ def error_output(etype: type, evalue: BaseException, lines: list[str]) -> dict:
 
 
 def safe_str(error: BaseException) -> str:
-    """Return `str(error)`, also where that raises; at most 2,000 characters."""
+    """Return at most 2,000 characters of `str(error)`, or a note if that raises."""
     try:
         return str(str(error))[:2000]
     except BaseException:

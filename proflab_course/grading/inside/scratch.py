@@ -1,8 +1,7 @@
-"""Puts back what the notebook left in its scratch space, between one hidden block and the next.
+"""Restore the scratch space as the notebook left it, between one hidden block and the next.
 
-Runs in the turn's process 1, while every other process of the turn is stopped, and imports the
-standard library only. Links are never followed; what is neither a file, a folder nor a link is
-removed, and so is what lies too deep to be kept.
+This runs in the session's process 1, while every other process of the session is stopped. Links are
+never followed. Special files are removed, and so are files that lie too deep to be kept.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import time
 
 _MAX_DEPTH = 40
 _MAX_PATH = 3_500  # bytes; the kernel takes 4,096
-_STOP_SECONDS = 60.0  # they are stopped and killed: only a busy machine takes so long
+_STOP_SECONDS = 60.0  # for all processes to stop or end; only a busy machine takes so long
 _GONE = ("", "Z", "X")  # states of a process
 _STOPPED = (*_GONE, "T", "t")
 # relative path → (its lstat, a file's content or a link's target or None)
@@ -24,9 +23,9 @@ Kept = dict[str, tuple[os.stat_result, bytes | str | None]]
 
 
 def stop_all_but(waiting: list[int]) -> None:
-    """Stop all processes but this one and number 1, and end those that are not `waiting`.
+    """Stop all processes except this one and number 1, and kill those that are not `waiting`.
 
-    The kernel lets no fork escape a signal to all. Raises TimeoutError where one does not end.
+    A signal to all processes reaches every fork. Raises TimeoutError if a process does not end.
     """
     try:
         os.kill(-1, signal.SIGSTOP)
@@ -40,7 +39,7 @@ def stop_all_but(waiting: list[int]) -> None:
 
 
 def _settled(waiting: list[int]) -> bool:
-    """End all that are not `waiting`; return True once they are gone and the others stopped."""
+    """Kill all that are not `waiting`; return True once they have ended and the others stopped."""
     done = True
     for pid in processes():
         now = state(pid)
@@ -52,13 +51,13 @@ def _settled(waiting: list[int]) -> bool:
 
 
 def processes() -> list[int]:
-    """Return the processes of these namespaces, without this one."""
+    """Return the numbers of the processes in this namespace, without number 1 and this one."""
     mine = {1, os.getpid()}
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in mine]
 
 
 def state(pid: int) -> str:
-    """Return the letter of a process's state; empty if there is none of that number."""
+    """Return the letter of a process's state; "" if no process has this number."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b") ")[2][:1].decode()
@@ -67,7 +66,7 @@ def state(pid: int) -> str:
 
 
 def keep(root: str, most: int) -> Kept:
-    """Return what lies below `root` now, as long as its files hold at most `most` bytes."""
+    """Return all files, links and folders below `root`, up to `most` bytes of content."""
     kept: Kept = {}
     for path, about in _entries(root):
         full = os.path.join(root, path)
@@ -83,7 +82,7 @@ def keep(root: str, most: int) -> Kept:
 
 
 def put_back(root: str, kept: Kept) -> None:
-    """Make what lies below `root` what it was when it was kept: content, modes and times."""
+    """Restore everything below `root` to the state in `kept`: content, modes and times."""
     for path, about in _entries(root):
         before = kept.get(path)
         if before is None or stat.S_IFMT(before[0].st_mode) != stat.S_IFMT(about.st_mode):
@@ -100,7 +99,7 @@ def put_back(root: str, kept: Kept) -> None:
 
 
 def mark(root: str, kept: Kept) -> None:
-    """Give files and folders their modes and times, a folder after what is in it."""
+    """Set the modes and times of files and folders, of a folder after its content."""
     for path, (about, content) in reversed(kept.items()):
         if not isinstance(content, str):
             os.chmod(os.path.join(root, path), stat.S_IMODE(about.st_mode))
@@ -108,9 +107,9 @@ def mark(root: str, kept: Kept) -> None:
 
 
 def _entries(root: str) -> list[tuple[str, os.stat_result]]:
-    """Return (relative path, lstat) of all below `root`, a folder before what is in it.
+    """Return (relative path, lstat) of everything below `root`, a folder before its content.
 
-    Folders are made enterable on the way; those out of reach are listed, but not what they hold.
+    Folders are made accessible on the way. Those that are too deep are listed without content.
     """
     found, left = [], [""]
     while left:
@@ -133,23 +132,23 @@ def _reachable(folder: str) -> bool:
 def remove(path: str, about: os.stat_result) -> None:
     """Remove a file, a link, or a folder however deep it is."""
     if not os.path.lexists(path):
-        return  # it went with its folder
+        return  # its folder was removed before
     if stat.S_ISDIR(about.st_mode):
-        # shutil.rmtree gives up where a path grows too long.
+        # shutil.rmtree fails if a path is too long.
         subprocess.run(["rm", "-rf", "--", path], check=True, env={"PATH": "/usr/bin:/bin"})
     else:
         os.unlink(path)
 
 
 def read(path: str) -> bytes:
-    """Return the content of a file of one's own, whatever its mode."""
+    """Return the content of a file that this user owns, whatever its mode."""
     os.chmod(path, 0o600)
     with open(path, "rb") as file:
         return file.read()
 
 
 def write(path: str, content: bytes) -> None:
-    """Let a file have this content, in its old place if it is there."""
+    """Write this content into a file, unless the file has it already."""
     if os.path.lexists(path):
         if os.path.getsize(path) == len(content) and read(path) == content:
             return
@@ -159,7 +158,7 @@ def write(path: str, content: bytes) -> None:
 
 
 def link(path: str, target: str) -> None:
-    """Let a link lead to this target."""
+    """Make a symbolic link with this target, unless it exists."""
     if os.path.lexists(path):
         if os.readlink(path) == target:
             return

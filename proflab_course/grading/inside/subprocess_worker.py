@@ -1,4 +1,7 @@
-"""Starts a worker in an ordinary subprocess: `subprocess_worker.py FD [RESOURCE LIMIT …]`."""
+"""Start a worker in an ordinary subprocess: `subprocess_worker.py FD OUTPUT [RESOURCE LIMIT …]`.
+
+FD is the descriptor of the worker's socket, OUTPUT the bytes that a cell may print.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,24 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def main() -> None:
-    """Serve on the socket whose descriptor is the first argument, in the working directory."""
+    """Serve requests in the working directory, by the program's arguments."""
     sys.path.insert(0, HERE)
     import worker
     from channel import Channel
 
     sys.path.remove(HERE)
     worker.hide_programs()
-    _set_limits([*sys.argv[2:], str(resource.RLIMIT_CORE), "0"])
-    from proflab.checks.values import (  # before the folder, whose proflab.py is not ours
+    descriptor, output, *limits = sys.argv[1:]
+    _set_limits([*limits, str(resource.RLIMIT_CORE), "0"])
+    from proflab.checks.values import (  # before the student's folder: it may hold a proflab.py
         dumps,
         loads,
     )
 
     worker.prepare(os.getcwd())
-    gc.freeze()  # a scripted clock looks only through what is made from here on
-    worker.Worker(dumps, loads).serve(Channel(socket.socket(fileno=int(sys.argv[1]))))
+    gc.freeze()  # a scripted clock searches only the objects that are made from here on
+    channel = Channel(socket.socket(fileno=int(descriptor)))
+    worker.Worker(dumps, loads, int(output)).serve(channel)
 
 
 def _set_limits(pairs: list[str]) -> None:

@@ -1,16 +1,15 @@
-"""The student's side of grading: executes what it is sent, one request at a time.
+"""Execute the statements of a session in the student's process, one request at a time.
 
-Runs in the student's process and therefore holds nothing that a student may not see: no labels,
-no expected values, no later blocks. It imports nothing of the grading package but the two files
-beside it, by their bare names: where it runs, the rest is out of reach. Cells behave as in
-ipykernel (magics, rich display, inline figures, top-level await); test statements are compiled as
-they are, so that a student's transformers do not touch them.
+The process contains nothing that a student may not see: no labels, no expected values, no later
+blocks. Of the grading package this file imports only two neighbours, by their bare names, because
+the rest does not exist in the sandbox. Cells behave as in ipykernel (magics, rich display, inline
+figures, top-level await). Test statements are compiled unchanged, so that a student's transformers
+do not affect them.
 
-A message is two lengths of four bytes, that much JSON, and that much plain data. A request holds a
-cell, a statement, or all those of a block of a test, which are answered one by one. It carries a
-nonce, which its replies repeat with their number: a reply that was written before the request was
-known does not fit. While a request is carried out, `proflab_grader.call(name, *arguments)` asks the
-grader for what a double of that name returns: its script and its log stay there.
+`run/connection.py` describes the messages. A request contains a cell, a statement, or all
+statements of a block, which are answered one by one. While a request is carried out,
+`proflab_grader.call(name, *arguments)` asks the grader for the result of a double; its script and
+its log stay there.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ from typing import Any
 from channel import Channel
 from outputs import OutputCapture, Stream, as_json, error_output, join_streams, safe_str
 
-# What a cell has that is not plain Python, or that a transformer might take for that.
+# Text that is not plain Python, or that a transformer might change.
 _SPECIAL = re.compile(r"^\s*[%!?,;/]|=\s*[%!](?!=)|\?\s*$|>>>|\.\.\.|In \[|^[ \t]+$", re.MULTILINE)
-# After a statement that took longer the worker waits to be asked for the next one. The grader
-# interrupts later than that at the earliest, so that it never hits the statement behind.
+# After a longer statement the worker waits for the next request. The grader never interrupts
+# earlier than that, so an interrupt cannot hit the next statement.
 _PAUSE = 0.05
 _REHEARSAL = (
     "import math\ndef area(radius):\n    return math.pi * radius**2\narea(2)",
@@ -113,7 +112,7 @@ def _make_shell(recorder: OutputCapture) -> Any:
 
 
 def make_transformer() -> Any:
-    """Return IPython's transformer of cells, which leaves plain Python alone, unparsed."""
+    """Return IPython's transformer of cells, except that plain Python is returned unparsed."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     class QuickTransformer(TransformerManager):
@@ -133,12 +132,12 @@ def make_transformer() -> Any:
 
 
 def is_plain_python(code: str) -> bool:
-    """Return True if a cell has no magics, prompts or indents for IPython to transform."""
+    """Return True if a cell contains no magic, prompt or indent for IPython to transform."""
     return bool(code) and not code[0].isspace() and _SPECIAL.search(code) is None
 
 
 def _run_command(shell: Any, command: str) -> None:
-    """Run `!command` without the terminal that IPython would open for it."""
+    """Run `!command` without the terminal that IPython would open."""
     import subprocess
 
     process = subprocess.Popen(
@@ -155,22 +154,27 @@ def _run_command(shell: Any, command: str) -> None:
 
 
 class Worker:
-    """Executes requests in one namespace, the notebook's."""
+    """Executes requests in one namespace, the notebook's.
 
-    def __init__(self, dumps: Callable[[Any], bytes], loads: Callable[[bytes], Any]) -> None:
+    output: the bytes that a cell may print and display.
+    """
+
+    def __init__(
+        self, dumps: Callable[[Any], bytes], loads: Callable[[bytes], Any], output: int
+    ) -> None:
         self.channel: Channel | None = None
         self.dumps, self.loads = dumps, loads
-        self.recorder = OutputCapture()
+        self.recorder = OutputCapture(output)
         self.shell = _make_shell(self.recorder)
         self.nonce, self.hidden = "", False
         self.calling = threading.Lock()
         self.doers = {"cell": self.cell, "setup": self.setup, "value": self.value}
-        # Taken now, so that a student's later patches of these names change nothing.
+        # Stored before student code runs, which may replace these names.
         self.compile, self.exec, self.eval = builtins.compile, builtins.exec, builtins.eval
         self.clock, self.wall_clock = time.process_time, time.monotonic
 
     def rehearse(self) -> None:
-        """Do once, before there is a student, what takes longer the first time; leave no trace."""
+        """Execute code that is slow the first time, before there is a student; leave no trace."""
         for code in _REHEARSAL:
             self.shell.run_cell(code)
         self.value("1 + 1")
@@ -201,8 +205,8 @@ class Worker:
     def carry_out(self, request: dict) -> None:
         """Execute the statements of a request, and send each one's reply when it has ended.
 
-        A reply says whether the next statement follows by itself. None does where the grader may
-        have something to say first: after an interrupt, a set-up that raised, or a while.
+        A reply contains "more": True if the next statement follows by itself. After an interrupt,
+        a set-up that raised or a long statement, the worker waits for the grader's next request.
         """
         steps = [(request["do"], request["code"]), *request.get("then", ())]
         streams, since = (sys.stdout, sys.stderr), self.wall_clock()
@@ -211,7 +215,7 @@ class Worker:
             stops, began = False, self.clock()
             try:
                 reply, blob = self.doers[kind](code)
-            except BaseException as error:  # an interrupt that came late, say
+            except BaseException as error:  # for example a late interrupt
                 reply, blob = self.raised(error), b""
                 stops = kind == "setup" or isinstance(error, KeyboardInterrupt)
             reply |= {"nonce": request["nonce"], "place": place}
@@ -229,8 +233,8 @@ class Worker:
             since = now
 
     def snapshot(self, request: dict, sock: socket.socket) -> None:
-        """Fork: the copy waits on `sock` with the notebook's state of now, for a hidden block."""
-        with quiet():  # 3.12 warns of BLAS's threads, which take care
+        """Fork a copy that keeps the notebook's current state and waits for requests on `sock`."""
+        with quiet():  # Python 3.12 warns of BLAS's threads, but BLAS handles forks
             pid = os.fork()
         if pid == 0:
             self.channel.sock.close()
@@ -241,15 +245,15 @@ class Worker:
         self.channel.send({"nonce": request["nonce"]})
 
     def offer_calls(self) -> None:
-        """Make `proflab_grader`, the module through which stubs ask the grader."""
-        module = types.ModuleType("proflab_grader", "Asks the grader for what a double returns.")
+        """Add the module `proflab_grader`, through which stubs call the grader's doubles."""
+        module = types.ModuleType("proflab_grader", "Call the grader's doubles.")
         module.call = self.call
         sys.modules[module.__name__] = module
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """Ask the grader's double `name`; return its answer, or raise RuntimeError.
+        """Call the grader's double `name`; return its result, or raise RuntimeError.
 
-        Works only while a statement of a test with doubles is executed.
+        This works only while a statement of a test with doubles is executed.
         """
         blob = self.dumps(arguments)
         with self.calling:
@@ -272,7 +276,7 @@ class Worker:
         return {}, b""
 
     def value(self, code: str) -> tuple[dict, bytes]:
-        """Evaluate an expression; return its plain data, or the sentence why it is none."""
+        """Evaluate an expression; return its plain data, or a sentence if it has none."""
         value = self.eval(self.compile(code, "<test>", "eval"), self.shell.user_ns)
         try:
             return {}, self.dumps(value)
@@ -282,7 +286,7 @@ class Worker:
     def raised(self, error: BaseException) -> dict:
         """Return the reply for an exception: its classes' names, its message, its traceback.
 
-        Not that of a hidden block, which nobody is shown.
+        The traceback of a hidden block is left out, because nobody sees it.
         """
         names = [kind.__name__ for kind in type(error).__mro__][:20]
         lines = [] if self.hidden else _shown_lines(error)
@@ -290,7 +294,7 @@ class Worker:
 
 
 def _shown_lines(error: BaseException) -> list[str]:
-    """Return a traceback's last lines, without the worker's frames: no student knows them."""
+    """Return a traceback's last lines, without the worker's own frames."""
     below = error.__traceback__
     while below is not None and below.tb_frame.f_code.co_filename != "<test>":
         below = below.tb_next
@@ -299,25 +303,25 @@ def _shown_lines(error: BaseException) -> list[str]:
 
 
 def quiet() -> contextlib.AbstractContextManager:
-    """Leave out warnings in the block, where os.fork gives any."""
+    """Ignore the warnings that os.fork gives from Python 3.12 on."""
     if sys.version_info < (3, 12):
         return contextlib.nullcontext()
     return warnings.catch_warnings(action="ignore")
 
 
 def _refuse_input(*_: Any) -> str:
-    """Raise EOFError in place of input(): nobody sits at this keyboard."""
+    """Raise EOFError in place of input(): there is no keyboard."""
     raise EOFError("input() cannot be answered while a notebook is graded")
 
 
 def hide_programs() -> None:
-    """Forget these modules' names: a student may have a worker.py."""
+    """Remove these modules from sys.modules: a student may have a worker.py."""
     for name in ("worker", "channel", "outputs", "confine", "machine_files", "scratch"):
         sys.modules.pop(name, None)
 
 
 def prepare(folder: str) -> None:
-    """Give the process what a notebook's kernel has: its folder last on the path, no keyboard."""
+    """Set up the process like a notebook's kernel: interrupts, its folder last on the path."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path = [p for p in sys.path if p and p != os.path.dirname(os.path.abspath(__file__))]
     sys.path.append(folder)

@@ -1,9 +1,9 @@
-"""The warm process inside bubblewrap: holds Python, numpy, IPython, the course; forks students.
+"""Run the zygote inside bubblewrap: a warm process that forks a worker for each session.
 
-It holds no answers and runs no student code. For each turn it forks a child into namespaces of its
-own; this init, with its own /proc and scratch space, starts the worker and reaps what the worker
-leaves. When the grader lets go of init, init ends, and the kernel ends all
-that is in its namespaces. It imports nothing of the grading package but its neighbours.
+The zygote has imported numpy, IPython and the course's library. It knows no answers and runs no
+student code. For each session it forks a child into namespaces of its own. This process, called
+init, has its own /proc and scratch space, starts the worker, and reaps orphans. When the grader
+closes init's socket, init ends, and the kernel ends every process in its namespaces.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 _SCRATCH = "/proflab/student"
 _HOME = f"{_SCRATCH}/work"
 _TEMPORARY = f"{_SCRATCH}/tmp"
-_RLIMIT_SIGPENDING, _SIGNALS = 11, 1024  # queued signals and timers; Python has no name for it
+_RLIMIT_SIGPENDING = 11  # queued signals and timers; Python has no name for it
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/full"]
 
 
 def main() -> None:
-    """Serve turns on the control socket whose descriptor is the first argument."""
+    """Serve sessions on the control socket, whose descriptor is the first argument."""
     sys.path.insert(0, HERE)
     import confine
     import machine_files
@@ -47,11 +47,11 @@ def main() -> None:
         zygote.prepare()
         zygote.serve()
     except (EOFError, OSError):
-        os._exit(0)  # the grader is gone
+        os._exit(0)  # the grader has ended
 
 
 class Zygote:
-    """Prepares once, then carries out one turn after the other."""
+    """Prepares itself once, then carries out one session after the other."""
 
     def __init__(self, control, confine, student_side, scratch, machine_files) -> None:
         self.control, self.confine, self.student_side = control, confine, student_side
@@ -59,7 +59,7 @@ class Zygote:
         self.constants = machine_files.constants()
 
     def prepare(self) -> None:
-        """Import what students import, and say what this machine lets us do."""
+        """Import what students import, and report which layers this machine has."""
         order, program = self.control.receive()
         self.limits, self.nested, self.program = order["limits"], order["nested"], program
         self.writable = order["writable"]
@@ -69,19 +69,19 @@ class Zygote:
         from proflab.checks.values import dumps, loads
 
         os.makedirs(_HOME, exist_ok=True)
-        self.worker = self.student_side.Worker(dumps, loads)
+        self.worker = self.student_side.Worker(dumps, loads, self.limits["cell_output"])
         _warm_up(order["plots"])
         self.worker.rehearse()
         nested = self.nested and self.try_nesting()
         gc.collect()
-        gc.freeze()  # so that the collector does not copy what all students share
+        gc.freeze()  # the collector would copy pages that all students share
         self.wake = _wake_on_children()
         self.control.send(
             {"ready": True, "nested": nested, "landlock": self.confine.landlock_abi()}
         )
 
     def try_nesting(self) -> bool:
-        """Return True if a child can have namespaces and a /proc of its own here."""
+        """Return True if a child can have namespaces and a /proc of its own on this machine."""
         _end_threads()
         try:
             pid = self.confine.fork_into_namespaces()
@@ -96,23 +96,23 @@ class Zygote:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
     def serve(self) -> None:
-        """Carry out a turn at a time, each announced with two sockets: init's and the worker's."""
+        """Carry out sessions; each order arrives with two sockets, init's and the worker's."""
         while True:
-            order, fds = self.receive_turn()
+            order, fds = self.receive_order()
             with socket.socket(fileno=fds[0]) as init, socket.socket(fileno=fds[1]) as channel:
                 self.fork_init(init, channel)
             self.wait_for_children()
-            self.control.send({"ended": order["turn"]})
+            self.control.send({"ended": order["session"]})
 
-    def receive_turn(self) -> tuple[dict, list[int]]:
-        """Return the next order and the descriptors that came with it."""
+    def receive_order(self) -> tuple[dict, list[int]]:
+        """Return the next order and its two descriptors."""
         data, fds, _, _ = socket.recv_fds(self.control.sock, 4096, 2)
         if not data:
             raise EOFError
         return json.loads(data), fds
 
     def wait_for_children(self) -> None:
-        """Reap until nothing is left of the turn; raise EOFError when the grader is gone."""
+        """Reap all processes of the session; raise EOFError if the grader has ended."""
         while True:
             try:
                 while os.waitpid(-1, os.WNOHANG)[0]:
@@ -121,12 +121,12 @@ class Zygote:
                 return
             ready, _, _ = select.select([self.control.sock, self.wake], [], [], 5.0)
             if self.control.sock in ready:
-                raise EOFError  # it sends nothing during a turn
+                raise EOFError  # the grader sends nothing during a session
             if self.wake in ready:
                 os.read(self.wake, 4096)
 
     def fork_init(self, init: socket.socket, channel: socket.socket) -> None:
-        """Fork the turn's process 1, in namespaces of its own where they can be nested."""
+        """Fork the session's process 1, in namespaces of its own if they can be nested."""
         try:
             pid = self.confine.fork_into_namespaces() if self.nested else os.fork()
         except OSError as error:
@@ -145,17 +145,17 @@ class Zygote:
         os._exit(1)
 
     def report(self, init: socket.socket, error: BaseException) -> None:
-        """Tell the grader that a turn could not be started."""
+        """Report to the grader that a session could not be started."""
         failed = f"{type(error).__name__}: {error}"[:500]
         self.student_side.Channel(init).send({"failed": failed})
 
     def enter_namespaces(self) -> None:
-        """Make the new namespaces one's own."""
+        """Set up the new namespaces: user numbers and mounts."""
         self.confine.map_user(*self.user)
         self.mount_scratch()
 
     def mount_scratch(self) -> None:
-        """Mount a /proc of one's own, and one small file system for all that may be written."""
+        """Mount a new /proc, and one small file system for all writable folders."""
         mount, c = self.confine.mount, self.confine
         safe = c.MS_NOSUID | c.MS_NODEV
         size = f"size={self.limits['scratch']},nr_inodes={self.limits['scratch_files']},mode=700"
@@ -170,20 +170,20 @@ class Zygote:
             mount(_TEMPORARY, place, flags=c.MS_BIND)
 
     def roots(self) -> list[str]:
-        """Return the folders below which a turn can write; nested, all lie in one."""
+        """Return the folders below which a session can write; nested sessions have only one."""
         return [_SCRATCH] if self.nested else [_SCRATCH, *self.writable]
 
 
 class Init:
-    """Process 1 of a turn: writes the student's files, starts the worker, reaps orphans."""
+    """Process 1 of a session: writes the student's files, starts the worker, reaps orphans."""
 
     def __init__(self, zygote: Zygote, control, channel: socket.socket) -> None:
         self.zygote, self.control, self.channel = zygote, control, channel
         self.kept: dict[str, dict] = {}
 
     def run(self) -> None:
-        """Start the worker, then reap until the grader lets go."""
-        if not self.zygote.nested:  # then it is the zygote's own
+        """Start the worker, then reap until the grader closes the socket."""
+        if not self.zygote.nested:  # then the zygote has used the folder
             shutil.rmtree(_HOME, ignore_errors=True)
         for folder in (_HOME, _TEMPORARY):
             os.makedirs(folder, exist_ok=True)
@@ -205,11 +205,11 @@ class Init:
             self.reap()
 
     def obey(self) -> None:
-        """Tidy up before a hidden block; end when the grader lets go."""
+        """Tidy up before a hidden block; end if the grader has closed the socket."""
         try:
             order, _ = self.control.receive()
         except (EOFError, OSError):
-            os._exit(0)  # the kernel ends whatever else is in these namespaces
+            os._exit(0)  # the kernel then ends every process in these namespaces
         try:
             self.tidy(order["waiting"], order["more"])
             answer = ""
@@ -218,7 +218,7 @@ class Init:
         self.control.send({"tidied": answer})
 
     def tidy(self, waiting: list[int], more: bool) -> None:
-        """End all but the waiting copies, undo what a hidden block wrote, and wake the first."""
+        """End all processes but the waiting copies, restore files, and wake the first copy."""
         scratch = self.zygote.scratch
         scratch.stop_all_but(waiting)
         if self.kept:
@@ -232,7 +232,7 @@ class Init:
             os.kill(waiting[0], signal.SIGCONT)
 
     def reap(self) -> None:
-        """Tell the grader of every process that ended."""
+        """Report every process that has ended to the grader."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -246,7 +246,7 @@ class Init:
                 os._exit(0)
 
     def write_files(self) -> None:
-        """Receive the copy of the student's folder and write it into the scratch space."""
+        """Receive the student's files and write them into the scratch space."""
         order, data = self.control.receive()
         start = 0
         for path, size in order["files"]:
@@ -258,7 +258,7 @@ class Init:
             start += size
 
     def become_student(self) -> None:
-        """Take the limits, in the worker, keep the channel and nothing else, serve."""
+        """Confine this process, close every descriptor except the channel, and serve."""
         zygote = self.zygote
         try:
             os.setsid()
@@ -281,24 +281,24 @@ class Init:
             os._exit(1)
 
     def take_limits(self) -> None:
-        """Set resource limits; memory counts from what the zygote has already."""
+        """Set resource limits; memory is limited beyond what the zygote has already."""
         limits = self.zygote.limits
         for kind, most in (
             (resource.RLIMIT_DATA, _data_bytes() + limits["memory"]),
-            (resource.RLIMIT_CPU, limits["cpu"]),
+            (resource.RLIMIT_CPU, limits["process_seconds"]),
             (resource.RLIMIT_NPROC, limits["processes"]),
             (resource.RLIMIT_FSIZE, limits["file"]),
             (resource.RLIMIT_NOFILE, limits["descriptors"]),
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_MSGQUEUE, 0),
             (resource.RLIMIT_MEMLOCK, 0),
-            (_RLIMIT_SIGPENDING, _SIGNALS),
+            (_RLIMIT_SIGPENDING, limits["queued_signals"]),
         ):
             resource.setrlimit(kind, (most, most))
 
 
 def _end_threads() -> None:
-    """Let BLAS end its threads, as it does before each fork that it is told of."""
+    """Let BLAS end its threads, which it does before each os.fork."""
     pid = os.fork()
     if pid == 0:
         os._exit(0)
@@ -306,7 +306,7 @@ def _end_threads() -> None:
 
 
 def _wake_on_children() -> int:
-    """Return a descriptor that can be read from whenever a child may have ended."""
+    """Return a descriptor that becomes readable whenever a child may have ended."""
     wake, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -315,7 +315,7 @@ def _wake_on_children() -> int:
 
 
 def _data_bytes() -> int:
-    """Return the bytes that RLIMIT_DATA counts already."""
+    """Return the bytes of this process that RLIMIT_DATA counts."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmData:"):
             return int(line.split()[1]) * 1024
@@ -323,7 +323,7 @@ def _data_bytes() -> int:
 
 
 def _keep_only(descriptor: int) -> socket.socket:
-    """Close every descriptor but one, which becomes number 3; 0 to 2 lead nowhere."""
+    """Close every descriptor but one, which becomes number 3; 0 to 2 become /dev/null."""
     nowhere = os.open("/dev/null", os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
@@ -334,9 +334,9 @@ def _keep_only(descriptor: int) -> socket.socket:
 
 
 def _warm_up(plots: bool) -> None:
-    """Import and once use what takes long the first time; pyplot only for those who draw.
+    """Import and use once the packages that are slow the first time; pyplot only if `plots`.
 
-    What is in memory costs every fork some time, and pyplot is half of all.
+    Every page in memory makes each fork slower, and pyplot has half of all pages.
     """
     import importlib
     import pkgutil

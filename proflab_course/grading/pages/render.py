@@ -14,11 +14,10 @@ import sys
 import threading
 from collections.abc import Iterable
 
+from proflab_course.grading.limits import PAGE_SECONDS, PIECE_SECONDS, RENDER_START_SECONDS
 from proflab_course.grading.pages.inert import note
 from proflab_course.grading.pages.markup import Piece, as_written
 
-# CPU seconds; replacing a process that died takes one more.
-_PIECE_SECONDS, PAGE_SECONDS, _START_SECONDS = 1.0, 5.0, 1.0
 MOST_BYTES = 32 * 1024**2
 _MOST_TAGS = 50_000
 _TOO_SLOW = "This took too long or too much memory to be laid out"
@@ -64,13 +63,13 @@ class Renderer:
         return Inert(shown)
 
     def laid_out(self, piece: Piece, budget: Budget) -> str:
-        """Return the answer of the process, or the text as written if it fails."""
-        seconds = min(_PIECE_SECONDS, budget.seconds)
+        """Return what the process answers, or the text as written where it fails."""
+        seconds = min(PIECE_SECONDS, budget.seconds)
         try:
             answer = self.ask({"piece": piece.as_dict(), "seconds": seconds})
         except (OSError, ValueError):
             self.close()
-            budget.seconds -= seconds + _START_SECONDS
+            budget.seconds -= seconds + RENDER_START_SECONDS
             return as_written(piece, _TOO_SLOW)
         budget.seconds -= answer["seconds"]
         if answer["html"] is None:

@@ -13,17 +13,14 @@ import signal
 import sys
 import time
 
+from proflab_course.grading.limits import RENDER_MEMORY, RENDER_WALL_FACTOR
 from proflab_course.grading.pages.markup import Piece, to_html
-
-_MEMORY = 3 * 1024**3
-# Limit of real time as a multiple of CPU time, because the machine may be busy.
-_WALL_FACTOR = 10
 
 
 def main() -> None:
     """Answer requests `{"piece": …, "seconds": …}` by `{"html": …, "seconds": …}`."""
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (RENDER_MEMORY, RENDER_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
@@ -36,7 +33,7 @@ def main() -> None:
 
 
 def _answer_request(request: dict) -> dict:
-    """Render one piece under its limit; after an error "html" is empty and its name is given."""
+    """Lay out one piece within its limit; after an error "html" is null and "error" its name."""
     begun = time.process_time()
     _limit_seconds(request["seconds"])
     try:
@@ -49,9 +46,9 @@ def _answer_request(request: dict) -> dict:
 
 
 def _limit_seconds(seconds: float) -> None:
-    """End this process after this CPU time, or ten times as much real time; 0: no limit."""
+    """Have the kernel end this process after so much CPU time, or too much real time; 0: never."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, seconds * _WALL_FACTOR)
+    signal.setitimer(signal.ITIMER_REAL, seconds * RENDER_WALL_FACTOR)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,9 @@ from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.release_stamp import STAMP, read_stamp
 from proflab_course.grading.answer_key import Key, meta, read_key
 from proflab_course.grading.grade_notebook import grade_notebook
-from proflab_course.grading.limit_options import LIMIT_OPTIONS, make_limits
-from proflab_course.grading.plan import Limits, Runner, Submission
+from proflab_course.grading.limit_options import LIMIT_OPTIONS
+from proflab_course.grading.limits import Limits, make_limits
+from proflab_course.grading.plan import Runner, Submission
 from proflab_course.grading.points import partial_credit_lessons
 from proflab_course.grading.run.sandbox_runner import make_runner
 from proflab_course.grading.submissions.read_notebook import notebook_of, rebuilt

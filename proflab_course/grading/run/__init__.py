@@ -1,16 +1,16 @@
-"""The grader's side of execution: a plan goes in, replies come out, whatever the code did.
+"""Execute plans, on the grader's side: a plan goes in, replies come out, whatever the code does.
 
-Two runners: `subprocess_runner.py` (one's own notebooks) and `sandbox_runner.py` (strangers').
+Two runners: `subprocess_runner.py` (trusted notebooks) and `sandbox_runner.py` (untrusted ones).
 
-    later_runner.py   a runner that starts when there is work for it
+    later_runner.py   a runner that starts when the first plan arrives
     runners.py        what all runners share: a second try alone, the student's environment
-    session.py        one submission's turn: sends the plan, block by block
+    session.py        one session: sends the plan block by block, forks copies for hidden blocks
     statements.py     the statements of one cell or block, and their replies
-    connection.py     the socket to the worker, with limits on time, memory and bytes
-    replies.py        what came back, checked
-    student_files.py  the files that travel with a submission
-    time_allowance.py time for code that does not end; suspects.py: what uses the same functions
-    processes.py      the processes of a turn, and how they ended
+    connection.py     the socket to the worker; enforces the limits of `limits.py`
+    replies.py        validation of replies
+    student_files.py  the files that a submission may read
+    time_allowance.py time for code that does not end; suspects.py: code that uses it
+    processes.py      the processes of a session, and how they ended
     zygote_client.py  client of one zygote; bubblewrap.py, seccomp.py, cgroups.py confine it
-    cluster.py        the same on a Dask cluster; cluster_messages.py is its wire format
+    cluster.py        execution on a Dask cluster; cluster_messages.py is its wire format
 """

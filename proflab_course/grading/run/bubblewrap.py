@@ -1,7 +1,7 @@
-"""Arguments of bubblewrap: the file system that a student's process sees.
+"""Build the arguments of bubblewrap: the file system that a student's process sees.
 
-Only Python, the libraries and programs of the system, the public part of this package, and a few
-devices. Never the course, the repository, anyone's home, or the instructor's environment.
+It contains Python, the system's libraries and programs, the public part of this package, and a few
+devices; never the course, the repository, a home folder, or the instructor's environment.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import proflab
-from proflab_course.grading.plan import Limits
+from proflab_course.grading.limits import Limits
 from proflab_course.grading.run.runners import student_environment
 
 _PACKAGE = Path(proflab.__file__).parent
@@ -27,7 +27,7 @@ _SYSTEM = (
     "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/ld.so.cache",
     "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime",
 )  # fmt: skip
-# What numerical libraries ask about processors; beside it stand counts of what these do.
+# The files that numerical libraries read about processors; files beside them count activity.
 _PROCESSORS = Path("/sys/devices/system/cpu")
 _OF_PROCESSORS = ("online", "possible", "present")
 _OF_EACH_PROCESSOR = ("cache", "topology", "regs")
@@ -45,12 +45,12 @@ class View:
 
 
 def find_bubblewrap() -> str | None:
-    """Return the path of the program; None where it is not installed."""
+    """Return the path of the program; None if it is not installed."""
     return shutil.which("bwrap") or shutil.which("bwrap", path="/usr/bin:/usr/local/bin")
 
 
 def unprivileged_user(slot: int) -> int | None:
-    """Return the user to become for a job slot when one is root: a number that no account has."""
+    """Return a user number without an account, for a job slot; None if this process is not root."""
     if os.geteuid() != 0:
         return None
     taken = {entry.pw_uid for entry in pwd.getpwall()}
@@ -64,7 +64,7 @@ def site_folders() -> list[str]:
 
 
 def installed_packages() -> list[str]:
-    """Return this distribution's folders in site-packages, which are bound with all they hold."""
+    """Return this distribution's folders in site-packages, which have to be covered."""
     found = [Path(site, name) for site in site_folders() for name in ("proflab", "proflab_course")]
     return [str(path) for path in found if path.is_dir()]
 
@@ -92,13 +92,13 @@ def make_view(limits: Limits, threads: int, nested: bool, channel: int) -> View:
 
 
 def writable_folders() -> list[str]:
-    """Return the usual places for temporary files, but where this Python itself lies below one."""
+    """Return the usual folders for temporary files, except those that contain this Python."""
     targets = [Path(target) for _, target in _python_binds([])]
     return [p for p in _SHARED if not any(target.is_relative_to(p) for target in targets)]
 
 
 def _scratch_arguments(limits: Limits, nested: bool) -> list[str]:
-    """Return what may be written to. Where turns can, they mount their own over all of these."""
+    """Return the arguments for writable folders; nested sessions mount their own over them."""
     size = ["--size", str(limits.scratch)]
     arguments = [*size, "--tmpfs", _SCRATCH]
     for folder in _SHARED:
@@ -108,16 +108,16 @@ def _scratch_arguments(limits: Limits, nested: bool) -> list[str]:
 
 
 def _zygote_environment(threads: int) -> dict[str, str]:
-    """Return the environment of zygote and students."""
+    """Return the environment variables of the zygote and the students."""
     libraries = ("OPENBLAS", "OMP", "MKL", "BLIS", "NUMEXPR")
     counts = {f"{name}_NUM_THREADS": str(threads) for name in libraries}
     home = student_environment(Path(_SCRATCH, "work"))
-    # PYTHONPATH is for the Pythons that a student starts: the zygote itself takes no notice.
+    # PYTHONPATH is for Pythons that a student starts; the zygote ignores it (-I).
     return home | counts | {"TMPDIR": f"{_SCRATCH}/tmp", "PYTHONPATH": LIBRARY}
 
 
 def _system_binds() -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the symbolic links to repeat, as arguments, and what to bind of the system."""
+    """Return the system's symbolic links as arguments, and the system's folders to bind."""
     links: list[str] = []
     binds: list[tuple[str, str]] = []
     for name in (*_SYSTEM, *_processor_files()):
@@ -137,7 +137,7 @@ def _processor_files() -> list[str]:
 
 
 def _python_binds(bound: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return this Python, its library and its installed packages, where they are not bound."""
+    """Return the folders of this Python, its library and its packages that are not bound yet."""
     prefixes = (sys.base_prefix, sys.base_exec_prefix, sys.prefix, sys.exec_prefix)
     wanted = [
         Path(prefix, part)
@@ -154,5 +154,5 @@ def _python_binds(bound: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def package_binds() -> list[tuple[str, str]]:
-    """Return the package `proflab`, and the folder of programs that run inside; no more of ours."""
+    """Return the package `proflab` and the folder of programs that run inside; nothing else."""
     return [(str(_PACKAGE), f"{LIBRARY}/proflab"), (str(INSIDE), _PROGRAMS)]

@@ -1,8 +1,8 @@
-"""Hands the execution of plans to a Dask cluster; verdicts, files and rows stay with the parent.
+"""Execute plans on a Dask cluster; verdicts, files and the gradebook stay with this process.
 
-A worker is trusted as the grader's host is. It gets code, files and limits, isolates as that host
-would, or refuses; a refusal is reported, never graded. What a lost worker had is done again on
-another, or here.
+A worker is trusted like the grader's own machine. It receives code, files and limits, and isolates
+as that machine would, or refuses; a refusal is reported, never graded. The plan of a lost worker is
+executed again by another worker, or on this machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any
 from proflab_course.course.harness import harness_fingerprint
 from proflab_course.course.jobs import default_jobs
 from proflab_course.course.layout import CourseError
-from proflab_course.grading.plan import Limits, Plan, Result, Runner, Submission
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import Plan, Result, Runner, Submission
 from proflab_course.grading.run.cluster_messages import (
     BadCrossing,
     Refusal,
@@ -40,17 +41,17 @@ _HOW_TO_INSTALL = "pip install 'proflab[cluster]'"
 
 
 class Lost(Exception):
-    """The cluster will not bring a result; the sentence says why."""
+    """The cluster will not return a result; the sentence is the reason."""
 
 
 class AllGone(Lost):
-    """There has been no worker for so long that nobody waits for one any more."""
+    """There has been no worker for so long that the runner no longer waits for one."""
 
 
 class Workers:
-    """The workers of a cluster: says who was lost, and waits once where all were.
+    """The workers of a cluster: reports lost ones, and waits once if all were lost.
 
-    most: the number of submissions that they executed at a time when there were most of them.
+    most: the largest number of submissions that they executed at a time.
     """
 
     def __init__(self, client: Any) -> None:
@@ -60,14 +61,14 @@ class Workers:
         self.most, self.gone = max(1, sum(client.nthreads().values())), False
 
     def look(self, at_once: bool = False) -> None:
-        """Ask now and then who is there, and say who was lost; at_once: ask now."""
+        """Ask for the workers at intervals, or at once, and report those that were lost."""
         with self._lock:
             now = time.monotonic()
             if self.gone or not at_once and now - self._looked < POLL_SECONDS:
                 return
             self._looked, there = now, self._ask()
             for lost in sorted(self._there - there):
-                _print_above_bar(f"worker {lost} was lost: what it had is executed anew")
+                _print_above_bar(f"worker {lost} was lost: its submissions are executed again")
             if not there and self._there:
                 self._missed_since = now
                 most = f"{NO_WORKER_SECONDS:g} seconds"
@@ -75,14 +76,14 @@ class Workers:
             self._there = there
 
     def _ask(self) -> set[str]:
-        """Return the addresses of those that are there; none where the scheduler is lost, too."""
+        """Return the workers' addresses; none if the scheduler is lost, too."""
         try:
             return set(self._client.nthreads()) if self._client.status == "running" else set()
         except (OSError, TimeoutError, ValueError):
             return set()
 
     def wait_is_over(self) -> bool:
-        """Return True if there has been no worker for too long; from then on there is none."""
+        """Return True if there has been no worker for too long; later ones are not used."""
         self.look()
         with self._lock:
             over = not self._there and time.monotonic() - self._missed_since > NO_WORKER_SECONDS
@@ -111,7 +112,7 @@ class ClusterRunner:
         return self._workers.most
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """Execute a plan, as a Runner does; raise CourseError when no worker can isolate."""
+        """Execute a plan, as a Runner does; raise CourseError if no worker can isolate."""
         if self._workers.gone:
             return self._run_here(submission, plan)
         files = gather_files(submission)
@@ -148,13 +149,13 @@ class ClusterRunner:
                 _print_above_bar(f"worker {answer.where} gets no more work: {answer.sentence}")
 
     def _fit_workers(self) -> list[str] | None:
-        """Return the workers that have not refused; None where all are welcome."""
+        """Return the workers that have not refused; None if none has refused."""
         if not self._refusals:
             return None
         fit = [worker for worker in self._client.nthreads() if worker not in self._refusals]
         if not fit:
             where, why = next(iter(self._refusals.items()))
-            raise CourseError(f"no worker of {self.address} can do the work; {where} says: {why}")
+            raise CourseError(f"no worker of {self.address} can do the work; {where}: {why}")
         return fit
 
     def _ask(self, task: bytes, workers: list[str] | None) -> Any:
@@ -162,7 +163,7 @@ class ClusterRunner:
         try:
             future = self._client.submit(carry_out, task, key=key, pure=False, workers=workers)
         except (RuntimeError, OSError, ValueError) as error:  # the scheduler is gone
-            raise Lost(f"the cluster takes nothing ({type(error).__name__})") from None
+            raise Lost(f"the cluster accepts no task ({type(error).__name__})") from None
         try:
             return self._wait(future)
         finally:
@@ -180,7 +181,7 @@ class ClusterRunner:
             except BaseException as error:
                 if isinstance(error, (KeyboardInterrupt, SystemExit)):
                     raise
-                raise Lost(f"the cluster lost it ({type(error).__name__})") from None
+                raise Lost(f"the cluster lost its task ({type(error).__name__})") from None
 
     def _run_here(self, submission: Submission, plan: Plan, why: str = "") -> Result:
         if self._closed:
@@ -206,9 +207,9 @@ def _connect(address: str) -> Any:
         try:
             client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError, RuntimeError) as error:
-            said = str(error).splitlines()[0] if str(error) else type(error).__name__
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise CourseError(
-                f"no Dask scheduler answers at {address} ({said[:200]}): start one with "
+                f"no Dask scheduler answers at {address} ({reason[:200]}): start one with "
                 "`dask scheduler`, and workers with `dask worker ADDRESS`"
             ) from None
         try:
@@ -223,7 +224,7 @@ def _connect(address: str) -> Any:
 
 
 class quiet:
-    """Keeps distributed from logging what becomes a sentence of ours."""
+    """Silences distributed's log for errors that this module reports itself."""
 
     def __enter__(self) -> None:
         self.log = logging.getLogger("distributed")
@@ -235,7 +236,7 @@ class quiet:
 
 
 def _print_above_bar(sentence: str) -> None:
-    """Say something while a bar may be drawn."""
+    """Print a sentence above the progress bar, if there is one."""
     from tqdm import tqdm
 
     tqdm.write(f"proflab grade: {sentence}", file=sys.stderr)
@@ -245,7 +246,7 @@ def _print_above_bar(sentence: str) -> None:
 
 
 def carry_out(data: bytes) -> bytes:
-    """Return a task's result, or why it is refused: this is what the cluster is asked to call."""
+    """Return a task's result, or a refusal; the cluster calls this function on a worker."""
     from distributed import get_worker
 
     worker, task = get_worker(), unpack_task(data)
@@ -261,7 +262,7 @@ def carry_out(data: bytes) -> bytes:
 
 @functools.cache
 def harness_here() -> str:
-    """Return the version of the package that this worker has loaded."""
+    """Return the fingerprint of the package that this worker has loaded."""
     return harness_fingerprint()
 
 
@@ -270,7 +271,7 @@ _MAKING = threading.Lock()
 
 
 def _runner_here(isolation: str, limits: Limits, jobs: int) -> Runner:
-    """Return this worker's runner, made for its first task; it ends with the worker's process."""
+    """Return this worker's runner, made for its first task; it lives as long as the worker."""
     key = (isolation, limits, jobs)
     with _MAKING:
         if key not in RUNNERS:

@@ -1,9 +1,8 @@
-"""Wire format for Dask workers: bytes in a format of our own, never pickle.
+"""Define the messages between grader and Dask workers: JSON of a fixed form, never pickle.
 
-Out go the plan (code, and the scripts of doubles, which stay with that machine's grader and never
-enter the student's process), the hand-in's files and the limits; back come replies as plain data.
-Nothing is pickled on either way, and what comes back is read with the same distrust as what comes
-from a student's process.
+A task contains the plan, the hand-in's files and the limits. The plan contains code, and the
+scripts of doubles, which never enter the student's process. An answer contains replies as plain
+data; it is validated like a message from a student's process.
 """
 
 from __future__ import annotations
@@ -16,15 +15,8 @@ from typing import Any
 from proflab.checks.values import dumps, loads
 from proflab_course.course.hidden_doubles import DoubleSpec
 from proflab_course.course.test_cells import Step
-from proflab_course.grading.plan import (
-    Limits,
-    Plan,
-    Reply,
-    Result,
-    RunBlock,
-    RunCell,
-    statements,
-)
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import Plan, Reply, Result, RunBlock, RunCell, statements
 from proflab_course.grading.run.replies import as_list, read_reply, text
 
 _ABOUT = ("status", "sentence", "hit_wall", "place", "hidden_sent")
@@ -32,12 +24,12 @@ _STATUSES = ("finished", "timed out", "out of memory", "process died", "tampered
 
 
 class BadCrossing(ValueError):
-    """Bytes that no machine with this version of ours would have sent."""
+    """Malformed message, or one from another version of ProfLab."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task as it is sent: `harness` is the version that the sender wants it carried out by."""
+    """A task as it is sent; harness: fingerprint of the package that has to carry it out."""
 
     plan: Plan
     files: dict[str, bytes]
@@ -48,7 +40,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Refusal:
-    """The sentence that says why a machine carries out no task."""
+    """The reason why a machine carries out no task; where: its address."""
 
     where: str
     sentence: str
@@ -78,7 +70,7 @@ def _pack_item(item: RunCell | RunBlock) -> Any:
 
 
 def _unpack_item(item: Any) -> RunCell | RunBlock:
-    """Return a plan's item, as a grader sent it."""
+    """Return a plan's item from the JSON that a grader sent."""
     if isinstance(item, list):
         return RunCell(*item)
     doubles = (
@@ -91,7 +83,7 @@ def _unpack_item(item: Any) -> RunCell | RunBlock:
 
 
 def unpack_task(data: bytes) -> Task:
-    """Return the task in `data`, which comes from a grader."""
+    """Return the task in `data`, which is trusted: it comes from a grader."""
     packed = json.loads(data)
     plan = map(_unpack_item, packed["plan"])
     files = {path: base64.b64decode(data) for path, data in packed["files"].items()}
@@ -112,7 +104,7 @@ def pack_result(result: Result) -> bytes:
 
 
 def _pack_reply(reply: Reply) -> dict:
-    """Return a reply as JSON; only what its state has."""
+    """Return a reply as JSON, with only the fields of its state."""
     packed: dict[str, Any] = {"outputs": reply.outputs, "seconds": reply.seconds}
     match reply.state:
         case "value":

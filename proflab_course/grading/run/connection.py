@@ -1,9 +1,10 @@
-"""The grader's side of one channel to a student's process: requests, replies, limits on both.
+"""Exchange requests and replies with a student's process, and enforce the limits meanwhile.
 
-A message is two lengths of four bytes, that much JSON, and that much plain data (`values.py`). Each
-request carries a nonce, which its replies repeat with their number: a reply that was written before
-the request was known does not fit. While a request is carried out the other side may send calls,
-which are answered by the block's doubles.
+This is the grader's end of a channel; `inside/worker.py` is the other. A message is two lengths of
+four bytes, JSON of the first length, and plain data (`values.py`) of the second. Each request
+carries a nonce, which its replies repeat with their number, so that no reply can be written before
+its request is known. While a request is carried out, the process may send calls, which the block's
+doubles answer. The numbers of the limits are in `limits.py`.
 """
 
 from __future__ import annotations
@@ -19,31 +20,30 @@ from typing import Any
 
 from proflab.checks.values import NotPlainData, dumps
 from proflab_course.course.hidden_doubles import DoubleRegistry
-from proflab_course.grading import work_limit as effort
+from proflab_course.grading import work_limit
 from proflab_course.grading.inside.channel import HEADER
-from proflab_course.grading.plan import MB, RunBlock, RunCell
-from proflab_course.grading.run.processes import Body, Process
-from proflab_course.grading.run.replies import (
+from proflab_course.grading.limits import (
+    GRACE_CPU_SECONDS,
+    GRACE_SECONDS,
+    MAX_CALLS,
     MAX_JSON,
     MAX_VALUE,
-    BadReply,
-    parse_message,
-    parse_value,
+    MB,
+    POLL_SECONDS,
 )
+from proflab_course.grading.plan import RunBlock, RunCell
+from proflab_course.grading.run.processes import Process, SessionProcesses
+from proflab_course.grading.run.replies import BadReply, parse_message, parse_value
 from proflab_course.grading.run.time_allowance import Allowance
 
-_POLL_SECONDS = 0.1
 _READ = 64 * 1024
-_GRACE_SECONDS, _GRACE_CPU_SECONDS = 2.0, 0.5
-_NAPS = 6  # so many times idle_seconds may a notebook rest in all
-_MAX_CALLS = 200_000
 _CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", None)
 
 
 class ProcessEnded(Exception):
     """The student's process can answer no more; `status` and sentence as in Result.
 
-    stuck: one cell or statement is to blame, and without it there may be more to hear.
+    stuck: True if one cell or statement is the reason; without it, others may still be executed.
     """
 
     def __init__(
@@ -59,22 +59,22 @@ def tampered(sentence: str) -> ProcessEnded:
 
 
 def out_of_time(sentence: str, **more: bool) -> ProcessEnded:
-    """Return the error for a limit of time that was reached."""
+    """Return the error for a time limit that was exceeded."""
     return ProcessEnded("timed out", sentence, **more)
 
 
 class LimitMonitor:
-    """The limits of one turn and what it has used of them; shared by its conversations."""
+    """Measures what a session uses and compares it with its limits; shared by its connections."""
 
-    def __init__(self, body: Body, allowance: Allowance) -> None:
-        self.body, self.limits, self.allowance = body, allowance.limits, allowance
+    def __init__(self, processes: SessionProcesses, allowance: Allowance) -> None:
+        self.processes, self.limits, self.allowance = processes, allowance.limits, allowance
         self.began = self.asked = self.looked = time.monotonic()
         self.base: float | None = None
         self.used = self.rested = self.rested_before = 0.0
         self.most, self.share = self.limits.cell_seconds, 1.0
 
     def allow(self, item: RunCell | RunBlock) -> None:
-        """Let each request from now on use what a statement of `item` may."""
+        """Apply the limits of a statement of `item` to each request from now on."""
         self.share = self.allowance.share(item)
         self.most = self.limits.cpu_seconds(item) * self.share
 
@@ -84,29 +84,29 @@ class LimitMonitor:
         self.base, self.rested_before, self.rested = None, self.rested_before + self.rested, 0.0
 
     def spent(self) -> float:
-        """Return the seconds that the request has used or let pass, when last looked at."""
+        """Return the seconds that the request had used or let pass at the last check."""
         return (0.0 if self.base is None else self.used - self.base) + self.rested
 
     def end(self) -> None:
-        """End the turn: what it used counts for the hand-in's next one, if there is one."""
+        """End the session, and charge its time to the hand-in's next one."""
         self.allowance.spent += self.used
 
     def _look(self) -> int:
-        """Note what has been used; return the memory that is taken."""
+        """Measure the time used; return the memory in use."""
         now, before = time.monotonic(), self.used
-        self.used, memory = self.body.usage(self.limits.memory)
-        if self.body.resting():  # when the grader itself had to wait, nobody knows for how long
-            passed = min(now - self.looked, 2 * _POLL_SECONDS)
+        self.used, memory = self.processes.usage(self.limits.memory)
+        if self.processes.resting():  # a longer gap may be due to a wait of the grader itself
+            passed = min(now - self.looked, 2 * POLL_SECONDS)
             self.rested += max(0.0, passed - (self.used - before))
         self.looked = now
         if self.base is None:
-            self.base = self.used  # what it used before the first look is let go
+            self.base = self.used  # time used before the first look is not charged
         return memory
 
     def excess(self) -> ProcessEnded | None:
-        """Return the limit that is exceeded, if any. Called only while one waits, for its cost."""
+        """Return the error for the limit that is exceeded, if any; slow, so call while waiting."""
         limits, memory = self.limits, self._look()
-        if memory > limits.memory or self.body.starved():
+        if memory > limits.memory or self.processes.starved():
             return self.starved()
         if self.used - self.base > self.most:
             return out_of_time(
@@ -119,29 +119,28 @@ class LimitMonitor:
         if self.used + self.allowance.spent > limits.notebook_seconds:
             most = limits.notebook_seconds
             return out_of_time(f"the notebook used more than {most:g} CPU seconds")
-        if self.rested_before + self.rested > _NAPS * limits.idle_seconds:
-            most = _NAPS * limits.idle_seconds
+        if self.rested_before + self.rested > (most := limits.notebook_idle_seconds):
             return out_of_time(f"the notebook did nothing for more than {most:g} seconds")
         cell, rested = self.used - self.base + self.rested, self.rested_before + self.rested
         for what, since, own, most in (
             ("a cell", self.asked, cell, max(limits.cell_seconds, self.most)),
             ("the notebook", self.began, self.used + rested, limits.notebook_seconds),
         ):
-            passed, most = self.looked - since, limits.wall_factor * most
+            passed, most = self.looked - since, limits.real_seconds(most)
             if passed > most:
                 sentence = f"{what} did not end within {most:g} seconds"
-                # The machine is to blame if it neither computed nor rested most of the time.
+                # If it neither computed nor rested most of the time, the machine was busy.
                 return out_of_time(sentence, hit_wall=own < passed / 2)
         return None
 
     def starved(self) -> ProcessEnded:
-        """Return the error for processes that took too much memory."""
+        """Return the error for exceeded memory."""
         sentence = f"it took more than {self.limits.memory / MB:,.0f} MB of memory"
         return ProcessEnded("out of memory", sentence)
 
 
 def new_channel() -> tuple[socket.socket, socket.socket]:
-    """Return a grader's and a student's end; messages to the first say which process sent them."""
+    """Return the grader's and the student's end; the first receives its senders' credentials."""
     ours, theirs = socket.socketpair()
     if _CREDENTIALS:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -149,14 +148,18 @@ def new_channel() -> tuple[socket.socket, socket.socket]:
 
 
 class Connection:
-    """One channel: asks, waits within the meter's limits, and remembers what had to be stopped."""
+    """The grader's end of one channel; waits for replies within the limits that `monitor` checks.
 
-    def __init__(self, sock: socket.socket, meter: LimitMonitor) -> None:
-        # The kernel waits, and gives up in time to look at the limits: one call a message.
+    interrupted: the error for the limit that the current request exceeded, if any.
+    """
+
+    def __init__(self, sock: socket.socket, monitor: LimitMonitor) -> None:
+        # A socket timeout lets one call wait for a message and still return in time to check the
+        # limits.
         sock.setblocking(True)
         for way in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            sock.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 0, int(_POLL_SECONDS * 1e6)))
-        self.sock, self.meter = sock, meter
+            sock.setsockopt(socket.SOL_SOCKET, way, struct.pack("ll", 0, int(POLL_SECONDS * 1e6)))
+        self.sock, self.monitor = sock, monitor
         self.process: Process | None = None
         self.name = 0
         self.buffer = bytearray()
@@ -168,12 +171,12 @@ class Connection:
         self,
         request: dict,
         send: socket.socket | None = None,
-        world: DoubleRegistry | None = None,
+        registry: DoubleRegistry | None = None,
     ) -> tuple[dict, bytes]:
         """Send a request; return its reply and the plain data in it, within the limits.
 
-        Raises ProcessEnded. `interrupted` then says which limit it ran into, if any, even where
-        the process obeyed and replied.
+        Raises ProcessEnded. Afterwards `interrupted` is set if a limit was exceeded, even if the
+        process obeyed the interrupt and replied.
         """
         nonce = self._request(request)
         if send is not None:
@@ -184,15 +187,15 @@ class Connection:
             if "call" not in message:
                 return message, blob
             calls += 1
-            if world is None or calls > _MAX_CALLS:
+            if registry is None or calls > MAX_CALLS:
                 raise tampered("the process sent a request that it may not send")
-            answer, data = _answer_call(world, message["call"], blob)
+            answer, data = _answer_call(registry, message["call"], blob)
             self._send(answer | {"nonce": nonce}, data)
 
     def ask_all(self, steps: list[tuple[str, str]]) -> Iterator[tuple[dict, bytes]]:
-        """Send statements at once; yield the reply of each as it comes, within the limits of each.
+        """Send statements together; yield the reply of each as it comes, within its limits.
 
-        Ends where the process waits for a request again, maybe with some of them left to do. Until
+        Ends when the process waits for a request again, perhaps before the last statement. Until
         then no other request may be sent. Raises ProcessEnded, as `ask` does.
         """
         (kind, code), *others = steps
@@ -206,16 +209,16 @@ class Connection:
                 return
 
     def _request(self, request: dict) -> str:
-        """Send a request with a new nonce, which is returned; its limits count from now."""
+        """Send a request with a new nonce and start its limits; return the nonce."""
         nonce = secrets.token_hex(8)
         self.start()
         self._send(request | {"nonce": nonce})
         return nonce
 
     def _reply(self, nonce: str, place: int = 0) -> tuple[dict, bytes]:
-        """Return the next message, which must belong to this request and, in it, to this place."""
+        """Return the next message; it must carry this request's nonce and this place in it."""
         message, blob = self._message()
-        effort.check()
+        work_limit.check()
         if message.get("nonce") != nonce or message.get("place", 0) != place:
             raise tampered("the process answered although it was not asked")
         return message, blob
@@ -223,10 +226,10 @@ class Connection:
     def start(self) -> None:
         """Begin a new request: its limits count from now."""
         self.interrupted, self._interrupted_at = None, (0.0, 0.0)
-        self.meter.start()
+        self.monitor.start()
 
     def hello(self) -> None:
-        """Receive the first message on a new channel and learn who sent it, as the kernel says."""
+        """Receive the first message on a new channel; take its sender's number from the kernel."""
         self.start()
         message, _ = self._message()
         self.name = message.get("pid")
@@ -237,13 +240,13 @@ class Connection:
             process = Process(pid)
         except OSError:
             raise ProcessEnded("process died", "a process ended before it was used") from None
-        if not self.meter.body.adopt(pid):
+        if not self.monitor.processes.adopt(pid):
             process.close()
             raise tampered("a process answered although it was not asked")
         self.process = process
 
     def close(self) -> None:
-        """End the conversation, which the process notices."""
+        """Close the channel, which the process notices."""
         self.sock.close()
         if self.process is not None:
             self.process.close()
@@ -255,8 +258,8 @@ class Connection:
         looked = time.monotonic()
         while data:
             data = data[self._some(self.sock.send, data) :]
-            if data and time.monotonic() - looked >= _POLL_SECONDS:
-                self._look()  # whoever reads slowly gains no time
+            if data and time.monotonic() - looked >= POLL_SECONDS:
+                self._look()  # a process that reads slowly gains no time
                 looked = time.monotonic()
 
     def _send_socket(self, sent: socket.socket) -> None:
@@ -264,7 +267,7 @@ class Connection:
             self._look()
 
     def _some(self, send: Callable[..., int], *arguments: Any) -> int:
-        """Send what can be sent within _POLL_SECONDS; return how many bytes that was."""
+        """Send as much as possible within POLL_SECONDS; return the number of bytes."""
         try:
             return send(*arguments)
         except BlockingIOError:
@@ -287,7 +290,7 @@ class Connection:
             raise tampered(str(error)) from None
 
     def _fill(self, size: int) -> None:
-        """Wait until `size` bytes are there."""
+        """Wait until the buffer holds `size` bytes."""
         if len(self.buffer) >= size:
             return
         looked = time.monotonic()
@@ -295,12 +298,12 @@ class Connection:
             came = self._read(min(max(missing, _READ), MB))
             if not came and self.process is not None and self.process.ended():
                 raise self._ended()
-            if time.monotonic() - looked >= _POLL_SECONDS and len(self.buffer) < size:
+            if time.monotonic() - looked >= POLL_SECONDS and len(self.buffer) < size:
                 self._look()
                 looked = time.monotonic()
 
     def _read(self, most: int) -> bool:
-        """Read what comes within _POLL_SECONDS; return True if something did."""
+        """Read what arrives within POLL_SECONDS; return True if anything did."""
         try:
             if self.process is None:
                 room = socket.CMSG_SPACE(12)  # one ucred, and no room for descriptors
@@ -319,41 +322,41 @@ class Connection:
         return True
 
     def _ended(self) -> ProcessEnded:
-        """Return why nothing more comes: the limit that it ran into, or how the process died."""
+        """Return the reason for the end: an exceeded limit, or how the process died."""
         if self.interrupted is not None:
             return self.interrupted
-        body, why = self.meter.body, ""
+        processes, why = self.monitor.processes, ""
         for _ in range(20):
-            if why := body.death(self.name):
+            if why := processes.death(self.name):
                 break
             time.sleep(0.02)
-        if body.starved():
-            return self.meter.starved()
+        if processes.starved():
+            return self.monitor.starved()
         return ProcessEnded("process died", why or "the notebook's process ended")
 
     def _look(self) -> None:
-        """Enforce the limits: first as Jupyter's stop button does, then for good."""
-        excess = self.meter.excess()
+        """Enforce the limits: interrupt, as Jupyter's stop button does, and if that fails, kill."""
+        excess = self.monitor.excess()
         if excess is not None and excess.status == "out of memory":
             self.signal(signal.SIGKILL)
             raise excess
         if self.interrupted is None:
             if excess is not None:
                 self.interrupted = excess
-                self._interrupted_at = time.monotonic(), self.meter.used
+                self._interrupted_at = time.monotonic(), self.monitor.used
                 self.signal(signal.SIGINT)
         elif self._disobeys():
             self.signal(signal.SIGKILL)
             raise self.interrupted
 
     def _disobeys(self) -> bool:
-        """Return True if the process was interrupted and goes on: in a call of C, or on purpose."""
+        """Return True if the process goes on after an interrupt: in a C function, or on purpose."""
         clock, used = self._interrupted_at
-        waited = time.monotonic() - clock > _GRACE_SECONDS * self.meter.share
-        return waited or self.meter.used - used > _GRACE_CPU_SECONDS
+        waited = time.monotonic() - clock > GRACE_SECONDS * self.monitor.share
+        return waited or self.monitor.used - used > GRACE_CPU_SECONDS
 
     def end(self) -> None:
-        """End the process at the other end, and the conversation with it."""
+        """Kill the process at the other end and close the channel."""
         self.signal(signal.SIGKILL)
         self.close()
 
@@ -363,9 +366,9 @@ class Connection:
             self.process.signal(number)
 
 
-def _answer_call(world: DoubleRegistry, name: Any, blob: bytes) -> tuple[dict, bytes]:
-    """Return what a stub in the student's process gets: plain data, or a sentence."""
-    double = world.get(name) if isinstance(name, str) else None
+def _answer_call(registry: DoubleRegistry, name: Any, blob: bytes) -> tuple[dict, bytes]:
+    """Return the answer to a stub in the student's process: plain data, or why there is none."""
+    double = registry.get(name) if isinstance(name, str) else None
     if double is None:
         return {"refused": "there is no double of that name"}, b""
     try:
@@ -373,5 +376,5 @@ def _answer_call(world: DoubleRegistry, name: Any, blob: bytes) -> tuple[dict, b
         if not isinstance(arguments, tuple):
             raise NotPlainData("a double is called with a tuple of arguments")
         return {}, dumps(double(*arguments))
-    except Exception as error:  # whatever arguments a student's code passes on
+    except Exception as error:  # a student's code may pass on any arguments
         return {"refused": f"{type(error).__name__}: {error}"[:500]}, b""

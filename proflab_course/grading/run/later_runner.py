@@ -1,4 +1,4 @@
-"""A runner that starts when it gets its first plan: a class without changes needs none."""
+"""Start a runner only when the first plan arrives: a class without changes needs none."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from proflab_course.grading.plan import Plan, Result, Runner, Submission
 
 
 class LaterRunner:
-    """Stands in for the runner that `make` returns, and makes it when there is work for it."""
+    """Replaces the runner that `make` returns, and calls `make` for the first plan."""
 
     def __init__(self, make: Callable[[], Runner]) -> None:
         self._make, self._lock = make, threading.Lock()
         self._made: Runner | None = None
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """Execute a plan, as a Runner does; raise CourseError where no runner can be made."""
+        """Execute a plan, as a Runner does; raise CourseError if no runner can be made."""
         with self._lock:
             if self._made is None:
                 self._made = self._make()
         return self._made.run(submission, plan)
 
     def close(self) -> None:
-        """Close the runner, if there was work for one."""
+        """Close the runner, if it was made."""
         if self._made is not None:
             self._made.close()

@@ -1,4 +1,4 @@
-"""A student's processes, seen from outside: which they are, what they use, how to end them."""
+"""Observe a student's processes from outside: find them, measure what they use, end them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Process:
-    """One process, held so that its number can never come to mean another."""
+    """One process, held by a descriptor so that its number cannot be reused for another."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.fd = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
 
     def signal(self, number: int) -> None:
-        """Send a signal, if the process is still there."""
+        """Send a signal, if the process still exists."""
         try:
             if self.fd is None:
                 os.kill(self.pid, number)
@@ -41,43 +41,43 @@ class Process:
         return bool(select.select([self.fd], [], [], 0)[0])
 
     def close(self) -> None:
-        """Let go of the process."""
+        """Close the descriptor."""
         if self.fd is not None:
             os.close(self.fd)
             self.fd = None
 
 
-class Body(Protocol):
-    """All processes of one turn."""
+class SessionProcesses(Protocol):
+    """All processes of one session."""
 
     def usage(self, enough: int) -> tuple[float, int]:
-        """Return (CPU seconds used, bytes of memory taken) by all together.
+        """Return (CPU seconds used, bytes of memory in use) of all together.
 
-        The seconds include those that ended, as far as is known; bytes beyond `enough` are counted
-        with care.
+        The seconds include those of processes that ended, as far as they are known; above `enough`
+        bytes, shared pages are counted once (slower).
         """
 
     def adopt(self, pid: int) -> bool:
-        """Return True if the process `pid` is one of them; it stays one when its parent ends."""
+        """Return True if `pid` is one of them; it remains one when its parent ends."""
 
     def death(self, name: int) -> str:
         """Return how the process that calls itself `name` ended; "" if it lives or is unknown."""
 
     def resting(self) -> bool:
-        """Return True if, when last looked at, none of them computed or wanted to."""
+        """Return True if, at the last measurement, none computed or waited for a core."""
 
     def starved(self) -> bool:
-        """Return True if the system ended one of them for want of memory."""
+        """Return True if the system killed one of them because memory ran out."""
 
     def tidy(self, waiting: list[int]) -> str:
-        """End all but the copies `waiting`, before a hidden block, and wake the first of them.
+        """End all except the copies `waiting`, before a hidden block, and wake the first of them.
 
-        Undoes what the hidden block before it wrote. Returns a sentence where that failed.
+        Undoes what the hidden block before it wrote. Returns a sentence if that failed.
         """
 
 
-class Family:
-    """The processes below `roots`, seen in one pass over all processes of the machine."""
+class ProcessTree:
+    """The processes `roots` and all their descendants, found among all processes of the machine."""
 
     def __init__(self, *roots: int) -> None:
         self.roots = list(roots)
@@ -85,7 +85,7 @@ class Family:
         self._resting = False
 
     def usage(self, enough: int) -> tuple[float, int]:
-        """Return CPU seconds of the living and those waited for, which never fall, and bytes."""
+        """Return CPU seconds, with those of children waited for, which never fall; and bytes."""
         members = self.members()
         spent = max(self.spent, sum(members.values()))
         self._resting = spent == self.spent and not any(map(_wants_to_run, members))
@@ -93,7 +93,7 @@ class Family:
         return self.spent, self.memory(members, enough)
 
     def resting(self) -> bool:
-        """Return True if none wants to run; who waits for a core on a busy machine does."""
+        """Return True if none runs or waits for a core."""
         return self._resting
 
     def members(self) -> dict[int, float]:
@@ -112,7 +112,7 @@ class Family:
         return found
 
     def memory(self, members: Iterable[int], enough: int) -> int:
-        """Return the bytes that they take together; beyond `enough`, count shared pages once."""
+        """Return the bytes that they use together; above `enough`, count shared pages once."""
         quick = sum(map(_private_memory, members))
         return quick if quick <= enough else sum(map(_proportional_memory, members))
 
@@ -138,7 +138,7 @@ def _all_processes() -> dict[int, tuple[int, float]]:
 
 
 def read_process(pid: int) -> tuple[int, float] | None:
-    """Return a process's parent and CPU seconds; None if there is none of that number."""
+    """Return a process's parent and CPU seconds; None if no process has this number."""
     if _LINUX:
         try:
             with open(f"/proc/{pid}/stat", "rb", 0) as file:
@@ -154,7 +154,7 @@ def read_process(pid: int) -> tuple[int, float] | None:
 
 
 def _wants_to_run(pid: int) -> bool:
-    """Return True if a thread of the process computes, waits for a core, or waits for a disk."""
+    """Return True if a thread of the process runs, waits for a core, or waits for a disk."""
     if not _LINUX:
         try:
             return psutil.Process(pid).status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)
@@ -170,13 +170,13 @@ def _wants_to_run(pid: int) -> bool:
     return False
 
 
-# As bytes: the name that a process gives itself stands there, too, and need not be text.
+# Read as bytes: the file contains the process's name, which need not be valid UTF-8.
 _PRIVATE = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+)", re.M)
 _PROPORTIONAL = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+)", re.M)
 
 
 def _private_memory(pid: int) -> int:
-    """Return a process's bytes that no file backs: fast, and too much where a fork shares them."""
+    """Return a process's bytes that no file backs: fast, but counts pages shared after a fork."""
     try:
         status = Path(f"/proc/{pid}/status").read_bytes()
     except OSError:
@@ -185,7 +185,7 @@ def _private_memory(pid: int) -> int:
 
 
 def _proportional_memory(pid: int) -> int:
-    """Return a process's bytes that no file backs, a page of n processes counted as 1/n."""
+    """Return a process's bytes that no file backs; a page shared by n processes counts 1/n."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_bytes()
     except OSError:
@@ -194,9 +194,9 @@ def _proportional_memory(pid: int) -> int:
 
 
 def socket_memory(pid: int) -> int:
-    """Return the most bytes that one process can make a network namespace's sockets hold.
+    """Return the most bytes that the sockets in a process's network namespace can hold.
 
-    They belong to no process. Each holds what was sent and not yet read, up to the system's limit.
+    This memory belongs to no process: each socket buffers unread data up to the system's limit.
     """
     try:
         text = Path(f"/proc/{pid}/net/sockstat").read_text()
@@ -208,7 +208,7 @@ def socket_memory(pid: int) -> int:
 
 
 def describe_exit(code: int) -> str:
-    """Return a sentence for an exit status as Popen.returncode has it."""
+    """Return a sentence for an exit status in the form of Popen.returncode."""
     if code >= 0:
         return f"the notebook's process ended itself (exit status {code})"
     known = {

@@ -1,6 +1,6 @@
-"""Reads what a student's process sends, and believes nothing: sizes, depth, types, numbers.
+"""Parse messages from a student's process and validate every field: size, depth, type, range.
 
-Nothing here may raise, or take more time and memory than its limits say, for any bytes whatever.
+For any bytes, the functions raise only the errors that they name and stay within `limits.py`.
 """
 
 from __future__ import annotations
@@ -10,21 +10,16 @@ import re
 from typing import Any
 
 from proflab.checks.values import MAX_BYTES, NotPlainData, loads
-from proflab_course.grading.plan import MB, Reply
+from proflab_course.grading.limits import MAX_DEPTH, MAX_ITEMS, MAX_JSON, MAX_TEXT, MAX_VALUE, MB
+from proflab_course.grading.plan import Reply
 
-MAX_JSON = 16 * MB
-MAX_VALUE = 4 * MAX_BYTES
-# A parsed `[]` takes twenty times its two bytes: what counts is how many there are.
-_MAX_ITEMS = 1_200_000
-MAX_TEXT = 2_000
-_MAX_DEPTH = 32
 _JSON_MIME = re.compile(r"application/(.*\+)?json")
 _encode, _decode = json.JSONEncoder(ensure_ascii=False).encode, json.JSONDecoder().decode
 _CUT_NOTE = "\n… the rest of the output was cut: it was longer than {:,} bytes\n"
 
 
 class BadReply(ValueError):
-    """Bytes that no worker of ours would have sent."""
+    """A malformed message; no worker of this version sends it."""
 
 
 def parse_message(body: bytes) -> dict:
@@ -41,17 +36,17 @@ def parse_message(body: bytes) -> dict:
 
 
 def parse_value(blob: bytes) -> Any:
-    """Return the plain data in `blob`; raise NotPlainData for what is none or costs too much."""
+    """Return the plain data in `blob`; raise NotPlainData if it is malformed or too large."""
     if len(blob) > MAX_VALUE or _too_many_items(blob):
         raise NotPlainData(f"the value is larger than {MAX_BYTES // MB} MB")
     return loads(blob)
 
 
 def _too_many_items(body: bytes) -> bool:
-    """Return True if what is in `body` would take far more memory than its bytes."""
-    if len(body) <= _MAX_ITEMS:
+    """Return True if the items in `body` would take far more memory than its bytes."""
+    if len(body) <= MAX_ITEMS:
         return False
-    return body.count(b"[") + body.count(b"{") + body.count(b",") > _MAX_ITEMS
+    return body.count(b"[") + body.count(b"{") + body.count(b",") > MAX_ITEMS
 
 
 def read_reply(message: dict, blob: bytes, kind: str) -> Reply:
@@ -61,15 +56,15 @@ def read_reply(message: dict, blob: bytes, kind: str) -> Reply:
     if "raised" in message:
         names = [text(name, 200) for name in as_list(message["raised"])[:20]] or ["Exception"]
         lines = [text(line, 4000) for line in as_list(message.get("traceback"))[:40]]
-        said = text(message.get("message", ""), MAX_TEXT)
+        reason = text(message.get("message", ""), MAX_TEXT)
         return Reply(
-            "raised", outputs, raised=names, message=said, traceback=lines, seconds=seconds
+            "raised", outputs, raised=names, message=reason, traceback=lines, seconds=seconds
         )
     if kind in ("cell", "setup"):
         return Reply("done", outputs, seconds=seconds)
     if "refused" in message:
-        said = text(message["refused"], MAX_TEXT)
-        return Reply("refused", outputs, message=said, seconds=seconds)
+        reason = text(message["refused"], MAX_TEXT)
+        return Reply("refused", outputs, message=reason, seconds=seconds)
     try:
         return Reply("value", outputs, value=parse_value(blob), seconds=seconds)
     except NotPlainData as error:
@@ -87,7 +82,7 @@ def as_list(value: Any) -> list:
 
 
 def text(value: Any, most: int = MAX_JSON) -> str:
-    """Return `value` if it is a string, cut at `most` characters and fit to be stored; else ""."""
+    """Return `value` cut at `most` characters and without lone surrogates; "" if not a string."""
     if not isinstance(value, str):
         return ""
     value = value[:most]
@@ -122,14 +117,14 @@ def read_output(output: Any) -> dict | None:
 
 
 def _storable(mime: str, value: Any) -> bool:
-    """Return True if nbformat takes a mime value: a string, or JSON where that is its type.
+    """Return True if nbformat accepts a mime value: a string, or JSON for a JSON type.
 
-    JSON that is too deep to be written again is none.
+    JSON that is too deep to be written again is not accepted.
     """
     if not _JSON_MIME.fullmatch(mime):
         return isinstance(value, str)
     level = [value]
-    for _ in range(_MAX_DEPTH):
+    for _ in range(MAX_DEPTH):
         below: list = []
         for node in level:
             if isinstance(node, dict):
@@ -143,19 +138,19 @@ def _storable(mime: str, value: Any) -> bool:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Return a mime value without the lone surrogates that no file can hold."""
+    """Return a mime value without lone surrogates, which no file can hold."""
     if isinstance(value, str):
         return text(value)
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def output_size(output: Any) -> int:
-    """Return the bytes that an output, or a part of one, takes in a notebook's file, with keys."""
+    """Return the size of an output, or a part of one, in a notebook's file, in bytes."""
     return len(_encode(output).encode("utf-8", "replace")) + 2
 
 
 def cut_outputs(outputs: list[dict], most: int) -> list[dict]:
-    """Return the outputs that fit into `most` bytes, and a note where something was left out."""
+    """Return the outputs that fit into `most` bytes, with a note if others were left out."""
     kept, left = [], most
     for output in outputs:
         size = output_size(output)
@@ -172,7 +167,7 @@ def cut_outputs(outputs: list[dict], most: int) -> list[dict]:
 
 
 def start_of(string: str, most: int) -> str:
-    """Return as much of a text's beginning as takes at most `most` bytes in a file."""
+    """Return the longest tried beginning of a text that takes at most `most` bytes in a file."""
     string = string[: max(0, most)]
     while string and (size := output_size(string)) > most:
         string = string[: len(string) * most // size]  # shorter each time: most < size

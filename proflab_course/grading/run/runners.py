@@ -1,6 +1,6 @@
-"""Provide what all runners need: fairness between sessions, the student's environment.
+"""Provide what all runners need: fairness between sessions, and the student's environment.
 
-How a session goes is in `session.py`; what confines it is each runner's own business.
+`session.py` carries out a session; each runner confines it in its own file.
 """
 
 from __future__ import annotations
@@ -8,20 +8,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
+from proflab_course.grading.limits import Limits
 from proflab_course.grading.one_execution import add_execution
-from proflab_course.grading.plan import Limits, Plan, Result
+from proflab_course.grading.plan import Plan, Result
 from proflab_course.grading.run.time_allowance import Allowance, run_through
-
-SPARE_SECONDS = 5
-# While a hand-in is alone on the machine, everybody else waits; nobody takes its processors.
-_ALONE_FACTOR = 2.0
 
 
 class SharedLock:
-    """A shared and exclusive lock: many sessions at once, or one alone."""
+    """A shared/exclusive lock: many sessions at once, or one alone."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -29,7 +25,7 @@ class SharedLock:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Run side by side with others; whoever waits to be alone goes first."""
+        """Run side by side with other sessions; a session that waits to be alone goes first."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting_alone == 0 and self._running >= 0)
             self._running += 1
@@ -40,7 +36,7 @@ class SharedLock:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Run while nobody else does."""
+        """Run while no other session runs."""
         with self._changed:
             self._waiting_alone += 1
             self._changed.wait_for(lambda: self._running == 0)
@@ -60,19 +56,18 @@ class SharedLock:
 def run_fairly(
     lock: SharedLock, plan: Plan, limits: Limits, session: Callable[[Allowance], Result]
 ) -> Result:
-    """Run a plan's sessions; one that other processes kept waiting is tried again, alone."""
+    """Run a plan's sessions; if other processes kept them waiting, run them again, alone."""
     with lock.shared():
         first = run_through(plan, session, Allowance(limits))
     if not first.hit_wall:
         return first
-    quick = replace(limits, wall_factor=min(limits.wall_factor, _ALONE_FACTOR))
     with lock.exclusive():
-        later = run_through(plan, session, Allowance(quick, alone=True))
+        later = run_through(plan, session, Allowance(limits.alone(), alone=True))
     return add_execution(plan, first, later)
 
 
 def student_environment(home: Path) -> dict[str, str]:
-    """Return the variables of a student's process: none of the instructor's."""
+    """Return the environment variables of a student's process; none comes from the instructor."""
     return {
         "HOME": str(home),
         "PATH": "/usr/local/bin:/usr/bin:/bin",

@@ -1,8 +1,8 @@
-"""Runs strangers' code: one warm zygote a job slot inside bubblewrap, one forked student a turn.
+"""Run untrusted code: each job has a zygote inside bubblewrap, which forks a worker a session.
 
-The grader's side. How it holds a zygote is in `zygote_client.py`, what the student's process may
-see in `bubblewrap.py`, what it does to itself before any student code in `inside/zygote.py`.
-`docs/security.md` says what is defended and what is not.
+This is the grader's side. `zygote_client.py` talks to a zygote, `bubblewrap.py` lists what the
+student's process may see, and `inside/zygote.py` confines it further before any student code runs.
+`docs/security.md` describes what is defended and what is not.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from functools import partial
 from typing import Literal
 
 from proflab_course.course.layout import CourseError
-from proflab_course.grading.plan import Limits, Plan, Result, Runner, Submission, statements
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import Plan, Result, Runner, Submission, statements
 from proflab_course.grading.run.bubblewrap import find_bubblewrap
 from proflab_course.grading.run.runners import SharedLock, run_fairly
 from proflab_course.grading.run.student_files import gather_files
 from proflab_course.grading.run.subprocess_runner import SubprocessRunner
 from proflab_course.grading.run.time_allowance import Allowance
-from proflab_course.grading.run.zygote_client import SandboxError, Wanted, ZygoteClient
+from proflab_course.grading.run.zygote_client import SandboxError, ZygoteClient, ZygoteOptions
 
 _DRAWING = re.compile(r"matplotlib|pylab|pyplot|\bplot\.\w")
 _HOW_TO_GO_WITHOUT = "or grade with --no-sandbox, for notebooks whose authors you trust"
@@ -40,9 +41,9 @@ def make_runner(
     limits: Limits | None = None,
     plots: bool = False,
 ) -> Runner:
-    """Return the runner for `jobs` turns at a time; raise CourseError where it cannot isolate.
+    """Return the runner for `jobs` sessions at a time; raise CourseError if it cannot isolate.
 
-    plots: nearly all code will draw, as it does where demo cells are executed.
+    plots: True if nearly all code will draw, as it does when demo cells are executed.
     """
     if isolation == "none":
         return SubprocessRunner(limits)
@@ -61,14 +62,14 @@ def make_runner(
     except SandboxError as error:
         runner.close()
         raise CourseError(
-            f"students' code cannot be isolated: {error}. `proflab doctor` says what is missing; "
+            f"students' code cannot be isolated: {error}. `proflab doctor` lists what is missing; "
             f"{_HOW_TO_GO_WITHOUT[3:]}"
         ) from None
     return runner
 
 
 class RunnerClosed(Exception):
-    """The runner was closed while somebody waited for it."""
+    """The runner was closed while a thread waited for it."""
 
 
 _open: weakref.WeakSet[SandboxRunner] = weakref.WeakSet()
@@ -76,13 +77,13 @@ _open: weakref.WeakSet[SandboxRunner] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """End what is still running when the grader ends in good order."""
+    """Close all open runners when the grader exits."""
     for runner in list(_open):
         runner.close()
 
 
 class SandboxRunner:
-    """Runs submissions isolated, from up to `jobs` threads at once, each in a slot of its own."""
+    """Runs submissions in isolation, from up to `jobs` threads at once, each in its own slot."""
 
     def __init__(self, limits: Limits | None = None, jobs: int = 1, nested: bool = True) -> None:
         self.limits = limits or Limits()
@@ -100,24 +101,24 @@ class SandboxRunner:
         _open.add(self)
 
     def run(self, submission: Submission, plan: Plan) -> Result:
-        """Execute a plan; raise CourseError where the sandbox fails, for an empty plan, too."""
+        """Execute a plan; raise CourseError if the sandbox fails even with an empty plan."""
         files = gather_files(submission)
         slot = self._take()
         try:
-            return run_fairly(self._lock, plan, self.limits, partial(slot.turn, files, plan))
+            return run_fairly(self._lock, plan, self.limits, partial(slot.run_session, files, plan))
         except SandboxError as error:
             if not slot.works():
-                problem = f"the sandbox failed: {error}; `proflab doctor` says more"
+                problem = f"the sandbox failed: {error}; run `proflab doctor` to find the cause"
                 raise CourseError(problem) from None
-            raise  # for this hand-in alone
+            raise  # only this hand-in is not graded
         finally:
             self._give_back(slot)
 
     def _take(self) -> Slot:
-        """Wait for a free slot and take it; raise RunnerClosed when there will be none."""
+        """Wait for a free slot and take it; raise RunnerClosed after close()."""
         slot = self._slots.get()
         if slot is None:
-            self._slots.put(None)  # for whoever else waits
+            self._slots.put(None)  # for the other threads that wait
             raise RunnerClosed
         return slot
 
@@ -129,7 +130,7 @@ class SandboxRunner:
         slot.close()
 
     def warm(self, plots: bool = False) -> dict:
-        """Start one zygote now, the others behind the scenes; return what it found here.
+        """Start one zygote now and the others in the background; return what the first reports.
 
         Raises SandboxError.
         """
@@ -150,23 +151,24 @@ class SandboxRunner:
         return self._starter.submit(self._start, number, plots)
 
     def _start(self, number: int, plots: bool) -> ZygoteClient:
-        wanted = Wanted(self.limits, number, self.share(number), self.threads, self.nested, plots)
-        zygote = ZygoteClient(wanted)
+        cores = self.share(number)
+        options = ZygoteOptions(self.limits, number, cores, self.threads, self.nested, plots)
+        zygote = ZygoteClient(options)
         if self.nested and not zygote.about["nested"]:
             zygote.close()
-            self.nested = False  # from now on a cold one each turn
-            zygote = ZygoteClient(replace(wanted, nested=False))
+            self.nested = False  # from now on each session starts a zygote of its own
+            zygote = ZygoteClient(replace(options, nested=False))
         return zygote
 
     def share(self, number: int) -> list[int]:
-        """Return the cores of one slot: as many for each, none another's while there are enough.
+        """Return the cores of one slot; slots have equal shares, which overlap only if cores lack.
 
-        Grader and student take turns: on one core they need not wake another for every message.
+        Grader and student alternate: on one core, no message has to wake another core.
         """
         return self.cores[number :: self.jobs] or [self.cores[number % len(self.cores)]]
 
     def close(self) -> None:
-        """End all zygotes, the turns that they carry out, and the waiting for a slot."""
+        """End all zygotes with their sessions, and wake the threads that wait for a slot."""
         with self._closing:
             self.closed = True
             free = []
@@ -189,9 +191,9 @@ class SandboxRunner:
 
 
 class Slot:
-    """A place for one turn at a time, with zygotes that are replaced when worn or broken.
+    """A place for one session at a time, with zygotes that are replaced when worn or broken.
 
-    One is for all whose code draws nothing; another, that has pyplot, for those whose code does.
+    One zygote serves code that draws nothing, another, which has imported pyplot, code that draws.
     """
 
     def __init__(self, runner: SandboxRunner, number: int) -> None:
@@ -200,7 +202,7 @@ class Slot:
         self.zygotes: dict[bool, Future[ZygoteClient]] = {}
 
     def begin(self, plots: bool = False) -> Future[ZygoteClient]:
-        """Start the slot's zygote for code that draws or does not, if there is none yet."""
+        """Start the slot's zygote for code that draws or does not, unless it exists."""
         if plots not in self.zygotes:
             self.zygotes[plots] = self.runner.start(self.number, plots)
         return self.zygotes[plots]
@@ -213,16 +215,16 @@ class Slot:
             del self.zygotes[plots]
             raise
 
-    def turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
-        """Carry out a turn; once more, where the sandbox fails or is ended from outside."""
+    def run_session(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
+        """Carry out a session; repeat it once if the sandbox fails or is ended from outside."""
         plots = draws(plan)
         try:
-            return self._turn(files, plan, allowance, plots)
+            return self._run_session(files, plan, allowance, plots)
         except SandboxError as error:
             allowance.undo(error.result)
-            return self._turn(files, plan, allowance, plots, last=True)
+            return self._run_session(files, plan, allowance, plots, last=True)
 
-    def _turn(
+    def _run_session(
         self,
         files: dict[str, bytes],
         plan: Plan,
@@ -233,7 +235,7 @@ class Slot:
         zygote = self.zygote(plots)
         try:
             with _keeping_to(self.cores):
-                result = zygote.turn(files, plan, allowance)
+                result = zygote.run_session(files, plan, allowance)
             if zygote.lost and not last and result.status in ("process died", "tampered"):
                 raise SandboxError("its warm process ended", result)  # and the student's with it
         except BaseException:
@@ -246,7 +248,7 @@ class Slot:
     def works(self) -> bool:
         """Return True if an empty plan can be carried out here."""
         try:
-            return self.turn({}, (), Allowance(self.runner.limits)).status == "finished"
+            return self.run_session({}, (), Allowance(self.runner.limits)).status == "finished"
         except SandboxError:
             return False
 
@@ -256,7 +258,7 @@ class Slot:
                 starting.result().close()
 
     def kill(self) -> None:
-        """End what runs in the slot, from another thread than its own, which notices and closes."""
+        """Kill the slot's zygotes from another thread; the slot's own thread notices and closes."""
         for starting in list(self.zygotes.values()):
             if starting.done() and not starting.cancelled() and starting.exception() is None:
                 starting.result().process.kill()
@@ -279,5 +281,5 @@ def _keeping_to(cores: list[int]) -> Iterator[None]:
 
 
 def draws(plan: Plan) -> bool:
-    """Return True if a plan's code seems to draw: a wrong guess merely makes an import longer."""
+    """Return True if a plan's code seems to draw; a wrong guess only costs an import."""
     return any(_DRAWING.search(code) for item in plan for _, code in statements(item))

@@ -1,11 +1,11 @@
-"""The system calls that a student's process may make, compiled with libseccomp by the grader.
+"""List the system calls that a student's process may make, and compile the list with libseccomp.
 
-Allowed is what numerical Python and the programs of a shell need, by name, and some calls only
-with some arguments. Anything else is answered as by a kernel that lacks it, so that calls of later
-kernels are refused before anybody has heard of them, and libraries fall back on older ones. Left
-out on purpose is what opens further parts of the kernel, reaches another process, makes memory
-that no limit counts, leads out of the sandbox, or shares a state with other submissions that can
-be read without a clock: locks and watches on files that all see, and the page cache.
+The list contains the calls that numerical Python and the programs of a shell need, a few of them
+only with certain arguments. All others are answered as by a kernel that lacks them, so that calls
+of future kernels are refused, too, and libraries fall back on older ones. Five kinds of calls are
+left out on purpose: those that open further parts of the kernel, reach another process, allocate
+memory that no limit counts, lead out of the sandbox, or share a state with other submissions that
+can be read without a clock (locks and watches on common files, and the page cache).
 """
 
 from __future__ import annotations
@@ -53,30 +53,30 @@ _WAITING_AND_TALKING = """
 ALLOWED = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_TALKING)).split()
 
 # rt_sigaction has a rule of its own: see _add_allowed.
-# system call → (which argument decides, the module that names its values, those allowed)
+# system call → (index of the argument, module of the constants, allowed constants)
 _ALLOWED_WITH = {
-    # No leases, notices of changes, seals, hints; no owner of signals; no larger pipes.
+    # fcntl: refuse F_SETLEASE, F_NOTIFY, F_ADD_SEALS, F_SET_RW_HINT, F_SETOWN, F_SETPIPE_SZ.
     "fcntl": (1, "fcntl", "F_DUPFD F_DUPFD_CLOEXEC F_GETFD F_SETFD F_GETFL F_SETFL F_GETPIPE_SZ"),
     "ioctl": (1, "termios", "TCGETS TIOCGWINSZ TIOCGPGRP FIONREAD FIONBIO FIOCLEX FIONCLEX"),
-    # Nothing that evicts, loads, merges or moves pages: only what gives one's own back.
+    # madvise: allow only advice that frees the caller's own pages.
     "madvise": (
         2, "mmap",
         "MADV_NORMAL MADV_DONTNEED MADV_FREE MADV_DONTFORK MADV_DOFORK MADV_HUGEPAGE "
         "MADV_NOHUGEPAGE MADV_DONTDUMP MADV_DODUMP",
     ),
-    # Not how much a socket may hold: its buffer is memory that no process has.
+    # Forbid changing socket buffer sizes: this memory is charged to no process.
     "setsockopt": (
         2, "socket",
         "SO_REUSEADDR SO_REUSEPORT SO_KEEPALIVE SO_LINGER SO_PASSCRED SO_RCVTIMEO SO_SNDTIMEO",
     ),
 }  # fmt: skip
-# Names, the signal at a parent's death, dumpable, no_new_privs; and what merely tells.
+# prctl: names, the signal at a parent's death, dumpable, no_new_privs, and calls that only read.
 _PRCTL = (1, 2, 3, 4, 15, 16, 21, 23, 27, 30, 38, 39)
-_GUARDS = (102, 103)  # of madvise: the pages by which newer libcs bound stacks
-_LOCKS = (37, 38)  # of fcntl: those that belong to an open file; the others have names
+_GUARDS = (102, 103)  # of madvise: guard pages, which newer libcs put at the ends of stacks
+_LOCKS = (37, 38)  # of fcntl: F_OFD_SETLK and F_OFD_SETLKW, which some builds of Python lack
 _CLONE_NEW = 0x7E020080  # every namespace flag of clone
 
-# Answered otherwise than by "no such call": (system calls, errno; 0 claims success).
+# Calls with an answer other than "no such call": (system calls, errno; 0 pretends success).
 _ANSWERED: tuple[tuple[str, int], ...] = (
     ("ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd process_madvise", errno.EPERM),
     ("unshare setns mount umount2 pivot_root chroot move_mount open_tree fsopen", errno.EPERM),
@@ -85,7 +85,7 @@ _ANSWERED: tuple[tuple[str, int], ...] = (
     ("setfsgid sethostname setdomainname settimeofday clock_settime adjtimex", errno.EPERM),
     ("clock_adjtime reboot swapon swapoff mlock mlock2 mlockall ioprio_set", errno.EPERM),
     ("setxattr lsetxattr fsetxattr removexattr", errno.EOPNOTSUPP),
-    # All that can be written lies in memory; on shared files this would wait for their disk.
+    # All writable files are in memory; on shared files these calls would wait for the disk.
     ("fsync fdatasync msync", 0),
     # As on a network file system without locks: SQLite works, and no other submission notices.
     ("flock", 0),
@@ -93,12 +93,12 @@ _ANSWERED: tuple[tuple[str, int], ...] = (
 
 
 class SeccompMissing(Exception):
-    """libseccomp, or Python's binding to it, is not installed; the sentence says which."""
+    """libseccomp, or Python's binding to it, is not installed; the sentence names it."""
 
 
 @functools.cache
 def seccomp_program() -> bytes:
-    """Return the filter as the kernel takes it; raise SeccompMissing."""
+    """Return the filter as BPF instructions; raise SeccompMissing."""
     try:
         import pyseccomp
     except ImportError:
@@ -120,9 +120,9 @@ def seccomp_program() -> bytes:
 
 
 def _add_allowed(rules, pyseccomp) -> None:
-    """Add what is allowed to the rules, always or with some arguments, and what these exclude."""
+    """Add rules for the allowed calls, and for the arguments with which a call is refused."""
 
-    def low_half(argument: int, value: int):  # the kernel takes 32 bits of these, so we do
+    def low_half(argument: int, value: int):  # the kernel reads only 32 bits of these arguments
         return pyseccomp.Arg(argument, pyseccomp.MASKED_EQ, 0xFFFFFFFF, value)
 
     for name in ALLOWED:
@@ -132,11 +132,11 @@ def _add_allowed(rules, pyseccomp) -> None:
             add(rules, pyseccomp.ALLOW, name, low_half(argument, value))
     for value in (*_constants("fcntl", "F_SETLK F_SETLKW"), *_LOCKS):
         add(rules, pyseccomp.ERRNO(0), "fcntl", low_half(1, value))
-    # A process that ignores SIGCHLD has children whose CPU time nothing counts once they end.
+    # The CPU time of children of a process that ignores SIGCHLD is lost when they end.
     for number in range(1, signal.NSIG):
         answer = pyseccomp.ERRNO(errno.EINVAL) if number == signal.SIGCHLD else pyseccomp.ALLOW
         add(rules, answer, "rt_sigaction", low_half(0, number))
-    # clone3's flags lie in memory, where a filter cannot look: libc falls back on clone.
+    # A filter cannot read clone3's flags, which are in memory; libc falls back on clone.
     add(rules, pyseccomp.ALLOW, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, _CLONE_NEW, 0))
     unix = int(socket.AF_UNIX)
     for name in ("socket", "socketpair"):
@@ -146,7 +146,7 @@ def _add_allowed(rules, pyseccomp) -> None:
 
 
 def allowed_arguments() -> list[tuple[str, int, tuple[int, ...]]]:
-    """Return (system call, which argument decides, its allowed values), in this machine's terms."""
+    """Return (system call, index of the argument, its allowed values on this machine)."""
     found = [(call, place, _constants(*rest)) for call, (place, *rest) in _ALLOWED_WITH.items()]
     return [*found, ("prctl", 0, _PRCTL), ("madvise", 2, _GUARDS)]
 
@@ -158,8 +158,8 @@ def _constants(module: str, names: str) -> tuple[int, ...]:
 
 
 def add(rules, action: int, name: str, *arguments) -> None:
-    """Add a rule for a system call, if this machine's libseccomp knows it."""
+    """Add a rule for a system call, unless this machine's libseccomp does not know it."""
     try:
         rules.add_rule_exactly(action, name, *arguments)
     except (ValueError, OSError, RuntimeError):
-        pass  # a call that this architecture or this libseccomp does not have
+        pass  # this architecture or this libseccomp lacks the call

@@ -1,10 +1,10 @@
-"""One submission's turn: a plan carried out in conversation with the notebook's process.
+"""Run one submission's plan over a connection and collect the replies.
 
-A hidden block runs in a copy of the notebook's process, after the notebook has ended: nothing that
-it learns can reach a later cell, and of what it does only the replies are kept. The copy is forked
-where the block stands; late blocks share one, forked at the notebook's end, and another where that
-one ends. Before each copy goes on, all other processes of the turn end or are stopped, and files
-become what the notebook left.
+A hidden block runs in a copy of the notebook's process, after the notebook has ended. Nothing that
+it learns can reach a later cell, and only its replies are kept. The copy is forked at the block's
+place in the notebook. Late blocks share one copy, which is forked at the notebook's end, and get a
+second one if the first ends early. Before a copy goes on, all other processes of the session are
+ended or stopped, and files are reset to the state in which the notebook left them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ from proflab_course.grading.run.connection import (
     new_channel,
     tampered,
 )
-from proflab_course.grading.run.processes import Body
+from proflab_course.grading.run.processes import SessionProcesses
 from proflab_course.grading.run.statements import Statements
 from proflab_course.grading.run.time_allowance import Allowance
-
-_EARLY_SHARE = 0.25  # of its CPU seconds: after that, late blocks wait no longer for their copy
 
 
 @dataclass(frozen=True)
@@ -47,15 +45,18 @@ class Copy:
 
 
 class Session:
-    """Carries out one plan. `sock` is the grader's end of the channel to the notebook's process.
+    """Carries out one plan.
 
-    allowance: the hand-in's limits, what its earlier turns have left of them, and want left out.
+    sock: the grader's end of the channel to the notebook's process. allowance: the hand-in's
+    limits, the time that earlier sessions have left, and the items that are left out.
     """
 
-    def __init__(self, sock: socket.socket, body: Body, allowance: Allowance) -> None:
+    def __init__(
+        self, sock: socket.socket, processes: SessionProcesses, allowance: Allowance
+    ) -> None:
         self.limits, self.allowance = allowance.limits, allowance
-        self.meter = LimitMonitor(body, allowance)
-        self.main = Connection(sock, self.meter)
+        self.monitor = LimitMonitor(processes, allowance)
+        self.main = Connection(sock, self.monitor)
         status, sentence, place = allowance.first
         self.result = Result(status, sentence, place=place)
         self.place: int | None = None
@@ -63,7 +64,7 @@ class Session:
         self.late: list[tuple[int, RunBlock]] = []
         self.shared: Connection | None = None
         self._trouble: ProcessEnded | None = None
-        self.statements = Statements(self.meter, self._note)
+        self.statements = Statements(self.monitor, self._note)
 
     def carry_out(self, plan: Plan) -> Result:
         """Execute the plan: cells and visible blocks in order, then the hidden blocks."""
@@ -100,7 +101,7 @@ class Session:
                 self.allowance.renew()
                 self._carry_out_copies()
         finally:
-            self.meter.end()
+            self.monitor.end()
             for connection in (self.main, self.shared, *(copy.connection for copy in self.copies)):
                 if connection is not None:
                     connection.close()
@@ -115,7 +116,7 @@ class Session:
         return None
 
     def _note(self, error: ProcessEnded) -> None:
-        """Set the turn's status, which is the first thing that went wrong."""
+        """Set the session's status at the first failure; later failures do not change it."""
         if self.result.status == "finished":
             hidden = self.result.hidden_sent
             sentence = HIDDEN_SENTENCES[error.status] if hidden else str(error)
@@ -124,21 +125,18 @@ class Session:
             self.allowance.first = error.status, sentence, self.place
 
     def _put_off(self, index: int, block: RunBlock) -> None:
-        """Leave a hidden block for the notebook's end, with a copy of its own if it needs one."""
+        """Postpone a hidden block to the notebook's end, with a copy of its own if it needs one."""
         if block.late and not self._in_trouble():
             self.late.append((index, block))
         else:
             self.copies.append(Copy(self._snapshot(), index, block))
 
     def _in_trouble(self) -> bool:
-        """Return True if the notebook's process may have to be killed, and could not be copied."""
-        return (
-            not self.allowance.calm()
-            or self.meter.used > self.limits.notebook_seconds * _EARLY_SHARE
-        )
+        """Return True if the notebook's process may be killed before its end can be copied."""
+        return not self.allowance.calm() or self.monitor.used > self.limits.early_seconds
 
     def _copy_for_each(self) -> None:
-        """Give each late block a copy of its own now."""
+        """Fork a copy for each late block now."""
         while self.late:
             index, block = self.late[0]
             self.copies.append(Copy(self._snapshot(), index, block))
@@ -147,7 +145,7 @@ class Session:
     def _comes_again(self, plan: Plan, ended: ProcessEnded | None) -> bool:
         """Return True if visible items will have more time in another execution of the plan.
 
-        Only before the first hidden statement can what they reply still be replaced.
+        Their replies can be replaced only before the first hidden statement is sent.
         """
         if ended is not None and ended.hit_wall:
             return not self.allowance.alone
@@ -159,7 +157,7 @@ class Session:
             fill_lost(self.result.replies[index], block, self.result.sentence)
 
     def _copied(self, ended: ProcessEnded | None) -> bool:
-        """Copy the process for the late blocks; return False if another turn is to do without."""
+        """Copy the process for the late blocks; return False if another session has to run them."""
         if self.late and ended is None:
             try:
                 self.shared = self._snapshot()
@@ -180,7 +178,7 @@ class Session:
         return False
 
     def _carry_out_copies(self) -> None:
-        """Execute the hidden blocks: those with copies of their own, then those that share one."""
+        """Execute the hidden blocks that have copies of their own, then those that share one."""
         for number, copy in enumerate(self.copies):
             later = [other.connection for other in self.copies[number:]]
             trouble = self._trouble or self._tidy(*later, self.shared, self.main)
@@ -190,16 +188,16 @@ class Session:
             self._carry_out_late(self._trouble or self._tidy(self.shared, self.main))
 
     def _tidy(self, *waiting: Connection | None) -> ProcessEnded | None:
-        """End all processes but those that wait, and wake the first; return why that failed."""
+        """End all processes except those that wait, and wake the first; return why that failed."""
         processes = [connection.process for connection in waiting if connection is not None]
         pids = [process.pid for process in processes if process is not None]
-        said = self.meter.body.tidy(pids)
-        return tampered(f"what it left could not be tidied up ({said})") if said else None
+        problem = self.monitor.processes.tidy(pids)
+        return tampered(f"what it left could not be tidied up ({problem})") if problem else None
 
     def _carry_out_late(self, trouble: ProcessEnded | None) -> None:
-        """Execute the late blocks in the shared copy; where it ends, the others in a new one.
+        """Execute the late blocks in the shared copy; if it ends, fork a new one for the others.
 
-        The notebook's own process waits for that: no hidden statement has reached it.
+        The notebook's own process is kept for this: it has received no hidden statement.
         """
         fresh = True
         while self.late:
@@ -213,7 +211,7 @@ class Session:
         self.shared.end()
 
     def _share_anew(self) -> ProcessEnded | None:
-        """Copy the notebook's process for the late blocks that are left; return why that failed."""
+        """Copy the notebook's process for the remaining late blocks; return why that failed."""
         self.shared.end()
         if trouble := self._tidy(self.main):
             return trouble
@@ -227,26 +225,26 @@ class Session:
 
     def _snapshot(self) -> Connection:
         ours, theirs = new_channel()
-        conversation = Connection(ours, self.meter)
+        connection = Connection(ours, self.monitor)
         try:
             with theirs:
                 self.main.ask({"do": "snapshot"}, send=theirs)
-            conversation.hello()
+            connection.hello()
         except BaseException:
-            conversation.close()
+            connection.close()
             raise
-        return conversation
+        return connection
 
     def _leave_out(
         self, index: int, item: RunCell | RunBlock, replies: list[Reply], error: ProcessEnded
     ) -> bool:
-        """Return True if another turn shall do without the item that had to be killed."""
+        """Return True if another session is needed, without the item that had to be killed."""
         if not error.stuck:
             return False
         code = _code_of(item, len(replies))
         fill_lost(replies, item, str(error))
         self.allowance.kept[index] = replies
-        self.result.again = self.allowance.charge(self.meter.spent(), item, code)
+        self.result.again = self.allowance.charge(self.monitor.spent(), item, code)
         return self.result.again
 
     def _hidden(
@@ -259,8 +257,8 @@ class Session:
     ) -> ProcessEnded | None:
         """Execute a hidden block in its copy; return the error with which the copy ended.
 
-        trouble: why it cannot be executed; fresh: nothing was executed in the copy before. If it
-        was, that may be to blame for its end: then the block is left without replies.
+        trouble: why the block cannot be executed. fresh: False if other blocks were executed in the
+        copy before; they may be the reason why it ended, so the block gets no replies then.
         """
         replies: list[Reply] = []
         ended = None
@@ -279,12 +277,12 @@ class Session:
             if not (fresh or trouble or error.status == "timed out"):
                 return error
             if error.hit_wall and not self.allowance.alone:
-                self._trouble = error  # for all that is left: it will be executed again
+                self._trouble = error  # for all remaining blocks: the plan will be run again
             code = _code_of(block, len(replies))
             fill_lost(replies, block, str(error))
             self._note(error)
             if error.stuck:
-                self.allowance.charge(self.meter.spent(), block, code)
+                self.allowance.charge(self.monitor.spent(), block, code)
         self.result.replies[index] = [
             replace(reply, outputs=[]) if reply.outputs else reply for reply in replies
         ]
@@ -292,6 +290,6 @@ class Session:
 
 
 def _code_of(item: RunCell | RunBlock, place: int) -> str:
-    """Return an item's statement that is to blame, if so many before it were answered."""
+    """Return the code of an item's statement at a place; "" behind the last."""
     codes = [code for _, code in statements(item)]
     return codes[place] if place < len(codes) else ""

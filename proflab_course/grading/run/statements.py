@@ -1,6 +1,6 @@
-"""Sends the statements of a plan's item over a connection and collects the replies.
+"""Send the statements of a plan's item over a connection and collect the replies.
 
-Which process the connection leads to, and what happens when it ends, is `session.py`'s business.
+`session.py` decides which process the connection leads to, and what happens when it ends.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from proflab_course.course.hidden_doubles import DoubleRegistry
-from proflab_course.grading.plan import MB, Reply, RunBlock, RunCell, fill_lost, statements
+from proflab_course.grading.limits import LARGE_VALUE_SECONDS, MB
+from proflab_course.grading.plan import Reply, RunBlock, RunCell, fill_lost, statements
 from proflab_course.grading.run.connection import (
     Connection,
     LimitMonitor,
@@ -19,24 +20,25 @@ from proflab_course.grading.run.connection import (
 from proflab_course.grading.run.replies import cut_outputs, output_size, read_reply
 from proflab_course.grading.run.time_allowance import NOT_REACHED, NOT_TRIED, TOO_LARGE
 
-_LARGE_VALUE_SECONDS = 0.2
-
 
 class Statements:
-    """The statements of one session; note: what is called with each thing that went wrong."""
+    """Carries out the statements of one session; note: a function to call at each failure."""
 
-    def __init__(self, meter: LimitMonitor, note: Callable[[ProcessEnded], None]) -> None:
-        self.meter, self.note = meter, note
-        self.limits, self.allowance = meter.limits, meter.allowance
+    def __init__(self, monitor: LimitMonitor, note: Callable[[ProcessEnded], None]) -> None:
+        self.monitor, self.note = monitor, note
+        self.limits, self.allowance = monitor.limits, monitor.allowance
         self.output_left = self.limits.notebook_output
         self.values_left = self.limits.notebook_values
 
     def carry_out(
         self, connection: Connection, item: RunCell | RunBlock, replies: list[Reply]
     ) -> None:
-        """Have an item executed; add a reply for each statement. Raises ProcessEnded."""
+        """Have an item executed; add a reply for each statement.
+
+        Raises ProcessEnded.
+        """
         doubles = dict(getattr(item, "doubles", ()))
-        self.meter.allow(item)
+        self.monitor.allow(item)
         if not doubles:
             self._carry_out_statements(connection, item, replies)
             return
@@ -44,11 +46,11 @@ class Statements:
         for index, (kind, code) in enumerate(statements(item)):
             if index in doubles:
                 registry.declare(doubles[index])
-            if kind == "seen":
-                replies.append(Reply("value", value=registry.see(code)))
+            if kind == "lookup":
+                replies.append(Reply("value", value=registry.look_up(code)))
                 continue
             request = {"do": _sent_kind(kind), "code": code, "calls": True}
-            answer = connection.ask(request, world=registry)
+            answer = connection.ask(request, registry=registry)
             replies.append(self._read(connection, kind, *answer))
             if self._ends(connection, item, (kind, code), replies):
                 return
@@ -66,7 +68,7 @@ class Statements:
                 replies.append(self._read(connection, step[0], *answer))
                 if self._ends(connection, item, step, replies):
                     for _ in answers:
-                        pass  # it was under way already; nobody is interested any more
+                        pass  # drop the replies that were under way already
                     return
 
     def _ends(
@@ -76,7 +78,7 @@ class Statements:
         step: tuple[str, str],
         replies: list[Reply],
     ) -> bool:
-        """Return True if nothing of an item is tried after this statement, the last one so far."""
+        """Return True if this statement, the last one so far, ends its item."""
         kind, code = step
         if kind == "setup" and replies[-1].state == "raised":
             self._setup_failed(item, replies)
@@ -84,8 +86,9 @@ class Statements:
         return self._gave_up(connection, item, code, replies)
 
     def _setup_failed(self, item: RunBlock, replies: list[Reply]) -> None:
-        """Leave out what stands behind a statement of the set-up that raised: it would be judged
-        on stale values. What a hidden block does stays in it, so that others go on.
+        """Leave out the statements after a set-up statement that raised: values would be stale.
+
+        A visible block ends its test cell. A hidden one affects no other block.
         """
         fill_lost(replies, item, NOT_REACHED)
         if not item.hidden:
@@ -96,36 +99,36 @@ class Statements:
     ) -> bool:
         """Return True if the rest of a test cell is not tried after the statement `code`.
 
-        It was interrupted, or the test cell has used up its time, or a value was so large that
-        making it took long: another one would, too. Other cells have time.
+        Either the statement was interrupted, or the test cell has used up its time, or a value was
+        so large that making it took long, as the next one would.
         """
-        spent = self.meter.spent()
+        spent = self.monitor.spent()
         most = self.allowance.overdrawn(item, spent)
         if connection.interrupted is not None or most:
             if most:
-                said = f"the cases of a test used more than {round(most, 1):g} CPU seconds together"
-                self.note(out_of_time(said))
+                total = f"{round(most, 1):g} CPU seconds together"
+                self.note(out_of_time(f"the cases of a test used more than {total}"))
             fill_lost(replies, item, NOT_TRIED)
             if not self.allowance.charge(spent, item, code):
                 raise self.used_up()
             return True
-        if replies[-1].state == "refused" and replies[-1].seconds > _LARGE_VALUE_SECONDS:
+        if replies[-1].state == "refused" and replies[-1].seconds > LARGE_VALUE_SECONDS:
             fill_lost(replies, item, TOO_LARGE)
             self.allowance.give_up(item, code, TOO_LARGE)
             return True
         return False
 
     def used_up(self) -> ProcessEnded:
-        """Return the error for a hand-in that may spend no more on code that does not end."""
+        """Return the error for a hand-in whose time for code that does not end is used up."""
         most = self.limits.stuck_seconds
         return out_of_time(f"code that did not end took more than {most:g} seconds in all")
 
     def _read(self, connection: Connection, kind: str, message: dict, blob: bytes) -> Reply:
-        """Return what a process answered to a statement of this kind, within the limits."""
+        """Return the reply of a process to a statement of this kind, within the limits."""
         if len(blob) > self.values_left:  # not charged: smaller ones may still fit
             most = self.limits.notebook_values / MB
-            said = f"the values of all cases take more than {most:,.0f} MB"
-            message, blob = {"refused": said} | message, b""
+            sentence = f"the values of all cases take more than {most:,.0f} MB"
+            message, blob = {"refused": sentence} | message, b""
         self.values_left -= len(blob)
         reply = read_reply(message, blob, kind)
         if connection.interrupted is not None:
@@ -143,7 +146,7 @@ class Statements:
 
 
 def _sent_kind(kind: str) -> str:
-    """Return the kind that a process is told: not whether an exception or a value is expected."""
+    """Return the kind that is sent; it does not reveal whether a value or exception is expected."""
     return "value" if kind == "raises" else kind
 
 

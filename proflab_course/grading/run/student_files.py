@@ -1,7 +1,7 @@
-"""Reads what a student's process may see of its own folder: regular files, not links, up to a size.
+"""Read the files that a student's process may see: regular files, no links, up to a size.
 
-The folder is the student's: what looks like a file now may be a link, a pipe or a device when it is
-opened, so everything is decided on the open descriptor.
+The folder belongs to the student. A file may be replaced by a link, a pipe or a device before it is
+opened, so every check is made on the open descriptor.
 """
 
 from __future__ import annotations
@@ -13,12 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from proflab.lesson.mine import FILE as MINE
-from proflab_course.grading.plan import MB, Submission
+from proflab_course.grading.limits import MAX_ENTRIES, MAX_FILES, MAX_FILES_SIZE, MAX_FOLDERS
+from proflab_course.grading.plan import Submission
 
-MAX_BYTES = 64 * MB
-MAX_FILES = 2_000
-_MAX_ENTRIES = 20_000
-_MAX_DEPTH = 16
 _IMPORTABLE = (".py", ".pyc", ".pyw", ".so", ".pyd")
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
 
@@ -26,7 +23,7 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 
 def gather_files(submission: Submission) -> dict[str, bytes]:
     """Return the submission's files by relative path; the lesson's support files win.
 
-    They also come first, so that they are there whatever room is left for the student's.
+    Support files also come first, so that they are written before the scratch space is full.
     """
     if submission.files is not None:
         return dict(submission.files)
@@ -36,12 +33,12 @@ def gather_files(submission: Submission) -> dict[str, bytes]:
 
 
 def beside_support(support: Path | None, own: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the lesson's support files and those of the student's own that are not in their way.
+    """Return the lesson's support files, and the student's files that do not conflict with them.
 
-    A student's folder of a support file's name gives way, and the reverse; and so does what Python
-    would import in a support module's place. mine.py, of which later lessons make use, is left out:
-    what is graded rests on the course's own solutions. So is a module `built`, which holds those,
-    in a lesson that has none of its own, too.
+    A conflict is a folder with a support file's name, a file with a support folder's name, or a
+    module that Python would import in place of a support module. mine.py is always left out, since
+    grading uses the course's solutions for earlier lessons; so is any module `built`, which holds
+    them, even in a lesson without one.
     """
     files = read_folder(support) if support is not None and support.is_dir() else {}
     modules = _modules(files) | {("built",)}
@@ -54,7 +51,7 @@ def beside_support(support: Path | None, own: dict[str, bytes]) -> dict[str, byt
 
 
 def read_start(path: Path, most: int) -> bytes | None:
-    """Return the first `most` bytes of a regular file, never waiting; None for anything else."""
+    """Return the first `most` bytes of a regular file, or None for anything else; never wait."""
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError:
@@ -74,7 +71,7 @@ def _in_the_way(path: str, files: dict[str, bytes]) -> bool:
 
 
 def _modules(files: Iterable[str]) -> set[tuple[str, ...]]:
-    """Return the modules among support files, and the packages that they are in, as paths."""
+    """Return the modules among support files, and their packages, as paths."""
     modules: set[tuple[str, ...]] = set()
     for path in map(PurePosixPath, files):
         if path.suffix in _IMPORTABLE:
@@ -84,7 +81,7 @@ def _modules(files: Iterable[str]) -> set[tuple[str, ...]]:
 
 
 def _shadows(path: str, modules: set[tuple[str, ...]]) -> bool:
-    """Return True if Python might import `path` in place of one of these modules, or of its part.
+    """Return True if Python might import `path` in place of one of these modules or its parts.
 
     `built/__init__.py`, `built.so` and `__pycache__/built.cpython-311.pyc` all shadow `built.py`.
     """
@@ -98,9 +95,9 @@ def _shadows(path: str, modules: set[tuple[str, ...]]) -> bool:
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
-    """Return the regular files below `folder` that fit into the limits, notebooks left out."""
+    """Return the regular files below `folder` that fit into the limits, without notebooks."""
     files: dict[str, bytes] = {}
-    left = MAX_BYTES
+    left = MAX_FILES_SIZE
     for path, descriptor in regular_files(folder, lambda name: not name.endswith(".ipynb")):
         with open(descriptor, "rb") as file:
             size = os.fstat(descriptor).st_size
@@ -115,9 +112,9 @@ def read_folder(folder: Path) -> dict[str, bytes]:
 def regular_files(
     folder: Path, wanted: Callable[[str], bool], left_out: Collection[str] = ()
 ) -> Iterator[tuple[str, int]]:
-    """Yield (relative path, open descriptor) of each that is wanted; the caller closes it.
+    """Yield (relative path, open descriptor) of each wanted file; the caller closes it.
 
-    left_out: names of folders right below `folder` that are not entered.
+    left_out: names of folders directly below `folder` that are not entered.
     """
     owner = folder.stat().st_uid
     for parent, name, parent_fd in _entries(folder, left_out):
@@ -128,7 +125,7 @@ def regular_files(
         except OSError:
             continue
         about = os.fstat(descriptor)
-        # Another's file, linked to from here, is not the student's to read.
+        # A hard link to a file of another owner: the student may not be allowed to read it.
         foreign = about.st_nlink > 1 and about.st_uid != owner
         if stat.S_ISREG(about.st_mode) and not foreign:
             yield os.path.relpath(os.path.join(parent, name), folder), descriptor
@@ -137,7 +134,7 @@ def regular_files(
 
 
 def _entries(folder: Path, left_out: Collection[str]) -> Iterator[tuple[str, str, int]]:
-    """Yield (folder, name, the folder's descriptor) of what may be a file, within limits."""
+    """Yield (folder, name, the folder's descriptor) of each possible file, within the limits."""
     seen = 0
     try:
         for parent, folders, names, parent_fd in os.fwalk(folder, follow_symlinks=False):
@@ -145,11 +142,11 @@ def _entries(folder: Path, left_out: Collection[str]) -> Iterator[tuple[str, str
             if parent == str(folder):
                 folders[:] = [name for name in folders if name not in left_out]
             seen += len(folders)
-            if parent.count(os.sep) - str(folder).count(os.sep) >= _MAX_DEPTH:
+            if parent.count(os.sep) - str(folder).count(os.sep) >= MAX_FOLDERS:
                 folders.clear()
             for name in sorted(filter(_is_text, names)):
                 seen += 1
-                if seen > _MAX_ENTRIES:
+                if seen > MAX_ENTRIES:
                     return
                 yield parent, name, parent_fd
     except OSError:
@@ -165,7 +162,7 @@ def _is_text(name: str) -> bool:
 
 
 def write_files(files: dict[str, bytes], place: Path) -> None:
-    """Write gathered files below `place`; one whose name or size does not fit there is left out."""
+    """Write gathered files below `place`; leave out those whose name or size does not fit."""
     for path, data in files.items():
         target = place / path
         with contextlib.suppress(OSError):

@@ -1,6 +1,6 @@
-"""Executes a plan in an ordinary subprocess, which it confines in time and memory alone.
+"""Execute a plan in an ordinary subprocess, limited in time and memory but not isolated.
 
-For one's own notebooks, and where there is no sandbox. `SandboxRunner` isolates.
+Use it for trusted notebooks, or where there is no sandbox. `SandboxRunner` isolates.
 """
 
 from __future__ import annotations
@@ -15,15 +15,11 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from proflab_course.grading.plan import Limits, Plan, Result, Submission
+from proflab_course.grading.limits import Limits
+from proflab_course.grading.plan import Plan, Result, Submission
 from proflab_course.grading.run.connection import new_channel
-from proflab_course.grading.run.processes import Family, describe_exit
-from proflab_course.grading.run.runners import (
-    SPARE_SECONDS,
-    SharedLock,
-    run_fairly,
-    student_environment,
-)
+from proflab_course.grading.run.processes import ProcessTree, describe_exit
+from proflab_course.grading.run.runners import SharedLock, run_fairly, student_environment
 from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.student_files import gather_files, write_files
 from proflab_course.grading.run.time_allowance import Allowance
@@ -32,7 +28,7 @@ _WORKER = Path(__file__).parents[1] / "inside" / "subprocess_worker.py"
 
 
 class SubprocessRunner:
-    """Runs each submission in an ordinary subprocess: for one's own notebooks, not strangers'."""
+    """Runs each submission in an ordinary subprocess: for trusted notebooks only."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
@@ -42,16 +38,16 @@ class SubprocessRunner:
     def run(self, submission: Submission, plan: Plan) -> Result:
         """Execute a plan, as a Runner does."""
         files = gather_files(submission)
-        session = partial(self._turn, files, plan)
+        session = partial(self._run_session, files, plan)
         return run_fairly(self._lock, plan, self.limits, session)
 
     def close(self) -> None:
-        """End the turns that are still going on; nothing else is kept."""
+        """End all running sessions; nothing else is kept."""
         for process in list(self._processes):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
 
-    def _turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
+    def _run_session(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
         with tempfile.TemporaryDirectory(prefix="proflab-", ignore_cleanup_errors=True) as name:
             place = Path(name) / "work"
             place.mkdir()
@@ -62,15 +58,16 @@ class SubprocessRunner:
                     process = self._start(place, theirs.fileno())
                 self._processes.add(process)
                 try:
-                    body = SubprocessBody(process)
-                    return Session(ours, body, allowance).carry_out(plan)
+                    processes = SubprocessProcesses(process)
+                    return Session(ours, processes, allowance).carry_out(plan)
                 finally:
                     self._processes.discard(process)
                     _end_group(process)
 
     def _start(self, place: Path, channel: int) -> subprocess.Popen:
+        output = str(self.limits.cell_output)
         return subprocess.Popen(
-            [sys.executable, "-I", str(_WORKER), str(channel), *self._limits()],
+            [sys.executable, "-I", str(_WORKER), str(channel), output, *self._resources()],
             cwd=place,
             env=student_environment(place),
             pass_fds=[channel],
@@ -80,13 +77,16 @@ class SubprocessRunner:
             start_new_session=True,
         )
 
-    def _limits(self) -> list[str]:
-        limits = self.limits
-        cpu = int(limits.notebook_seconds) + SPARE_SECONDS
-        return [str(resource.RLIMIT_CPU), str(cpu), str(resource.RLIMIT_DATA), str(limits.memory)]
+    def _resources(self) -> list[str]:
+        """Return the worker's resource limits as its arguments."""
+        limits = {
+            resource.RLIMIT_CPU: self.limits.process_seconds,
+            resource.RLIMIT_DATA: self.limits.memory,
+        }
+        return [str(number) for pair in limits.items() for number in pair]
 
 
-class SubprocessBody(Family):
+class SubprocessProcesses(ProcessTree):
     """The processes of an ordinary subprocess."""
 
     def __init__(self, process: subprocess.Popen) -> None:
@@ -94,22 +94,22 @@ class SubprocessBody(Family):
         self.process = process
 
     def death(self, name: int) -> str:
-        """Return how the process ended; see Body."""
+        """Return how the process ended; see SessionProcesses."""
         if name != self.process.pid or self.process.poll() is None:
             return ""
         return describe_exit(self.process.returncode)
 
     def starved(self) -> bool:
-        """Return True where memory ran out; see Body."""
+        """Return False: without a cgroup, the system reports no lack of memory."""
         return False
 
     def tidy(self, waiting: list[int]) -> str:
-        """Do nothing: without isolation nothing is undone."""
+        """Return "" and do nothing: without isolation nothing is undone."""
         return ""
 
 
 def _end_group(process: subprocess.Popen) -> None:
-    """End a process and all that stayed in its session's first group."""
+    """Kill a process and its process group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

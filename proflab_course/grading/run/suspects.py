@@ -1,7 +1,7 @@
-"""Names of the student's functions that ran out of time, and which statements of a plan use them.
+"""Find the student's functions that ran out of time, and the items of a plan that use them.
 
-By words, never by parsing: a parser can be crashed by what it is given, and this is a stranger's.
-To suspect one name too many merely leaves what uses it less time.
+The code is searched for words and never parsed, because a stranger's code can crash a parser. A
+name that is suspected wrongly only leaves less time to the code that uses it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _MOST_TEXT = 100_000
 
 
 class Suspects:
-    """One plan's names that are suspected of taking too long, over all turns of a hand-in."""
+    """The names in a plan that are suspected of taking too long, over all sessions of a hand-in."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.names: set[str] = set()
         self._cells: list[_Cell] | None = None
-        self._concerned: set[str] = set()  # the suspects and what uses them
+        self._concerned: set[str] = set()  # the suspects and the functions that use them
 
     def note(self, item: RunCell | RunBlock, code: str) -> None:
-        """Suspect the functions that a statement uses; if it names none, those of its block."""
+        """Suspect the functions that a statement uses, or if it names none, those of its block."""
         known = set().union(*(cell.defines for cell in self._read_cells()))
         for text in (code, _text_of(item)):
             if found := _words(text) & known:

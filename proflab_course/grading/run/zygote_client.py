@@ -1,6 +1,6 @@
-"""The grader's hold on one warm process: starts it, has it fork a turn, knows the turn's processes.
+"""Start one zygote, have it fork a worker for each session, and track that session's processes.
 
-What runs at the other end is `zygote.py`; how it comes there, `launch.py`.
+This is the grader's side. `inside/launch.py` starts the zygote; `inside/zygote.py` runs in it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
 from proflab_course.grading.inside.channel import Channel
-from proflab_course.grading.plan import Limits, Plan, Result
+from proflab_course.grading.limits import END_SECONDS, MAX_SESSIONS, START_SECONDS, Limits
+from proflab_course.grading.plan import Plan, Result
 from proflab_course.grading.run.bubblewrap import (
     LIBRARY,
     find_bubblewrap,
@@ -31,24 +32,19 @@ from proflab_course.grading.run.bubblewrap import (
 )
 from proflab_course.grading.run.cgroups import Group
 from proflab_course.grading.run.connection import new_channel
-from proflab_course.grading.run.processes import Family, Process, describe_exit, socket_memory
-from proflab_course.grading.run.runners import SPARE_SECONDS
+from proflab_course.grading.run.processes import Process, ProcessTree, describe_exit, socket_memory
 from proflab_course.grading.run.seccomp import SeccompMissing, seccomp_program
 from proflab_course.grading.run.session import Session
 from proflab_course.grading.run.time_allowance import Allowance
 
 _LAUNCH = Path(__file__).parents[1] / "inside" / "launch.py"
-_START_SECONDS = 120.0
-_END_SECONDS = 30.0
-TURNS = 200
 _NUMBERS = itertools.count()
-_DESCRIPTORS = 256
 
 
 class SandboxError(Exception):
-    """The sandbox itself failed, not the student's code; the sentence says how.
+    """The sandbox itself failed, not the student's code; the sentence is the reason.
 
-    result: what the session had brought back until then, if it had begun.
+    result: the result so far of the session, if it had begun.
     """
 
     def __init__(self, sentence: str, result: Result | None = None) -> None:
@@ -57,11 +53,11 @@ class SandboxError(Exception):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The kind of zygote that is wanted.
+class ZygoteOptions:
+    """The options with which a zygote is started.
 
-    slot: its job's number; cores: where it starts; threads: how many BLAS may use; nested: turns
-    have namespaces of their own; plots: it has pyplot in memory.
+    slot: number of its job. cores: processors on which it starts. threads: BLAS threads. nested:
+    True if sessions have namespaces of their own. plots: True if it imports pyplot.
     """
 
     limits: Limits
@@ -73,42 +69,43 @@ class Wanted:
 
 
 class ZygoteClient:
-    """The grader's hold on one zygote.
+    """Client of one zygote.
 
-    usable: it can carry out another turn; lost: it was ended in a turn, by what is outside of it.
+    usable: False if it cannot carry out another session. lost: True if something outside the
+    session ended it during one.
     """
 
-    def __init__(self, wanted: Wanted) -> None:
-        self.limits, self.turns, self.usable, self.lost = wanted.limits, 0, True, False
+    def __init__(self, options: ZygoteOptions) -> None:
+        self.limits, self.sessions, self.usable, self.lost = options.limits, 0, True, False
         self.group = Group.make(f"{next(_NUMBERS)}")
         ours, theirs = socket.socketpair()
         self.control = Channel(ours)
-        ours.settimeout(_START_SECONDS)
-        with theirs, tempfile.TemporaryFile() as complaints:
-            self.process = self._launch(wanted, theirs.fileno(), complaints)
+        ours.settimeout(START_SECONDS)
+        with theirs, tempfile.TemporaryFile() as errors:
+            self.process = self._launch(options, theirs.fileno(), errors)
             theirs.close()
             try:
-                self._prepare(wanted)
+                self._prepare(options)
                 self.about = self.control.receive()[0]
             except (EOFError, OSError, ValueError):
                 self.close()
-                complaints.seek(0)
-                lines = complaints.read().decode(errors="replace").strip().splitlines()
-                said = lines[-1] if lines else "it said nothing"
-                raise SandboxError(f"the sandbox did not start ({said[:300]})") from None
+                errors.seek(0)
+                lines = errors.read().decode(errors="replace").strip().splitlines()
+                reason = lines[-1] if lines else "without a message"
+                raise SandboxError(f"the sandbox did not start ({reason[:300]})") from None
         self.nested = self.about["nested"]
-        ours.settimeout(_END_SECONDS)
+        ours.settimeout(END_SECONDS)
         if self.group is not None:
-            # The scratch space counts, and what the zygote has already.
+            # The group also counts the scratch space and the zygote's own memory.
             self.group.limit(self.group.used() + self.limits.memory + self.limits.scratch)
 
-    def _launch(self, wanted: Wanted, channel: int, complaints: IO) -> subprocess.Popen:
-        view = make_view(wanted.limits, wanted.threads, wanted.nested, channel)
+    def _launch(self, options: ZygoteOptions, channel: int, errors: IO) -> subprocess.Popen:
+        view = make_view(options.limits, options.threads, options.nested, channel)
         orders = {
             "bubblewrap": find_bubblewrap(),
             "parent": os.getpid(),
-            "user": unprivileged_user(wanted.slot),
-            "cores": wanted.cores,
+            "user": unprivileged_user(options.slot),
+            "cores": options.cores,
             "groups": [self.group.entry] if self.group else [],
             "before": view.before,
             "binds": view.binds,
@@ -121,72 +118,62 @@ class ZygoteClient:
             pass_fds=[channel],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=complaints,
+            stderr=errors,
             start_new_session=True,
         )
 
-    def _prepare(self, wanted: Wanted) -> None:
-        limits = wanted.limits
+    def _prepare(self, options: ZygoteOptions) -> None:
         try:
             program = seccomp_program()
         except SeccompMissing:
             program = b""
-        inside = {
-            "memory": limits.memory,
-            "cpu": int(limits.notebook_seconds) + SPARE_SECONDS,
-            "processes": limits.processes,
-            "file": limits.file,
-            "descriptors": _DESCRIPTORS,
-            "scratch": limits.scratch,
-            "scratch_files": limits.scratch_files,
-        }
         order = {
-            "limits": inside,
-            "nested": wanted.nested,
-            "plots": wanted.plots,
+            "limits": asdict(self.limits) | {"process_seconds": self.limits.process_seconds},
+            "nested": options.nested,
+            "plots": options.plots,
             "site": site_folders(),
             "library": LIBRARY,
             "writable": writable_folders(),
         }
         self.control.send(order, program)
 
-    def turn(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
-        """Carry out a plan in a fork; return when nothing of it is left running."""
-        self.turns += 1
+    def run_session(self, files: dict[str, bytes], plan: Plan, allowance: Allowance) -> Result:
+        """Carry out a plan in a fork; return when all of its processes have ended."""
+        self.sessions += 1
         init, init_theirs = new_channel()
         ours, theirs = new_channel()
         with init, ours:
             with init_theirs, theirs:
                 self._announce(init_theirs, theirs)
-            body = Body(init, files, self.group)
+            processes = SandboxProcesses(init, files, self.group)
             try:
-                return Session(ours, body, allowance).carry_out(plan)
+                return Session(ours, processes, allowance).carry_out(plan)
             finally:
-                body.close()
+                processes.close()
                 init.close()
                 self._wait_for_the_end()
 
     def _announce(self, init: socket.socket, channel: socket.socket) -> None:
-        order = json.dumps({"turn": self.turns}).encode()
+        order = json.dumps({"session": self.sessions}).encode()
         try:
             socket.send_fds(self.control.sock, [order], [init.fileno(), channel.fileno()])
         except OSError:
             raise SandboxError("its warm process ended") from None
 
     def _wait_for_the_end(self) -> None:
-        if not self.nested or self.turns >= TURNS:
+        if not self.nested or self.sessions >= MAX_SESSIONS:
             self.usable = False
         if not self.nested:
             self.close()
             return
         try:
             message = self.control.receive()[0]
-            self.usable = self.usable and message == {"ended": self.turns}
+            self.usable = self.usable and message == {"ended": self.sessions}
         except (EOFError, OSError, ValueError):
             self.usable, self.lost = False, True
 
     def close(self) -> None:
-        """End the zygote; with its process 1 all that is in its namespaces ends."""
+        """End the zygote; the kernel then ends every process in its namespaces."""
         self.usable = False
         self.control.sock.close()
         try:
@@ -198,13 +185,13 @@ class ZygoteClient:
             self.group.remove()
 
 
-class Body(Family):
-    """All processes of one turn: those below its init, which reports who ended and how."""
+class SandboxProcesses(ProcessTree):
+    """All processes of one session: those below its init, which reports how each one ended."""
 
     def __init__(
         self, init: socket.socket, files: dict[str, bytes], group: Group | None = None
     ) -> None:
-        init.settimeout(_START_SECONDS)
+        init.settimeout(START_SECONDS)
         self.group = group
         self.kills = group.kills() if group else 0
         self.init = Channel(init)
@@ -221,7 +208,7 @@ class Body(Family):
         self.process = Process(self.roots[0])
 
     def death(self, name: int) -> str:
-        """Return how a process of the turn ended; see Body."""
+        """Return how a process of the session ended; see SessionProcesses."""
         while select.select([self.init.sock], [], [], 0)[0]:
             try:
                 self._note(self.init.receive()[0])
@@ -236,7 +223,7 @@ class Body(Family):
             self.endings[message["died"]] = message["code"]
 
     def tidy(self, waiting: list[int]) -> str:
-        """End all but the copies `waiting`, and wake the first of them; see Body."""
+        """End all except the copies `waiting`, and wake the first; see SessionProcesses."""
         numbers = [inner for inner in map(_innermost_pid, waiting) if inner]
         try:
             self.init.send({"waiting": numbers, "more": len(waiting) > 1})
@@ -247,20 +234,20 @@ class Body(Family):
         return message["tidied"]
 
     def memory(self, members: Iterable[int], enough: int) -> int:
-        """Return the bytes that the processes take together, with what their sockets can hold."""
+        """Return the bytes that the processes use together, with those that sockets can hold."""
         return super().memory(members, enough) + socket_memory(self.process.pid)
 
     def starved(self) -> bool:
-        """Return True if the system ended one for want of memory; see Body."""
+        """Return True if the system killed one because memory ran out; see SessionProcesses."""
         return self.group is not None and self.group.kills() > self.kills
 
     def close(self) -> None:
-        """Let go of init's number."""
+        """Close the descriptor of init."""
         self.process.close()
 
 
 def _innermost_pid(pid: int) -> int:
-    """Return a process's number in the innermost of its namespaces; 0 if it is gone."""
+    """Return a process's number in the innermost of its namespaces; 0 if it has ended."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
             [line] = [line for line in file if line.startswith(b"NSpid:")]
@@ -270,7 +257,7 @@ def _innermost_pid(pid: int) -> int:
 
 
 def _wait_for_sender(sock: socket.socket) -> int:
-    """Wait for the next message; return the process, as numbered here, that sent it."""
+    """Wait for the next message; return the number of its sender in this namespace."""
     _, notes, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(12), socket.MSG_PEEK)
     if not notes:
         raise EOFError("no message")

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from nbformat import NotebookNode
 
-from proflab_course.grading.plan import MB
+from proflab_course.grading.limits import MB
 from proflab_course.grading.run.student_files import regular_files
 from proflab_course.grading.submissions.decode_text import ZIP
 from proflab_course.grading.submissions.read_notebook import (

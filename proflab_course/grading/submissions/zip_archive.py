@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from proflab_course.grading.plan import MB
+from proflab_course.grading.limits import MB
 from proflab_course.grading.submissions.decode_text import ZIP
 
 MAX_MEMBERS = 2_000

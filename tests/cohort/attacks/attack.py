@@ -47,9 +47,9 @@ class Attack:
     in them stand for the course's folder, a TCP port and two Unix sockets on which the test
     listens, and a time to sleep by which it finds what is left.
     after: executed after it.
-    statuses: what the turn may end with.
-    ends: texts of which the turn's sentence may have one. They show that the attack got as far as
-    its decisive act; otherwise its print of "tried", which stands at that act, must come back.
+    statuses: what the session may end with.
+    ends: texts of which the session's sentence may have one. They show that the attack reached its
+    decisive act; otherwise its print of "tried", which stands at that act, must come back.
     raises: exceptions that its cells may end with; any other means that it failed on its way.
     runner: "roomy", "cpu" (half a CPU second a cell) or "wall" (a second of real time a cell).
     files: the submission's folder: name → content, or ("link", target), or ("hard link", target).

@@ -1,4 +1,4 @@
-"""Attacks on the conversation: forged, huge and endless replies, and talk between cells."""
+"""Attacks on the connection: forged, huge and endless replies, and talk between cells."""
 
 from cohort.attacks.attack import HIDDEN_INPUT, REACH, attack
 

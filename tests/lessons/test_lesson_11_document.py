@@ -7,9 +7,13 @@ import datetime
 
 import pytest
 from cuda_on_cpu import fake_gpu
+from lesson_demos import beside
 
-from proflab.lesson.cuda import Record, doubles, train_document
-from proflab.lesson.cuda import trace_doubles as fake
+from proflab.lesson.cuda import Record
+
+doubles = beside("10_cuda_roofline", "kernel_doubles")
+fake = beside("11_gpu_training", "trace_doubles")
+train_document = beside("11_gpu_training", "train_document")
 
 
 def whole() -> dict:

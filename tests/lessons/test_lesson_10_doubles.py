@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from lesson_demos import beside
 
-from proflab.lesson.cuda import document as documents
-from proflab.lesson.cuda import doubles
+doubles = beside("10_cuda_roofline", "kernel_doubles")
+documents = beside("10_cuda_roofline", "roofline_document")
 
 
 def test_documents_for_test_cells_are_documents():

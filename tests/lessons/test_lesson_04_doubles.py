@@ -7,10 +7,13 @@ import tracemalloc
 
 import psutil
 import pytest
+from lesson_demos import beside
 
 import proflab
 from proflab import Tensor, nn
 from proflab.lesson import doubles
+
+fake = beside("04_memory", "memory_doubles")
 
 MB = 1024**2
 
@@ -28,7 +31,7 @@ def test_allocating_allocates_what_it_says(sizes):
     assert peak == pytest.approx((graph + output + scratch) * MB, abs=MB / 100)
     assert result.requires_grad and model.shapes == [(1,)]
     with proflab.no_grad():
-        assert doubles.traced_mb(model, x) == pytest.approx(graph + output + scratch, abs=0.01)
+        assert fake.traced_mb(model, x) == pytest.approx(graph + output + scratch, abs=0.01)
 
 
 def kept_by(step, steps):
@@ -47,40 +50,40 @@ def kept_by(step, steps):
     + [("through_numpy", 1), ("once", 0), ("freed", 0)],
 )
 def test_a_step_leaves_what_it_says(kind, rate):
-    step = doubles.LeakyStep(**{kind: {"something": 1}})
+    step = fake.LeakyStep(**{kind: {"something": 1}})
     assert kept_by(step, 5) == pytest.approx(rate, abs=0.01)
     assert step.calls == 6
 
 
 def test_what_is_replaced_does_not_grow():
-    step = doubles.LeakyStep(replaced={"buffer": 4})
+    step = fake.LeakyStep(replaced={"buffer": 4})
     assert kept_by(step, 4) == pytest.approx(1, abs=0.01)  # 4 MB, whatever the steps
     assert kept_by(step, 8) == pytest.approx(0.5, abs=0.01)
 
 
 def test_functions_have_their_names_and_files_of_their_own():
-    step = doubles.LeakyStep(freed={"augment": 1}, kept={"remember": 1})
+    step = fake.LeakyStep(freed={"augment": 1}, kept={"remember": 1})
     functions = [function for function, _ in step.functions]
     assert [f.__name__ for f in functions] == ["augment", "remember"]
     assert len({f.__code__.co_filename for f in functions}) == 2
 
 
 def test_a_step_fails_when_it_is_told_to():
-    step = doubles.LeakyStep(fails_at=2)
+    step = fake.LeakyStep(fails_at=2)
     step()
     with pytest.raises(KeyError, match="step 2"):
         step()
 
 
 def test_holding_holds():
-    step = doubles.holding("keep", lambda mb: bytearray(mb * MB), 2)
+    step = fake.holding("keep", lambda mb: bytearray(mb * MB), 2)
     assert step.__name__ == "keep" and kept_by(step, 3) == pytest.approx(2, abs=0.01)
 
 
 def test_resident_is_seen_however_psutil_is_asked():
     from psutil import Process
 
-    resident, early = doubles.Resident(100.5), psutil.Process()
+    resident, early = fake.Resident(100.5), psutil.Process()
     bound = early.memory_info
 
     def ask():
@@ -107,7 +110,7 @@ def test_resident_is_the_same_process_before_a_fork_and_in_it():
     """As a hidden block is: a fork of a process that may be gone, with what was made in it."""
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
-        resident, early = doubles.Resident(), psutil.Process()
+        resident, early = fake.Resident(), psutil.Process()
         if os.fork():
             os._exit(0)
         found = []
@@ -128,26 +131,26 @@ def test_resident_is_the_same_process_before_a_fork_and_in_it():
 def test_resident_is_gone_after_an_error():
     real = psutil.Process().memory_info().rss
     with pytest.raises(ZeroDivisionError):
-        doubles.Resident(1e6).run(lambda: 1 / 0)
+        fake.Resident(1e6).run(lambda: 1 / 0)
     assert psutil.Process().memory_info().rss < 100 * real
 
 
 def test_held_is_what_is_there_while_the_result_is():
     kept = []
-    largest = doubles.held_mb(lambda: [doubles.block(3), doubles.block(9)][1])
+    largest = fake.held_mb(lambda: [doubles.block(3), doubles.block(9)][1])
     assert largest == pytest.approx(9, 0.01)
-    assert doubles.held_mb(lambda: kept.append(doubles.block(2))) == pytest.approx(2, 0.01)
+    assert fake.held_mb(lambda: kept.append(doubles.block(2))) == pytest.approx(2, 0.01)
     assert not tracemalloc.is_tracing()
 
 
 def test_printed_and_traced():
-    assert doubles.printed(lambda *parts: print(*parts, sep="\n"), "a", "b") == ["a", "b"]
-    assert doubles.traced_mb(bytearray, 5 * MB) == pytest.approx(5, abs=0.01)
+    assert fake.printed(lambda *parts: print(*parts, sep="\n"), "a", "b") == ["a", "b"]
+    assert fake.traced_mb(bytearray, 5 * MB) == pytest.approx(5, abs=0.01)
     assert not tracemalloc.is_tracing()
 
 
 def test_each_label_is_called_with_its_memory():
-    resident, found = doubles.Resident(), []
+    resident, found = fake.Resident(), []
 
     def note(label):
         found.append((label, psutil.Process().memory_info().rss / MB))
@@ -161,34 +164,34 @@ def test_told_is_each_line_that_holds_a_label_and_its_numbers():
         print("label, MB")
         print("b and a: 260.50 MB (+60.5)\na 1,200.0 -3.25 7\nno 7.5")
 
-    assert doubles.told(report, "a", "b") == [("a", ["260.5", "60.5"]), ("a", ["1200.0", "3.2"])]
-    assert doubles.told(report, "c") == []
+    assert fake.told(report, "a", "b") == [("a", ["260.5", "60.5"]), ("a", ["1200.0", "3.2"])]
+    assert fake.told(report, "c") == []
 
 
 def test_furthest_is_the_largest_difference_of_any_gradient():
     layers = [nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 2)]
     x = Tensor([[1.0, -2.0, 0.5]], requires_grad=True)
     plain = nn.Sequential(*layers)
-    assert doubles.furthest(plain, layers, x) == 0.0
-    right = doubles.gradients(plain, x, [layers[2].bias])
+    assert fake.furthest(plain, layers, x) == 0.0
+    right = fake.gradients(plain, x, [layers[2].bias])
     assert [g.shape for g in right] == [(1, 3), (2,)]
-    off = doubles.furthest(lambda x: plain(x) * 2, layers, x)  # each gradient four times as large
-    largest = max(abs(g).max() for g in doubles.gradients(plain, x, list(plain.parameters())))
+    off = fake.furthest(lambda x: plain(x) * 2, layers, x)  # each gradient four times as large
+    largest = max(abs(g).max() for g in fake.gradients(plain, x, list(plain.parameters())))
     assert off == pytest.approx(3 * largest, rel=1e-5)
     x.requires_grad = False
     layers[0].weight.requires_grad = False
-    assert doubles.furthest(plain, layers, x) == 0.0
+    assert fake.furthest(plain, layers, x) == 0.0
 
 
 def test_a_tracker_measures_one_block_and_leaves_tracing_as_it_was():
-    with doubles.Tracker(frames=5) as tracker:
+    with fake.Tracker(frames=5) as tracker:
         kept = [doubles.block(2)]
         doubles.block(3)
         depth = tracemalloc.get_traceback_limit()
     assert [tracker.peak_mb, tracker.current_mb] == pytest.approx([5, 2], abs=0.01)
     assert depth == 5 and not tracemalloc.is_tracing()
     tracemalloc.start(7)
-    with pytest.raises(KeyError), doubles.Tracker():
+    with pytest.raises(KeyError), fake.Tracker():
         kept.append(doubles.block(1))
         raise KeyError
     assert tracemalloc.get_traceback_limit() == 7

@@ -6,10 +6,13 @@ import copy
 import json
 
 import pytest
+from lesson_demos import beside
 
-from proflab.lesson.cuda import document as documents
-from proflab.lesson.cuda import doubles
+from proflab.lesson.cuda.document import text_of
 from proflab.lesson.cuda.sheets import DATA_SHEETS, against_data_sheet, data_sheet, print_ratios
+
+doubles = beside("10_cuda_roofline", "kernel_doubles")
+documents = beside("10_cuda_roofline", "roofline_document")
 
 
 def whole() -> dict:
@@ -38,7 +41,7 @@ def test_a_document_with_every_kind_is_accepted_and_comes_back_the_same(tmp_path
     documents.save(whole(), tmp_path / "d.json")
     assert documents.load(tmp_path / "d.json") == whole()
     text = (tmp_path / "d.json").read_text()
-    assert text == documents.text_of(json.loads(text))
+    assert text == text_of(json.loads(text))
     assert set(whole()["rows"]) == set(documents.KINDS)
 
 

@@ -12,9 +12,9 @@ from string import Template
 from typing import Any
 
 import numpy as np
+from workloads import FUSED_CHAIN, TABLE
 
 from proflab.lesson.cuda.device import Gpu
-from proflab.lesson.cuda.workloads import FUSED_CHAIN, TABLE
 from proflab.lesson.demo import demo_size
 
 SWEEP = Template("""

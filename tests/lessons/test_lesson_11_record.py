@@ -7,8 +7,11 @@ import sys
 
 import pytest
 from cohort.run import ROOT
+from lesson_demos import beside
 
-from proflab.lesson.cuda import NoDevice, train_document
+from proflab.lesson.cuda import NoDevice
+
+train_document = beside("11_gpu_training", "train_document")
 
 CONSTRUCTED = ROOT / "modules" / train_document.LESSON / "constructed_train.json"
 BESIDE = ("solved", "construct_train", "constructed_trace", "constructed_memory")

@@ -1,8 +1,10 @@
 """What doubles note of the arrays that they are given."""
 
 import numpy as np
+from lesson_demos import beside
 
-from proflab.lesson.doubles.noted import noting_copies, noting_kinds
+noted = beside("06_roofline", "noted")
+noting_copies, noting_kinds = noted.noting_copies, noted.noting_kinds
 
 
 def test_a_product_notes_each_kind_once_and_multiplies():

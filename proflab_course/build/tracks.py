@@ -1,0 +1,416 @@
+"""Make a lesson as a track has it: what is not written there becomes given code, or goes.
+
+It works on the cells as read, before minutes and points are stamped. Sections keep their numbers,
+exercises their names and points, so that a track's notebook is a part of the whole lesson's.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import nbformat
+from nbformat import NotebookNode
+
+from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.outline import Outline, place_of
+from proflab.lesson.statements import KNOWN
+from proflab_course.build.audit_demos import GUESS_TAG, demos_imports
+from proflab_course.build.limits import prose_words
+from proflab_course.build.sections import Section, heading_lines, sections
+from proflab_course.build.stamp import Address
+from proflab_course.course.notebook import GIVEN_TAG, SOLUTION, Cell, Lesson, set_cell_ids
+from proflab_course.course.tracks import PUBLIC, Track, Tracks
+
+WORDS_A_MINUTE = 50  # of a section's text, its guesses, pictures and running cells included
+SUMMARY = "Summary"
+_MINUTES = re.compile(r"· *\d+ min\b")
+_QUESTIONS, _BREAK = ("**Predict.**", "**Guess.**"), "**Take a break"
+_HINT = re.compile(r"<details>\s*<summary>Hint.*?</details>\s*", re.DOTALL)
+_DEFINE = ("exercise", "given", "setup")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A lesson as a track has it: its cells, and where it is less than the whole lesson.
+
+    left_out: the exercises that are not written; given: those of them whose code is there.
+    gone: the names of the sections that are not there; partial: it is not the whole lesson.
+    """
+
+    lesson: Lesson
+    given: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    partial: bool = False
+
+
+def tracks_mistakes(tracks: Tracks, lessons: Iterable[Lesson]) -> Iterator[str]:
+    """Yield a sentence for each place where the tracks and the course's lessons differ.
+
+    A table for a lesson that the course does not have, or no longer, is no mistake.
+    """
+    known = {lesson.name: lesson for lesson in lessons}
+    for name, lesson in known.items():
+        listed = list(tracks.times[name].minutes) if name in tracks.times else []
+        exercises = [cell.name for cell in lesson.named("exercise")]
+        for exercise in (each for each in exercises if each not in listed):
+            yield f"{PUBLIC} gives no minutes for {exercise}, an exercise of {name}"
+        for exercise in (each for each in listed if each not in exercises):
+            yield f"{PUBLIC} gives minutes for {exercise}, which {name} does not have"
+        if set(listed) == set(exercises) and listed != exercises:
+            yield f"{PUBLIC} lists the exercises of {name} in another order than the lesson"
+    for track in tracks.tracks.values():
+        where = f"{track.file}, track {track.name}"
+        for name in (name for name in track.show if name in known):
+            there = {section.name for section in sections(split_at_headings(known[name]))}
+            for section in (each for each in track.show[name] if each not in there):
+                yield f"{where}: {name} has no section {section!r} to show"
+        for name in sorted(track.essays & known.keys()) if not track.whole else ():
+            if not known[name].named("manual"):
+                yield f"{where}: {name} has no essay"
+
+
+def apply_track(lesson: Lesson, tracks: Tracks, track: Track) -> Taken:
+    """Return a lesson as a track has it.
+
+    The cells of exercises that stay, their tests and the essay are the same objects in both
+    lessons: `vary_cases` changes them for both. All other cells are copies.
+    """
+    if tracks.takes_all_of(track, lesson.name):
+        return Taken(lesson)
+    work = _Work(split_at_headings(lesson), tracks, track)
+    work.choose()
+    work.add_needed()
+    work.trim_text()
+    notebook = copy.copy(lesson.notebook)
+    notebook.metadata = copy.deepcopy(lesson.notebook.metadata)
+    notebook.cells = list(work.cells())
+    taken = Lesson(lesson.name, lesson.place, notebook)
+    _write_minutes(taken, tracks, track)
+    set_cell_ids(notebook)
+    return Taken(
+        taken,
+        tuple(work.given_exercises()),
+        tuple(s.name for s in work.sections if s.name and not work.stays(s)),
+        tuple(tracks.left_out(track, lesson.name)),
+        True,
+    )
+
+
+def split_at_headings(lesson: Lesson) -> Lesson:
+    """Return the lesson with text cells that begin at their headings of the second level."""
+    cells: list[NotebookNode] = []
+    for cell in lesson.cells:
+        if cell.role == "text":
+            lines = cell.source.split("\n")
+            begins = [0, *(line for line, _ in heading_lines(cell) if line), len(lines)]
+            for begin, end in zip(begins, begins[1:], strict=False):
+                part = copy.deepcopy(cell.node)
+                part.source = "\n".join(lines[begin:end]).strip("\n")
+                cells += [part] if part.source.strip() else []
+        elif cell.role in ("test", "exercise", "manual"):
+            cells.append(cell.node)
+        else:
+            cells.append(copy.deepcopy(cell.node))
+    notebook = copy.copy(lesson.notebook)
+    notebook.cells = cells
+    return Lesson(lesson.name, lesson.place, notebook)
+
+
+class _Work:
+    """One lesson on its way into a track; `kept` holds the numbers of the cells that stay."""
+
+    def __init__(self, lesson: Lesson, tracks: Tracks, track: Track) -> None:
+        self.lesson, self.track = lesson, track
+        self.all = lesson.cells
+        self.sections = sections(lesson)
+        self.section_of = {id(c.node): s for s in self.sections for c in s.cells}
+        self.written = set(track.exercises.get(lesson.name, ()))
+        self.exercises = list(tracks.times[lesson.name].minutes)
+        self.bound = [bound_names(cell.statements()) for cell in self.all]
+        self.used = [used_names(cell.statements()) - KNOWN for cell in self.all]
+        self.kept: set[int] = set()
+        self.needed: set[int] = set()  # those that stay although their section goes
+
+    def stays(self, section: Section) -> bool:
+        """Return True if a section is in the track."""
+        name, lesson = section.name, self.lesson.name
+        if self.track.whole or not name:
+            return True
+        if name == SUMMARY:
+            return self.track.summary
+        if lesson in self.track.essays and any(c.role == "manual" for c in section.cells):
+            return True
+        return name in self.track.show.get(lesson, ()) or any(
+            cell.role == "exercise" and cell.name in self.written for cell in section.cells
+        )
+
+    def choose(self) -> None:
+        """Keep the cells of sections that stay, tests of what is given and idle guesses apart."""
+        for number, cell in enumerate(self.all):
+            if self.stays(self._section(number)) and self._is_for_track(cell):
+                self.kept.add(number)
+            elif cell.role == "manual":
+                self._drop_task(number)
+        asked: set[str] = set()
+        for number, cell in enumerate(self.all):
+            if number in self.kept and cell.role == "demo":
+                asked |= self.used[number]
+        for number, cell in enumerate(self.all):
+            if GUESS_TAG not in cell.tags:
+                continue
+            if not self.bound[number] & asked:
+                self._drop_guess(number)
+            elif number not in self.kept:
+                self._keep_guess(number)
+
+    def add_needed(self) -> None:
+        """Keep the definitions of sections that go which a cell that stays needs, step by step."""
+        ahead = sorted(self.kept)
+        while ahead:
+            number = ahead.pop()
+            for name in sorted(self.used[number] - self.bound[number]):
+                provider = self._provider(name, number)
+                if provider is not None:
+                    self.kept.add(provider)
+                    self.needed.add(provider)
+                    ahead.append(provider)
+
+    def trim_text(self) -> None:
+        """Take hints for what is given out of the text, and breaks, which a track does not need."""
+        for number in sorted(self.kept):
+            cell = self.all[number]
+            if cell.role == "text":
+                kept = (p for p in _paragraphs(cell.source) if not p.startswith(_BREAK))
+                cell.node.source = "\n\n".join(kept)
+            elif cell.role == "exercise" and cell.name not in self.written:
+                for above in self._introduction(number):
+                    above.node.source = _HINT.sub("", above.source).strip()
+        self.kept = {n for n in self.kept if self.all[n].source.strip()}
+
+    def cells(self) -> Iterator[NotebookNode]:
+        """Yield the track's cells in order, a line of text above what is given in one place."""
+        for number, cell in enumerate(self.all):
+            if number not in self.kept:
+                continue
+            if number in self.needed:
+                before = max((n for n in self.kept if n < number), default=-1)
+                if before not in self.needed:
+                    yield nbformat.v4.new_markdown_cell(self._given_line(number))
+                yield self._given(cell, number)
+            elif cell.role == "exercise" and cell.name not in self.written:
+                yield self._given(cell, number)
+            else:
+                yield cell.node
+
+    def given_exercises(self) -> Iterator[str]:
+        """Yield the exercises whose code is given."""
+        for number in sorted(self.kept):
+            cell = self.all[number]
+            if cell.role == "exercise" and cell.name not in self.written:
+                yield cell.name
+
+    # ── one rule each ──
+
+    def _section(self, number: int) -> Section:
+        return self.section_of[id(self.all[number].node)]
+
+    def _is_for_track(self, cell: Cell) -> bool:
+        if cell.role == "test":
+            return tested(cell.name, self.exercises) in self.written
+        return cell.role != "manual" or self.lesson.name in self.track.essays
+
+    def _provider(self, name: str, user: int) -> int | None:
+        """Return the cell that has to come back for a name; None where one that stays binds it."""
+        binds = [n for n, names in enumerate(self.bound) if name in names and self._offers(n, name)]
+        if any(n in self.kept for n in binds if n <= user):
+            return None
+        before = [n for n in binds if n < user]
+        if before:
+            return before[-1]
+        if any(n in self.kept for n in binds):  # a function that is called only further down
+            return None
+        return binds[0] if binds else None
+
+    def _offers(self, number: int, name: str) -> bool:
+        """Return True if later cells may use a name from this cell."""
+        cell = self.all[number]
+        if cell.role == "demo":
+            return name in bound_names(demos_imports(cell.statements()))
+        return cell.role in _DEFINE or (number in self.kept and cell.role == "free")
+
+    def _given(self, cell: Cell, number: int) -> NotebookNode:
+        """Return a cell that defines something as given code: locked, folded, without marks."""
+        lines = [line for line in cell.source.splitlines() if line.strip() not in SOLUTION]
+        if cell.role == "demo":  # only what it imports for demo cells below it
+            lines = list(map(ast.unparse, demos_imports(cell.statements())))
+        place = place_of(self._section(number).name)
+        source = f"# Given: lesson {self.lesson.name[:2]}, {place}.\n" + "\n".join(lines).strip()
+        tags = ["demo"] if cell.role == "demo" else [GIVEN_TAG]
+        nbgrader = {"grade": False, "grade_id": cell.name, "locked": True}
+        nbgrader |= {"schema_version": 3, "solution": False, "task": False}
+        metadata = {"cellView": "form", "jupyter": {"source_hidden": True}, "tags": tags}
+        return nbformat.v4.new_code_cell(source, metadata={**metadata, "nbgrader": nbgrader})
+
+    def _given_line(self, first: int) -> str:
+        """Return the text above a run of given cells: the sections that they come from."""
+        names: list[str] = []
+        for number in (n for n in sorted(self.kept) if n >= first):
+            if number not in self.needed:
+                break
+            names.append(self._section(number).name)
+        return f"Given here, from {_places(list(dict.fromkeys(names)))} of the whole lesson."
+
+    def _drop_task(self, number: int) -> None:
+        """Drop the text between an essay that nobody writes and the last cell of code above it."""
+        for above in range(number - 1, -1, -1):
+            cell = self.all[above]
+            if cell.role != "text" or any(heading_lines(cell)):
+                return
+            self.kept.discard(above)
+
+    def _drop_guess(self, number: int) -> None:
+        """Drop a guess that no demo cell answers, and the question above it."""
+        self.kept.discard(number)
+        text = self._question(number)
+        if text is not None:
+            node = self.all[text].node
+            node.source = "\n\n".join(p for p in _paragraphs(node.source) if not _asks(p))
+            if not node.source.strip():
+                self.kept.discard(text)
+
+    def _keep_guess(self, number: int) -> None:
+        """Keep a guess that a demo cell of the track answers, with nothing but its question."""
+        self.kept.add(number)
+        text = self._question(number)
+        if text is not None and text not in self.kept:
+            node = self.all[text].node
+            node.source = "\n\n".join(p for p in _paragraphs(node.source) if _asks(p))
+            self.kept.add(text)
+
+    def _introduction(self, number: int) -> Iterator[Cell]:
+        """Yield the text cells between an exercise and the last test or demo cell above it."""
+        for above in range(number - 1, -1, -1):
+            if self.all[above].role in ("exercise", "test", "demo"):
+                return
+            if self.all[above].role == "text":
+                yield self.all[above]
+
+    def _question(self, number: int) -> int | None:
+        """Return the cell with the question of a guess: the nearest one above that asks."""
+        for above in range(number - 1, -1, -1):
+            cell = self.all[above]
+            if GUESS_TAG in cell.tags:
+                return None
+            if cell.role == "text" and any(map(_asks, _paragraphs(cell.source))):
+                return above
+        return None
+
+
+def tested(test: str, exercises: Iterable[str]) -> str:
+    """Return the exercise that a test cell is for; empty where there is none."""
+    fitting = [name for name in exercises if re.fullmatch(rf"test_{re.escape(name)}(_\d+)?", test)]
+    return max(fitting, key=len, default="")
+
+
+def _paragraphs(text: str) -> list[str]:
+    return re.split(r"\n[ \t]*\n", text)
+
+
+def _asks(paragraph: str) -> bool:
+    return paragraph.lstrip().startswith(_QUESTIONS)
+
+
+def _places(names: list[str]) -> str:
+    """Return sections as a sentence lists them.
+
+    >>> _places(["3", "4", "7"]), _places(["Reflect"])
+    ('sections 3, 4 and 7', 'Reflect')
+    """
+    numbered = [name for name in names if name[:1].isdigit()]
+    others = [name for name in names if not name[:1].isdigit()]
+    if len(numbered) > 1:
+        listed = f"sections {', '.join(numbered[:-1])} and {numbered[-1]}"
+    else:
+        listed = "".join(map(place_of, numbered))
+    return " and ".join(filter(None, (listed, *others)))
+
+
+# ── what a reader learns of it ────────────────────────────────────────────────────────────────
+
+
+def track_line(taken: Taken, track: Track, address: Address, lacking: Iterable[str] = ()) -> str:
+    """Return the line below a lesson's title that tells what of the lesson a class takes.
+
+    lacking: the pages of ideas that it builds on and the track does not have, as links.
+    """
+    written = len(taken.lesson.named("exercise"))
+    all_of_it = written + len(taken.left_out)
+    exercises = f"{written} of this lesson's {all_of_it} exercises"
+    link = f"[The whole lesson]({address.whole_lesson(taken.lesson.name)})"
+    first = "".join(f" Read first: {page}." for page in lacking)
+    return f"This class takes the track *{track.title}*: {exercises}. {link}.{first}"
+
+
+def lacking_ideas(
+    name: str, tracks: Tracks, taken: Mapping[str, Taken], names: Iterable[str], address: Address
+) -> Iterator[str]:
+    """Yield a link for each idea that a lesson builds on and its track does not have.
+
+    taken: the track's lessons; names: all lessons of the course.
+    """
+    for need in tracks.times[name].needs:
+        number, _, section = need.partition(" §")
+        lesson = next((each for each in names if each.startswith(f"{number}_")), "")
+        if lesson and (lesson not in taken or section in taken[lesson].gone):
+            what = f"lesson {number}, section {section}" if section else f"lesson {number}"
+            yield f"[{what}]({address.whole_lesson(lesson)})"
+
+
+def with_track(outline: Outline, taken: Taken, track: Track | None) -> Outline:
+    """Return a lesson's outline with what its track leaves out, if it does."""
+    if not taken.partial or track is None:
+        return outline
+    return replace(outline, track=track.title, given=taken.given, more=len(taken.left_out))
+
+
+def track_points(track: Track, tracks: Tracks, lessons: Iterable[Lesson]) -> float:
+    """Return the points that a track's test cells earn, without those given by hand."""
+    return sum(
+        cell.points
+        for lesson in lessons
+        for cell in lesson.named("test")
+        if tested(cell.name, tracks.times[lesson.name].minutes)
+        in track.exercises.get(lesson.name, ())
+    )
+
+
+# ── minutes ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _write_minutes(lesson: Lesson, tracks: Tracks, track: Track) -> None:
+    """Write into each heading that says minutes those that the track needs, to the next five."""
+    for section in sections(lesson):
+        if (place := section.place) is None or section.minutes is None:
+            continue
+        lines = place.source.split("\n")
+        minutes = section_minutes(lesson, section, tracks, track)
+        lines[section.line] = _MINUTES.sub(f"· {minutes} min", lines[section.line], count=1)
+        place.node.source = "\n".join(lines)
+
+
+def section_minutes(lesson: Lesson, section: Section, tracks: Tracks, track: Track) -> int:
+    """Return the minutes that a section takes in a track: writing, essay and reading."""
+    times = tracks.times[lesson.name]
+    written: Mapping[str, int] = {
+        name: times.minutes[name] for name in track.exercises.get(lesson.name, ())
+    }
+    minutes: float = sum(written.get(cell.name, 0) for cell in section.cells)
+    minutes += times.essay if any(cell.role == "manual" for cell in section.cells) else 0
+    part = NotebookNode(cells=[cell.node for cell in section.cells])
+    minutes += prose_words(Lesson(lesson.name, lesson.place, part)) / WORDS_A_MINUTE
+    return max(5, 5 * round(minutes / 5))

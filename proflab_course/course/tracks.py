@@ -1,0 +1,250 @@
+"""Read a course's tracks: which exercises a class writes in the time that it has.
+
+modules/tracks.toml declares them, with each lesson's needs and minutes of writing. An instructor's
+private/tracks.toml adds tracks, replaces some by name, and says with `use` which one the course
+takes. What is wrong within these files is found here; whether they fit the lessons is the audit's.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from proflab_course.course.layout import LESSON_NAME, CourseError
+
+PUBLIC, PRIVATE = "modules/tracks.toml", "private/tracks.toml"
+DEFAULT = "term"
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "title": str,
+    "text": str,
+    "hours": (int, float),
+    "summary": bool,
+    "essays": list,
+    "show": dict,
+    "except": dict,
+}
+_NEED = re.compile(r"(\d\d)(?: §(\S+))?")
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+@dataclass(frozen=True)
+class LessonTimes:
+    """A lesson's exercises in order with their minutes of writing, its essay's, and its needs.
+
+    needs: the earlier lessons whose ideas it builds on, as "02" or, with a section, "02 §8".
+    """
+
+    minutes: Mapping[str, int]
+    essay: int = 0
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Track:
+    """What a class writes and sees.
+
+    exercises: those to write, by lesson; a lesson without any is not in the track.
+    show: the sections that stay without an exercise to write, by lesson; essays: the lessons whose
+    essay is written; summary: whether lessons keep their Summary.
+    whole: declared by what it leaves out, so that every section and essay stays.
+    """
+
+    name: str
+    title: str
+    text: str
+    hours: float
+    exercises: Mapping[str, tuple[str, ...]]
+    show: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    essays: frozenset[str] = frozenset()
+    summary: bool = True
+    whole: bool = False
+    file: str = PUBLIC
+
+    @property
+    def lessons(self) -> list[str]:
+        """The lessons in which something is to be written, in course order."""
+        return sorted(name for name, wanted in self.exercises.items() if wanted)
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """All tracks by name, the lessons' times, and the name of the track that the course takes."""
+
+    tracks: Mapping[str, Track]
+    times: Mapping[str, LessonTimes]
+    use: str
+
+    @classmethod
+    def read(cls, root: Path) -> Tracks | None:
+        """Return the tracks of the course at `root`; None where it declares none."""
+        public, private = _toml(root, PUBLIC), _toml(root, PRIVATE)
+        if public is None and private is None:
+            return None
+        if public is None:
+            raise CourseError(f"{PRIVATE} needs {PUBLIC}, with the minutes of every exercise")
+        _known(public, {"lesson", "track"}, PUBLIC)
+        _known(private or {}, {"lesson", "track", "use"}, PRIVATE)
+        times: dict[str, LessonTimes] = {}
+        for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
+            for name, entry in _table(data, "lesson", file).items():
+                times[name] = _times(name, entry, file)
+        times = dict(sorted(times.items()))
+        tracks: dict[str, Track] = {}
+        for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
+            for name, entry in _table(data, "track", file).items():
+                tracks[name] = _track(name, entry, times, file)
+        use = (private or {}).get("use", DEFAULT)
+        if use not in tracks:
+            file = PRIVATE if "use" in (private or {}) else PUBLIC
+            raise CourseError(f"{file} declares no track {use!r} ({_listed(tracks)})")
+        _refuse(_not_nested(tracks))
+        return cls(tracks, times, use)
+
+    def track(self, name: str | None = None) -> Track:
+        """Return a track by name, or the course's own; CourseError if there is no such track."""
+        if name is None:
+            return self.tracks[self.use]
+        if name not in self.tracks:
+            raise CourseError(f"there is no track {name!r} ({_listed(self.tracks)})")
+        return self.tracks[name]
+
+    def left_out(self, track: Track, lesson: str) -> list[str]:
+        """Return the exercises of a lesson that are not written in a track."""
+        written = track.exercises.get(lesson, ())
+        return [name for name in self.times[lesson].minutes if name not in written]
+
+    def takes_all_of(self, track: Track, lesson: str) -> bool:
+        """Return True if a track has the lesson as it is written, without anything left out."""
+        return track.whole and not self.left_out(track, lesson)
+
+    def writing(self, track: Track, lesson: str) -> int:
+        """Return the minutes of writing in a lesson of a track, its essay apart."""
+        return sum(self.times[lesson].minutes[name] for name in track.exercises.get(lesson, ()))
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _toml(root: Path, file: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads((root / file).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CourseError(f"{file} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CourseError(f"{file} is not valid TOML: {error}") from None
+
+
+def _known(data: dict[str, Any], keys: set[str], file: str) -> None:
+    for key in sorted(data.keys() - keys):
+        raise CourseError(f"{file} has an entry {key!r}; it may have {', '.join(sorted(keys))}")
+
+
+def _table(data: dict[str, Any], key: str, file: str) -> dict[str, dict[str, Any]]:
+    found = data.get(key, {})
+    if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
+        raise CourseError(f"{file}: {key} must hold tables, such as [{key}.NAME]")
+    return found
+
+
+def _times(name: str, entry: dict[str, Any], file: str) -> LessonTimes:
+    where = f"{file}, lesson {name}"
+    _known(entry, {"needs", "essay", "minutes"}, where)
+    minutes, essay, needs = entry.get("minutes", {}), entry.get("essay", 0), entry.get("needs", [])
+    if not isinstance(minutes, dict) or not all(map(_is_minutes, (*minutes.values(), essay))):
+        raise CourseError(f"{where}: minutes are whole numbers, such as `linear_parameters = 5`")
+    for need in needs if isinstance(needs, list) else [needs]:
+        match = _NEED.fullmatch(str(need))
+        if not match or int(match[1]) >= int(name[:2]):
+            raise CourseError(f'{where}: it needs {need!r}; write an earlier lesson as "02 §8"')
+    return LessonTimes(minutes, essay, tuple(needs))
+
+
+def _is_minutes(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _track(name: str, entry: dict[str, Any], times: Mapping[str, LessonTimes], file: str) -> Track:
+    where = f"{file}, track {name}"
+    if not _NAME.fullmatch(name):
+        raise CourseError(f"{where}: its name may have small letters, digits, - and _ only")
+    chosen = {key: value for key, value in entry.items() if LESSON_NAME.fullmatch(key)}
+    settings = {key: value for key, value in entry.items() if key not in chosen}
+    _known(settings, set(_KINDS), where)
+    for key, value in settings.items():
+        if not isinstance(value, _KINDS[key]) or (key == "hours" and isinstance(value, bool)):
+            raise CourseError(f"{where}: {key} has a value of the wrong type")
+    for key in ("title", "text", "hours"):
+        if key not in settings:
+            raise CourseError(f"{where}: give it a {key}")
+    left_out = settings.get("except")
+    if (left_out is None) == (not chosen):
+        what = "lists exercises by lesson or what it leaves out (`except = {}`)"
+        raise CourseError(f"{where}: a track {what}, one of the two")
+    exercises = _exercises(where, chosen if left_out is None else left_out, times)
+    if left_out is not None:
+        exercises = {
+            lesson: tuple(e for e in each.minutes if e not in exercises.get(lesson, ()))
+            for lesson, each in times.items()
+        }
+    show, essays = _lists(where, settings.get("show", {})), settings.get("essays", [])
+    for lesson in (*show, *essays):
+        if not exercises.get(lesson):
+            raise CourseError(f"{where}: no exercise of {lesson} is in it, so it shows none of it")
+    return Track(
+        name,
+        settings["title"],
+        settings["text"],
+        settings["hours"],
+        exercises,
+        show,
+        frozenset(essays if left_out is None else times),
+        settings.get("summary", True),
+        left_out is not None,
+        file,
+    )
+
+
+def _exercises(
+    where: str, chosen: dict[str, Any], times: Mapping[str, LessonTimes]
+) -> dict[str, tuple[str, ...]]:
+    """Return the exercises named by lesson, in the lesson's order."""
+    found = {}
+    for lesson, names in _lists(where, chosen).items():
+        if lesson not in times:
+            raise CourseError(f"{where}: there is no lesson {lesson} ({_listed(times)})")
+        known = times[lesson].minutes
+        for name in (each for each in names if each not in known):
+            raise CourseError(f"{where}: {lesson} has no exercise {name} ({_listed(known)})")
+        found[lesson] = tuple(name for name in known if name in names)
+    return found
+
+
+def _lists(where: str, entry: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    for lesson, names in entry.items():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise CourseError(f"{where}: {lesson} must be a list of names in quotes")
+    return {lesson: tuple(names) for lesson, names in entry.items()}
+
+
+def _not_nested(tracks: Mapping[str, Track]) -> Iterator[str]:
+    """Yield what a public track has and the next one has not; private ones need not nest."""
+    public = [track for track in tracks.values() if track.file == PUBLIC]
+    for less, more in zip(public, public[1:], strict=False):
+        for lesson, names in less.exercises.items():
+            for name in (each for each in names if each not in more.exercises.get(lesson, ())):
+                yield f"{PUBLIC}: track {less.name} has {name}, and {more.name} below it has not"
+
+
+def _refuse(mistakes: Iterable[str]) -> None:
+    if found := list(mistakes):
+        raise CourseError("\n".join(found))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return "there is " + (", ".join(names) or "none")

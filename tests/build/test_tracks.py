@@ -1,0 +1,484 @@
+"""Tracks: what a class writes in the time that it has, what it is given, and what it never sees."""
+
+import json
+import os
+import shutil
+
+import nbformat
+import pytest
+from cohort.run import ROOT
+from mini_course import make_course
+from shop_course import SHOP, TRACKS, declare_privately, make_shop
+
+from proflab.lesson.names import bound_names, used_names
+from proflab.lesson.outline import Outline
+from proflab.lesson.statements import KNOWN
+from proflab_course.build.command import build, check
+from proflab_course.build.make import Plan, make
+from proflab_course.build.mentions import Tree
+from proflab_course.build.sections import sections
+from proflab_course.build.stamp import Address
+from proflab_course.build.trial import Run, Trial, execute
+from proflab_course.cli import main
+from proflab_course.course.layout import Course, CourseError
+from proflab_course.course.notebook import Lesson, read_notebook
+from proflab_course.course.tracks import Tracks
+from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.match_cells import align
+
+WHOLE = "the whole lesson was handed in; its other exercises were not graded"
+SHORT = ("evening", "week", "weeks3")
+URL = "https://github.com/someone/mini-course/blob/v0.3.0/release"
+
+
+# ── reading the files ────────────────────────────────────────────────────────────────────────
+
+
+WRONG = {
+    "is not valid TOML": ("[track.hour]", "[track.hour"),
+    "modules/tracks.toml has an entry 'trakc'; it may have lesson, track": (
+        "[track.term]",
+        "[trakc.term]",
+    ),
+    "track hour has an entry 'hour'; it may have ": ("hours = 1\n", "hour = 1\n"),
+    "track hour: hours has a value of the wrong type": ("hours = 1\n", 'hours = "1"\n'),
+    "track hour: give it a title": ('title = "An hour"\n', ""),
+    "track hour: 01_shop has no exercise sum (there is tax, total, mean, discount)": (
+        '["total"]',
+        '["sum"]',
+    ),
+    "track day: there is no lesson 03_cart (there is 01_shop, 02_cart)": (
+        '02_cart = ["cart"]',
+        '03_cart = ["cart"]',
+    ),
+    "track hour: 01_shop must be a list of names in quotes": ('["total"]', '"total"'),
+    "track term: a track lists exercises by lesson or what it leaves out": ("except = {}\n", ""),
+    "track hour has total, and day below it has not": ('["tax", "total"]', '["tax", "mean"]'),
+    "track day: no exercise of 02_cart is in it, so it shows none of it": (
+        '02_cart = ["cart"]',
+        'show = { 02_cart = ["1"] }',
+    ),
+    "lesson 02_cart: it needs '02'; write an earlier lesson": ('["01 §2"]', '["02"]'),
+    "lesson 01_shop: minutes are whole numbers": ("tax = 10", "tax = 1.5"),
+}
+
+
+@pytest.mark.parametrize("sentence", WRONG)
+def test_what_is_wrong_in_the_file_is_one_sentence(tmp_path, sentence):
+    old, new = WRONG[sentence]
+    assert old in TRACKS
+    course = make_shop(tmp_path, TRACKS.replace(old, new, 1))
+    with pytest.raises(CourseError) as error:
+        Tracks.read(course.root)
+    assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+AWRY = {
+    "gives no minutes for mean, an exercise of 01_shop": ("mean = 5\n", ""),
+    "gives minutes for price, which 01_shop does not have": ("mean = 5\n", "mean = 5\nprice = 5\n"),
+    "lists the exercises of 01_shop in another order": (
+        "tax = 10\ntotal = 15\n",
+        "total = 15\ntax = 10\n",
+    ),
+    "track hour: 01_shop has no section '7' to show": (
+        "summary = false\n",
+        'show = { 01_shop = ["7"] }\n',
+    ),
+    "track day: 02_cart has no essay": ('essays = ["01_shop"]', 'essays = ["02_cart"]'),
+}
+
+
+@pytest.mark.parametrize("sentence", AWRY)
+def test_where_file_and_lessons_part_the_build_says_so(tmp_path, sentence):
+    old, new = AWRY[sentence]
+    assert old in TRACKS
+    course = make_shop(tmp_path, TRACKS.replace(old, new, 1))
+    with pytest.raises(CourseError) as error:
+        Plan.read(course)
+    assert sentence in str(error.value)
+
+
+def test_a_lesson_that_the_course_no_longer_has_is_no_mistake(tmp_path, monkeypatch, capsys):
+    course = make_shop(tmp_path)
+    shutil.rmtree(course.module("02_cart").parent)
+    assert Plan.read(course, track="day").wanted == ["01_shop"]
+    monkeypatch.chdir(course.root)
+    assert main(["build", "--track"]) == 0
+    assert "1 lessons    2 exercises" in capsys.readouterr().out
+
+
+def test_the_course_declares_minutes_for_its_lessons_and_for_no_others():
+    assert list(Tracks.read(ROOT).times) == Course(ROOT).lessons()
+
+
+def test_a_private_track_stands_over_a_public_one_and_need_not_nest(tmp_path):
+    course = make_shop(tmp_path)
+    own = '[track.hour]\ntitle = "Ours"\ntext = "Means."\nhours = 1\n01_shop = ["mean"]\n'
+    declare_privately(course, f'use = "hour"\n\n{own}')
+    track = Tracks.read(course.root).track()
+    assert (track.title, track.exercises) == ("Ours", {"01_shop": ("mean",)})
+    declare_privately(course, 'use = "decade"')
+    with pytest.raises(CourseError, match="private/tracks.toml declares no track 'decade'"):
+        Tracks.read(course.root)
+
+
+def test_a_course_may_declare_no_tracks(tmp_path, monkeypatch, capsys):
+    course = make_course(tmp_path)
+    assert Tracks.read(course.root) is None
+    monkeypatch.chdir(course.root)
+    assert main(["build", "--track", "week", "-o", str(tmp_path / "tree")]) == 2
+    assert "the course declares no tracks in modules/tracks.toml" in capsys.readouterr().err
+    declare_privately(course, 'use = "term"')
+    with pytest.raises(CourseError, match="private/tracks.toml needs modules/tracks.toml"):
+        Tracks.read(course.root)
+
+
+# ── what a track makes of a lesson ───────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    return make_shop(tmp_path_factory.mktemp("shop"))
+
+
+@pytest.fixture(scope="module")
+def hour(shop):
+    return Plan.read(shop, track="hour")
+
+
+def test_the_rest_becomes_given_code_in_its_place(hour):
+    [lesson] = hour.lessons
+    named = [(cell.name, cell.role) for cell in lesson.cells if cell.name]
+    assert named == [
+        ("shop_imports", "given"),
+        ("rate", "given"),
+        ("tax", "given"),
+        ("total", "exercise"),
+        ("test_total", "test"),
+        ("mean", "given"),
+        ("demo_sums", "demo"),
+        ("where_am_i", "demo"),
+    ]
+    tax = next(cell for cell in lesson.cells if cell.name == "tax")
+    assert tax.source.splitlines()[0] == "# Given: lesson 01, section 1."
+    assert "return price * RATE" in tax.source and "SOLUTION" not in tax.source
+    assert tax.tags == ["given"] and tax.node.metadata["jupyter"] == {"source_hidden": True}
+    assert hour.taken["01_shop"].given == ("tax", "mean")
+    assert hour.taken["01_shop"].gone == ("1", "3", "Reflect", "Summary")
+
+
+def test_the_text_is_cut_at_headings_and_says_what_is_given(hour):
+    [lesson] = hour.lessons
+    text = "\n".join(cell.source for cell in lesson.named("text"))
+    assert "Words at the end" not in text and "Hint" not in text and "a break" not in text
+    assert "The mean, too." in text and "**Predict.** How much are the two?" in text
+    assert "Given here, from [section 1](" in text
+    assert "*An hour*: 1 of this lesson's 4 exercises" in text
+    assert "Binder" not in text and "30 min" not in text
+
+
+def test_minutes_are_those_of_writing_and_reading_and_points_those_that_are_left(hour):
+    [lesson] = hour.lessons
+    found = {section.name: (section.heading, section.minutes) for section in sections(lesson)}
+    assert found["2"] == ("2 · Sums · 15 min · 40 points", 15)
+    assert "About 15 min · 40 points" in lesson.cells[0].source
+
+
+def test_what_is_not_there_is_linked_and_what_is_there_is_not(hour, shop):
+    [lesson] = hour.lessons
+    text = "\n".join(cell.source for cell in lesson.named("text"))
+    first, second = f"{URL}/01_shop/01_shop.ipynb", f"{URL}/02_cart/02_cart.ipynb"
+    assert f"in [lesson 02]({second}) whole carts" in text
+    assert f"What `tax` does, [section 1]({first}) says, and [section 3]({first}) more" in text
+    assert f"[`discount`]({first}) is in lessons 01 and [02]({second})." in text
+    whole = Plan.read(shop).lessons[0]
+    assert "](http" not in "".join(cell.source for cell in whole.cells[2:])
+
+
+def test_a_mention_in_code_cannot_be_linked_and_is_refused(tmp_path):
+    lesson = SHOP.replace('print("tax", tax(100))', 'print("tax")')
+    lesson = lesson.replace('compare("two", guess_two', 'compare("two, as in lesson 02", guess_two')
+    course = make_shop(tmp_path, lesson=lesson)
+    assert Plan.read(course, track="day").lessons
+    with pytest.raises(CourseError, match="cell demo_sums: `lesson 02` is not in this track"):
+        Plan.read(course, track="hour")
+
+
+def test_guesses_and_the_demos_that_answer_them_come_together(hour, tmp_path):
+    assert [c.source for c in hour.lessons[0].cells if "guess" in c.tags] == [
+        "guess_two = None  # your guess"
+    ]
+    moved = SHOP.replace("guess_two, mean(", "guess_cheaper, mean(")
+    moved = moved.replace('"cheaper", guess_cheaper, d', '"cheaper", guess_two, d')
+    [lesson] = Plan.read(make_shop(tmp_path, lesson=moved), track="hour").lessons
+    cells = [cell.source for cell in lesson.cells]
+    at = cells.index("guess_cheaper = None  # your guess")
+    assert cells[at - 1] == "**Predict.** By how much?"
+    assert not any("guess_two =" in source or "How much are the two" in source for source in cells)
+
+
+def test_the_task_of_an_essay_goes_with_it(tmp_path):
+    shown = TRACKS.replace("summary = false\n", 'show = { 01_shop = ["Reflect"] }\n')
+    [lesson] = Plan.read(make_shop(tmp_path, shown), track="hour").lessons
+    text = [cell.source for cell in lesson.named("text")]
+    assert "## Reflect · 5 min" in text and "Who pays the tax?" not in text
+
+
+def test_an_idea_that_the_track_lacks_is_to_be_read_first(tmp_path):
+    course = make_shop(tmp_path, TRACKS.replace('["01 §2"]', '["01 §3"]'))
+    only = '[track.carts]\ntitle = "C"\ntext = "C."\nhours = 1\nsummary = false\n'
+    declare_privately(course, f'{only}show = {{ 02_cart = ["1"] }}\n02_cart = ["cart"]\n')
+    first = Plan.read(course, track="carts").lessons[0].cells[0].source
+    assert f"Read first: [lesson 01, section 3]({URL}/01_shop/01_shop.ipynb)." in first
+
+
+def test_an_essay_stays_where_the_track_has_it(shop):
+    plan = Plan.read(shop, track="day")
+    assert [cell.name for cell in plan.taken["01_shop"].lesson.named("manual")] == ["essay_shop"]
+    assert plan.taken["01_shop"].gone == ("3",)
+
+
+def test_a_track_that_takes_everything_changes_no_byte(shop, tmp_path):
+    with_tracks, without = make_shop(tmp_path / "with"), make_shop(tmp_path / "without")
+    (without.root / "modules/tracks.toml").unlink()
+    for course in (with_tracks, without):
+        build(course, audit="static")
+    made = [path for path in (with_tracks.root / "release").rglob("*") if path.is_file()]
+    assert made
+    for path in made:
+        assert (without.root / path.relative_to(with_tracks.root)).read_bytes() == path.read_bytes()
+
+
+# ── the command ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def tree(shop, tmp_path_factory):
+    """The tree of the track "hour", made with the full audit."""
+    output = tmp_path_factory.mktemp("class") / "tree"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(shop.root)
+        assert main(["build", "--track", "hour", "-o", str(output)]) == 0
+    return output
+
+
+def test_the_tree_holds_the_tracks_lessons_and_no_secret(tree):
+    assert [path.name for path in (tree / "release").iterdir()] == ["01_shop"]
+    page = (tree / "README.md").read_text()
+    assert page.startswith("# An hour: 1 hour\n\nAdd up prices.")
+    assert "| [01 · A shop](release/01_shop/01_shop.ipynb) | `total` | 15 min |" in page
+    text = "".join(path.read_text() for path in (tree / "release").rglob("*") if path.is_file())
+    for secret in ("price + tax(price)", "76_804", "31_337", "86_028", "price / 2", "in the end"):
+        assert secret not in text
+    assert "sum(prices) / len(prices)" in text  # given
+
+
+def test_lesson_json_says_what_is_given(tree):
+    outline = Outline.read(tree / "release/01_shop")
+    assert (outline.track, outline.given, outline.more) == ("An hour", ("tax", "mean"), 3)
+    assert list(outline.exercises) == ["total"]
+
+
+def test_the_last_cell_says_what_the_whole_lesson_has_more(tree, monkeypatch, capsys):
+    monkeypatch.chdir(tree)
+    assert main(["check", "01"]) == 0
+    shown = capsys.readouterr().out
+    assert "So far 0 of 40 points" in shown and "⬜ total" in shown and "⬜ mean" not in shown
+    assert "Track: An hour. Given: tax, mean. The whole lesson has 3 exercises more." in shown
+
+
+def test_a_list_of_the_tracks(shop, monkeypatch, capsys):
+    monkeypatch.chdir(shop.root)
+    assert main(["build", "--track"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [" ".join(line.split()) for line in lines] == [
+        "hour 1 h 1 lessons 1 exercises 40 points An hour",
+        "day 8 h 2 lessons 3 exercises 170 points A day",
+        "term 20 h 2 lessons 5 exercises 200 points A term (in use)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--track", "hour"], "--track NAME and -o FOLDER go together"),
+        (["--track", "hour", "-o", "x", "01"], "--track NAME takes the track's lessons"),
+        (["--track", "decade", "-o", "x"], "there is no track 'decade' (there is hour, day, term)"),
+        (["--track", "day", "--through", "7", "-o", "x"], "modules/ holds no lesson 7"),
+        (["--track", "day", "--seed", "1", "-o", "x"], "leave it out with -o"),
+    ],
+)
+def test_what_makes_no_tree_is_refused(shop, monkeypatch, capsys, words, sentence):
+    monkeypatch.chdir(shop.root)
+    assert main(["build", *words]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (shop.root / "x").exists()
+
+
+def test_through_cuts_a_track_short(shop, tmp_path, monkeypatch):
+    monkeypatch.chdir(shop.root)
+    words = ["--track", "day", "--through", "1", "-o", str(tmp_path / "tree"), "--audit", "static"]
+    assert main(["build", *words]) == 0
+    assert [path.name for path in (tmp_path / "tree/release").iterdir()] == ["01_shop"]
+
+
+def test_the_courses_own_track_is_what_the_build_makes_and_checks(tmp_path):
+    course = make_shop(tmp_path)
+    declare_privately(course, 'use = "day"')
+    assert build(course, audit="static") == ["01_shop", "02_cart"]
+    cells = nbformat.read(course.release("01_shop"), 4).cells
+    names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells]
+    assert "test_tax" in names and "test_mean" not in names and "colab_setup" in names
+    assert check(course, audit="static") == []
+    declare_privately(course, 'use = "term"')
+    assert any("01_shop.ipynb is out of step" in line for line in check(course, audit="static"))
+    declare_privately(course, 'use = "hour"')
+    with pytest.raises(CourseError, match="the track hour does not have 02_cart"):
+        build(course, ["02"])
+
+
+# ── hand-ins ─────────────────────────────────────────────────────────────────────────────────
+
+
+def graded(notebook, source, folder):
+    """Return a hand-in's scores, errors and notes; source: the instructor's notebook."""
+    key = make_key("", source)
+    aligned = align(notebook, key)
+    [run] = execute([Run(aligned, key, folder, full=False)], 1)
+    found = run.conclude()
+    return found.scores, found.errors, aligned.notes
+
+
+def filled(release: Lesson, whole: Lesson):
+    """Return the release with the whole lesson's solutions in it, its metadata unchanged."""
+    solutions = {cell.name: cell.source for cell in whole.named("exercise")}
+    for cell in release.cells:
+        if cell.role == "exercise":
+            cell.node.source = solutions[cell.name]
+    return release.notebook
+
+
+def test_whoever_hands_in_the_whole_lesson_earns_the_tracks_points(tmp_path):
+    course = make_shop(tmp_path)
+    build(course, audit="static")
+    handed_in = filled(
+        read_notebook(course.release("01_shop"), "01_shop"),
+        read_notebook(course.source("01_shop"), "01_shop"),
+    )
+    declare_privately(course, 'use = "hour"')
+    build(course, audit="static")
+    source = read_notebook(course.source("01_shop"), "01_shop")
+    found = graded(handed_in, source.notebook, course.release("01_shop").parent)
+    assert found == ({"test_total": 40.0}, [], [WHOLE])
+
+
+def test_the_grader_and_its_pages_follow_the_courses_track(tmp_path, monkeypatch, capsys):
+    course = make_shop(tmp_path)
+    declare_privately(course, 'use = "hour"')
+    build(course, audit="static")
+    release = read_notebook(course.release("01_shop"), "01_shop")
+    notebook = filled(release, Plan.read(course).whole[0])
+    handed_in = course.root / "submitted/ada/01_shop/01_shop.ipynb"
+    handed_in.parent.mkdir(parents=True)
+    nbformat.write(notebook, handed_in)
+    monkeypatch.setenv("PATH", os.environ["PATH"])  # whoever opens a gradebook changes it
+    monkeypatch.chdir(course.root)
+    assert main(["grade", "01", "--no-sandbox"]) == 0
+    assert "40" in capsys.readouterr().out
+    assert main(["report", "01"]) == main(["report"]) == 0
+    for name in ("01_shop", "term"):
+        assert "<p>Track: An hour</p>" in (course.root / f"reports/{name}.html").read_text()
+
+
+# ── the course's own tracks ──────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def plans():
+    """The course's short tracks, as read."""
+    return {name: Plan.read(Course(ROOT), track=name) for name in SHORT}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_every_name_that_a_cell_uses_is_defined_above_it_or_called_later(plans, name):
+    for lesson in plans[name].lessons:
+        everywhere: set[str] = set()
+        for cell in lesson.named("given", "exercise", "setup", "free"):
+            everywhere |= bound_names(cell.statements())
+        above: set[str] = set()
+        for cell in lesson.cells:
+            nodes = cell.statements()
+            own = bound_names(nodes)
+            known = above | own | KNOWN
+            if cell.role in ("given", "exercise", "setup", "free"):
+                known |= everywhere
+            assert not used_names(nodes) - known, cell.where
+            above |= own
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_no_guess_waits_for_a_demo_that_is_not_there(plans, name):
+    for lesson in plans[name].lessons:
+        answered: set[str] = set()
+        for cell in reversed(lesson.cells):
+            if cell.role == "demo":
+                answered |= used_names(cell.statements())
+            assert "guess" not in cell.tags or bound_names(cell.statements()) <= answered
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_nothing_refers_to_what_the_class_never_saw(plans, name):
+    plan = plans[name]
+    tree = Tree.of(plan.taken.values(), plan.whole, Address.read(ROOT))
+    before = [cell.source for lesson in plan.lessons for cell in lesson.named("text")]
+    tree.link_mentions()  # a mention that is left would be linked now
+    assert [c.source for lesson in plan.lessons for c in lesson.named("text")] == before
+    assert list(tree.mistakes()) == [] and list(tree.notes()) == []
+
+
+def test_the_tracks_fit_into_their_hours(plans):
+    for plan in plans.values():
+        minutes = sum(s.minutes or 0 for lesson in plan.lessons for s in sections(lesson))
+        assert 0.6 <= minutes / (60 * plan.track.hours) <= 1, plan.track.name
+
+
+@pytest.fixture(scope="module")
+def three_weeks(plans, tmp_path_factory):
+    """Lessons 02 and 08 of the track, made in a folder: (plan, folder)."""
+    work = tmp_path_factory.mktemp("weeks3")
+    plans["weeks3"].wanted = ["02_flops", "08_benchmarking"]
+    assert not make(plans["weeks3"], work, "static")
+    return plans["weeks3"], work
+
+
+def test_lessons_of_three_weeks_run_solved_and_empty(three_weeks):
+    plan, work = three_weeks
+    trials = []
+    for name in plan.wanted:
+        folder = work / "release" / name
+        release = read_notebook(folder / f"{name}.ipynb", name).notebook
+        trials.append(Trial(plan.taken[name].lesson, release, folder))
+    list(execute([run for trial in trials for run in trial.runs], 2))
+    assert [mistake for trial in trials for mistake in trial.mistakes()] == []
+
+
+def test_a_whole_lesson_handed_in_to_three_weeks_earns_its_points(three_weeks):
+    plan, work = three_weeks
+    name = "02_flops"
+    handed_in = filled(
+        read_notebook(ROOT / f"release/{name}/{name}.ipynb", name),
+        next(lesson for lesson in plan.whole if lesson.name == name),
+    )
+    source = read_notebook(work / f"source/{name}/{name}.ipynb", name).notebook
+    found = graded(handed_in, source, work / "release" / name)
+    points = {cell.name: cell.points for cell in plan.taken[name].lesson.named("test")}
+    assert found == (points, [], [WHOLE])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", SHORT)
+def test_a_whole_track_runs_solved_and_empty(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(ROOT)
+    assert main(["build", "--track", name, "-o", str(tmp_path / "tree")]) == 0
+    for path in (tmp_path / "tree/release").glob("*/lesson.json"):
+        assert json.loads(path.read_text())["track"]["track"]

@@ -1,0 +1,74 @@
+"""Hand-ins of releases whose helpers were in `proflab.lesson` are graded as they were then."""
+
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from grading_course import ROOT, cell, warm_runner
+
+from proflab_course.course.release_stamp import STAMP, make_stamp
+from proflab_course.grading.answer_key import make_key
+from proflab_course.grading.grade_notebook import grade_notebook
+
+# Of each lesson: a locked cell, what it imported then and imports now; an exercise, and what a
+# student imported in it.
+THEN = {
+    "05_profiler": (
+        "memory_tools",
+        "from proflab.lesson.doubles import profiled",
+        "import profiled  #",
+        "op_bytes",
+        "from proflab.lesson.doubles.profiled import interrupted\n"
+        "from proflab.lesson.doubles import Before, earlier\n"
+        "assert earlier.facts(read=8).read == 8 and doubles.Before is Before",
+    ),
+    "10_cuda_roofline": (
+        "imports",
+        "from proflab.lesson.cuda import doubles as fake",
+        "import kernel_doubles as fake",
+        "fma_lines",
+        "from proflab.lesson.cuda.doubles import run_lines\n"
+        "assert cuda.loops.SWEEP and cuda.workloads.TABLE",
+    ),
+    "11_gpu_training": (
+        "imports",
+        "from proflab.lesson.cuda import trace_doubles as fake",
+        "import trace_doubles as fake",
+        "gpu_busy",
+        "import proflab.lesson.cuda.train_document as documents\n"
+        "assert documents is cuda.train_document and documents.KINDS",
+    ),
+}
+
+
+def handed_in(lesson, source):
+    """Return the lesson's solved notebook as a release of then would have it."""
+    locked, then, now, exercise, lines = THEN[lesson]
+    notebook = nbformat.read(ROOT / "release" / lesson / f"{lesson}.ipynb", as_version=4)
+    for each in notebook.cells:
+        marks = each.metadata.get("nbgrader", {})
+        if marks.get("solution") and not marks.get("grade"):
+            each.source = cell(source, marks["grade_id"]).source
+    given = cell(notebook, locked)
+    assert now in given.source
+    given.source = "\n".join(then if now in line else line for line in given.source.splitlines())
+    cell(notebook, exercise).source = f"{lines}\n{cell(notebook, exercise).source}"
+    notebook.metadata[STAMP] = make_stamp(lesson, notebook.cells)
+    return notebook
+
+
+@pytest.mark.parametrize("lesson", THEN)
+def test_a_hand_in_with_the_former_places_keeps_all_its_points(lesson):
+    folder = ROOT / "source" / lesson
+    source = nbformat.read(folder / f"{lesson}.ipynb", as_version=4)
+    key = make_key(lesson, source)
+    result = grade_notebook(handed_in(lesson, source), key, folder, False, warm_runner())
+    assert result.score == key.max_score, result.errors
+
+
+def test_without_the_lessons_file_one_sentence_names_it(tmp_path):
+    for code in ("import proflab.lesson.cuda.loops", "from proflab.lesson.cuda import loops"):
+        words = [sys.executable, "-c", code]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+        assert "proflab.lesson.cuda.loops is now loops.py, beside the notebook" in done.stderr
