@@ -383,7 +383,7 @@ expect("elementwise FLOPs are those of op_elementwise", normed[0]["elementwise_f
 # %% [markdown]
 # ## 3 · How long, and inside what · 80 min
 #
-# An op runs inside a region of your program that you named, a region inside another. A row therefore has two times. `ms` is the time from beginning to end, and `self_ms`, its *self time*, is what is left of it without what ran inside. Only `self_ms` can be added up without counting a millisecond twice. In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
+# An op runs inside a region that you named, a region inside another. So a row has two times. `ms` is the time from beginning to end, and `self_ms`, its *self time*, is what is left of it without what ran inside. Only `self_ms` can be added up without counting a millisecond twice. In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
 #
 # ![A wide bar for a region of 10 ms, below it two narrower ones for operations of 3 ms each, and orange what lies between them: the region's own 4 ms. Right of the region a bar for an operation in which nothing else ran.](nest.png)
 #

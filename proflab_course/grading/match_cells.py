@@ -187,14 +187,14 @@ def _note_changes(aligned: Aligned) -> None:
     for slot in aligned.slots:
         if slot.key is None or slot.key.grade_id in aligned.recovered:
             continue
-        theirs, original = meta(slot.cell), meta(slot.key.released)
+        theirs, given = meta(slot.cell), meta(slot.key.released)
         if slot.key.given and theirs.get("solution"):
             whole = True
             continue
         flipped = [
             name
             for name in ("grade", "solution", "locked", "points")
-            if name in theirs and original.get(name, theirs[name]) != theirs[name]
+            if name in theirs and given.get(name, theirs[name]) != theirs[name]
         ]
         name, kind = slot.key.grade_id, slot.key.kind
         turned = slot.cell.cell_type != slot.key.master.cell_type
