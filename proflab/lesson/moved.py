@@ -12,6 +12,7 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -54,6 +55,8 @@ def lookup_in(package: str) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         if f"{package}.{name}" in MOVED:
             return import_module(f"{package}.{name}")
+        if find_spec(f"{package}.{name}"):  # a module of today's that is only not imported yet
+            raise AttributeError(f"module {package!r} has not imported {name!r}")
         for former in () if name.startswith("_") else MOVED:
             with contextlib.suppress(ImportError):
                 if former.startswith(f"{package}.") and hasattr(import_module(former), name):

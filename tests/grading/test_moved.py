@@ -72,3 +72,11 @@ def test_without_the_lessons_file_one_sentence_names_it(tmp_path):
         words = [sys.executable, "-c", code]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
         assert "proflab.lesson.cuda.loops is now loops.py, beside the notebook" in done.stderr
+
+
+def test_a_module_of_today_is_found_before_a_name_that_moved():
+    """The kernel doubles of lesson 10 have a function `document`, and so has `cuda` a module."""
+    beside = ROOT / "modules" / "10_cuda_roofline"
+    code = "import kernel_doubles; from proflab.lesson.cuda import document; print(document.load)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=beside, capture_output=True, text=True)
+    assert "function load" in done.stdout, done.stderr
