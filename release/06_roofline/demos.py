@@ -27,7 +27,6 @@ from proflab.lesson.recorded import Pass, Row, median_rows
 WALLS = ("compute", "ridge", "memory", "overhead")
 _SUMMED = ("matmul_flops", "elementwise_flops", "bytes_read", "bytes_written", "self_ms")
 _MARKS = "osD^vPX"
-_DARK = (*COLOURS[:6], INK)  # yellow is too light for a small mark
 _DASHES = ((0, (4, 3)), (0, (1, 2)), (0, (6, 2, 1, 2)))
 
 # ── what the student's functions find ────────────────────────────────────────────────────────
@@ -385,17 +384,17 @@ def _draw_ridge(axes: Any, roof: Hardware) -> None:
 
 def _draw_points(axes: Any, points: Sequence[dict]) -> None:
     kinds = list(dict.fromkeys(p["name"].split()[0] for p in points))
+    paints = plot.colours_of(kinds)
     for index, kind in enumerate(kinds):
         own = [p for p in points if p["name"].split()[0] == kind]
-        late = index >= len(_DARK)
         axes.scatter(
             [p["intensity"] for p in own],
             [p["flops_per_second"] for p in own],
             s=[25 + 500 * p["share"] for p in own],
-            color=QUIET if late else _DARK[index],
-            marker="." if late else _MARKS[index],
-            edgecolors="white",
-            linewidths=0.6,
+            color=paints[kind],
+            marker=_MARKS[index] if index < len(_MARKS) else ".",
+            edgecolors=INK,  # yellow is too light for a small mark on white
+            linewidths=0.5,
             alpha=0.9,
             zorder=3,
             label=kind,

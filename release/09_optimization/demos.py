@@ -303,7 +303,7 @@ def with_faults(step: Callable, faults: Sequence[str]) -> Callable:
 
 @contextlib.contextmanager
 def _keeping_graphs() -> Iterator[None]:
-    """Within, a backward pass frees nothing."""
+    """Let a backward pass free nothing."""
     honest = Tensor.backward
     Tensor.backward = lambda self, *given, **named: honest(
         self, *given, **(named | {"retain_graph": True})

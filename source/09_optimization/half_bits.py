@@ -13,7 +13,7 @@ from slow_training import Images
 
 from proflab import Tensor
 from proflab.lesson.measuring import best_time, on_threads
-from proflab.lesson.plot import COLOURS, Picture, canvas
+from proflab.lesson.plot import COLOURS, Picture, canvas, extremes
 from proflab.nn import Parameter
 from proflab.optim import Adam
 
@@ -57,7 +57,11 @@ def draw(curves: dict[str, list[float]]) -> Picture:
     """Draw the losses of half_training; a cross ends a line whose next loss is no number."""
     longest = max(map(len, curves.values()))
     title = "One training, in float32 and in float16"
-    said = "; ".join(f"{n}: {losses[-1]:.3g} at step {len(losses)}" for n, losses in curves.items())
+    said = "; ".join(
+        f"{name}: {losses[-1]:.3g} at step {len(losses)}"
+        + extremes(list(enumerate(losses, 1)), "{:.3g}".format)
+        for name, losses in curves.items()
+    )
     with canvas(7.5, 3.8, f"{title}. {said}") as (picture, axes):
         for at, (name, losses) in enumerate(curves.items()):
             style = {"color": COLOURS[at], "ls": (0, (3, 2)) if name == "float32" else "-"}

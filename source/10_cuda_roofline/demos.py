@@ -7,10 +7,10 @@ from collections.abc import Callable, Container, Sequence
 from string import Template
 
 import numpy as np
+from workloads import TABLE
 
 from proflab import Tensor, dispatch, meta, models, nn, no_grad
-from proflab.lesson.cuda.workloads import TABLE
-from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas
+from proflab.lesson.plot import COLOURS, INK, QUIET, Picture, canvas, extremes
 
 TERA, GIGA = 1e12, 1e9
 _MARKS = "osD^vPX*"
@@ -65,6 +65,7 @@ def lines(
     """
     said = "; ".join(
         f"{name} from {points[0][1]:,.3g} to {points[-1][1]:,.3g}"
+        + extremes(points, "{:,.3g}".format)
         for name, points in series.items()
     )
     with canvas(7.5, 3.8, f"{title or 'Lines'}: {y} against {x}. {said}") as (picture, axes):
@@ -201,7 +202,7 @@ def streams(kernel: Template, line_of: Callable[[str], str]) -> Callable[[str], 
 def counts(
     name: str, op_flops: Callable, elementwise: Container[str], elementwise_flops: Callable
 ) -> dict[str, int]:
-    """Return the FLOPs and bytes of a workload of cuda.workloads.TABLE, from meta tensors.
+    """Return the FLOPs and bytes of a workload of workloads.TABLE, from meta tensors.
 
     op_flops, elementwise, elementwise_flops: the rules of lesson 02, and which ops the last knows.
     """

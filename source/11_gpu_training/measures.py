@@ -7,7 +7,6 @@ from a row, such as a gap or a peak.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import tempfile
@@ -20,8 +19,8 @@ from typing import Any
 import train
 import two_processes
 
-from proflab.lesson.cuda.timeline import DEVICE
 from proflab.lesson.demo import demo_size
+from proflab.standalone.torch_files import read_trace
 
 WORKERS = min(4, os.cpu_count() or 1)
 _LOADED = {"workers": WORKERS, "pin": True}
@@ -49,8 +48,6 @@ TRACES = {
     "good": (_LOADED | {"fused_optimizer": True}, ()),
 }
 MODES = ("default", "reduce-overhead", "max-autotune")
-_HOST = ("cpu_op", "user_annotation", "cuda_runtime", "cuda_driver")
-_ARGUMENTS = ("correlation", "stream", "device")
 
 
 def steps(gpu: Any) -> Iterator[dict]:
@@ -108,8 +105,8 @@ def traces(gpu: Any) -> Iterator[dict]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "trace.json")
             profile.export_chrome_trace(str(path))
-            events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-        yield {"name": name, "steps": 3, "trace": {"traceEvents": _reduced(events)}}
+            trace, _ = read_trace(path)
+        yield {"name": name, "steps": 3, "trace": trace}
 
 
 def memories(gpu: Any) -> Iterator[dict]:
@@ -241,19 +238,7 @@ def _number(loss: float) -> float | None:
     return round(loss, 4) if math.isfinite(loss) else None
 
 
-# ── what torch writes, reduced ───────────────────────────────────────────────────────────────
-
-
-def _reduced(events: list[dict]) -> list[dict]:
-    """Return a trace's events on host and device, with times from the first one on."""
-    kept = [e for e in events if e.get("ph") == "X" and e.get("cat") in (*_HOST, *DEVICE)]
-    zero = min(event["ts"] for event in kept)
-    return [
-        {name: event[name] for name in ("ph", "cat", "name", "pid", "tid", "dur")}
-        | {"ts": round(event["ts"] - zero, 3)}
-        | {"args": {k: v for k, v in event.get("args", {}).items() if k in _ARGUMENTS}}
-        for event in kept
-    ]
+# ── a snapshot, reduced ───────────────────────────────────────────────────────────────────────
 
 
 def _history(entries: list[dict]) -> list[dict]:
