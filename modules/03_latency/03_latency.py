@@ -27,7 +27,7 @@
 # - recognise a bad measurement by its own numbers;
 # - choose a batch size, and measure the first and each further token of a language model.
 #
-# **You need** lesson 02, the `with` statement, and an idea of medians and probability.
+# **You need** lesson 02, the `with` statement, and an idea of medians and probability. Arguments stay as they are.
 
 # %% [markdown]
 # ## 1 · A stopwatch · 25 min
@@ -1455,7 +1455,18 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_latency", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *4 points:* without the first call of each, which is cold: before 48.2 ms, 47.9 to 48.5; after 47.0 ms, 46.8 to 47.3 (ranks 2 and 8 of 9). The intervals do not overlap: in these data it is faster, by 2.5 %. (One point off for the argument that overlap means no change.) With the first calls the medians are 48.25 and 47.05, and the conclusion is the same (2 points off without the reason for leaving them out). *3 points*, one for each of three mistakes with its effect: `time.time` can be set meanwhile; the first calls are cold and belong to a warm-up; one disturbed call (71.5) carries the mean; no interval; all before, then all after, so that any other change counts too; only ten calls. *3 points:* perf_counter, warm-up, enough calls, in turns, median with interval and warnings; machine, versions and load written down; repeated in fresh processes. Up to 2 points off for figures without a unit or a calculation.
+# **Mark scheme.** Each point is one statement that is there or not; nothing is taken off.
+#
+# - *1 point:* before: median 48.2 ms, 47.9 to 48.5, without the first call (with it 48.25 ms).
+# - *1 point:* after: median 47.0 ms, 46.8 to 47.3, without the first call (with it 47.05 ms).
+# - *1 point:* the first call of each is left out because it is cold, which warming up would avoid.
+# - *1 point:* the intervals do not overlap, so in these data the change made it faster, by 2.5 %; overlap would have meant that nothing is known.
+# - *1 point:* a mistake with its effect: `time.time` can be set meanwhile, or all came before, then all after, so that any other change counts too.
+# - *1 point:* another: one disturbed call (71.5) carries the mean.
+# - *1 point:* a third: no interval, or only ten calls, so that nobody knows how sure 1.2 ms is.
+# - *1 point:* the new method: `perf_counter`, warm-up, enough calls, median with interval and warnings.
+# - *1 point:* both programs in turns, repeated in fresh processes.
+# - *1 point:* machine, versions and load written down, so that a colleague can repeat it.
 # ### END SOLUTION
 
 # %% [markdown]

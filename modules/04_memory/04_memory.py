@@ -27,7 +27,7 @@
 # - add up what training takes: parameters, gradients, optimizer state, activations;
 # - trade work for memory by checkpointing, and measure both sides of the trade.
 #
-# **You need** lesson 01 (parameters, `requires_grad`) and lesson 02 (the meta device, what a backward pass computes). The lesson takes two sittings; sections 1, 6 and 7 are the hard ones.
+# **You need** lesson 01 (parameters, `requires_grad`) and lesson 02 (the meta device, what a backward pass computes). The lesson takes two sittings; sections 1, 6 and 7 are the hard ones. Arguments stay as they are.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import tracemalloc

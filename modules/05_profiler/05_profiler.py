@@ -22,7 +22,7 @@
 #
 # **You will be able to** record every operation of a model that you have never seen, and say what the recording costs; say from a profile where the time goes, and whether calculation or memory limits a pass; and choose between a profiler that instruments, one that traces Python, and one that samples.
 #
-# **You need** lessons 01 to 04, whose functions are the parts, and gradients: you have called `backward()`, and know what `requires_grad` says. Take two sittings, with the break after section 5.
+# **You need** lessons 01 to 04, whose functions are the parts, and gradients: `backward()`, `requires_grad`. Arguments stay as they are. Take two sittings, with the break after section 5.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import json

@@ -26,7 +26,7 @@
 # - explain what hides loading, how training survives 16 bits, what fusion and tiles save;
 # - fix a slow step, and say with an interval what each fix gave.
 #
-# **You need** lessons 04 to 06 and 08, and attention from lesson 02. Take two sittings. Throughout, arguments stay as they are, and a tuple does for a list.
+# **You need** lessons 04 to 06 and 08, and attention from lesson 02. Take two sittings. Arguments stay as they are, and a tuple does for a list.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import itertools
@@ -785,7 +785,7 @@ expect(
 #
 # ## 5 · Fewer trips to memory · 45 min
 #
-# An elementwise op computes next to nothing. Its time goes into reading its inputs from memory and writing its result (lesson 06). A linear layer is often followed by a bias, a GELU, dropout and an addition, and each reads what the one before has just written. *Fusion* computes the chain in one pass and keeps what lies between in registers. That is much of what `torch.compile` does.
+# An elementwise op computes next to nothing. Its time goes into reading its inputs and writing its result (lesson 06). Behind a linear layer, a bias, GELU, dropout and addition each read what the one before wrote. *Fusion* computes the chain in one pass and keeps what lies between in registers. That is much of what `torch.compile` does; it also captures graphs, leaves Python out and picks kernels.
 #
 # Take tensors of 400 bytes, a bias of 4 and a dropout mask of 100 bytes, and a layer norm at the end. One by one: 804 + 800 + 900 + 1,200 + 800 = 4,504 bytes. With the first four in one group, which reads x, bias, mask and the tensor to add, 904 bytes, and writes 400, and then the norm with 800: 2,104 bytes, 2.14 times fewer. A tensor that two nodes read must be written, and a reduction needs a whole row before its first result. So the rule of this lesson: an elementwise node joins the group of an input that nobody else reads. In a diamond, where b and c read a, and d reads both, the groups are [a], [b, d] and [c].
 #
@@ -1637,4 +1637,4 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # - float16 loses small gradients silently: scale the loss, skip what overflows, keep weights and sums in float32.
 # - A fix that changes what is learned is no fix: compare losses first, time second.
 #
-# **Next.** Lesson 10 repeats the roofline on a GPU, and lesson 11 speeds up a training run there.
+# **Next.** Lesson 10 repeats the roofline on a GPU; lesson 11 asks what a training run there waits for.

@@ -9,6 +9,7 @@ import sys
 import pytest
 from cohort.run import ROOT, solved
 from lesson_cells import diagnoses, show
+from lesson_checks import check_mark_scheme
 from lesson_demos import demos_of
 
 from proflab.lesson.doubles import HELD
@@ -145,3 +146,8 @@ def test_the_lessons_make_one_file_with_which_lesson_05_measures():
     assert names["latency_statistics"]([1.0, 3.0])["median"] == 2.0
     assert names["confidence_interval"]([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]) == (1.0, 6.0)
     assert names["count_flops"](models.LeNet5(), (1, 1, 32, 32)) == 833_040
+
+
+def test_each_point_of_the_essay_is_one_statement(lesson):
+    [essay] = lesson.named("manual")
+    check_mark_scheme(essay.source, words=250)

@@ -150,6 +150,11 @@ def test_docstrings_are_imperatives_and_name_errors_and_what_is_optional(name):
 
 
 @each_lesson
+def test_each_lesson_says_that_arguments_stay_as_they_are(name):
+    assert "arguments stay as they are" in text_of(name).lower()
+
+
+@each_lesson
 def test_each_guess_is_none_and_compared_once_in_a_later_demo_cell(name):
     cells = cells_of(name).cells
     asked = [place for place, cell in enumerate(cells) if "guess" in cell.tags]
