@@ -28,7 +28,7 @@
 # - measure the two roofs of a machine, and tell which of three walls an operation is at;
 # - say what a faster part would do for the whole, before anybody builds it.
 #
-# **You need** lessons 02 (FLOPs), 03 (times) and 05 (a recorder). Arguments stay as they are.
+# **You need** lessons 02 (FLOPs), 03 (times), 05 (recorder). Arguments stay as they are.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
