@@ -18,7 +18,7 @@ from cohort.run import (
     solved,
     stub,
 )
-from cohort.visible import GOAL, share
+from cohort.visible import GOAL, LESSON_GOAL, share
 from proflab_course.grading.points import share as share_of
 
 EXERCISES = [(lesson, name) for lesson in lessons() for name in exercises(lesson)]
@@ -72,6 +72,13 @@ def test_alternates_keep_points(lesson, exercise):
 def test_visible_cases_catch_most_mutants(lesson, exercise):
     caught = share(lesson, exercise)
     assert caught.visible >= GOAL, caught.unseen
+
+
+@pytest.mark.parametrize("lesson", lessons())
+def test_visible_cases_catch_nearly_all_mutants_of_a_lesson(lesson):
+    shares = [share(lesson, exercise) for exercise in exercises(lesson)]
+    unseen = sum(len(each.unseen) for each in shares)
+    assert unseen <= (1 - LESSON_GOAL) * sum(each.counted for each in shares)
 
 
 @each_exercise

@@ -4,7 +4,7 @@ With `--alike` it lists the mutants that fail the same cases with the same reaso
 where both sentences tell of one mistake, one of the two is enough.
 
 A student whose visible cases all pass should be able to trust that, so of the wrong solutions of
-each exercise at least `GOAL` have to fail one. Those that write the visible answers in can only be
+each exercise at least `GOAL` have to fail one, and of each lesson `LESSON_GOAL`. Those that write the visible answers in can only be
 caught by a hidden case; a mutant whose sentence ends with `ASIDE` is one of them and not counted.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -19,7 +20,7 @@ if __name__ == "__main__":
 
 from cohort.run import complete, entries, failures, judge, lessons, solved
 
-GOAL = 0.9
+GOAL, LESSON_GOAL = 0.9, 0.97
 ASIDE = "written in"
 
 
@@ -41,6 +42,7 @@ class Share:
         return 1 - len(self.unseen) / self.counted if self.counted else 1.0
 
 
+@cache
 def share(lesson: str, exercise: str) -> Share:
     """Judge the mutants of an exercise of `lesson_NN` by its visible cases."""
     solution, unseen, survivors = solved(lesson).solutions[exercise], [], []
