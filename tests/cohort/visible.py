@@ -4,8 +4,9 @@ With `--alike` it lists the mutants that fail the same cases with the same reaso
 where both sentences tell of one mistake, one of the two is enough.
 
 A student whose visible cases all pass should be able to trust that, so of the wrong solutions of
-each exercise at least `GOAL` have to fail one, and of each lesson `LESSON_GOAL`. Those that write the visible answers in can only be
-caught by a hidden case; a mutant whose sentence ends with `ASIDE` is one of them and not counted.
+each exercise at least `GOAL` have to fail one, and of each lesson `LESSON_GOAL`. Those that write
+the visible answers in can only be caught by a hidden case; a mutant whose sentence ends with
+`ASIDE` is one of them and not counted.
 """
 
 from __future__ import annotations
