@@ -8,6 +8,8 @@ import pytest
 from cohort.run import ROOT, solved
 from lesson_cells import diagnoses, named, value_of
 
+import proflab
+from proflab import models
 from proflab.lesson.plot import Picture
 
 FOLDER = ROOT / "modules" / "01_parameters"
@@ -49,6 +51,19 @@ def test_the_pictures_say_what_they_show(demos):
     assert "layer4 72%" in demos["demo_table"].alt
     assert "XL: vectors 82 M, attention 492 M" in demos["demo_gpt2"].alt
     assert "7 billion float32 2.67e+04" in demos["demo_memory"].alt
+
+
+def test_the_shares_in_the_table_of_places_are_those_of_the_models():
+    with proflab.meta():
+        small, xl = models.gpt2("small"), models.gpt2("xl")
+    for model, is_part, share in (
+        (small, lambda name: name.startswith("wte"), "31 % in one tensor, 39 of 124 M"),
+        (xl, lambda name: name.startswith("blocks."), "GPT-2 XL: 95 %"),
+    ):
+        sizes = {name: p.numel() for name, p in model.named_parameters()}
+        part, whole = sum(n for name, n in sizes.items() if is_part(name)), sum(sizes.values())
+        assert f"{100 * part / whole:.0f} %" in share and share in TEXT
+        assert f"{part / 1e6:.0f} of {whole / 1e6:.0f} M" in share or model is xl
 
 
 def test_each_guess_is_set_beside_its_answer_and_two_are_drawn(lesson):
