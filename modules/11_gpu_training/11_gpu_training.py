@@ -1316,6 +1316,7 @@ import two_processes
 rows = two_processes.measure([2**power for power in range(10, 24, 2)])  # on this machine
 times = [float(np.median(row["ms"])) for row in rows]
 fixed, each = fit_cost([row["bytes"] for row in rows], times, (0, 1))  # lesson 07
+each = max(each, 1e-12)  # where noise is larger than what the bytes cost
 link = max(fixed, 0) * 500, 1e-6 / each  # two steps; half of the array in each
 print(f"{rows[0]['backend']}: {link[0]:.0f} µs of latency a step, {link[1]:.2f} GB/s")
 model = allreduce_ms(rows[-1]["bytes"], 2, *link, "ring")

@@ -109,12 +109,6 @@ class Plan:
         tracks = Tracks.read(course.root)
         if tracks is None and track is not None:
             raise CourseError(f"--track {track}: the course declares no tracks in {TRACKS}")
-        taken_track = tracks.track(track) if tracks else None
-        in_track = [name for name in names if not tracks or name in taken_track.lessons]
-        chosen = sorted({course.lesson(name) for name in wanted}) or in_track
-        if other := [name for name in chosen if name not in in_track and name in tracks.times]:
-            what = f"the track {taken_track.name} does not have {other[0]}"
-            raise CourseError(f"{what} (it has {', '.join(taken_track.lessons)})")
         lessons: list[Lesson] = []
         beyond: dict[str, list[str]] = {}
         for name in names:
@@ -124,6 +118,16 @@ class Plan:
             lessons.append(read_module(path, name, f"modules/{name}/{name}.py"))
             apply_overlay(lessons[-1], overlay_path(course.root, name))
             beyond[name] = list(limit_mistakes(lessons[-1]))
+        if tracks is not None:
+            tracks = tracks.with_lessons(
+                {each.name: [cell.name for cell in each.named("exercise")] for each in lessons}
+            )
+        taken_track = tracks.track(track) if tracks else None
+        in_track = [name for name in names if not tracks or name in taken_track.lessons]
+        chosen = sorted({course.lesson(name) for name in wanted}) or in_track
+        if other := [name for name in chosen if name not in in_track]:
+            what = f"the track {taken_track.name} does not have {other[0]}"
+            raise CourseError(f"{what} (it has {', '.join(taken_track.lessons)})")
         plan = cls(course, {}, lessons, chosen, taken_track, tracks, seed=seed)
         plan.beyond_limits = beyond
         if tracks is not None:

@@ -54,7 +54,7 @@ def tracks_mistakes(tracks: Tracks, lessons: Iterable[Lesson]) -> Iterator[str]:
     """
     known = {lesson.name: lesson for lesson in lessons}
     for name, lesson in known.items():
-        listed = list(tracks.times[name].minutes) if name in tracks.times else []
+        listed = list(tracks.times[name].minutes)
         exercises = [cell.name for cell in lesson.named("exercise")]
         for exercise in (each for each in exercises if each not in listed):
             yield f"{PUBLIC} gives no minutes for {exercise}, an exercise of {name}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,24 @@ class Tracks:
         if name not in self.tracks:
             raise CourseError(f"there is no track {name!r} ({_listed(self.tracks)})")
         return self.tracks[name]
+
+    def with_lessons(self, exercises: Mapping[str, Iterable[str]]) -> Tracks:
+        """Return the tracks with the lessons that no table lists, a course's own as a rule.
+
+        exercises: those of every lesson of the course. A lesson without a table is whole in each
+        track that is declared by what it leaves out, and its writing takes 0 minutes.
+        """
+        new = {name: tuple(each) for name, each in exercises.items() if name not in self.times}
+        times = {name: LessonTimes(dict.fromkeys(each, 0)) for name, each in new.items()}
+        tracks = {
+            name: replace(
+                track, exercises={**track.exercises, **new}, essays=track.essays | new.keys()
+            )
+            if track.whole
+            else track
+            for name, track in self.tracks.items()
+        }
+        return replace(self, tracks=tracks, times=dict(sorted({**self.times, **times}.items())))
 
     def left_out(self, track: Track, lesson: str) -> list[str]:
         """Return the exercises of a lesson that are not written in a track."""

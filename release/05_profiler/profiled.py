@@ -248,11 +248,17 @@ class Before:
         matmul, elementwise, read, written = self._figures_of(call)
         first = result if hasattr(result, "shape") else next(t for t in result if t is not None)
         return {
-            "op": call.op, "module": call.module_path, "phase": call.phase,
-            "input_shapes": [t.shape for t in call.inputs], "output_shape": first.shape,
-            "dtype": str(first.dtype), "matmul_flops": matmul, "elementwise_flops": elementwise,
-            "bytes_read": read, "bytes_written": written,
-        }  # fmt: skip
+            "op": call.op,
+            "module": call.module_path,
+            "phase": call.phase,
+            "input_shapes": [t.shape for t in call.inputs],
+            "output_shape": first.shape,
+            "dtype": str(first.dtype),
+            "matmul_flops": matmul,
+            "elementwise_flops": elementwise,
+            "bytes_read": read,
+            "bytes_written": written,
+        }
 
     def _figures_of(self, call: Any) -> facts:
         found = self.figures.get((call.op, call.phase), facts())
@@ -284,7 +290,10 @@ class Before:
             {"shape": x.shape, "dtype": str(x.dtype), "data": not x.is_meta, "machine": machine}
         )
         return {
-            "parameters": sum(p.numel() for p in model.parameters()), "flops": 1000 * x.numel(),
-            "latency_ms": x.numel() / 7, "peak_memory_mb": x.numel() / 3,
-            "gflops_per_second": 0.007, "bottleneck": machine and f"limited by {machine}",
-        }  # fmt: skip
+            "parameters": sum(p.numel() for p in model.parameters()),
+            "flops": 1000 * x.numel(),
+            "latency_ms": x.numel() / 7,
+            "peak_memory_mb": x.numel() / 3,
+            "gflops_per_second": 0.007,
+            "bottleneck": machine and f"limited by {machine}",
+        }

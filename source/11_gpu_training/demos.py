@@ -120,7 +120,10 @@ def allocations(rows: Sequence[dict], title: str = "") -> Picture:
     """
     drawn = {row["name"]: _stacked(row["history"]) for row in rows}
     groups = list(dict.fromkeys(g for _, layers in drawn.values() for g in layers))
-    most = {name: max(map(sum, zip(*layers.values()))) for name, (_, layers) in drawn.items()}  # noqa: B905
+    most = {
+        name: max(map(sum, zip(*layers.values(), strict=True)))
+        for name, (_, layers) in drawn.items()
+    }
     said = "; ".join(f"{name} at most {peak / _MB:,.0f} MB" for name, peak in most.items())
     with canvas(8.6, 3.6, f"{title or 'Allocated memory'} by event. {said}") as (picture, axes):
         at = 0.0

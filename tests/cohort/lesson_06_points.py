@@ -5,7 +5,7 @@ from proflab.lesson.hardware import Hardware
 
 right_points = roofline_points
 
-def point(row, hardware, **other):
+def placed(row, hardware, **other):
     [found] = right_points([row], hardware)
     return found | other
 
@@ -52,7 +52,7 @@ MUTANTS = {
         "efficiency of the peak": """
             peak = hardware.peak_flops
             return [
-                point(row, hardware, efficiency=p["flops_per_second"] / peak)
+                placed(row, hardware, efficiency=p["flops_per_second"] / peak)
                 for row, p in zip(rows_drawn(rows), right_points(rows, hardware))
             ]
         """,
@@ -106,7 +106,7 @@ MUTANTS = {
                 moved = row["bytes_read"] + row["bytes_written"]
                 if moved and row["self_ms"]:
                     full = row if row in rows_drawn(rows) else row | {"elementwise_flops": 1}
-                    points.append(point(full, hardware))
+                    points.append(placed(full, hardware))
             return points
         """,
         "rows without bytes are kept": """
