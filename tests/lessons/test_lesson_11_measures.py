@@ -36,7 +36,7 @@ def measures(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "modules" / LESSON))
     module = importlib.import_module("measures")
     monkeypatch.setattr(module, "MODES", ("eager",))
-    monkeypatch.setattr(module.train, "_compiled", lambda network, how: network)
+    monkeypatch.setattr(module.train, "_compiled", lambda network, how, dynamic: network)
     yield module
     for name in ("measures", "train", "two_processes"):
         sys.modules.pop(name, None)
