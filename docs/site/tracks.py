@@ -11,7 +11,7 @@ from statistics import mean
 
 from proflab_course.build.limits import prose_words
 from proflab_course.build.sections import sections
-from proflab_course.build.tracks import apply_track, track_points
+from proflab_course.build.tracks import apply_track, read_tracks, track_points
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import Lesson, read_module
 from proflab_course.course.tracks import Track, Tracks
@@ -48,8 +48,8 @@ builds on its ideas.
 
 def tracks_page(course: Course) -> tuple[str, str]:
     """Return the page's Markdown and its picture, an SVG."""
-    tracks = Tracks.read(course.root)
     lessons = {name: read_module(course.module(name), name) for name in course.lessons()}
+    tracks = read_tracks(course.root, lessons.values())
     arrows = {name: needed(times.needs, lessons) for name, times in tracks.times.items()}
     edges = "; ".join(f"{n[:2]} needs {', '.join(b[:2] for b in b_s)}" for n, b_s in arrows.items()
                       if b_s)  # fmt: skip

@@ -15,10 +15,10 @@ from pathlib import Path
 from proflab.lesson.mine import FILE as MINE
 from proflab_course.build.class_tree import class_tree, extension_notes
 from proflab_course.build.make import IGNORED, STEPS, Audit, Plan, make, workplace
-from proflab_course.build.tracks import track_points, tracks_mistakes
+from proflab_course.build.tracks import read_tracks, track_points
 from proflab_course.course.layout import Course, CourseError
 from proflab_course.course.notebook import read_module
-from proflab_course.course.tracks import PUBLIC, Tracks
+from proflab_course.course.tracks import PUBLIC
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,12 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def tracks_table(course: Course) -> str:
     """Return a line for each track: its name, time, lessons, exercises, points and title."""
-    tracks = Tracks.read(course.root)
+    found = [read_module(course.module(name), name) for name in course.lessons()]
+    tracks = read_tracks(course.root, found)
     if tracks is None:
         raise CourseError(f"the course declares no tracks in {PUBLIC}")
-    found = [read_module(course.module(name), name) for name in course.lessons()]
-    if mistakes := list(tracks_mistakes(tracks, found)):
-        raise CourseError("\n".join(mistakes))
     lines = []
     for track in tracks.tracks.values():
         lessons = [lesson for lesson in found if lesson.name in track.lessons]

@@ -40,7 +40,7 @@ from proflab_course.build.stand_ins import stand_in_mistakes
 from proflab_course.build.tracks import (
     Taken,
     apply_track,
-    tracks_mistakes,
+    read_tracks,
     with_track,
 )
 from proflab_course.build.trial import Trial, execute, keep_outputs
@@ -106,9 +106,6 @@ class Plan:
         names = course.lessons()
         if not names:
             raise CourseError(f"{course.root / 'modules'} holds no lesson: nothing to build")
-        tracks = Tracks.read(course.root)
-        if tracks is None and track is not None:
-            raise CourseError(f"--track {track}: the course declares no tracks in {TRACKS}")
         lessons: list[Lesson] = []
         beyond: dict[str, list[str]] = {}
         for name in names:
@@ -118,10 +115,9 @@ class Plan:
             lessons.append(read_module(path, name, f"modules/{name}/{name}.py"))
             apply_overlay(lessons[-1], overlay_path(course.root, name))
             beyond[name] = list(limit_mistakes(lessons[-1]))
-        if tracks is not None:
-            tracks = tracks.with_lessons(
-                {each.name: [cell.name for cell in each.named("exercise")] for each in lessons}
-            )
+        tracks = read_tracks(course.root, lessons)
+        if tracks is None and track is not None:
+            raise CourseError(f"--track {track}: the course declares no tracks in {TRACKS}")
         taken_track = tracks.track(track) if tracks else None
         in_track = [name for name in names if not tracks or name in taken_track.lessons]
         chosen = sorted({course.lesson(name) for name in wanted}) or in_track
@@ -130,8 +126,6 @@ class Plan:
             raise CourseError(f"{what} (it has {', '.join(taken_track.lessons)})")
         plan = cls(course, {}, lessons, chosen, taken_track, tracks, seed=seed)
         plan.beyond_limits = beyond
-        if tracks is not None:
-            _raise(list(tracks_mistakes(tracks, lessons)))
         plan._take_and_stamp(published=track in (None, tracks.use if tracks else None))
         return plan
 

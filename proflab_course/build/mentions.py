@@ -33,7 +33,7 @@ _TO_THE_READER = re.compile(r"\b(write|your|above)\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Tree:
-    """What a class sees: each lesson of its track, and all lessons of the course as written."""
+    """Hold what a class sees: each lesson of its track, and all of the course as written."""
 
     taken: Mapping[str, Taken]
     whole: Mapping[str, Lesson]
@@ -85,7 +85,7 @@ class Tree:
 
 
 class _Missing:
-    """What one lesson of a tree may mention and the class never saw."""
+    """Find what one lesson of a tree mentions and the class never saw."""
 
     def __init__(self, tree: Tree, taken: Taken) -> None:
         self.tree, self.name = tree, taken.lesson.name

@@ -11,6 +11,7 @@ import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
@@ -21,6 +22,7 @@ from proflab.lesson.statements import KNOWN
 from proflab_course.build.audit_demos import GUESS_TAG, demos_imports
 from proflab_course.build.limits import prose_words
 from proflab_course.build.sections import Section, heading_lines, sections
+from proflab_course.course.layout import CourseError
 from proflab_course.course.notebook import GIVEN_TAG, SOLUTION, Cell, Lesson, set_cell_ids
 from proflab_course.course.tracks import PUBLIC, Track, Tracks
 
@@ -47,7 +49,22 @@ class Taken:
     partial: bool = False
 
 
-def tracks_mistakes(tracks: Tracks, lessons: Iterable[Lesson]) -> Iterator[str]:
+def read_tracks(root: Path, lessons: Iterable[Lesson]) -> Tracks | None:
+    """Return the tracks of the course at `root` with all its lessons; None where it declares none.
+
+    lessons: all of the course. Raises CourseError with a line for each place where they differ.
+    """
+    lessons, tracks = list(lessons), Tracks.read(root)
+    if tracks is None:
+        return None
+    exercises = {each.name: [cell.name for cell in each.named("exercise")] for each in lessons}
+    tracks = tracks.with_lessons(exercises)
+    if mistakes := list(_mistakes(tracks, lessons)):
+        raise CourseError("\n".join(mistakes))
+    return tracks
+
+
+def _mistakes(tracks: Tracks, lessons: Iterable[Lesson]) -> Iterator[str]:
     """Yield a sentence for each place where the tracks and the course's lessons differ.
 
     A table for a lesson that the course does not have, or no longer, is no mistake.

@@ -45,7 +45,7 @@ class LessonTimes:
 
 @dataclass(frozen=True)
 class Track:
-    """What a class writes and sees.
+    """Declare what a class writes and sees.
 
     exercises: those to write, by lesson; a lesson without any is not in the track.
     show: the sections that stay without an exercise to write, by lesson; essays: the lessons whose

@@ -1,4 +1,4 @@
-"""What a lesson may ask: words, width of code, imports, and minutes where there is an exercise."""
+"""Limit what a lesson may ask: words, width of code, imports, minutes beside an exercise."""
 
 import pytest
 from mini_course import FIRST, SECOND, changed, given, make_course, markdown

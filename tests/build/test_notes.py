@@ -1,4 +1,4 @@
-"""What `proflab build` tells an instructor and does not refuse."""
+"""Check the notes: what `proflab build` tells an instructor and does not refuse."""
 
 import datetime
 

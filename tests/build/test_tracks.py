@@ -97,6 +97,18 @@ def test_a_lesson_that_the_course_no_longer_has_is_no_mistake(tmp_path, monkeypa
     assert "1 lessons    2 exercises" in capsys.readouterr().out
 
 
+def test_a_lesson_without_minutes_is_whole_in_the_longest_track(tmp_path, monkeypatch, capsys):
+    day, cart = TRACKS.index("[track.day]"), TRACKS.index("[lesson.02_cart]")
+    listed = TRACKS[:day] + TRACKS[TRACKS.index("[track.term]") : cart]
+    course = make_shop(tmp_path, listed)
+    plan = Plan.read(course)
+    assert plan.wanted == ["01_shop", "02_cart"] and not plan.taken["02_cart"].partial
+    assert Plan.read(course, track="hour").wanted == ["01_shop"]
+    monkeypatch.chdir(course.root)
+    assert main(["build", "--track"]) == 0
+    assert "2 lessons    5 exercises    200 points" in capsys.readouterr().out
+
+
 def test_a_private_track_stands_over_a_public_one_and_need_not_nest(tmp_path):
     course = make_shop(tmp_path)
     own = '[track.hour]\ntitle = "Ours"\ntext = "Means."\nhours = 1\n01_shop = ["mean"]\n'

@@ -60,7 +60,7 @@ class Solved:
 
     @cached_property
     def built(self) -> types.ModuleType:
-        """What `built.py` has beside this lesson: all that the lessons before it define."""
+        """Return what `built.py` has beside this lesson: all that the lessons before it define."""
         course, built = Course(ROOT), types.ModuleType("built")
         earlier = [read_module(course.module(n), n) for n in course.lessons() if n < self.name]
         exec(compile(render(gather(earlier), "built"), "built.py", "exec"), vars(built))

@@ -83,7 +83,7 @@ def test_visible_cases_catch_nearly_all_mutants_of_a_lesson(lesson):
 
 @each_exercise
 def test_each_limit_has_a_visible_case(lesson, exercise):
-    """What a docstring says of limits and errors is tried where students see it, on both sides."""
+    """Try each limit of a docstring where students see it, on both sides."""
     assert untried(lesson, exercise) == [limit for name, limit in EXCUSED if name == exercise]
 
 

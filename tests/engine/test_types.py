@@ -1,4 +1,4 @@
-"""What `py.typed` promises: a checker passes right programs and finds mistakes in wrong ones."""
+"""Hold what `py.typed` promises: a checker passes right programs and finds mistakes in others."""
 
 import os
 import re
