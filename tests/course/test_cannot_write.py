@@ -6,6 +6,7 @@ import subprocess
 import pytest
 from archives import collect, solved, zipped
 from grading_course import LESSON, ROOT, copy_course, grade
+from small_disks import small_disk
 
 from proflab_course import cli
 from proflab_course.course.files import replace_file
@@ -74,18 +75,8 @@ def test_a_folder_in_place_of_a_file(graded, tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def disk(tmp_path):
-    """A file system of its own, of two megabytes; root may make one."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    try:
-        words = ["mount", "-t", "tmpfs", "-o", "size=2m", "proflab", str(place)]
-        made = subprocess.run(words, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        made = False
-    if not made:
-        pytest.skip("a small file system cannot be mounted here")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    with small_disk(tmp_path, megabytes=2) as place:
+        yield place
 
 
 def fill(disk):

@@ -1,10 +1,9 @@
 """A disk that is really full: a sentence, and a rerun that ends as if there had been room."""
 
-import subprocess
-
 import pytest
 from grading_course import copy_course, grade
 from killing import files, left_over, tables
+from small_disks import small_disk
 
 from proflab_course.course.layout import CourseError
 
@@ -13,19 +12,9 @@ KB = 1024
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """A file system of its own; root may make one."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", "size=4m", "proflab", str(place)]
-    try:
-        made = subprocess.run(words, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        made = False
-    if not made:
-        pytest.skip("a small file system cannot be mounted here")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+def disk(tmp_path):
+    with small_disk(tmp_path, megabytes=4) as place:
+        yield place
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +27,9 @@ def peaceful(tmp_path_factory):
 
 # What is left decides what fails: the journal, a support file, the notebook, the database.
 @pytest.mark.parametrize("free", [0, 8 * KB, 60 * KB, 180 * KB])
-def test_a_full_disk_gets_a_sentence_and_a_rerun_is_whole(free, small_disk, peaceful):
-    course = copy_course(small_disk, STUDENTS)
-    ballast = small_disk / "ballast"
+def test_a_full_disk_gets_a_sentence_and_a_rerun_is_whole(free, disk, peaceful):
+    course = copy_course(disk, STUDENTS)
+    ballast = disk / "ballast"
     with ballast.open("wb", buffering=0) as file, pytest.raises(OSError):
         while True:
             file.write(bytes(4 * KB))
