@@ -18,7 +18,13 @@
 #
 # ![Four blocks of coloured squares, one for each size of GPT-2; one square is a million parameters. Token and position vectors are a third of the smallest model and a twentieth of the largest, which is twelve times larger.](gpt2_sizes.png)
 #
-# Will a model fit on your graphics card, or on a phone? How long does its download take? Which part would you shrink first? All three answers start from its number of parameters. Published numbers are often wrong: the paper on GPT-2 was off by 6 % for its own smallest model, and the paper on SqueezeNet seems to mix two kinds of megabyte in one table. After this lesson you compute such numbers yourself, to the last digit. You also draw the picture above from a formula of your own.
+# Will a model fit on your graphics card, or on a phone?
+# How long does its download take?
+# Which part would you shrink first?
+# All three answers start from its number of parameters.
+# Published numbers are often wrong: the paper on GPT-2 was off by 6 % for its own smallest model, and the paper on SqueezeNet seems to mix two kinds of megabyte in one table.
+# After this lesson you compute such numbers yourself, to the last digit.
+# You also draw the picture above from a formula of your own.
 #
 # **You will be able to**
 #
@@ -26,9 +32,14 @@
 # - turn a count into memory, and say which megabyte you mean;
 # - say where in a model its parameters are, and check a published size.
 #
-# **You need** Python functions and classes, a little numpy, and a first idea of what a layer of a neural network does. No lesson comes before this one.
+# **You need** Python functions and classes, a little numpy, and a first idea of what a layer of a neural network does.
+# No lesson comes before this one.
 #
-# Each section has an idea, a prediction, a small function to write, and a cell that tests the function. Work from top to bottom. **Predict before you compute:** put a number in place of `None` in the cells that ask for your guess. Guesses are not graded; later cells set yours beside the answer. A wrong guess helps most, because it makes the right number stay in your mind.
+# Each section has an idea, a prediction, a small function to write, and a cell that tests the function.
+# Work from top to bottom.
+# **Predict before you compute:** put a number in place of `None` in the cells that ask for your guess.
+# Guesses are not graded; later cells set yours beside the answer.
+# A wrong guess helps most, because it makes the right number stay in your mind.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import numpy as np
@@ -39,9 +50,11 @@ from proflab.lesson import doubles, expect, expect_raises, expect_table, guesses
 # %% [markdown]
 # ## 1 · A matrix and a bias · 10 min
 #
-# A *parameter* is a number that training adjusts. A linear layer computes each of its outputs from all of its inputs.
+# A *parameter* is a number that training adjusts.
+# A linear layer computes each of its outputs from all of its inputs.
 #
-# **Predict.** In each of its blocks, GPT-2 small widens 768 features to 3,072 with a linear layer. How many parameters does that one layer have, roughly: ten thousand, a hundred thousand, two million, fifty million?
+# **Predict.** In each of its blocks, GPT-2 small widens 768 features to 3,072 with a linear layer.
+# How many parameters does that one layer have, roughly: ten thousand, a hundred thousand, two million, fifty million?
 
 # %% tags=["guess"]
 guess_linear = None  # your guess: a number of parameters
@@ -54,11 +67,21 @@ guess_linear = None  # your guess: a number of parameters
 #
 # A layer from 3 features to 2 has 2 · 3 = 6 weights and 2 biases, which makes 8 parameters.
 #
-# **Write** `linear_parameters`. Its docstring says what the function must do; how you do it is up to you. Where the docstring lists an error, raise it with a sentence that would help you at midnight: `raise ValueError("out_features must be at least 1, not 0")`.
+# **Write** `linear_parameters`.
+# Its docstring says what the function must do; how you do it is up to you.
+# Where the docstring lists an error, raise it with a sentence that would help you at midnight: `raise ValueError("out_features must be at least 1, not 0")`.
 #
-# **How to read a test cell.** `expect("3 → 2", linear_parameters(3, 2), 8)` has a label, your result, and the expected value. `mistakes=` lists wrong values that have a known cause: if you return one of them, the message names the cause.
+# **How to read a test cell.** `expect("3 → 2", linear_parameters(3, 2), 8)` has a label, your result, and the expected value.
+# `mistakes=` lists wrong values that have a known cause: if you return one of them, the message names the cause.
 #
-# **How `expect` compares.** Where a whole number is expected, 8.0 is not 8, so divide with `//` instead of `/`. A whole number of numpy's type is accepted, but convert it with `int()`: numpy's integers overflow at 2⁶³. A whole number may stand where a float is expected. Do not round floats: they must agree to about nine digits. Lists, tuples and one-dimensional arrays are equal if their items are. `expect_table` tries one function on several rows: a label, the arguments, and the result or the error. **Arguments stay as they are:** none of your functions changes a list, an array or a model that it is given. When you hand in your notebook, hidden cases compare in the same way, with other sizes and models.
+# **How `expect` compares.** Where a whole number is expected, 8.0 is not 8, so divide with `//` instead of `/`.
+# A whole number of numpy's type is accepted, but convert it with `int()`: numpy's integers overflow at 2⁶³.
+# A whole number may stand where a float is expected.
+# Do not round floats: they must agree to about nine digits.
+# Lists, tuples and one-dimensional arrays are equal if their items are.
+# `expect_table` tries one function on several rows: a label, the arguments, and the result or the error.
+# **Arguments stay as they are:** none of your functions changes a list, an array or a model that it is given.
+# When you hand in your notebook, hidden cases compare in the same way, with other sizes and models.
 
 
 # %% nbgrader={"grade": false, "grade_id": "linear_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -134,17 +157,24 @@ guesses.compare("parameters of GPT-2 small's 768 → 3,072 layer", guess_linear,
 plot.bars(counts, title="One linear layer each", log=True, guess={small: guess_linear})
 
 # %% [markdown]
-# The axis is logarithmic: each labelled step is ten times the one before. A single layer of GPT-3 has three times as many parameters as AlexNet and VGG-16 have together, with all their layers. And hardly any of these parameters are biases: in GPT-2's layer, one in 769.
+# The axis is logarithmic: each labelled step is ten times the one before.
+# A single layer of GPT-3 has three times as many parameters as AlexNet and VGG-16 have together, with all their layers.
+# And hardly any of these parameters are biases: in GPT-2's layer, one in 769.
 #
 # ## 2 · A filter that slides · 20 min
 #
-# A convolution has one small filter for each output channel. The filter is as deep as the input has channels, and the *same* filter is applied at every position of the image, so the size of the image does not matter. From 64 to 128 channels with 3 × 3 kernels there are 128 filters of 64 · 3 · 3 = 576 numbers each, and 128 biases: 128 · 576 + 128 = 73,856 parameters.
+# A convolution has one small filter for each output channel.
+# The filter is as deep as the input has channels, and the *same* filter is applied at every position of the image, so the size of the image does not matter.
+# From 64 to 128 channels with 3 × 3 kernels there are 128 filters of 64 · 3 · 3 = 576 numbers each, and 128 biases: 128 · 576 + 128 = 73,856 parameters.
 #
-# With `groups=g` the channels are divided into g groups, and a filter reads only the input channels of its own group. If there are as many groups as channels, each filter reads a single channel. That is a *depthwise* convolution, on which networks for phones are built. [AlexNet](https://papers.nips.cc/paper/4824-imagenet-classification-with-deep-convolutional-neural-networks) (2012) used two groups in three of its layers because it did not fit on one graphics card of 3 GB: each of two cards computed one half.
+# With `groups=g` the channels are divided into g groups, and a filter reads only the input channels of its own group. If there are as many groups as channels, each filter reads a single channel.
+# That is a *depthwise* convolution, on which networks for phones are built.
+# [AlexNet](https://papers.nips.cc/paper/4824-imagenet-classification-with-deep-convolutional-neural-networks) (2012) used two groups in three of its layers because it did not fit on one graphics card of 3 GB: each of two cards computed one half.
 #
 # ![Eight input channels joined to eight output channels, three times. One group: all joined with all, 64 lines. Two groups: each half joined with its half, 32 lines. Eight groups: each input joined with one output, 8 lines.](groups.png)
 #
-# **Predict.** AlexNet has five convolutions, followed by three linear layers. What share of its parameters do the five convolutions hold together?
+# **Predict.** AlexNet has five convolutions, followed by three linear layers.
+# What share of its parameters do the five convolutions hold together?
 
 # %% tags=["guess"]
 guess_alexnet_convolutions = None  # your guess, in percent
@@ -266,7 +296,8 @@ guesses.compare("AlexNet's convolutions", guess_alexnet_convolutions, share, uni
 plot.bars(counts, title=f"AlexNet: {total:,} parameters")
 
 # %% [markdown]
-# AlexNet's convolutions hold few of its parameters, yet they do nearly all of its work, as lesson 02 will show. Size and work are two different things.
+# AlexNet's convolutions hold few of its parameters, yet they do nearly all of its work, as lesson 02 will show.
+# Size and work are two different things.
 #
 # To see what groups are worth, call your function for 256 channels to 256, 3 × 3, with 1 group and with 256.
 #
@@ -281,7 +312,11 @@ guess_feed_forward = None  # your guess: feed-forward over attention, such as 0.
 
 
 # %% [markdown]
-# From the vector of each token, attention makes three others: a query, a key and a value. It mixes the values, according to how well queries and keys match, and projects the result once more. That makes four linear layers from `d_model` to `d_model` ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.2.2). The mixing is arithmetic between tokens and has no parameters. *Multi-head* attention cuts queries, keys and values into h slices of d_model / h numbers, the *heads*, and mixes each slice on its own; the four layers stay as they are.
+# From the vector of each token, attention makes three others: a query, a key and a value.
+# It mixes the values, according to how well queries and keys match, and projects the result once more.
+# That makes four linear layers from `d_model` to `d_model` ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.2.2).
+# The mixing is arithmetic between tokens and has no parameters.
+# *Multi-head* attention cuts queries, keys and values into h slices of d_model / h numbers, the *heads*, and mixes each slice on its own; the four layers stay as they are.
 #
 # The feed-forward part has two more linear layers: from d to 4 d, and back.
 
@@ -345,35 +380,47 @@ guesses.compare("the feed-forward part over attention, at width 768", guess_feed
 plot.curves(block, x="d_model", y="parameters", title="A block, ViT-Ti to GPT-3", log="xy")
 
 # %% [markdown]
-# At any width, from *ViT-Ti* to GPT-3, the feed-forward part has about twice the parameters of attention. Neither changes when 12 heads become 24, or when the text becomes twice as long. The weights grow with the square of the width, the biases with the width itself, so twice the width gives not quite four times the parameters. On two logarithmic axes, a power of d is a straight line, and its slope is the exponent: here, ten times the width is a hundred times the parameters.
+# At any width, from *ViT-Ti* to GPT-3, the feed-forward part has about twice the parameters of attention.
+# Neither changes when 12 heads become 24, or when the text becomes twice as long.
+# The weights grow with the square of the width, the biases with the width itself, so twice the width gives not quite four times the parameters.
+# On two logarithmic axes, a power of d is a straight line, and its slope is the exponent: here, ten times the width is a hundred times the parameters.
 #
 # ## 4 · Any model · 20 min
 #
-# A formula fits one kind of layer. But every model knows its own tensors: `model.parameters()` yields them one by one, and each such tensor `p` has `p.shape`, `p.numel()` (its number of elements), `p.dtype` and `p.requires_grad`. Two things make counting more than a sum:
+# A formula fits one kind of layer.
+# But every model knows its own tensors: `model.parameters()` yields them one by one, and each such tensor `p` has `p.shape`, `p.numel()` (its number of elements), `p.dtype` and `p.requires_grad`.
+# Two things make counting more than a sum:
 #
 # - **Tied weights.** GPT-2 turns tokens into *token vectors* with a matrix, and turns vectors back into tokens with the *same* matrix. It is one tensor with two uses, so it is stored, trained and counted once. torch's `parameters()` yields such a tensor once; a model of your own may yield it twice.
 # - **Frozen weights.** Training computes a *gradient* for each parameter: the direction in which to adjust it. *Fine-tuning*, more training for a new task, often changes only the last layer, with `requires_grad = False` for all other parameters. *Frozen parameters* get no gradient, but they take up memory like all others.
 #
 # You need not build a large model to count it: under `with meta():` each tensor has a shape and a dtype, but no data.
 #
-# **Predict.** Someone fine-tunes ResNet-18: only its last layer, a linear one from 512 features to 1,000 classes, is trained; the layers before it, some twenty convolutions, are frozen. What share of the model's parameters is trained?
+# **Predict.** Someone fine-tunes ResNet-18: only its last layer, a linear one from 512 features to 1,000 classes, is trained; the layers before it, some twenty convolutions, are frozen.
+# What share of the model's parameters is trained?
 
 # %% tags=["guess"]
 guess_trained = None  # your guess, in percent
 
 
 # %% [markdown]
-# The test cells of this exercise use small stand-ins for models: `doubles.Weights(wte=…, head=…)` is a model with just these named tensors, and `doubles.OnlyParameters(…)` one with tensors that have no names. `Tensor.meta((50257, 768))` makes a tensor without data.
+# The test cells of this exercise use small stand-ins for models: `doubles.Weights(wte=…, head=…)` is a model with just these named tensors, and `doubles.OnlyParameters(…)` one with tensors that have no names.
+# `Tensor.meta((50257, 768))` makes a tensor without data.
 #
 # <details><summary>Hint 1: two tensors hold the same numbers. How do you tell whether they are one tensor?</summary>
 #
-# Think of two closed boxes with equal contents. You cannot tell by looking into them. In Python, `a == b` compares contents; `a is b` asks whether there are two names for one object.
+# Think of two closed boxes with equal contents.
+# You cannot tell by looking into them.
+# In Python, `a == b` compares contents; `a is b` asks whether there are two names for one object.
 #
 # </details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# Collect the tensors in a dict whose key identifies the object, so that an object that comes twice has one entry. `id(object)` is such a key. Then sum over the entries. A bare Tensor has no `.parameters()`, so handle it before you ask for them.
+# Collect the tensors in a dict whose key identifies the object, so that an object that comes twice has one entry.
+# `id(object)` is such a key.
+# Then sum over the entries.
+# A bare Tensor has no `.parameters()`, so handle it before you ask for them.
 #
 # </details>
 
@@ -500,7 +547,8 @@ guesses.compare("ResNet-18's last layer", guess_trained, trained, unit="% of its
 plot.bars(counts, title="Whole models", log=True, show="{:,.0f}".format)
 
 # %% [markdown]
-# The two small GPT-2s differ by one matrix, which is 31 % of the smaller one. Had the largest model been built with its data, it would have filled nearly 6 GB.
+# The two small GPT-2s differ by one matrix, which is 31 % of the smaller one.
+# Had the largest model been built with its data, it would have filled nearly 6 GB.
 
 # %% [markdown]
 # ### In torch
@@ -516,20 +564,29 @@ plot.bars(counts, title="Whole models", log=True, show="{:,.0f}".format)
 # print(sum(t.numel() for t in model.state_dict().values()), "in state_dict()")
 # ```
 #
-# [`Module.parameters()`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.parameters) yields the tied matrix once, so this one line is how most people count. It hides what `state_dict()`, the dict that is saved, shows: there the tied matrix is listed twice, beside *buffers* such as running averages, which are saved but not trained.
+# [`Module.parameters()`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.parameters) yields the tied matrix once, so this one line is how most people count.
+# It hides what `state_dict()`, the dict that is saved, shows: there the tied matrix is listed twice, beside *buffers* such as running averages, which are saved but not trained.
 
 # %% [markdown]
 # **Take a break here.** What follows needs only `linear_parameters`, `attention_parameters` and `count_parameters`.
 #
 # ## 5 · From numbers to bytes · 15 min
 #
-# A parameter's *dtype* (data type) says how many bytes it takes: four for float32, two for float16, one for int8. A model may mix them.
+# A parameter's *dtype* (data type) says how many bytes it takes: four for float32, two for float16, one for int8.
+# A model may mix them.
 #
-# And how large is a megabyte? In the SI, and for makers of disks, it is 10⁶ bytes. In most tools that show memory it is 1024² = 1,048,576 bytes, properly called a mebibyte. The two differ by 5 %, the two gigabytes by 7 %, and nearly everyone writes "MB" for both. **In this course a MB is 1024² bytes and a GB is 1024³.** Section 8 finds out who meant which.
+# And how large is a megabyte?
+# In the SI, and for makers of disks, it is 10⁶ bytes.
+# In most tools that show memory it is 1024² = 1,048,576 bytes, properly called a mebibyte.
+# The two differ by 5 %, the two gigabytes by 7 %, and nearly everyone writes "MB" for both.
+# **In this course a MB is 1024² bytes and a GB is 1024³.** Section 8 finds out who meant which.
 #
-# The linear layer of section 1 has 2,362,368 float32 parameters. They take 4 · 2,362,368 = 9,449,472 bytes, which is 9.45 · 10⁶ bytes and 9.01 MB.
+# The linear layer of section 1 has 2,362,368 float32 parameters.
+# They take 4 · 2,362,368 = 9,449,472 bytes, which is 9.45 · 10⁶ bytes and 9.01 MB.
 #
-# **Predict.** How much memory do the weights of a model with 7 billion parameters take in float16? Would they fit on a graphics card with 24 GB? And in int8 on a phone with 8 GB?
+# **Predict.** How much memory do the weights of a model with 7 billion parameters take in float16?
+# Would they fit on a graphics card with 24 GB?
+# And in int8 on a phone with 8 GB?
 
 # %% tags=["guess"]
 guess_seven_billion = None  # your guess for float16, in GB of 1024³ bytes
@@ -639,7 +696,10 @@ expect_raises("a number is not a model", lambda: parameter_memory_mb(3), ValueEr
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Which weights fit into which memory? In the next picture each mark is a model at a dtype, and the model fits into every memory whose line is to the right of the mark. That is the least that a device needs: lesson 04 adds what running and training take. (numpy has no int4, which puts two parameters into a byte; the cell halves int8.)
+# Which weights fit into which memory?
+# In the next picture each mark is a model at a dtype, and the model fits into every memory whose line is to the right of the mark.
+# That is the least that a device needs: lesson 04 adds what running and training take.
+# (numpy has no int4, which puts two parameters into a byte; the cell halves int8.)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import demos  # what only this lesson draws: demos.py, beside this notebook
@@ -662,9 +722,12 @@ demos.ladder(sizes, lines, unit="MB of 1024² bytes", title="Weights against mem
 # %% [markdown]
 # ## 6 · Where are they? · 15 min
 #
-# A total does not tell you what to do about it. To make a model smaller, look at its tensors, the largest first.
+# A total does not tell you what to do about it.
+# To make a model smaller, look at its tensors, the largest first.
 #
-# **Predict.** ResNet-18 has a first convolution (conv1), four stages (layer1 to layer4) of 64, 128, 256 and 512 channels, each with four 3 × 3 convolutions, and a classifier from 512 to 1000 (fc). What share of all parameters is in the last stage, layer4? Your guess will be the open diamond in the picture below.
+# **Predict.** ResNet-18 has a first convolution (conv1), four stages (layer1 to layer4) of 64, 128, 256 and 512 channels, each with four 3 × 3 convolutions, and a classifier from 512 to 1000 (fc).
+# What share of all parameters is in the last stage, layer4?
+# Your guess will be the open diamond in the picture below.
 
 # %% tags=["guess"]
 guess_last_stage = None  # your guess: a share, from 0 to 1
@@ -788,7 +851,8 @@ unit = "share of all parameters"
 plot.bars(shares, unit=unit, title="ResNet-18", show="{:.0%}".format, guess=guessed)
 
 # %% [markdown]
-# A convolution with twice the channels on both sides has four times the parameters. So the last stage outweighs everything else, and that is where to start:
+# A convolution with twice the channels on both sides has four times the parameters.
+# So the last stage outweighs everything else, and that is where to start:
 #
 # | the largest single part | for example | what makes the model smaller |
 # |---|---|---|
@@ -799,7 +863,8 @@ plot.bars(shares, unit=unit, title="ResNet-18", show="{:.0%}".format, guess=gues
 #
 # ## 7 · A model from four numbers · 20 min
 #
-# GPT-2 is so regular that four numbers tell its size: its vocabulary, its context (how many positions it can tell apart), its width d, and its number of blocks. It consists of ([Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), section 2.3, with sizes as in the [released code](https://github.com/openai/gpt-2)):
+# GPT-2 is so regular that four numbers tell its size: its vocabulary, its context (how many positions it can tell apart), its width d, and its number of blocks.
+# It consists of ([Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), section 2.3, with sizes as in the [released code](https://github.com/openai/gpt-2)):
 #
 # - a vector of d numbers for each token of the vocabulary, and one for each position;
 # - blocks, each with attention and with two linear layers from d to 4 d and back, all with bias;
@@ -808,7 +873,8 @@ plot.bars(shares, unit=unit, title="ResNet-18", show="{:.0%}".format, guess=gues
 #
 # ![The matrices of a GPT-2 block drawn to scale: for attention four squares of d by d, for the feed-forward layers one rectangle of d by 4 d and one of 4 d by d, together twice the area.](block.png)
 #
-# **Predict.** GPT-2 XL has 48 blocks of width 1,600; GPT-3 has 96 blocks of width 12,288. How many times as many parameters does GPT-3 have?
+# **Predict.** GPT-2 XL has 48 blocks of width 1,600; GPT-3 has 96 blocks of width 12,288.
+# How many times as many parameters does GPT-3 have?
 
 # %% tags=["guess"]
 guess_gpt3 = None  # your guess: 16, 60, 110 or 240 times?
@@ -817,13 +883,16 @@ guess_gpt3 = None  # your guess: 16, 60, 110 or 240 times?
 # %% [markdown]
 # <details><summary>Hint 1: which of the four numbers does each part depend on?</summary>
 #
-# Make a list: the token vectors depend on the vocabulary and d; the position vectors on the context and d; a block on d only. What is there once, and what is there once in every block?
+# Make a list: the token vectors depend on the vocabulary and d; the position vectors on the context and d; a block on d only.
+# What is there once, and what is there once in every block?
 #
 # </details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# (vocabulary + context) · d, plus layers · (attention + two linear layers + two layer norms), plus one last layer norm. You have functions for attention and for linear layers already. The output layer adds nothing.
+# (vocabulary + context) · d, plus layers · (attention + two linear layers + two layer norms), plus one last layer norm.
+# You have functions for attention and for linear layers already.
+# The output layer adds nothing.
 #
 # </details>
 
@@ -921,9 +990,12 @@ guesses.compare("from GPT-2 XL to GPT-3", guess_gpt3, gpt3, unit="times")
 demos.waffle(parts, square=10**6, unit="one million parameters", title="GPT-2 in four sizes")
 
 # %% [markdown]
-# This is the picture from the top of the lesson, drawn by your formula. Vectors grow only with the width; blocks grow with its square, and with their number. (GPT-3 is built from the same parts.)
+# This is the picture from the top of the lesson, drawn by your formula.
+# Vectors grow only with the width; blocks grow with its square, and with their number.
+# (GPT-3 is built from the same parts.)
 #
-# Does the paper agree with you? Its table 2 says 117 M, 345 M, 762 M and 1542 M.
+# Does the paper agree with you?
+# Its table 2 says 117 M, 345 M, 762 M and 1542 M.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2_paper", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 for size, millions in {"small": 117, "medium": 345, "large": 762, "xl": 1542}.items():
@@ -932,13 +1004,19 @@ for size, millions in {"small": 117, "medium": 345, "large": 762, "xl": 1542}.it
     print(f"{size:<6} {count:>13,}   paper {millions:>4} M ({millions * 1e6 / count - 1:+.1%})")
 
 # %% [markdown]
-# "Our original parameter counts were wrong due to an error", says the README of the released code, which calls the models 124M, 355M, 774M and 1558M. You will still find the old names in use. A published count is a claim, and it takes one line to check.
+# "Our original parameter counts were wrong due to an error", says the README of the released code, which calls the models 124M, 355M, 774M and 1558M.
+# You will still find the old names in use.
+# A published count is a claim, and it takes one line to check.
 #
 # ## 8 · Whose megabyte? · 10 min
 #
-# Published sizes are claims, too: 240 MB for AlexNet and 4.8 MB for SqueezeNet ([SqueezeNet paper](https://arxiv.org/abs/1602.07360), table 2), 528 MB for VGG-16 ([Keras](https://keras.io/api/applications/), list of applications), 44.7 MB for ResNet-18 ([torchvision](https://docs.pytorch.org/vision/stable/models.html), list of weights), 548 MB for GPT-2 small ([Hugging Face](https://huggingface.co/openai-community/gpt2/tree/main), file of weights). All are for float32. Which of them count a MB as 10⁶ bytes, and which as 1024²? One is off by more than 10 % in both.
+# Published sizes are claims, too: 240 MB for AlexNet and 4.8 MB for SqueezeNet ([SqueezeNet paper](https://arxiv.org/abs/1602.07360), table 2), 528 MB for VGG-16 ([Keras](https://keras.io/api/applications/), list of applications), 44.7 MB for ResNet-18 ([torchvision](https://docs.pytorch.org/vision/stable/models.html), list of weights), 548 MB for GPT-2 small ([Hugging Face](https://huggingface.co/openai-community/gpt2/tree/main), file of weights).
+# All are for float32.
+# Which of them count a MB as 10⁶ bytes, and which as 1024²?
+# One is off by more than 10 % in both.
 #
-# **Predict.** How many of the five are nearer to 10⁶ bytes than to 1024²? Compute one of them by hand.
+# **Predict.** How many of the five are nearer to 10⁶ bytes than to 1024²?
+# Compute one of them by hand.
 
 # %% tags=["guess"]
 guess_decimal = None  # your guess: a number from 0 to 5
@@ -969,13 +1047,22 @@ print(f"the file's table of contents    {left - masks:>11,} bytes")
 
 
 # %% [markdown]
-# Keras and torchvision mean 1024² bytes. (ResNet's file is a little larger than its parameters: it also holds the running averages of batch normalization, which are not trained.) The SqueezeNet paper is known for "50× fewer parameters". In its table, 240 fits 10⁶ bytes within 1.6 %, but 1024² bytes only within 3.2 %; 4.8 fits 1024² bytes within 0.8 %, but 10⁶ bytes only within 3.9 %. What follows from that is the question of the essay.
+# Keras and torchvision mean 1024² bytes.
+# (ResNet's file is a little larger than its parameters: it also holds the running averages of batch normalization, which are not trained.)
+# The SqueezeNet paper is known for "50× fewer parameters".
+# In its table, 240 fits 10⁶ bytes within 1.6 %, but 1024² bytes only within 3.2 %; 4.8 fits 1024² bytes within 0.8 %, but 10⁶ bytes only within 3.9 %.
+# What follows from that is the question of the essay.
 #
-# And GPT-2? Its file has 548,105,171 bytes. The last three lines take the parameters away and look at what is left: each of the 12 blocks was saved with its mask, a triangle of ones and zeros that keeps a token from looking ahead. That is a tenth of the download, and not one parameter. An exact count finds such things; "about 500 MB" never does.
+# And GPT-2?
+# Its file has 548,105,171 bytes.
+# The last three lines take the parameters away and look at what is left: each of the 12 blocks was saved with its mask, a triangle of ones and zeros that keeps a token from looking ahead.
+# That is a tenth of the download, and not one parameter.
+# An exact count finds such things; "about 500 MB" never does.
 #
 # ## Reflect · 25 min
 #
-# Will it fit? Write a function that answers, then try it on your own phone and a model that you would like to have on it.
+# Will it fit?
+# Write a function that answers, then try it on your own phone and a model that you would like to have on it.
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_deployment", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1055,7 +1142,8 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). The SqueezeNet paper compares AlexNet's 240 MB with SqueezeNet's 4.8 MB and reports a reduction by 50×.
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate).
+# The SqueezeNet paper compares AlexNet's 240 MB with SqueezeNet's 4.8 MB and reports a reduction by 50×.
 #
 # 1. Which megabyte is each of the two, and how do you know?
 # 2. What is the reduction in one unit, and does the paper's point stand?
@@ -1063,7 +1151,11 @@ expect_table(
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_parameters", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* AlexNet's 240 is 243.9 · 10⁶ bytes, rounded down (232.6 in 1024²); SqueezeNet's 4.8 is 4.76 · 1024² (4.99 in 10⁶); shown by computing both. *2 points:* 60,965,224 / 1,248,424 = 48.8×, the same in any unit; the point stands, the figure is 2 % too good. *3 points:* columns that cannot be misread: the exact count, the dtype, bytes or MiB, and what is counted (tied weights once; buffers or not; file or tensors). *2 points:* running needs activations and workspace, training also gradients and optimizer state, and the system takes its part. Up to 2 points off for figures without a unit or a calculation.
+# **Mark scheme.** *3 points:* AlexNet's 240 is 243.9 · 10⁶ bytes, rounded down (232.6 in 1024²); SqueezeNet's 4.8 is 4.76 · 1024² (4.99 in 10⁶); shown by computing both.
+# *2 points:* 60,965,224 / 1,248,424 = 48.8×, the same in any unit; the point stands, the figure is 2 % too good.
+# *3 points:* columns that cannot be misread: the exact count, the dtype, bytes or MiB, and what is counted (tied weights once; buffers or not; file or tensors).
+# *2 points:* running needs activations and workspace, training also gradients and optimizer state, and the system takes its part.
+# Up to 2 points off for figures without a unit or a calculation.
 # ### END SOLUTION
 
 # %% [markdown]
@@ -1075,4 +1167,6 @@ expect_table(
 # - Blocks grow with the square of the width; token vectors grow only with the width. So a large model has its parameters in other places than a small one.
 # - A published number is a claim: check its arithmetic first.
 #
-# **Next.** AlexNet's convolutions hold few parameters and do most of the work. Lesson 02 counts that work. What you wrote here is the first part of your profiler, and later lessons import it.
+# **Next.** AlexNet's convolutions hold few parameters and do most of the work.
+# Lesson 02 counts that work.
+# What you wrote here is the first part of your profiler, and later lessons import it.

@@ -18,7 +18,11 @@
 #
 # ![Where the FLOPs of six models are, as bars of one length: nearly all in convolutions for LeNet-5, MobileNetV2 and ResNet-18, in linear layers for three Transformers, with 2 to 14 % between tokens.](where.png)
 #
-# Seven popular tools were asked how much work GPT-2 small does for 128 tokens. They gave six answers, which differ by a factor of up to 123; half of that riddle is a unit. Whoever plans a training run, compares two models or asks why a card reaches a tenth of its data sheet starts from such a number. In this lesson you write a counter that is right to the last FLOP, forward and backward, for models that you have never seen. It draws the picture above, and shows what each of the seven left out.
+# Seven popular tools were asked how much work GPT-2 small does for 128 tokens.
+# They gave six answers, which differ by a factor of up to 123; half of that riddle is a unit.
+# Whoever plans a training run, compares two models or asks why a card reaches a tenth of its data sheet starts from such a number.
+# In this lesson you write a counter that is right to the last FLOP, forward and backward, for models that you have never seen.
+# It draws the picture above, and shows what each of the seven left out.
 #
 # **You will be able to**
 #
@@ -27,7 +31,8 @@
 # - say what a training step costs, and when that is not three forward passes;
 # - find out what a published FLOP count has left out.
 #
-# **You need** lesson 01, matrix products, and for section 10 a first idea of gradients: training computes one for each parameter whose `requires_grad` is True. Arguments stay as they are.
+# **You need** lesson 01, matrix products, and for section 10 a first idea of gradients: training computes one for each parameter whose `requires_grad` is True.
+# Arguments stay as they are.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -43,16 +48,21 @@ from proflab.nn import functional as F
 # %% [markdown]
 # ## 1 · Rows times columns · 20 min
 #
-# A *FLOP* is one floating-point multiplication or addition. Nearly all FLOPs of a neural network are in matrix products.
+# A *FLOP* is one floating-point multiplication or addition.
+# Nearly all FLOPs of a neural network are in matrix products.
 #
-# **Predict.** In each of its blocks, GPT-2 small widens the vector of every token from 768 to 3,072 features. How long does that take for 32 texts of 512 tokens, on a processor that does 100 billion FLOPs a second: about 8 milliseconds, 80 milliseconds, 0.8 seconds, 8 seconds?
+# **Predict.** In each of its blocks, GPT-2 small widens the vector of every token from 768 to 3,072 features.
+# How long does that take for 32 texts of 512 tokens, on a processor that does 100 billion FLOPs a second: about 8 milliseconds, 80 milliseconds, 0.8 seconds, 8 seconds?
 
 # %% tags=["guess"]
 guess_product_seconds = None  # your guess, in seconds
 
 
 # %% [markdown]
-# Each number of a product is a row times a column: k multiplications, each followed by an addition to the sum. Such a pair is a *multiply-add* and counts as two FLOPs. Some papers and tools count it as one, and call it a MAC (multiply-accumulate) or even a FLOP. **In this course FLOPs are 2 × the multiply-adds of matrix products and convolutions**, an exact int.
+# Each number of a product is a row times a column: k multiplications, each followed by an addition to the sum.
+# Such a pair is a *multiply-add* and counts as two FLOPs.
+# Some papers and tools count it as one, and call it a MAC (multiply-accumulate) or even a FLOP.
+# **In this course FLOPs are 2 × the multiply-adds of matrix products and convolutions**, an exact int.
 #
 # ![A matrix of m rows and k columns times one of k rows and n columns. One row, one column and the number that they make are dark.](matmul.png)
 #
@@ -113,13 +123,19 @@ seconds = matmul_flops(32 * 512, 768, 3072) / 100e9
 guesses.compare("GPT-2's wider layer at 100 GFLOP/s", guess_product_seconds, seconds, unit="s")
 
 # %% [markdown]
-# A product of two (n, n) matrices has 2 · n³ FLOPs for 3 · n² numbers. The larger the matrices, the more work there is for each number that has to be fetched: this is why large products run fast (lesson 06).
+# A product of two (n, n) matrices has 2 · n³ FLOPs for 3 · n² numbers.
+# The larger the matrices, the more work there is for each number that has to be fetched: this is why large products run fast (lesson 06).
 #
 # ## 2 · A linear layer and its rows · 20 min
 #
-# A linear layer multiplies along the last dimension of its input. All others, such as the texts of a batch, the tokens of a text or the patches of an image, only add rows: an input of shape (32, 512, 768) is a matrix of 32 · 512 rows and 768 columns. The bias is added, not multiplied. It is *elementwise* work, which section 6 counts separately.
+# A linear layer multiplies along the last dimension of its input.
+# All others, such as the texts of a batch, the tokens of a text or the patches of an image, only add rows: an input of shape (32, 512, 768) is a matrix of 32 · 512 rows and 768 columns.
+# The bias is added, not multiplied.
+# It is *elementwise* work, which section 6 counts separately.
 #
-# A counter that looks at the layer alone finds 2 · in · out FLOPs, as if there were one row. For a text of 1,024 tokens it is wrong by a factor of 1,024. Section 9 shows such a counter.
+# A counter that looks at the layer alone finds 2 · in · out FLOPs, as if there were one row.
+# For a text of 1,024 tokens it is wrong by a factor of 1,024.
+# Section 9 shows such a counter.
 
 
 # %% nbgrader={"grade": false, "grade_id": "linear_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -182,11 +198,17 @@ expect_raises(
 # %% [markdown]
 # ## 3 · How many places a window has · 30 min
 #
-# A convolution applies its filters at many places of an image. Five numbers decide how many places there are along one side. A border of `padding` elements is added at both ends. The kernel's elements lie `dilation` apart, so that its window spans dilation · (kernel − 1) + 1 elements. And the window moves by `stride`, as long as it fits.
+# A convolution applies its filters at many places of an image.
+# Five numbers decide how many places there are along one side.
+# A border of `padding` elements is added at both ends.
+# The kernel's elements lie `dilation` apart, so that its window spans dilation · (kernel − 1) + 1 elements.
+# And the window moves by `stride`, as long as it fits.
 #
 # ![A row of eight squares with a border of one on each side, and below it the four places of a window of three that moves by two squares.](windows.png)
 #
-# In the picture, a window at its first place leaves 8 + 2 · 1 − 3 = 7 squares to move over. Three steps of 2 fit, and with the first place that makes four. The last square is never reached.
+# In the picture, a window at its first place leaves 8 + 2 · 1 − 3 = 7 squares to move over.
+# Three steps of 2 fit, and with the first place that makes four.
+# The last square is never reached.
 
 
 # %% nbgrader={"grade": false, "grade_id": "pair", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -327,9 +349,11 @@ expect_raises(
 # %% [markdown]
 # ## 4 · A filter at each place · 30 min
 #
-# At each place, each filter multiplies and adds everything that its window covers, in the channels of its group. The same few parameters are used at every place of every image, so a small layer can be a lot of work. LeNet-5's first layer has 6 filters of 25 weights and 28 · 28 places: 117,600 multiply-adds, or 235,200 FLOPs.
+# At each place, each filter multiplies and adds everything that its window covers, in the channels of its group. The same few parameters are used at every place of every image, so a small layer can be a lot of work.
+# LeNet-5's first layer has 6 filters of 25 weights and 28 · 28 places: 117,600 multiply-adds, or 235,200 FLOPs.
 #
-# **Predict.** AlexNet has 96 % of its parameters in its three linear layers (lesson 01), and most of its work in its five convolutions. Which of its eight layers, conv1 to conv5 and fc6 to fc8, does the most work?
+# **Predict.** AlexNet has 96 % of its parameters in its three linear layers (lesson 01), and most of its work in its five convolutions.
+# Which of its eight layers, conv1 to conv5 and fc6 to fc8, does the most work?
 
 # %% tags=["guess"]
 guess_most_work = None  # your guess, such as "fc8"
@@ -440,15 +464,22 @@ both = {"parameters": sizes, "FLOPs, one image": flops}
 plot.shares(both, unit="parameters or FLOPs", title="AlexNet, layer by layer")
 
 # %% [markdown]
-# 4 % of the parameters do 92 % of the work. To make AlexNet's file smaller, prune its linear layers; to make it faster, change its convolutions.
+# 4 % of the parameters do 92 % of the work.
+# To make AlexNet's file smaller, prune its linear layers; to make it faster, change its convolutions.
 #
 # ## 5 · Attention, and a formula to distrust · 30 min
 #
-# Self-attention consists of four linear layers from d to d, *the projections*, and of two products between tokens. The d features of a token are divided among h *heads*. In each head, queries times keys give a matrix of s × s *scores*, and scores times values give the *mix*. For one text of s = 4 tokens, d = 6 and 2 heads, the scores are two products of (4, 3) times (3, 4): 192 FLOPs.
+# Self-attention consists of four linear layers from d to d, *the projections*, and of two products between tokens.
+# The d features of a token are divided among h *heads*.
+# In each head, queries times keys give a matrix of s × s *scores*, and scores times values give the *mix*.
+# For one text of s = 4 tokens, d = 6 and 2 heads, the scores are two products of (4, 3) times (3, 4): 192 FLOPs.
 #
-# In a *causal* model, token i attends only to tokens 1 to i, so that s (s + 1) / 2 of the s² scores matter. Most code computes all of them and discards half. Therefore we count all, unless `causal=True` asks for those that matter.
+# In a *causal* model, token i attends only to tokens 1 to i, so that s (s + 1) / 2 of the s² scores matter.
+# Most code computes all of them and discards half.
+# Therefore we count all, unless `causal=True` asks for those that matter.
 #
-# **Predict.** GPT-2 small has d = 768. From how many tokens on are scores and mix more work than the projections?
+# **Predict.** GPT-2 small has d = 768.
+# From how many tokens on are scores and mix more work than the projections?
 
 # %% tags=["guess"]
 guess_attention_tokens = None  # your guess: how many tokens?
@@ -536,7 +567,12 @@ for name, formula in formulas.items():
     print(f"{name:<38}" + "".join(f"{ratio:>11.2f}×" for ratio in ratios))
 
 # %% [markdown]
-# All four are called FLOPs. The [Swin paper](https://arxiv.org/abs/2103.14030) counts multiply-adds, in both terms. [Kaplan et al.](https://arxiv.org/abs/2001.08361) do not say which pairs they count; their row equals half of the pairs, which is what a causal model needs on average. The last formula counts its projections in multiply-adds and the rest in FLOPs. No unit makes it right, and how far it is off depends on s and d. Test a formula of two terms at two sizes.
+# All four are called FLOPs.
+# The [Swin paper](https://arxiv.org/abs/2103.14030) counts multiply-adds, in both terms.
+# [Kaplan et al.](https://arxiv.org/abs/2001.08361) do not say which pairs they count; their row equals half of the pairs, which is what a causal model needs on average.
+# The last formula counts its projections in multiply-adds and the rest in FLOPs.
+# No unit makes it right, and how far it is off depends on s and d.
+# Test a formula of two terms at two sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention_share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from demos import mark_guess
@@ -557,7 +593,10 @@ mark_guess(picture, guess_attention_tokens)
 #
 # ## 6 · Elementwise work · 20 min
 #
-# The rest of a model works element by element: it adds a bias, applies a ReLU, normalizes a row. How many FLOPs is a `gelu`? That depends on how it is computed and on which processor, and there is no agreement. This course fixes a number for each op, and never adds these FLOPs to those of products.
+# The rest of a model works element by element: it adds a bias, applies a ReLU, normalizes a row.
+# How many FLOPs is a `gelu`?
+# That depends on how it is computed and on which processor, and there is no agreement.
+# This course fixes a number for each op, and never adds these FLOPs to those of products.
 #
 # **Predict.** How much elementwise work does a block of GPT-2 small do for 1,024 tokens, in percent of its matrix products?
 
@@ -644,13 +683,16 @@ guesses.compare("elementwise FLOPs of the block", guess_elementwise_percent, per
 plot.bars(products | rest, unit="FLOPs", title="A block of GPT-2 small, 1,024 tokens", log=True)
 
 # %% [markdown]
-# Together they are less than one percent, and so FLOP counts leave them out. The clock does not: lesson 06 shows why these few FLOPs take much of the time.
+# Together they are less than one percent, and so FLOP counts leave them out.
+# The clock does not: lesson 06 shows why these few FLOPs take much of the time.
 #
 # **Take a break here.** What follows needs only `matmul_flops`, `linear_flops` and `conv2d_flops`.
 #
 # ## 7 · Letters for dimensions · 40 min
 #
-# `einsum` describes a product by naming its dimensions. In `"ij,jk->ik"`, a matrix product, j stands in both operands and not in the result: numbers are multiplied along j and *summed*. Three rules give the FLOPs of two operands:
+# `einsum` describes a product by naming its dimensions.
+# In `"ij,jk->ik"`, a matrix product, j stands in both operands and not in the result: numbers are multiplied along j and *summed*.
+# Three rules give the FLOPs of two operands:
 #
 # - Each combination of the labels' values costs one multiply-add. With i = 2, j = 3 and k = 4 there are 24, or 48 FLOPs.
 # - A label that only one operand has, and that the result does not have, is summed before anything is multiplied. It does not count: in `"ijx,jk->ik"` the size of x does not matter.
@@ -658,12 +700,16 @@ plot.bars(products | rest, unit="FLOPs", title="A block of GPT-2 small, 1,024 to
 #
 # <details><summary>Hint 1: which letters multiply the work?</summary>
 #
-# Write down the labels of `"bhid,bhjd->bhij"`, and beside each the parts in which it stands: first operand, second operand, result. Which make the result larger? Which makes each of its numbers more work?
+# Write down the labels of `"bhid,bhjd->bhij"`, and beside each the parts in which it stands: first operand, second operand, result.
+# Which make the result larger?
+# Which makes each of its numbers more work?
 #
 # </details>
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# You need a dict from each label to its size, and two sets: the labels that both operands have, and the labels of the result. Comparing them tells you whether the answer is 0. If it is not, the labels in either of them count.
+# You need a dict from each label to its size, and two sets: the labels that both operands have, and the labels of the result.
+# Comparing them tells you whether the answer is 0.
+# If it is not, the labels in either of them count.
 #
 # </details>
 
@@ -729,7 +775,11 @@ expect_raises("four operands are refused", lambda: einsum_flops("i,i,j,j->", fou
 # %% [markdown]
 # ## 8 · Any model, by watching it · 65 min
 #
-# A formula for a whole model would have to know the model. Instead, watch it run. Every operation of proflab passes one point, whether a layer, a function or `@` started it. A *hook* at that point sees each operation's name, inputs and attributes. On *meta* tensors, which have a shape and no data, nothing is computed.
+# A formula for a whole model would have to know the model.
+# Instead, watch it run.
+# Every operation of proflab passes one point, whether a layer, a function or `@` started it.
+# A *hook* at that point sees each operation's name, inputs and attributes.
+# On *meta* tensors, which have a shape and no data, nothing is computed.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_hook", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -743,16 +793,25 @@ with dispatch.hook(tell):
     tiny(Tensor.meta((1, 3, 10, 10)))
 
 # %% [markdown]
-# So you need two things: the FLOPs of one op, and a sum. In many tools an op without a rule counts as 0. Yours must refuse it. Besides the four ops that you know there is *fused attention*: a single op that computes scores, softmax and mix, and so hides two matrix products. `as_matmuls` gives you their shapes. A product of two stacks of matrices broadcasts its leading dimensions, as numpy does: (3, 1, 4, 5) @ (2, 5, 6) is six products of (4, 5) times (5, 6). A vector on the left is a matrix of one row, and a vector on the right is a matrix of one column.
+# So you need two things: the FLOPs of one op, and a sum.
+# In many tools an op without a rule counts as 0.
+# Yours must refuse it.
+# Besides the four ops that you know there is *fused attention*: a single op that computes scores, softmax and mix, and so hides two matrix products.
+# `as_matmuls` gives you their shapes.
+# A product of two stacks of matrices broadcasts its leading dimensions, as numpy does: (3, 1, 4, 5) @ (2, 5, 6) is six products of (4, 5) times (5, 6).
+# A vector on the left is a matrix of one row, and a vector on the right is a matrix of one column.
 #
 # <details><summary>Hint 1: which function of yours does each op need?</summary>
 #
-# Which number of which shape in the output above goes into which argument of your functions? For (5,) @ (3, 5, 6): which left shape with one more dimension does the same work?
+# Which number of which shape in the output above goes into which argument of your functions?
+# For (5,) @ (3, 5, 6): which left shape with one more dimension does the same work?
 #
 # </details>
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# A branch for each op, and a last line that raises. For `matmul`, turn vectors into matrices first; `np.broadcast_shapes` gives the leading dimensions of the result. Fused attention is your own rule for `matmul`, twice.
+# A branch for each op, and a last line that raises.
+# For `matmul`, turn vectors into matrices first; `np.broadcast_shapes` gives the leading dimensions of the result.
+# Fused attention is your own rule for `matmul`, twice.
 #
 # </details>
 
@@ -874,7 +933,10 @@ expect("a view multiplies nothing", op_flops("permute", [(4, 5, 6)], {"dims": (2
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the sum. A model's count is *per sample*: each input's batch is cut to 1, so that a model has one number whatever the batch. `meta_inputs` makes such inputs, and raises ValueError if it gets something that is not a model or not a shape. A layer that is called three times counts three times, although its parameters exist once.
+# Now the sum.
+# A model's count is *per sample*: each input's batch is cut to 1, so that a model has one number whatever the batch.
+# `meta_inputs` makes such inputs, and raises ValueError if it gets something that is not a model or not a shape.
+# A layer that is called three times counts three times, although its parameters exist once.
 
 
 # %% nbgrader={"grade": false, "grade_id": "meta_inputs", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1037,9 +1099,11 @@ expect_raises(
 # %% [markdown]
 # ## 9 · Seven tools and yours · 15 min
 #
-# The file `counters.json` holds what seven tools printed for six models, with batches of 1 and of 8. One of them is torch's own counter.
+# The file `counters.json` holds what seven tools printed for six models, with batches of 1 and of 8.
+# One of them is torch's own counter.
 #
-# **Predict.** One of the seven misses nearly all of GPT-2 small, which is why the largest answer is 123 times the smallest. By what factor do the other six differ, the largest over the smallest?
+# **Predict.** One of the seven misses nearly all of GPT-2 small, which is why the largest answer is 123 times the smallest.
+# By what factor do the other six differ, the largest over the smallest?
 
 # %% tags=["guess"]
 guess_tools_factor = None  # your guess: largest / smallest of six
@@ -1054,7 +1118,10 @@ for row in recorded():
     print(f"{row['model']:<22}{str(shape):<20}{ours:>16,}  {ours - row['forward']:+d}")
 
 # %% [markdown]
-# Not one FLOP of difference. Where are they all? A hook can also sum them by op, and so draw the picture from the top by your own rules. Then see what each tool printed for GPT-2 small, under names such as FLOPs and MACs.
+# Not one FLOP of difference.
+# Where are they all?
+# A hook can also sum them by op, and so draw the picture from the top by your own rules.
+# Then see what each tool printed for GPT-2 small, under names such as FLOPs and MACs.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_where", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from demos import KINDS, ZOO
@@ -1113,25 +1180,39 @@ for name, off in deviations().items():
 # print(f"{counter.get_total_flops():,}")
 # ```
 #
-# [FlopCounterMode](https://docs.pytorch.org/docs/main/generated/torch.utils.flop_counter.FlopCounterMode.html) counts by module and op (`display=True` prints the table, if the package tabulate is there); the total is 4,831,838,208, one product forward and one backward. It hides that an op without a formula adds 0.
+# [FlopCounterMode](https://docs.pytorch.org/docs/main/generated/torch.utils.flop_counter.FlopCounterMode.html) counts by module and op (`display=True` prints the table, if the package tabulate is there); the total is 4,831,838,208, one product forward and one backward.
+# It hides that an op without a formula adds 0.
 
 # %% [markdown]
 # ## 10 · And back · 55 min
 #
-# Training also needs gradients. For y = a @ b, let g be the gradient of y. Then the gradient of a is g @ bᵀ, and the gradient of b is aᵀ @ g. Each is a product of the same three sizes. The same holds for convolutions. So **each operand that needs a gradient costs the forward FLOPs once more**, and an operand that needs none, such as a frozen weight or the data, costs nothing. Inside a network, a layer of 524,288 FLOPs costs 2 · 524,288 backward; as the first layer, 524,288.
+# Training also needs gradients.
+# For y = a @ b, let g be the gradient of y.
+# Then the gradient of a is g @ bᵀ, and the gradient of b is aᵀ @ g.
+# Each is a product of the same three sizes.
+# The same holds for convolutions.
+# So **each operand that needs a gradient costs the forward FLOPs once more**, and an operand that needs none, such as a frozen weight or the data, costs nothing.
+# Inside a network, a layer of 524,288 FLOPs costs 2 · 524,288 backward; as the first layer, 524,288.
 #
-# Fused attention contains two such products. The scores, an operand of the second one, need a gradient when the query, the key or a learned mask does. (Fused kernels also compute the scores again, to save memory. That is not counted.)
+# Fused attention contains two such products.
+# The scores, an operand of the second one, need a gradient when the query, the key or a learned mask does.
+# (Fused kernels also compute the scores again, to save memory. That is not counted.)
 #
-# **Predict.** All layers of ResNet-18 are frozen except the last. How many forward passes does a training step cost, its own forward pass included?
+# **Predict.** All layers of ResNet-18 are frozen except the last.
+# How many forward passes does a training step cost, its own forward pass included?
 #
 # <details><summary>Hint 1: four operands of two products</summary>
 #
-# Draw fused attention as two boxes. Query and key enter the first; its result and the value enter the second. Which entries of `wanted` make each of these four arrows need a gradient?
+# Draw fused attention as two boxes.
+# Query and key enter the first; its result and the value enter the second.
+# Which entries of `wanted` make each of these four arrows need a gradient?
 #
 # </details>
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# For most ops: the forward FLOPs times the number of their first two inputs that are wanted. For fused attention: two such terms, one for each product of `as_matmuls`. The first operand of the second product is wanted if any of three inputs is.
+# For most ops: the forward FLOPs times the number of their first two inputs that are wanted.
+# For fused attention: two such terms, one for each product of `as_matmuls`.
+# The first operand of the second product is wanted if any of three inputs is.
 #
 # </details>
 
@@ -1211,7 +1292,11 @@ expect("an unknown op is refused even if nothing is wanted", refused, True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The engine knows which gradients a model computes, so watch its backward pass. There, `call.inputs` are meta tensors with the shapes of the forward pass, and each tensor's own `requires_grad` says whether its gradient is being computed. `walk_back` starts the backward pass, and leaves every `.grad` as it was. One more case: an op whose `call.phase` is `"forward"` may run during the backward pass, because a model computes something again or has its own gradient rule. It costs its forward FLOPs.
+# The engine knows which gradients a model computes, so watch its backward pass.
+# There, `call.inputs` are meta tensors with the shapes of the forward pass, and each tensor's own `requires_grad` says whether its gradient is being computed.
+# `walk_back` starts the backward pass, and leaves every `.grad` as it was.
+# One more case: an op whose `call.phase` is `"forward"` may run during the backward pass, because a model computes something again or has its own gradient rule.
+# It costs its forward FLOPs.
 
 
 # %% nbgrader={"grade": false, "grade_id": "walk_back", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1385,15 +1470,22 @@ step = training_flops(model, image) / count_flops(model, image)
 guesses.compare("forward passes in a step of frozen ResNet-18", guess_frozen_step, step)
 
 # %% [markdown]
-# Where torch's counts are recorded (`forward_backward` in the file), these agree with them. "Three times forward" is the limit for deep models: the gradient of the data, at the first layer, is missing. MobileNetV2 is not in the file, for torch 2.13.0 reports 12.28 · 10⁹: its rule for a grouped convolution's weight forgets the groups.
+# Where torch's counts are recorded (`forward_backward` in the file), these agree with them. "Three times forward" is the limit for deep models: the gradient of the data, at the first layer, is missing.
+# MobileNetV2 is not in the file, for torch 2.13.0 reports 12.28 · 10⁹: its rule for a grouped convolution's weight forgets the groups.
 #
 # ## Reflect · 35 min
 #
-# For language models there is a shorter rule. Each parameter meets each token in one multiply-add, or 2 FLOPs, and the backward pass costs twice as much. Training N parameters on D tokens takes 6 · N · D FLOPs.
+# For language models there is a shorter rule.
+# Each parameter meets each token in one multiply-add, or 2 FLOPs, and the backward pass costs twice as much.
+# Training N parameters on D tokens takes 6 · N · D FLOPs.
 #
-# But which N? [Kaplan et al. (2020)](https://arxiv.org/abs/2001.08361) leave token and position embeddings out; [Hoffmann et al. (2022)](https://arxiv.org/abs/2203.15556) count all parameters. For GPT-2 small these are 85 and 124 million.
+# But which N?
+# [Kaplan et al. (2020)](https://arxiv.org/abs/2001.08361) leave token and position embeddings out; [Hoffmann et al. (2022)](https://arxiv.org/abs/2203.15556) count all parameters.
+# For GPT-2 small these are 85 and 124 million.
 #
-# **Predict.** GPT-2 small trains on texts of 1,024 tokens. What is your exact count, divided by 6 · N · D with Kaplan's N? It is 1 if the rule is exact.
+# **Predict.** GPT-2 small trains on texts of 1,024 tokens.
+# What is your exact count, divided by 6 · N · D with Kaplan's N?
+# It is 1 if the rule is exact.
 
 # %% tags=["guess"]
 guess_6nd_ratio = None  # your guess: exact FLOPs / (6 · N · D)
@@ -1451,7 +1543,8 @@ look = {"x": "tokens in a text", "y": "exact FLOPs / (6 · N · D)", "title": "G
 mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd_ratio, axis="y")
 
 # %% [markdown]
-# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). A report says: "Our model of 1.5 billion parameters was trained on 40 billion tokens, which took 1.8 · 10²⁰ FLOPs."
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate).
+# A report says: "Our model of 1.5 billion parameters was trained on 40 billion tokens, which took 1.8 · 10²⁰ FLOPs."
 #
 # 1. Which rule, in which unit, gives that figure? What does 6 · N · D give?
 # 2. GPT-2 XL reads texts of 1,024 tokens. How far off is 6 · N · D, once with Kaplan's N and once with Hoffmann's? In which direction, and which parts of the model are the reason? Calculate both.
@@ -1459,7 +1552,13 @@ mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_flops", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* 3 · N · D = 1.8 · 10²⁰, which is 6 · N · D in multiply-adds; in FLOPs 6 · N · D gives 3.6 · 10²⁰. *4 points:* 6 · N · D is too low with either N: training_flops over reflect_6nd, calculated, is 1.160 with Kaplan's N (1,475,561,600) and 1.099 with Hoffmann's (1,557,611,200). Scores and mix use no parameters and add 12 · layers · d · s a token, 10.7 % or 10.1 % of 6 · N. Kaplan's N also leaves out the token matrix, which is used as the output layer: another 5.4 %. Hoffmann's N counts it once, and rightly; position vectors, norms and biases have no product and take off 0.2 %. *3 points:* unit; forward or training; sample, token or run, with sizes; which N; what is left out (elementwise, causal half, recomputation); tool and version. A figure counts with its unit and its calculation alone.
+# **Mark scheme.** *3 points:* 3 · N · D = 1.8 · 10²⁰, which is 6 · N · D in multiply-adds; in FLOPs 6 · N · D gives 3.6 · 10²⁰.
+# *4 points:* 6 · N · D is too low with either N: training_flops over reflect_6nd, calculated, is 1.160 with Kaplan's N (1,475,561,600) and 1.099 with Hoffmann's (1,557,611,200).
+# Scores and mix use no parameters and add 12 · layers · d · s a token, 10.7 % or 10.1 % of 6 · N.
+# Kaplan's N also leaves out the token matrix, which is used as the output layer: another 5.4 %.
+# Hoffmann's N counts it once, and rightly; position vectors, norms and biases have no product and take off 0.2 %.
+# *3 points:* unit; forward or training; sample, token or run, with sizes; which N; what is left out (elementwise, causal half, recomputation); tool and version.
+# A figure counts with its unit and its calculation alone.
 # ### END SOLUTION
 
 # %% [markdown]
@@ -1476,4 +1575,5 @@ mark_guess(plot.curves(ratios, log="x", show="{:.2f}".format, **look), guess_6nd
 # | a count is exactly half of yours | it counts multiply-adds | double it, and write the unit beside it |
 # | a count is far too low | ops or dimensions are not seen | compare op by op; look for `@`, einsum and fused ops |
 #
-# **Next.** FLOPs say how much there is to do, not how long it takes. Lesson 03 measures time, and how sure you can be of it.
+# **Next.** FLOPs say how much there is to do, not how long it takes.
+# Lesson 03 measures time, and how sure you can be of it.

@@ -18,7 +18,12 @@
 #
 # ![Histogram of LeNet-5's times for one image: a narrow peak and a long tail, with lines at median, mean, p95 and p99.](latencies.png)
 #
-# You change one line, and the program is 3 % faster. Is the new line better? On a busy machine, two runs of the *same* program often differ by more than that. If you believe every such number, you keep changes that do nothing and throw away changes that work. In this lesson you write the tools that tell a gain from noise, see where even they fail, and draw the picture above for any model. (Other programs were running during this one, hence its long tail.)
+# You change one line, and the program is 3 % faster.
+# Is the new line better?
+# On a busy machine, two runs of the *same* program often differ by more than that.
+# If you believe every such number, you keep changes that do nothing and throw away changes that work.
+# In this lesson you write the tools that tell a gain from noise, see where even they fail, and draw the picture above for any model.
+# (Other programs were running during this one, hence its long tail.)
 #
 # **You will be able to**
 #
@@ -27,18 +32,25 @@
 # - recognise a bad measurement by its own numbers;
 # - choose a batch size, and measure the first and each further token of a language model.
 #
-# **You need** lesson 02, the `with` statement, and an idea of medians and probability. Arguments stay as they are.
+# **You need** lesson 02, the `with` statement, and an idea of medians and probability.
+# Arguments stay as they are.
 
 # %% [markdown]
 # ## 1 · A stopwatch · 25 min
 #
-# To time a call, read a clock before and after it, and subtract. Python has clocks for different questions:
+# To time a call, read a clock before and after it, and subtract.
+# Python has clocks for different questions:
 #
 # - `time.time` tells the time of day. The system may set it, even backwards, and even between your two readings.
 # - `time.process_time` adds up the time that all processors spent on this process. It stands still while the process waits, and runs at double speed while two processors work.
 # - `time.perf_counter` and `time.monotonic` only go forward. `perf_counter` is the finer of the two; `perf_counter_ns` returns whole nanoseconds.
 #
-# **How these tests work.** No test waits for real time. The test cells use *doubles*: objects that stand in for real ones and follow a script, like a stunt double in a film. `doubles.Clock()` stands in for all of Python's clocks. `doubles.Model(clock, ms=[4.0, 5.0])` is a model whose calls take exactly 4 and 5 ms on that clock, and `clock.run(f, x)` calls `f(x)` while the scripted clock replaces the real ones. You may use any clock, but each misbehaves as in real life: `time.time` is set back by 1.5 s between two readings, and `process_time` stands still, because the model only waits. Run a cell with `doubles.timed??` to read the source of that helper.
+# **How these tests work.** No test waits for real time.
+# The test cells use *doubles*: objects that stand in for real ones and follow a script, like a stunt double in a film.
+# `doubles.Clock()` stands in for all of Python's clocks.
+# `doubles.Model(clock, ms=[4.0, 5.0])` is a model whose calls take exactly 4 and 5 ms on that clock, and `clock.run(f, x)` calls `f(x)` while the scripted clock replaces the real ones.
+# You may use any clock, but each misbehaves as in real life: `time.time` is set back by 1.5 s between two readings, and `process_time` stands still, because the model only waits.
+# Run a cell with `doubles.timed??` to read the source of that helper.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -181,9 +193,12 @@ with Timer() as timer:
 print(f"{'your Timer':<18}{timer.elapsed_ms:>9.3f} ms")
 
 # %% [markdown]
-# A sleep takes a little longer than you asked for, because the system does not wake a program at once. Now let the machine compute. The next cell calls each of three models 40 times, and nothing changes between the calls.
+# A sleep takes a little longer than you asked for, because the system does not wake a program at once.
+# Now let the machine compute.
+# The next cell calls each of three models 40 times, and nothing changes between the calls.
 #
-# **Predict.** LeNet-5 gets the same image 40 times. How many times as long as the fastest call does the slowest take?
+# **Predict.** LeNet-5 gets the same image 40 times.
+# How many times as long as the fastest call does the slowest take?
 
 # %% tags=["guess"]
 guess_slowest_call = None  # your guess: slowest call / fastest call
@@ -207,7 +222,11 @@ demos.runs(series, title="The same call, 40 times")
 # %% [markdown]
 # ## 2 · How fine a clock is · 20 min
 #
-# A clock moves in steps and tells you nothing about the time between two steps. While it stands still, two readings in a row are equal. Once it has moved, they differ by at least one step, or by the duration of a reading, if that is longer. The smallest difference above zero, the clock's *resolution*, is the shortest time that you can measure. A time that you report should be many times longer.
+# A clock moves in steps and tells you nothing about the time between two steps.
+# While it stands still, two readings in a row are equal.
+# Once it has moved, they differ by at least one step, or by the duration of a reading, if that is longer.
+# The smallest difference above zero, the clock's *resolution*, is the shortest time that you can measure.
+# A time that you report should be many times longer.
 
 
 # %% nbgrader={"grade": false, "grade_id": "timer_resolution_ms", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -296,7 +315,11 @@ demos.estimates(ways, truth=0.4, limits=(-0.5, 16.5), title="A call of 0.4 ms on
 #
 # ## 3 · Things that are over too soon · 20 min
 #
-# Some calls are shorter than the clock's steps, or shorter than the work of the Timer itself. Such a call is made many times between two readings, and the time is divided by the number of calls. How many calls? Try 1, 2, 4, 8 … until such a *sample* lasts long enough. Python's `timeit` does much the same.
+# Some calls are shorter than the clock's steps, or shorter than the work of the Timer itself.
+# Such a call is made many times between two readings, and the time is divided by the number of calls.
+# How many calls?
+# Try 1, 2, 4, 8 … until such a *sample* lasts long enough.
+# Python's `timeit` does much the same.
 #
 # **Predict.** How many additions of two small arrays fit into a millisecond?
 
@@ -395,7 +418,8 @@ demos.spans(samples, "25 samples", log="xy", guess=guess_additions, **look)
 #
 # ## 4 · The latency of a model · 30 min
 #
-# *Latency* is how long a user waits for an answer. Two things distort it:
+# *Latency* is how long a user waits for an answer.
+# Two things distort it:
 #
 # - **The first calls are slow.** Libraries start their threads, the system hands out memory, and caches are empty. So you make some calls and throw them away: the *warm-up*. (If users meet a cold model, measure that, and say so.)
 # - **Some calls are disturbed,** and always in the same direction: much can make a call slower, nothing makes it faster than the machine. (An early call can run at a clock that the processor raises for a moment and cannot hold; warm-up calls leave that behind, too.) One such call moves the mean as far as it likes. It hardly moves the median.
@@ -596,9 +620,14 @@ for name, times in said.items():
 demos.estimates(said, truth=4.1, limits=(-8, 44), title="Five ways to measure one service")
 
 # %% [markdown]
-# This service runs on the scripted clock. Its calls take 4.1 ms in the median, one in twelve takes 38 ms, and the first two are cold. A single call, or a mean, depends on the calls it happens to catch. The fastest of ten is steady, but three users in four wait longer. Only your median after a warm-up says, every time, how long an ordinary user waits.
+# This service runs on the scripted clock.
+# Its calls take 4.1 ms in the median, one in twelve takes 38 ms, and the first two are cold.
+# A single call, or a mean, depends on the calls it happens to catch.
+# The fastest of ten is steady, but three users in four wait longer.
+# Only your median after a warm-up says, every time, how long an ordinary user waits.
 #
-# How slow is a cold start on your machine? The next cell starts Python several times and makes twenty calls in each new process.
+# How slow is a cold start on your machine?
+# The next cell starts Python several times and makes twenty calls in each new process.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cold", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import demos
@@ -613,9 +642,17 @@ demos.spans(calls, f"{len(starts)} starts", x="call", y="ms", log="y", title=tit
 # %% [markdown]
 # ## 5 · More than one number · 20 min
 #
-# The median is what an ordinary user waits. But a page that asks a model 20 times waits for the slowest of 20 answers, so the *tail* counts too. The p-th *percentile* is the time that p percent of the calls do not exceed: p50 is the median; p95 and p99 describe the tail. With n sorted times at positions 0 to n − 1, it stands at position p / 100 · (n − 1), and between two positions you interpolate. For the times 10, 20, 30, 40, 50 the 95th percentile is at position 3.8, four fifths of the way from 40 to 50: 48. (There are other conventions; this is numpy's.) The *standard deviation* says how far the times spread around their mean: divide the sum of the squared deviations by n − 1, and take the root. For 1, 2 and 6 that is √((4 + 1 + 9) / 2) ≈ 2.65.
+# The median is what an ordinary user waits.
+# But a page that asks a model 20 times waits for the slowest of 20 answers, so the *tail* counts too.
+# The p-th *percentile* is the time that p percent of the calls do not exceed: p50 is the median; p95 and p99 describe the tail.
+# With n sorted times at positions 0 to n − 1, it stands at position p / 100 · (n − 1), and between two positions you interpolate.
+# For the times 10, 20, 30, 40, 50 the 95th percentile is at position 3.8, four fifths of the way from 40 to 50: 48.
+# (There are other conventions; this is numpy's.)
+# The *standard deviation* says how far the times spread around their mean: divide the sum of the squared deviations by n − 1, and take the root.
+# For 1, 2 and 6 that is √((4 + 1 + 9) / 2) ≈ 2.65.
 #
-# **Predict.** One answer in twenty takes longer than p95. What percentage of the pages that ask 20 times get at least one such answer?
+# **Predict.** One answer in twenty takes longer than p95.
+# What percentage of the pages that ask 20 times get at least one such answer?
 
 # %% tags=["guess"]
 guess_slow_pages = None  # your guess: percent of the pages
@@ -723,27 +760,44 @@ for asks in (1, 5, 20, 100):
 guesses.compare("pages with a slow answer in 20", guess_slow_pages, 100 * (1 - 0.95**20), "%")
 
 # %% [markdown]
-# Of n independent answers, at least one is slower than p95 with probability 1 − 0.95ⁿ. (If slow answers come in bursts, fewer pages are affected, but each has several.)
+# Of n independent answers, at least one is slower than p95 with probability 1 − 0.95ⁿ.
+# (If slow answers come in bursts, fewer pages are affected, but each has several.)
 #
 # **Take a break here.** What follows needs only `Timer`, `timer_resolution_ms`, `measure_latency`, `latencies` and `latency_statistics` from above.
 #
 # ## 6 · How sure are you? · 40 min
 #
-# Measure again, and you get another median. How far is yours from the *true* median, the one of infinitely many calls? There is an answer that assumes nothing about how the times are distributed. Each time falls below the true median with probability ½, like a coin that shows heads. Now sort n times. The true median lies between the l-th smallest and the l-th largest time, unless fewer than l of the n coins show heads, or fewer than l show tails. How probable that is can be counted:
+# Measure again, and you get another median.
+# How far is yours from the *true* median, the one of infinitely many calls?
+# There is an answer that assumes nothing about how the times are distributed.
+# Each time falls below the true median with probability ½, like a coin that shows heads.
+# Now sort n times.
+# The true median lies between the l-th smallest and the l-th largest time, unless fewer than l of the n coins show heads, or fewer than l show tails.
+# How probable that is can be counted:
 #
 # ![Ten sorted times as dots; the interval from the 2nd to the 9th holds the true median. Below, a bar for each number of heads in ten throws; 2 to 8 are dark.](ranks.png)
 #
-# Ten coins fall in 1,024 ways. One of them shows no heads, and ten show exactly one. So with l = 2 the interval misses in 2 · (1 + 10) of 1,024 cases: from the 2nd to the 9th of ten times, it holds the true median with a probability of 97.9 %. With l = 3 it would be 89.1 %, so for *at least* 95 % you take l = 2. From the smallest to the largest of five times it is 93.8 %: five measurements never give a 95 % interval. What you compute is a *confidence interval*; 95 % is its *confidence*.
+# Ten coins fall in 1,024 ways.
+# One of them shows no heads, and ten show exactly one.
+# So with l = 2 the interval misses in 2 · (1 + 10) of 1,024 cases: from the 2nd to the 9th of ten times, it holds the true median with a probability of 97.9 %.
+# With l = 3 it would be 89.1 %, so for *at least* 95 % you take l = 2.
+# From the smallest to the largest of five times it is 93.8 %: five measurements never give a 95 % interval.
+# What you compute is a *confidence interval*; 95 % is its *confidence*.
 #
 # <details><summary>Hint 1: what does it cost to move both ends one place inwards?</summary>
 #
-# Look at the bars in the picture. With l = 1 the interval misses if all coins show the same side. With l = 2 it also misses if exactly one coin differs from the rest. Which bars are added with l = 3?
+# Look at the bars in the picture.
+# With l = 1 the interval misses if all coins show the same side.
+# With l = 2 it also misses if exactly one coin differs from the rest.
+# Which bars are added with l = 3?
 #
 # </details>
 #
 # <details><summary>Hint 2: the result is right, but thousands of times take minutes</summary>
 #
-# The misses of l + 1 are the misses of l and one more binomial coefficient. Keep a running sum from one l to the next: at 3,000 times that makes about 1,500 coefficients instead of a million. Keep whole numbers until the last division, because 0.5ⁿ is too small for a float from n = 1,075 on.
+# The misses of l + 1 are the misses of l and one more binomial coefficient.
+# Keep a running sum from one l to the next: at 3,000 times that makes about 1,500 coefficients instead of a million.
+# Keep whole numbers until the last division, because 0.5ⁿ is too small for a float from n = 1,075 on.
 #
 # </details>
 
@@ -896,7 +950,9 @@ demos.intervals(rows, x="the first n calls", y="ms", log="x", title=title)
 # %% [markdown]
 # If the calls behave like coins, four times as many calls halve the width of the interval.
 #
-# Does the interval keep its promise? Test it where the true median is known: draw n times from a skewed distribution, check whether the interval holds the median, and repeat. The plot also shows the textbook interval for the mean, x̄ ± 1.96 s / √n, tested on the true mean.
+# Does the interval keep its promise?
+# Test it where the true median is known: draw n times from a skewed distribution, check whether the interval holds the median, and repeat.
+# The plot also shows the textbook interval for the mean, x̄ ± 1.96 s / √n, tested on the true mean.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_coverage", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -911,11 +967,19 @@ for (rule, name), shares in ({("ranks", "counted"): counted} | held).items():
 demos.promises(held, counted, tries, title="Intervals that promise 95 %")
 
 # %% [markdown]
-# The intervals by ranks keep their promise for any distribution, as long as no time depends on those before it. The textbook interval fails when a few slow calls carry the mean.
+# The intervals by ranks keep their promise for any distribution, as long as no time depends on those before it.
+# The textbook interval fails when a few slow calls carry the mean.
 #
-# **How to compare.** Measure a model before and after a change *in turns*, so that whatever disturbs one also disturbs the other. Then look at both intervals. If they do not overlap, the medians differ. If they do overlap, *this rule* cannot tell. That does not make the two equal, because the rule asks for much more than 95 %: two 95 % intervals of means that just touch have [p ≈ 0.006](https://doi.org/10.1198/000313001317097960), so chance alone parts them in 6 of 1,000 experiments. So it rarely gives a false alarm, but misses most small gains.
+# **How to compare.** Measure a model before and after a change *in turns*, so that whatever disturbs one also disturbs the other.
+# Then look at both intervals.
+# If they do not overlap, the medians differ.
+# If they do overlap, *this rule* cannot tell.
+# That does not make the two equal, because the rule asks for much more than 95 %: two 95 % intervals of means that just touch have [p ≈ 0.006](https://doi.org/10.1198/000313001317097960), so chance alone parts them in 6 of 1,000 experiments.
+# So it rarely gives a false alarm, but misses most small gains.
 #
-# **Predict.** A change saves 3 %. Single calls spread by 6 %, and you measure 30 calls before and 30 after. In how many of 100 such experiments do the two intervals not overlap?
+# **Predict.** A change saves 3 %.
+# Single calls spread by 6 %, and you measure 30 calls before and 30 after.
+# In how many of 100 such experiments do the two intervals not overlap?
 
 
 # %% nbgrader={"grade": false, "grade_id": "told_apart", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -952,9 +1016,14 @@ guesses.compare("gains of 3 % seen by the rule", guess_overlap_finds, seen[0.03]
 print(f"Of two equal programs, it calls one faster {seen[0.0]:.1f} times in 100.")
 
 # %% [markdown]
-# The rule sees about 9 of 100 such gains. A *rank test*, which looks only at the order of the times (lesson 08), sees about 45 in the same data, and still gives only 5 false alarms in 100. So if the intervals overlap and the question matters, do not conclude that nothing changed: ask again with pairs (lesson 08).
+# The rule sees about 9 of 100 such gains.
+# A *rank test*, which looks only at the order of the times (lesson 08), sees about 45 in the same data, and still gives only 5 false alarms in 100.
+# So if the intervals overlap and the question matters, do not conclude that nothing changed: ask again with pairs (lesson 08).
 #
-# **What the 95 % do not cover.** The coins must be independent, and calls in a row are not: a busy second makes all its calls slow. The file `calls.json` holds 6,000 calls of LeNet-5, recorded in order while other programs ran on the same two cores. The next cell cuts them into windows of 30, 100 and 300 calls and counts how many of the windows' intervals hold the median of all calls. Then it shuffles the calls, which makes them independent, and counts again.
+# **What the 95 % do not cover.** The coins must be independent, and calls in a row are not: a busy second makes all its calls slow.
+# The file `calls.json` holds 6,000 calls of LeNet-5, recorded in order while other programs ran on the same two cores.
+# The next cell cuts them into windows of 30, 100 and 300 calls and counts how many of the windows' intervals hold the median of all calls.
+# Then it shuffles the calls, which makes them independent, and counts again.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_order", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 import demos
@@ -969,11 +1038,13 @@ for name, times in orders.items():
         print(f"{name}, windows of {n:>3} calls: {held:>4.0%} hold the median of all")
 
 # %% [markdown]
-# In order, at best about one interval in five keeps its promise of 95 %, and longer windows do not help. So more calls in one run make the interval narrower, but not truer. Repeat the *run*: start the program at least six times, preferably at different hours, take the median of each run, and compute the interval of these medians (lesson 08).
+# In order, at best about one interval in five keeps its promise of 95 %, and longer windows do not help. So more calls in one run make the interval narrower, but not truer.
+# Repeat the *run*: start the program at least six times, preferably at different hours, take the median of each run, and compute the interval of these medians (lesson 08).
 #
 # ## 7 · A measurement that criticises itself · 25 min
 #
-# Times carry traces of what went wrong. Four simple checks find them; the first two have the limits of [`pyperf`](https://pyperf.readthedocs.io/):
+# Times carry traces of what went wrong.
+# Four simple checks find them; the first two have the limits of [`pyperf`](https://pyperf.readthedocs.io/):
 #
 # | code | condition | what it may mean |
 # |---|---|---|
@@ -1130,11 +1201,15 @@ for name, (model, x) in cases.items():
 demos.runs(series, title="Measured here, in order")
 
 # %% [markdown]
-# The first cell's times are made up, to show one code at a time. The second cell's come from your machine, and may well earn a code. If so, close other programs, and repeat in fresh processes on several days.
+# The first cell's times are made up, to show one code at a time.
+# The second cell's come from your machine, and may well earn a code.
+# If so, close other programs, and repeat in fresh processes on several days.
 #
 # ## 8 · Many at once · 15 min
 #
-# *Throughput* is the number of samples processed in a second: a batch of 8 that takes 4 ms makes 8 / 0.004 = 2,000 a second. Samples that go through a model together, as a *batch*, pay its overhead only once. So a larger batch can raise the throughput, but everyone in it waits for the whole batch.
+# *Throughput* is the number of samples processed in a second: a batch of 8 that takes 4 ms makes 8 / 0.004 = 2,000 a second.
+# Samples that go through a model together, as a *batch*, pay its overhead only once.
+# So a larger batch can raise the throughput, but everyone in it waits for the whole batch.
 
 
 # %% nbgrader={"grade": false, "grade_id": "throughput", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1198,15 +1273,23 @@ print("An image " + told_apart("alone", few, f"as one of {sizes[-1]}", many))
 demos.trade_off(rows, x="latency in ms", y="images a second", title="LeNet-5, by batch size")
 
 # %% [markdown]
-# Do the points jump to the right and down somewhere? From a certain size on, numpy computes with several threads. They wait for each other, and they wait long if another program holds a core. What you see is true of this machine at this hour.
+# Do the points jump to the right and down somewhere?
+# From a certain size on, numpy computes with several threads.
+# They wait for each other, and they wait long if another program holds a core.
+# What you see is true of this machine at this hour.
 #
 # ## 9 · The first token, and the next · 10 min
 #
-# A language model has two latencies. Before the *first token* it must read the whole prompt, all tokens at once. For each *further token* it reads just one more, but attention needs the keys and values of all tokens before it. These do not change, so they can be kept in a *KV cache*. Without one, the model reads the whole text again for each token.
+# A language model has two latencies.
+# Before the *first token* it must read the whole prompt, all tokens at once.
+# For each *further token* it reads just one more, but attention needs the keys and values of all tokens before it.
+# These do not change, so they can be kept in a *KV cache*.
+# Without one, the model reads the whole text again for each token.
 #
 # ![A row of squares for each new token. Without a cache all squares are dark: computed again. With one, only the last of each row is.](cache.png)
 #
-# **Predict.** A GPT-2 of 4 blocks, 512 wide, reads a prompt of 32 tokens and writes 5 more. By what factor does the cache shorten the time of each further token?
+# **Predict.** A GPT-2 of 4 blocks, 512 wide, reads a prompt of 32 tokens and writes 5 more.
+# By what factor does the cache shorten the time of each further token?
 
 # %% tags=["guess"]
 guess_kv_cache = None  # your guess: time without a cache / time with one
@@ -1240,11 +1323,13 @@ guesses.compare("a further token, without a cache over with one", guess_kv_cache
 demos.tokens(first, further, title="GPT-2, a prompt of 32 tokens, a dot for each round")
 
 # %% [markdown]
-# The weights are random, and so is the text, but the work is that of a trained model. A cache costs memory; lesson 04 says how much.
+# The weights are random, and so is the text, but the work is that of a trained model.
+# A cache costs memory; lesson 04 says how much.
 #
 # ## 10 · Where the time goes, a first look · 10 min
 #
-# So far each call was one number. Python's own `cProfile` notes when each function starts and ends, and adds up its *own time*, without that of the functions it calls.
+# So far each call was one number.
+# Python's own `cProfile` notes when each function starts and ends, and adds up its *own time*, without that of the functions it calls.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_cprofile", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import cProfile
@@ -1263,7 +1348,10 @@ title, show = "LeNet-5, one image", "{:.0%}".format
 plot.bars(demos.own_time(profile), unit="share of own time", title=title, show=show)
 
 # %% [markdown]
-# The first line compares calls with and without the profiler, in turns. A profiler that watches each call adds time to it, and so exaggerates short functions that are called often. Use its shares to find out where to look, and measure times without it. Lesson 05 builds a profiler whose overhead you know.
+# The first line compares calls with and without the profiler, in turns.
+# A profiler that watches each call adds time to it, and so exaggerates short functions that are called often.
+# Use its shares to find out where to look, and measure times without it.
+# Lesson 05 builds a profiler whose overhead you know.
 
 # %% [markdown]
 # ### In torch
@@ -1276,12 +1364,14 @@ plot.bars(demos.own_time(profile), unit="share of own time", title=title, show=s
 # print(timer.blocked_autorange(min_run_time=1))
 # ```
 #
-# [`torch.utils.benchmark`](https://docs.pytorch.org/docs/stable/benchmark_utils.html) warms up, chooses the number of calls in a sample as your `calibrate` does, waits for a GPU to finish, and prints the median and the interquartile range. It hides the tail, because each sample is an average over many calls, and it measures one run in one process, so the interquartile range is no confidence interval.
+# [`torch.utils.benchmark`](https://docs.pytorch.org/docs/stable/benchmark_utils.html) warms up, chooses the number of calls in a sample as your `calibrate` does, waits for a GPU to finish, and prints the median and the interquartile range.
+# It hides the tail, because each sample is an average over many calls, and it measures one run in one process, so the interquartile range is no confidence interval.
 
 # %% [markdown]
 # ## Reflect · 35 min
 #
-# Which batch size should a server use? That depends on what its users need, so the rule is an argument.
+# Which batch size should a server use?
+# That depends on what its users need, so the rule is an argument.
 
 
 # %% nbgrader={"grade": false, "grade_id": "best_batch", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1443,7 +1533,10 @@ for rule in ("throughput", "latency", "efficiency"):
 # %% [markdown]
 # If the seven measurements disagree, the sizes are too close for these times to tell them apart, and something else may decide, such as memory.
 #
-# **Essay** (10 points, read by a person; 150 to 250 words in the cell below the times; add cells to calculate). A report says: "We timed a request with `time.time`, ten times, then made the change, and timed it ten times again. In order, in ms, we got `before` and `after`. The average went from 49.5 to 50.7 ms: the change made it slower."
+# **Essay** (10 points, read by a person; 150 to 250 words in the cell below the times; add cells to calculate).
+# A report says: "We timed a request with `time.time`, ten times, then made the change, and timed it ten times again.
+# In order, in ms, we got `before` and `after`.
+# The average went from 49.5 to 50.7 ms: the change made it slower."
 #
 # 1. What do these times say? Give a median and its 95 % interval for both, computed with your functions, and say what you left out and why.
 # 2. Name three mistakes of the report, and say what each may do to the numbers.
@@ -1486,4 +1579,5 @@ after = [59.2, 46.9, 47.2, 47.0, 46.8, 47.1, 47.3, 46.7, 71.5, 47.0]
 # | `drift`; two runs disagree | calls that depend on each other | repeat runs, in fresh processes |
 # | the intervals overlap | too few calls, or a rule that asks too much | more rounds in turns; pairs (lesson 08) |
 #
-# **Next.** What does a model keep in memory while it runs? Lesson 04 follows the bytes.
+# **Next.** What does a model keep in memory while it runs?
+# Lesson 04 follows the bytes.

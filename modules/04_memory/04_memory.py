@@ -18,7 +18,11 @@
 #
 # ![Five models as bars of one length, divided into parameters, gradients, optimizer state and activations. Activations are most of LeNet-5, ResNet-18 and ViT-Ti, a quarter of GPT-2 small and almost nothing of GPT-2 XL.](bytes.png)
 #
-# A training run dies: *out of memory*. Half the batch runs. The next model dies with the same words, and halving its batch changes nothing, because it was never the batch that filled the card. Each bar above is a training step, and its longest part says which cure can work. Here you write the functions that draw this picture, and account for every byte in it, even for models that do not fit on your computer.
+# A training run dies: *out of memory*.
+# Half the batch runs.
+# The next model dies with the same words, and halving its batch changes nothing, because it was never the batch that filled the card.
+# Each bar above is a training step, and its longest part says which cure can work.
+# Here you write the functions that draw this picture, and account for every byte in it, even for models that do not fit on your computer.
 #
 # **You will be able to**
 #
@@ -27,7 +31,9 @@
 # - add up what training takes: parameters, gradients, optimizer state, activations;
 # - trade work for memory by checkpointing, and measure both sides of the trade.
 #
-# **You need** lesson 01 (parameters, `requires_grad`) and lesson 02 (the meta device, what a backward pass computes). The lesson takes two sittings; sections 1, 6 and 7 are the hard ones. Arguments stay as they are.
+# **You need** lesson 01 (parameters, `requires_grad`) and lesson 02 (the meta device, what a backward pass computes).
+# The lesson takes two sittings; sections 1, 6 and 7 are the hard ones.
+# Arguments stay as they are.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import tracemalloc
@@ -45,11 +51,20 @@ MB = 1024**2  # bytes, as everywhere in this course
 # %% [markdown]
 # ## 1 · A meter · 55 min
 #
-# `tracemalloc`, from Python's standard library, records every block of memory that Python or numpy asks for between `tracemalloc.start()` and `tracemalloc.stop()`. `tracemalloc.get_traced_memory()` returns two numbers of bytes: what is allocated now, and the *peak memory*, the most that was allocated at any moment since the start. Both are counts, not estimates: run the same program again and you get the same peak.
+# `tracemalloc`, from Python's standard library, records every block of memory that Python or numpy asks for between `tracemalloc.start()` and `tracemalloc.stop()`.
+# `tracemalloc.get_traced_memory()` returns two numbers of bytes: what is allocated now, and the *peak memory*, the most that was allocated at any moment since the start.
+# Both are counts, not estimates: run the same program again and you get the same peak.
 #
-# Two things make it awkward. There is one peak for the whole program: `tracemalloc.reset_peak()` lowers it to what is allocated now, for everybody who is measuring. And `tracemalloc.stop()` ends the recording for everybody. A meter that may be used inside another meter has to respect both.
+# Two things make it awkward.
+# There is one peak for the whole program: `tracemalloc.reset_peak()` lowers it to what is allocated now, for everybody who is measuring.
+# And `tracemalloc.stop()` ends the recording for everybody.
+# A meter that may be used inside another meter has to respect both.
 #
-# **Guess**, in the next cell: `a` is an array of 8 MB. How many MB exist beside `a` at the peak of `b = 2 * a; b = b + 1`? Then **write** `start` and `stop`. `running` lists the trackers that are measuring at the moment, one list for all of them: before you lower the peak, tell each of them how high it was. (In the tests, `doubles.block(mb)` returns an array of so many MB.)
+# **Guess**, in the next cell: `a` is an array of 8 MB.
+# How many MB exist beside `a` at the peak of `b = 2 * a; b = b + 1`?
+# Then **write** `start` and `stop`.
+# `running` lists the trackers that are measuring at the moment, one list for all of them: before you lower the peak, tell each of them how high it was.
+# (In the tests, `doubles.block(mb)` returns an array of so many MB.)
 #
 # <details><summary>Hint 1: what does the outer tracker lose?</summary>
 #
@@ -58,7 +73,8 @@ MB = 1024**2  # bytes, as everywhere in this course
 # </details>
 # <details><summary>Hint 2: what does a tracker have to remember?</summary>
 #
-# Three things: whether it was the one that started the tracing, what was allocated at its start, and the highest peak that it has heard of since. Whoever reads the meter has news for every tracker in `running`.
+# Three things: whether it was the one that started the tracing, what was allocated at its start, and the highest peak that it has heard of since.
+# Whoever reads the meter has news for every tracker in `running`.
 #
 # </details>
 
@@ -225,11 +241,20 @@ look = {"unit": "MB at the peak, beside the 8 MB of a", "show": "{:.1f}".format}
 plot.bars(peaks, title="What an expression needs", guess={codes[0]: guess_two_ops}, **look)
 
 # %% [markdown]
-# An operation writes its result into new memory while its inputs are still there. `+=` writes into the old memory. A *view* such as `a[::2]` looks at memory that is there already and allocates none. A peak tells what exists *at the same time*, not what is left.
+# An operation writes its result into new memory while its inputs are still there.
+# `+=` writes into the old memory.
+# A *view* such as `a[::2]` looks at memory that is there already and allocates none.
+# A peak tells what exists *at the same time*, not what is left.
 #
 # ## 2 · A forward pass · 40 min
 #
-# What does one forward pass allocate? Part of it stays as long as somebody holds the output: the output itself, and what the model keeps for the backward pass. The rest is gone before the pass ends, but it was there at the peak. **Guess.** Linear(256, 2048), ReLU, Linear(2048, 256) run on 256 rows of float32. A result with 2,048 columns takes 2 MB. How many MB are left after the pass? (In the tests `doubles.using` runs your function with a tracker that works: a slip in section 1 costs no points here.)
+# What does one forward pass allocate?
+# Part of it stays as long as somebody holds the output: the output itself, and what the model keeps for the backward pass.
+# The rest is gone before the pass ends, but it was there at the peak.
+# **Guess.** Linear(256, 2048), ReLU, Linear(2048, 256) run on 256 rows of float32.
+# A result with 2,048 columns takes 2 MB.
+# How many MB are left after the pass?
+# (In the tests `doubles.using` runs your function with a tracker that works: a slip in section 1 costs no points here.)
 
 # %% tags=["guess"]
 guess_mlp_left = None  # your guess: MB left after the pass
@@ -347,15 +372,21 @@ for name, (model, shape) in shown.items():
         guesses.compare("left after the pass of two layers", guess_mlp_left, round(left, 2), "MB")
 
 # %% [markdown]
-# What is left grows with the batch; parameters do not. In the two layers 4 MB exist while the ReLU writes its result, and half of them are freed. In deep models, what is kept adds up over the layers, and the temporary results of one layer hardly show.
+# What is left grows with the batch; parameters do not.
+# In the two layers 4 MB exist while the ReLU writes its result, and half of them are freed.
+# In deep models, what is kept adds up over the layers, and the temporary results of one layer hardly show.
 #
 # ## 3 · What is kept for the backward pass · 70 min
 #
-# The gradient of y = x Wᵀ with respect to W is computed from x, so the layer must keep x until the backward pass comes. A ReLU must know where its result was 0, a softmax needs its result, a normalization its input and two numbers for each row; a sum needs nothing. These are the *saved activations*: not what the layers compute, but what their derivatives will read.
+# The gradient of y = x Wᵀ with respect to W is computed from x, so the layer must keep x until the backward pass comes.
+# A ReLU must know where its result was 0, a softmax needs its result, a normalization its input and two numbers for each row; a sum needs nothing.
+# These are the *saved activations*: not what the layers compute, but what their derivatives will read.
 #
 # ![Five operations and what each keeps: Linear its input; ReLU its result, which the next Linear keeps too; the addition nothing; softmax its result.](kept.png)
 #
-# `proflab.saved_tensors(pack, unpack)` calls `pack` with each tensor that is put on the shelf. Several of them may look at the same memory: one operation keeps what another one made, or a part of it. The memory behind a tensor is its *storage*: `t.storage` is an object that is equal for all tensors that share it, and `t.storage.nbytes` is its size.
+# `proflab.saved_tensors(pack, unpack)` calls `pack` with each tensor that is put on the shelf.
+# Several of them may look at the same memory: one operation keeps what another one made, or a part of it.
+# The memory behind a tensor is its *storage*: `t.storage` is an object that is equal for all tensors that share it, and `t.storage.nbytes` is its size.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_saved", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 layers = [nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 8), nn.Softmax(-1)]
@@ -374,9 +405,16 @@ with proflab.saved_tensors(show, lambda tensor: tensor):
         x = layer(x)
 
 # %% [markdown]
-# Which of these are activations? Storage 0 is the input, which is there anyway. Storage 1 is kept twice but exists once. Storage 2 is a parameter. That leaves 8,192 + 1,024 = 9,216 bytes. All this holds on meta tensors too, which have no data: so you can count what a model would keep even if it could never run here.
+# Which of these are activations?
+# Storage 0 is the input, which is there anyway.
+# Storage 1 is kept twice but exists once.
+# Storage 2 is a parameter.
+# That leaves 8,192 + 1,024 = 9,216 bytes.
+# All this holds on meta tensors too, which have no data: so you can count what a model would keep even if it could never run here.
 #
-# **Guess.** ResNet-18 has 44.6 MB of parameters. How many MB does it keep for a batch of 8 images of 224 × 224? (And is most of it kept in its first layers or in its last?)
+# **Guess.** ResNet-18 has 44.6 MB of parameters.
+# How many MB does it keep for a batch of 8 images of 224 × 224?
+# (And is most of it kept in its first layers or in its last?)
 
 # %% tags=["guess"]
 guess_resnet18_kept = None  # your guess: MB kept for 8 images
@@ -475,7 +513,8 @@ expect_raises("-2 is no size", lambda: saved_activations(nn.Linear(4, 4), (-2, 4
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Is it right? `saved.json`, beside this notebook, holds what torch 2.13.0 keeps for four models, counted by its own hooks.
+# Is it right?
+# `saved.json`, beside this notebook, holds what torch 2.13.0 keeps for four models, counted by its own hooks.
 
 # %% nbgrader={"grade": false, "grade_id": "zoo", "locked": true, "schema_version": 3, "solution": false, "task": false}
 with meta():
@@ -494,7 +533,9 @@ for row in document["differences"]:
     print(f"{row['model']}, {row['op']}: {row['reason']}")
 
 # %% [markdown]
-# Two models agree to the byte; the other two do once the pooling layers' way to store a place is taken into account. Now look where the bytes are. ResNet-18 has four stages of two blocks each: what do the first and the last hold, and what do they keep?
+# Two models agree to the byte; the other two do once the pooling layers' way to store a place is taken into account.
+# Now look where the bytes are.
+# ResNet-18 has four stages of two blocks each: what do the first and the last hold, and what do they keep?
 
 # %% nbgrader={"grade": false, "grade_id": "demo_stages", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 resnet, kept = zoo["ResNet-18"], saved_activations(zoo["ResNet-18"], (8, 3, 224, 224)) / MB
@@ -505,7 +546,8 @@ for stage, channels, side in ("layer1", 64, 56), ("layer4", 256, 14):
     print(f"{stage}: {parameter_memory_mb(part):.1f} MB of parameters, {kept:.1f} MB kept")
 
 # %% [markdown]
-# Parameters and activations are not in the same place: at the beginning images are large and channels few, at the end it is the other way round. In a Transformer all blocks are alike, but the parts of a block do not grow alike.
+# Parameters and activations are not in the same place: at the beginning images are large and channels few, at the end it is the other way round.
+# In a Transformer all blocks are alike, but the parts of a block do not grow alike.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_tokens", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import demos
@@ -517,7 +559,10 @@ for n in demo_size(full=[64, 128, 256, 512, 1024, 2048], small=[64, 1024]):
 demos.plot_by_part(kept, "tokens", "Kept by one block of GPT-2 small, for one text")
 
 # %% [markdown]
-# Attention computes one score for each pair of tokens and each of its *heads*, the parts that attend independently. At 1,024 tokens the 12 heads of GPT-2 small keep 12 · 1,024² scores of 4 bytes, 48 MB in each block; with twice the tokens, four times as much. Lesson 02 found that scores are the smaller part of the FLOPs; of the memory they are not. ([Fused attention](https://arxiv.org/abs/2205.14135), one kernel that does all of attention, never writes them down. That is most of its point.)
+# Attention computes one score for each pair of tokens and each of its *heads*, the parts that attend independently.
+# At 1,024 tokens the 12 heads of GPT-2 small keep 12 · 1,024² scores of 4 bytes, 48 MB in each block; with twice the tokens, four times as much.
+# Lesson 02 found that scores are the smaller part of the FLOPs; of the memory they are not.
+# ([Fused attention](https://arxiv.org/abs/2205.14135), one kernel that does all of attention, never writes them down. That is most of its point.)
 #
 # ### In torch
 #
@@ -529,14 +574,19 @@ demos.plot_by_part(kept, "tokens", "Kept by one block of GPT-2 small, for one te
 # print(report.key_averages().table(sort_by="self_cpu_memory_usage", row_limit=6))
 # ```
 #
-# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows how much memory each operation allocated and freed. It adds these up over all calls, so it hides the peak, and who still holds what is left; on a GPU a [memory snapshot](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html) shows both.
+# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows how much memory each operation allocated and freed.
+# It adds these up over all calls, so it hides the peak, and who still holds what is left; on a GPU a [memory snapshot](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html) shows both.
 
 # %% [markdown]
 # ## 4 · What training takes · 65 min
 #
-# Training stores, for each parameter that is trained, a gradient and what the optimizer remembers of it, the *optimizer state*. Plain SGD remembers nothing, SGD with momentum one number, Adam and AdamW two: running means of the gradient and of its square ([Kingma and Ba 2015](https://arxiv.org/abs/1412.6980), algorithm 1). A frozen parameter has neither. In numbers: LeNet-5's 61,706 parameters of 4 bytes take 246,824 bytes, so its state in Adam takes 493,648.
+# Training stores, for each parameter that is trained, a gradient and what the optimizer remembers of it, the *optimizer state*.
+# Plain SGD remembers nothing, SGD with momentum one number, Adam and AdamW two: running means of the gradient and of its square ([Kingma and Ba 2015](https://arxiv.org/abs/1412.6980), algorithm 1).
+# A frozen parameter has neither.
+# In numbers: LeNet-5's 61,706 parameters of 4 bytes take 246,824 bytes, so its state in Adam takes 493,648.
 #
-# **Guess.** GPT-2 small has 475 MB of parameters. How many MB does it take to train it with Adam, before the first activation?
+# **Guess.** GPT-2 small has 475 MB of parameters.
+# How many MB does it take to train it with Adam, before the first activation?
 
 # %% tags=["guess"]
 guess_gpt2_adam = None  # your guess: MB of parameters, gradients and state
@@ -611,7 +661,9 @@ expect_raises("None is not an optimizer", lambda: optimizer_memory_mb(nn.ReLU(),
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now add up: parameters, gradients, optimizer state, and what a forward pass keeps. That is what training takes, apart from temporary results. **Guess.** With Adam, from which batch on do ResNet-18's activations (images of 224 × 224) take more than everything else together?
+# Now add up: parameters, gradients, optimizer state, and what a forward pass keeps.
+# That is what training takes, apart from temporary results.
+# **Guess.** With Adam, from which batch on do ResNet-18's activations (images of 224 × 224) take more than everything else together?
 
 # %% tags=["guess"]
 guess_batch = None  # your guess: images in the batch
@@ -733,7 +785,10 @@ guesses.compare("images from which on activations are the larger part", guess_ba
 demos.plot_training(rows)
 
 # %% [markdown]
-# This is the picture from the top. In a small model on images nearly everything is activations, and the batch has to shrink. In a large language model on few tokens nearly everything is the four copies of its parameters, 16 bytes for each, of which the weights are 4 (in *mixed precision*, which computes in 16 bits, it is 16 as well: 2 for weights, 2 for gradients, 12 for a float32 copy and the two averages); no batch is small enough. A sum of parts is a claim, too. So watch a real training: two steps of ResNet-18 with Adam, with a hook that reads the meter after each operation.
+# This is the picture from the top. In a small model on images nearly everything is activations, and the batch has to shrink.
+# In a large language model on few tokens nearly everything is the four copies of its parameters, 16 bytes for each, of which the weights are 4 (in *mixed precision*, which computes in 16 bits, it is 16 as well: 2 for weights, 2 for gradients, 12 for a float32 copy and the two averages); no batch is small enough.
+# A sum of parts is a claim, too.
+# So watch a real training: two steps of ResNet-18 with Adam, with a hook that reads the meter after each operation.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 import demos
@@ -751,15 +806,26 @@ del model, optimizer, x  # section 5 begins without them
 demos.plot_timeline(timeline, "Two training steps of ResNet-18, operation by operation")
 
 # %% [markdown]
-# In the forward pass memory climbs; in the backward pass activations are freed while gradients appear. The first step of Adam puts its state on top, where it stays, so the second step starts higher. The sum takes every part at its largest, which they never all are at once, and leaves out temporary results, such as gradients of activations and the windows that a convolution copies. So it comes close to the peak without being equal to it.
+# In the forward pass memory climbs; in the backward pass activations are freed while gradients appear.
+# The first step of Adam puts its state on top, where it stays, so the second step starts higher.
+# The sum takes every part at its largest, which they never all are at once, and leaves out temporary results, such as gradients of activations and the windows that a convolution copies.
+# So it comes close to the peak without being equal to it.
 #
 # **Take a break here.** What follows needs only `MemoryTracker` from section 1, and from section 3 what a forward pass keeps.
 #
 # ## 5 · What the system sees · 40 min
 #
-# The operating system knows nothing of arrays. It counts *pages*, blocks of memory of usually 4,096 bytes, that a process has touched and that are in RAM: the process's *resident set size*, RSS. When no RAM is left, this number decides which process is killed. RSS includes Python itself, libraries, and what they allocate behind tracemalloc's back. It leaves out what was asked for and never touched. And it seldom falls at once, because freed memory is kept for the next request.
+# The operating system knows nothing of arrays.
+# It counts *pages*, blocks of memory of usually 4,096 bytes, that a process has touched and that are in RAM: the process's *resident set size*, RSS.
+# When no RAM is left, this number decides which process is killed.
+# RSS includes Python itself, libraries, and what they allocate behind tracemalloc's back.
+# It leaves out what was asked for and never touched.
+# And it seldom falls at once, because freed memory is kept for the next request.
 #
-# **Guess.** By how many MB does RSS grow when `np.empty` asks for 200 MB? And once the array is filled? [psutil](https://psutil.readthedocs.io) reads it: `psutil.Process().memory_info().rss`, in bytes. A test cannot know how much memory your computer uses, so it scripts it: `resident.each(snapshot, script)` calls `snapshot` with each label of the script, while psutil says that this process has so many MB.
+# **Guess.** By how many MB does RSS grow when `np.empty` asks for 200 MB?
+# And once the array is filled?
+# [psutil](https://psutil.readthedocs.io) reads it: `psutil.Process().memory_info().rss`, in bytes.
+# A test cannot know how much memory your computer uses, so it scripts it: `resident.each(snapshot, script)` calls `snapshot` with each label of the script, while psutil says that this process has so many MB.
 
 # %% tags=["guess"]
 guess_empty_rss = None  # your guess: MB by which RSS grows after np.empty of 200 MB
@@ -874,13 +940,24 @@ guesses.compare("RSS grown by np.empty", guess_empty_rss, round(rows[1]["delta_m
 demos.plot_meters(rows, meters.traced, "An array, then a training step of ResNet-18")
 
 # %% [markdown]
-# The system gives a page when the page is first written to, and a block as large as this one goes back when it is freed; small blocks seldom do. So the two meters need not agree: memory that was given back may be used again without RSS growing, and what is freed may stay resident. Run the cell again and compare. To learn *how much does this take*, ask the meter; to learn *will it be killed*, ask the system.
+# The system gives a page when the page is first written to, and a block as large as this one goes back when it is freed; small blocks seldom do.
+# So the two meters need not agree: memory that was given back may be used again without RSS growing, and what is freed may stay resident.
+# Run the cell again and compare.
+# To learn *how much does this take*, ask the meter; to learn *will it be killed*, ask the system.
 #
 # ## 6 · What grows · 55 min
 #
-# A *memory leak*, in Python, is memory that somebody still holds and nobody will use. The classic is in validation, where no `backward()` follows: `losses.append(loss)` holds each loss, through the loss the graph, and through the graph all that the forward pass kept. (After `backward()` the same line holds little: saved tensors are freed then, in torch as here.) Nothing fails at first. After some hours the process is killed, and its last line of output has nothing to do with it.
+# A *memory leak*, in Python, is memory that somebody still holds and nobody will use.
+# The classic is in validation, where no `backward()` follows: `losses.append(loss)` holds each loss, through the loss the graph, and through the graph all that the forward pass kept.
+# (After `backward()` the same line holds little: saved tensors are freed then, in torch as here.)
+# Nothing fails at first.
+# After some hours the process is killed, and its last line of output has nothing to do with it.
 #
-# You find a leak by comparing. What is allocated now that was not some steps ago, and which code asked for it? `tracemalloc.take_snapshot()` returns all blocks with the call stacks that allocated them, as deep as `frames` said at the start (25 is deep enough here). `later.compare_to(earlier, "traceback")` returns rows with `size_diff`, in bytes, and `traceback`. The innermost frame is often in a library; `own_function(traceback)` returns the name of the innermost function that is yours.
+# You find a leak by comparing.
+# What is allocated now that was not some steps ago, and which code asked for it?
+# `tracemalloc.take_snapshot()` returns all blocks with the call stacks that allocated them, as deep as `frames` said at the start (25 is deep enough here).
+# `later.compare_to(earlier, "traceback")` returns rows with `size_diff`, in bytes, and `traceback`.
+# The innermost frame is often in a library; `own_function(traceback)` returns the name of the innermost function that is yours.
 
 # %% nbgrader={"grade": false, "grade_id": "own_function", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from proflab.lesson.tracebacks import own_function
@@ -1009,24 +1086,33 @@ for name, step in steps.items():
     print(f"{name}: {found['bytes_per_step'] / 1024:,.1f} KB a step, by {found['function']}")
 
 # %% [markdown]
-# In `validate` each loss holds all that its forward pass kept. In `train` `backward()` has emptied the graph, of which a few kilobytes of nodes are left. `no_grad` makes no graph, and a number holds nothing.
+# In `validate` each loss holds all that its forward pass kept.
+# In `train` `backward()` has emptied the graph, of which a few kilobytes of nodes are left.
+# `no_grad` makes no graph, and a number holds nothing.
 #
 # ## 7 · Work for memory · 60 min
 #
-# What is kept can be computed again. *Checkpointing* ([Chen et al. 2016](https://arxiv.org/abs/1604.06174)) cuts the layers into segments and keeps only each segment's input. When the backward pass reaches a segment, it runs that segment's forward pass once more, from its input, and then has all that it needs.
+# What is kept can be computed again.
+# *Checkpointing* ([Chen et al. 2016](https://arxiv.org/abs/1604.06174)) cuts the layers into segments and keeps only each segment's input.
+# When the backward pass reaches a segment, it runs that segment's forward pass once more, from its input, and then has all that it needs.
 #
 # ![Above, what all eight layers of a model keep. Below, in two segments of four, only the input of the second segment is kept and, while that runs again, what its four layers keep.](segments.png)
 #
-# The heart of it comes first: the gradients of one segment, from its input alone. `autograd.grad(y, tensors, grad)` returns the gradients of `tensors`, given the gradient `grad` of y; each of the tensors must require one. In a backward pass nothing is recorded, except inside `with proflab.enable_grad():`.
+# The heart of it comes first: the gradients of one segment, from its input alone.
+# `autograd.grad(y, tensors, grad)` returns the gradients of `tensors`, given the gradient `grad` of y; each of the tensors must require one.
+# In a backward pass nothing is recorded, except inside `with proflab.enable_grad():`.
 #
 # <details><summary>Hint 1: what does the backward pass lack?</summary>
 #
-# Only x is left of the segment's forward pass: no results, no graph. What do you have to do, and under which switch, before there is a y that you can ask `autograd.grad` about?
+# Only x is left of the segment's forward pass: no results, no graph.
+# What do you have to do, and under which switch, before there is a y that you can ask `autograd.grad` about?
 #
 # </details>
 # <details><summary>Hint 2: what shape has the answer?</summary>
 #
-# Two lists. A short one of the tensors that require a gradient, which you may ask for; and the result, as long as 1 + len(parameters), in which the short list's answers go to their places and None to all others. What if the short list is empty?
+# Two lists.
+# A short one of the tensors that require a gradient, which you may ask for; and the result, as long as 1 + len(parameters), in which the short list's answers go to their places and None to all others.
+# What if the short list is empty?
 #
 # </details>
 
@@ -1089,7 +1175,8 @@ expect("recording that was on stays on", [a.requires_grad, proflab.is_grad_enabl
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# A `Function` is an operation with its own backward pass. This one keeps only its input, and asks your function for the gradients.
+# A `Function` is an operation with its own backward pass.
+# This one keeps only its input, and asks your function for the gradients.
 
 
 # %% nbgrader={"grade": false, "grade_id": "Recompute", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1227,7 +1314,12 @@ guesses.compare("layers in the best segment", guess_segment, min(peaks, key=peak
 demos.plot_segments(peaks, guess_segment)
 
 # %% [markdown]
-# Short segments keep many inputs; long segments hold much while they run again. If a layer keeps about as much as its input takes, n layers in segments of k hold n/k inputs and k results: 36 layers hold 36/6 + 6 = 12 in segments of 6, and 37 in segments of 1 or 36. The minimum is at √n. A Transformer block keeps many times its input, so there one block a segment is best. The work is the same for all lengths: a training step costs as much as 4 forward passes instead of 3. What to do, then, when memory runs out:
+# Short segments keep many inputs; long segments hold much while they run again.
+# If a layer keeps about as much as its input takes, n layers in segments of k hold n/k inputs and k results: 36 layers hold 36/6 + 6 = 12 in segments of 6, and 37 in segments of 1 or 36.
+# The minimum is at √n.
+# A Transformer block keeps many times its input, so there one block a segment is best.
+# The work is the same for all lengths: a training step costs as much as 4 forward passes instead of 3.
+# What to do, then, when memory runs out:
 #
 # | symptom | what fills the memory | cure |
 # |---|---|---|
@@ -1238,7 +1330,9 @@ demos.plot_segments(peaks, guess_segment)
 #
 # ## Reflect · 35 min
 #
-# A report says: training GPT-2 small with Adam takes 2,184 MB, of which 200 are activations. Your function says 2,098.80. Who is wrong?
+# A report says: training GPT-2 small with Adam takes 2,184 MB, of which 200 are activations.
+# Your function says 2,098.80.
+# Who is wrong?
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_training_mb", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1299,9 +1393,12 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Nobody is wrong: the report took 124 million parameters and MB of 10⁶ bytes. Rounding alone would make it 2,092.09, the unit alone 2,191.04, and nothing in the report says so.
+# Nobody is wrong: the report took 124 million parameters and MB of 10⁶ bytes.
+# Rounding alone would make it 2,092.09, the unit alone 2,191.04, and nothing in the report says so.
 #
-# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). The report goes on: "These 200 MB hold a batch of 8 texts of 128 tokens. So with SGD instead of Adam, and with checkpoints in place of activations, GPT-2 small can be trained on a card of 1 GB."
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate).
+# The report goes on: "These 200 MB hold a batch of 8 texts of 128 tokens.
+# So with SGD instead of Adam, and with checkpoints in place of activations, GPT-2 small can be trained on a card of 1 GB."
 #
 # 1. How many MB does a forward pass of GPT-2 small keep for such a batch? Of what one block keeps, how much belongs to attention and how much to the feed-forward part? Calculate both.
 # 2. With SGD, what is the sum of the parts in MB of 1024² bytes, once with all activations, and once if of each block only the input is kept? What do these checkpoints cost?
@@ -1309,7 +1406,10 @@ expect_raises(
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_memory", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* saved_activations gives 654.4 MB, three times what the report says; of a block's 51.0 MB the feed-forward part keeps 24.0, attention 18.0, or 27.0 and 21.0 with their inputs; calculated, not estimated. *4 points:* parameters and gradients take 949.4 MB, so 1,603.8 MB with all activations, and about 990 with checkpoints: the inputs of 12 blocks, 36 MB, and 6 MB for the last norm and the output layer (985 to 992 is right). They cost the forward pass of the blocks once more, 22.3 · 10⁹ FLOPs a text, 23 % of a step. *3 points:* the sum is just below 1,024 MB, and it does not fit, for two of: what one block keeps while it runs again, 51 MB; the output, 8 · 128 · 50,257 numbers, 196 MB, and its gradient, as much again; temporary results (MemoryTracker); Python, libraries, driver and allocator (MemoryProfiler). A figure counts with its unit and its calculation alone.
+# **Mark scheme.** *3 points:* saved_activations gives 654.4 MB, three times what the report says; of a block's 51.0 MB the feed-forward part keeps 24.0, attention 18.0, or 27.0 and 21.0 with their inputs; calculated, not estimated.
+# *4 points:* parameters and gradients take 949.4 MB, so 1,603.8 MB with all activations, and about 990 with checkpoints: the inputs of 12 blocks, 36 MB, and 6 MB for the last norm and the output layer (985 to 992 is right).
+# They cost the forward pass of the blocks once more, 22.3 · 10⁹ FLOPs a text, 23 % of a step. *3 points:* the sum is just below 1,024 MB, and it does not fit, for two of: what one block keeps while it runs again, 51 MB; the output, 8 · 128 · 50,257 numbers, 196 MB, and its gradient, as much again; temporary results (MemoryTracker); Python, libraries, driver and allocator (MemoryProfiler).
+# A figure counts with its unit and its calculation alone.
 # ### END SOLUTION
 
 # %% [markdown]
@@ -1321,4 +1421,5 @@ expect_raises(
 # - A leak is what each step leaves behind. Compare two snapshots, and ask who allocated it.
 # - Memory can be bought with work: one forward pass more, for a fraction of the activations.
 #
-# **Next.** You can count what a model computes and what it keeps. Lesson 05 puts counter, clock and meter together into one profiler.
+# **Next.** You can count what a model computes and what it keeps.
+# Lesson 05 puts counter, clock and meter together into one profiler.

@@ -18,11 +18,16 @@
 #
 # ![Time runs to the right. A bar for the forward pass and a longer one for the backward pass; below them bars for three blocks, which come in reverse order on the way back; below these attention and feed-forward layers, and at the bottom, in colours, the operations: mostly linear layers.](timeline.png)
 #
-# A model is too slow, and somebody buys a faster machine. Often it waits as the old one did, because the time went where nobody had looked: into a copy, a data loader, ten thousand tiny operations. A profiler tells you before you buy. In this lesson you write one, which draws the picture above for any model.
+# A model is too slow, and somebody buys a faster machine.
+# Often it waits as the old one did, because the time went where nobody had looked: into a copy, a data loader, ten thousand tiny operations.
+# A profiler tells you before you buy.
+# In this lesson you write one, which draws the picture above for any model.
 #
 # **You will be able to** record every operation of a model that you have never seen, and say what the recording costs; say from a profile where the time goes, and whether calculation or memory limits a pass; and choose between a profiler that instruments, one that traces Python, and one that samples.
 #
-# **You need** lessons 01 to 04, whose functions are the parts, and gradients: `backward()`, `requires_grad`. Arguments stay as they are. Take two sittings, with the break after section 5.
+# **You need** lessons 01 to 04, whose functions are the parts, and gradients: `backward()`, `requires_grad`.
+# Arguments stay as they are.
+# Take two sittings, with the break after section 5.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import json
@@ -39,25 +44,40 @@ from proflab.lesson.demo import demo_size
 # %% [markdown]
 # ## 1 · What an op moves · 50 min
 #
-# In lesson 02 you put a hook at the point that every op passes, and added up FLOPs. The same hook sees tensors, whose bytes decide the time as often. Forward, an op reads its inputs. Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, a list of Tensors; lesson 04). In both it writes what `call()` returns. For example, a linear layer from 256 to 128 on 32 rows of float32 reads 32·256 + 128·256 + 128 numbers, which are 164,352 bytes, and writes 32·128 numbers, 16,384 bytes. But two tensors can share memory, and no byte counts twice:
+# In lesson 02 you put a hook at the point that every op passes, and added up FLOPs.
+# The same hook sees tensors, whose bytes decide the time as often.
+# Forward, an op reads its inputs.
+# Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, a list of Tensors; lesson 04).
+# In both it writes what `call()` returns.
+# For example, a linear layer from 256 to 128 on 32 rows of float32 reads 32·256 + 128·256 + 128 numbers, which are 164,352 bytes, and writes 32·128 numbers, 16,384 bytes.
+# But two tensors can share memory, and no byte counts twice:
 #
 # - A tensor is a window on a piece of memory, and two windows may show the same piece. Memory is read once, however many inputs show it: `x * x` reads one tensor.
 # - A result that lies in memory that was read has not been written. An op without any other result is a *view*, and moves nothing.
 # - A look-up reads the rows that it picks, not the whole table.
 #
-# These are *unique* bytes, the least that has to move; a matrix product really reads its operands several times. Given: `memory_of(tensor)` is a number for the memory that a tensor looks at, the same for all tensors that share it. `bytes_by_memory(tensors)` is {memory_of: bytes}, and counts no byte twice. `present(result)` lists the Tensors of a result or gradient, without None. `TABLES` maps each op that looks something up to the place of its table among its inputs. `each_op(look, function)` runs function() and returns look(call, result) for each of its ops.
+# These are *unique* bytes, the least that has to move; a matrix product really reads its operands several times.
+# Given: `memory_of(tensor)` is a number for the memory that a tensor looks at, the same for all tensors that share it.
+# `bytes_by_memory(tensors)` is {memory_of: bytes}, and counts no byte twice.
+# `present(result)` lists the Tensors of a result or gradient, without None.
+# `TABLES` maps each op that looks something up to the place of its table among its inputs.
+# `each_op(look, function)` runs function() and returns look(call, result) for each of its ops.
 #
 # <details><summary>Hint 1: which part of the result's memory is new?</summary>
 #
-# Draw two circles: the memory that is read, and that of the result. What is written lies in the second alone.
+# Draw two circles: the memory that is read, and that of the result.
+# What is written lies in the second alone.
 #
 # </details><details><summary>Hint 2: the shape of the answer</summary>
 #
-# Two dicts of `bytes_by_memory`, one for each circle. Add up what the second has and the first has not; ask whether that is anything; only then correct the entry of a table in the first.
+# Two dicts of `bytes_by_memory`, one for each circle.
+# Add up what the second has and the first has not; ask whether that is anything; only then correct the entry of a table in the first.
 #
 # </details>
 #
-# **Predict.** GPT-2's token vectors are a table of 50,257 × 768 float32 numbers. A look-up of 128 tokens reads a small part of it. How many MB does its gradient write?
+# **Predict.** GPT-2's token vectors are a table of 50,257 × 768 float32 numbers.
+# A look-up of 128 tokens reads a small part of it.
+# How many MB does its gradient write?
 
 # %% tags=["guess"]
 guess_gradient = None  # your guess: MB that the look-up's gradient writes
@@ -190,23 +210,31 @@ moved = each_op(op_bytes, lambda: F.embedding(text, vectors).sum().backward())
 guesses.compare("the look-up's gradient", guess_gradient, moved[-1][1] / 1024**2, unit="MB")
 
 # %% [markdown]
-# The gradient of an addition is the gradient that came in: nothing moves. That of a look-up is as large as its table, and nearly all zeros.
+# The gradient of an addition is the gradient that came in: nothing moves.
+# That of a look-up is as large as its table, and nearly all zeros.
 #
 # ## 2 · What an op is · 45 min
 #
-# A *row* of a profile is a dict with everything that is known of one op, apart from its time. You have the parts: `op_flops` and `gradient_flops` from lesson 02, and `op_bytes`. The given function below counts elementwise FLOPs by the table of lesson 02; the backward of an elementwise op counts as its forward, with the gradient's shape.
+# A *row* of a profile is a dict with everything that is known of one op, apart from its time.
+# You have the parts: `op_flops` and `gradient_flops` from lesson 02, and `op_bytes`.
+# The given function below counts elementwise FLOPs by the table of lesson 02; the backward of an elementwise op counts as its forward, with the gradient's shape.
 #
-# Two traps. A row must hold plain numbers and strings (`dtype_name(t.dtype)` is the name of a tensor's type as a string): a row that holds a tensor keeps its memory from being freed, and the profiler changes what it measures. And `call.phase` decides which rule counts, not the moment: a Function with a backward of its own runs forward ops there.
+# Two traps.
+# A row must hold plain numbers and strings (`dtype_name(t.dtype)` is the name of a tensor's type as a string): a row that holds a tensor keeps its memory from being freed, and the profiler changes what it measures.
+# And `call.phase` decides which rule counts, not the moment: a Function with a backward of its own runs forward ops there.
 #
 # From here on, `profiled.Before(…)` in test cells replaces earlier exercises by known answers (`profiled.facts(…)`: an op's figures), so a slip costs its points once.
 #
 # <details><summary>Hint 1: what goes into a linear layer on the way back, and what comes out?</summary>
 #
-# The gradient of its result comes in. Its FLOPs make the gradients of those inputs that require one (`requires_grad` says so for each).
+# The gradient of its result comes in.
+# Its FLOPs make the gradients of those inputs that require one (`requires_grad` says so for each).
 #
 # </details><details><summary>Hint 2: the shape of the answer</summary>
 #
-# Branch once, on `call.phase`. Each branch yields two things: the tensor whose shape and dtype count, and the FLOPs of the products. All other keys are the same for both.
+# Branch once, on `call.phase`.
+# Each branch yields two things: the tensor whose shape and dtype count, and the FLOPs of the products.
+# All other keys are the same for both.
 #
 # </details>
 
@@ -383,11 +411,17 @@ expect("elementwise FLOPs are those of op_elementwise", normed[0]["elementwise_f
 # %% [markdown]
 # ## 3 · How long, and inside what · 80 min
 #
-# An op runs inside a region that you named, a region inside another. So a row has two times. `ms` is the time from beginning to end, and `self_ms`, its *self time*, is what is left of it without what ran inside. Only `self_ms` can be added up without counting a millisecond twice. In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
+# An op runs inside a region that you named, a region inside another.
+# So a row has two times.
+# `ms` is the time from beginning to end, and `self_ms`, its *self time*, is what is left of it without what ran inside.
+# Only `self_ms` can be added up without counting a millisecond twice.
+# In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
 #
 # ![A wide bar for a region of 10 ms, below it two narrower ones for operations of 3 ms each, and orange what lies between them: the region's own 4 ms. Right of the region a bar for an operation in which nothing else ran.](nest.png)
 #
-# What ran inside has ended earlier, so its row is in the list already, one step deeper. The list is a `Rows`. Its `start` is what the clock showed when the recording began, and its `depth` is the number of things that are running now, one inside the other.
+# What ran inside has ended earlier, so its row is in the list already, one step deeper.
+# The list is a `Rows`.
+# Its `start` is what the clock showed when the recording began, and its `depth` is the number of things that are running now, one inside the other.
 #
 # <details><summary>Hint 1: a region holds a region that holds an op. What does the outer one subtract?</summary>
 #
@@ -395,7 +429,8 @@ expect("elementwise FLOPs are those of op_elementwise", normed[0]["elementwise_f
 #
 # </details><details><summary>Hint 2: the shape of the answer</summary>
 #
-# Of the rows from `first` on, those whose depth is one more than `rows.depth` ran directly inside. Subtract the sum of their ms, and append one new dict: the facts and four more keys.
+# Of the rows from `first` on, those whose depth is one more than `rows.depth` ran directly inside.
+# Subtract the sum of their ms, and append one new dict: the facts and four more keys.
 #
 # </details>
 
@@ -469,7 +504,11 @@ expect("facts are copied, not changed", facts, {"op": "exp", "module": "a"})
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the clock. `record` wraps each op, and its own work must not count: read the clock directly before `call()` and directly after. And a profiler must still be right after an error: if an op raises, even by Ctrl-C, no row is added and the depth is as before. Below it, `OpRecorder` puts `record` to use. The given `Recorder` installs `watch` as a hook and reports each region that has ended.
+# Now the clock.
+# `record` wraps each op, and its own work must not count: read the clock directly before `call()` and directly after.
+# And a profiler must still be right after an error: if an op raises, even by Ctrl-C, no row is added and the depth is as before.
+# Below it, `OpRecorder` puts `record` to use.
+# The given `Recorder` installs `watch` as a hook and reports each region that has ended.
 
 
 # %% nbgrader={"grade": false, "grade_id": "record", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -703,14 +742,22 @@ print("\n".join(f"{key:<18} {value}" for key, value in largest.items()))
 demos.timeline(recorder.rows, title="Three blocks of a GPT-2, forward and backward")
 
 # %% [markdown]
-# Below a bar you see what ran inside it. White between ops is Python: layers are called, rows are written. No sum shows the order of things, and what waits for what.
+# Below a bar you see what ran inside it.
+# White between ops is Python: layers are called, rows are written.
+# No sum shows the order of things, and what waits for what.
 
 # %% [markdown]
 # ## 4 · Where the time goes · 35 min
 #
-# You read a profile of a thousand rows by grouping them. What took longest? What calculated most? It pays to look where the two lists differ. Rows with the same `row_name` belong together: it is the op, or the name of a region or module. Of rows of 4, 3, 1 and 2 ms, the first and third of them linear layers, these have 5 of 10 ms, a share of 0.5.
+# You read a profile of a thousand rows by grouping them.
+# What took longest?
+# What calculated most?
+# It pays to look where the two lists differ.
+# Rows with the same `row_name` belong together: it is the op, or the name of a region or module.
+# Of rows of 4, 3, 1 and 2 ms, the first and third of them linear layers, these have 5 of 10 ms, a share of 0.5.
 #
-# **Predict.** ResNet-18 on one image: 99.9 % of its FLOPs are in convolutions. What percentage of its time?
+# **Predict.** ResNet-18 on one image: 99.9 % of its FLOPs are in convolutions.
+# What percentage of its time?
 
 # %% tags=["guess"]
 guess_convolutions = None  # your guess: percent of the time in convolutions
@@ -846,11 +893,15 @@ guesses.compare("ResNet-18's time in convolutions", guess_convolutions, part, un
 demos.three_shares(recorded, title="One pass each, seen in three ways")
 
 # %% [markdown]
-# An op with a larger part of the time than of the FLOPs waits for memory or for Python. Lesson 06 finds out which.
+# An op with a larger part of the time than of the FLOPs waits for memory or for Python.
+# Lesson 06 finds out which.
 #
 # ## 5 · A timeline to walk through · 30 min
 #
-# Viewers such as [Perfetto](https://ui.perfetto.dev), [speedscope](https://www.speedscope.app) and `chrome://tracing` read the [trace event format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU): a JSON object whose `traceEvents` is a list of events. A *complete event* (`ph` is `"X"`) has a name, categories, a beginning `ts` and a duration `dur`, both in **microseconds**, a process and a thread (`pid`, `tid`), and `args`: whatever else a click on it should show. Events of one thread nest by their times alone. If two begin together, the outer one has to stand first, or a viewer would draw it inside the inner one.
+# Viewers such as [Perfetto](https://ui.perfetto.dev), [speedscope](https://www.speedscope.app) and `chrome://tracing` read the [trace event format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU): a JSON object whose `traceEvents` is a list of events.
+# A *complete event* (`ph` is `"X"`) has a name, categories, a beginning `ts` and a duration `dur`, both in **microseconds**, a process and a thread (`pid`, `tid`), and `args`: whatever else a click on it should show.
+# Events of one thread nest by their times alone.
+# If two begin together, the outer one has to stand first, or a viewer would draw it inside the inner one.
 
 # %% nbgrader={"grade": false, "grade_id": "trace_args", "locked": true, "schema_version": 3, "solution": false, "task": false}
 ARGS = ("module", "matmul_flops", "elementwise_flops", "bytes_read", "bytes_written")
@@ -981,15 +1032,23 @@ trace = json.dumps(chrome_trace(rows), default=int)  # numpy's integers, too
 print(f"{len(trace) / 1024:.0f} KB of JSON: {trace[:220]} …")
 
 # %% [markdown]
-# To see it, run `open("trace.json", "w").write(trace)` in a cell of your own, and open that file in a viewer. It stays on your computer.
+# To see it, run `open("trace.json", "w").write(trace)` in a cell of your own, and open that file in a viewer.
+# It stays on your computer.
 #
 # **Take a break here.** What follows needs only `op_facts`, `rows_of` and the earlier lessons.
 #
 # ## 6 · A pass in a line · 60 min
 #
-# How much, how long, and what limits it? A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second. If both happen at once, the one that takes longer decides how long the pass takes. It is the *bottleneck*: only less of that makes the pass faster. On a machine of 2 · 10¹¹ *FLOP/s* (FLOPs per second) and 2 · 10¹⁰ bytes/s, 3 · 10⁹ FLOPs take at least 15 ms and 5 · 10⁸ bytes 25 ms: memory limits. `machines.json` holds data sheets; in lesson 06 you measure your own machine.
+# How much, how long, and what limits it?
+# A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second.
+# If both happen at once, the one that takes longer decides how long the pass takes.
+# It is the *bottleneck*: only less of that makes the pass faster.
+# On a machine of 2 · 10¹¹ *FLOP/s* (FLOPs per second) and 2 · 10¹⁰ bytes/s, 3 · 10⁹ FLOPs take at least 15 ms and 5 · 10⁸ bytes 25 ms: memory limits.
+# `machines.json` holds data sheets; in lesson 06 you measure your own machine.
 #
-# **Predict.** A T4 has 8.1 · 10¹² FLOP/s and 320 · 10⁹ bytes/s. A linear layer from 4,096 to 4,096 in float32 is limited by memory for 1 row, and by calculation for 1,024. From how many rows on is it calculation?
+# **Predict.** A T4 has 8.1 · 10¹² FLOP/s and 320 · 10⁹ bytes/s.
+# A linear layer from 4,096 to 4,096 in float32 is limited by memory for 1 row, and by calculation for 1,024.
+# From how many rows on is it calculation?
 
 # %% tags=["guess"]
 guess_rows = None  # your guess: rows from which on calculation limits the layer
@@ -1066,7 +1125,9 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now all parts at once. Mind the batch: the time and the memory are those of the pass that was run, so its FLOPs must be, too. Given: `as_model` turns a bare Tensor into a model that can be called, and `work_and_traffic(rows)` adds up all FLOPs, of products and elementwise, and all bytes, read and written.
+# Now all parts at once.
+# Mind the batch: the time and the memory are those of the pass that was run, so its FLOPs must be, too.
+# Given: `as_model` turns a bare Tensor into a model that can be called, and `work_and_traffic(rows)` adds up all FLOPs, of products and elementwise, and all bytes, read and written.
 
 
 # %% nbgrader={"grade": false, "grade_id": "profile_forward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1348,19 +1409,27 @@ first = [*(find_bottleneck(*one, machines[1]) for one in work), "compute"].index
 guesses.compare("rows from which on calculation limits a T4", guess_rows, first)
 
 # %% [markdown]
-# On the T4, n rows take 2 · n · 4,096² / (8.1 · 10¹²) seconds to calculate, and 4 · (4,096² + 8,192 · n) / (320 · 10⁹) to move; the two are equal at n ≈ 52. The weights are read once, however many rows there are. That is why servers batch requests.
+# On the T4, n rows take 2 · n · 4,096² / (8.1 · 10¹²) seconds to calculate, and 4 · (4,096² + 8,192 · n) / (320 · 10⁹) to move; the two are equal at n ≈ 52.
+# The weights are read once, however many rows there are.
+# That is why servers batch requests.
 #
 # ## 7 · And back · 50 min
 #
-# Training adds a gradient for each trained parameter, and what the optimizer remembers. Lesson 04 calculated these sizes; now look at the gradients that come out. A frozen parameter gets none, and neither does one that the model did not use. If of 100 MB of parameters 60 MB are frozen, the gradients take 40 MB, and Adam keeps 80 MB.
+# Training adds a gradient for each trained parameter, and what the optimizer remembers.
+# Lesson 04 calculated these sizes; now look at the gradients that come out.
+# A frozen parameter gets none, and neither does one that the model did not use.
+# If of 100 MB of parameters 60 MB are frozen, the gradients take 40 MB, and Adam keeps 80 MB.
 #
 # <details><summary>Hint 1: the model may have gradients from its last step. What happens to them?</summary>
 #
-# `backward()` would add to every `.grad`. Lesson 04's checkpoints used `autograd.grad(y, tensors)`, which returns gradients instead of storing them, and None for a tensor that was not used.
+# `backward()` would add to every `.grad`.
+# Lesson 04's checkpoints used `autograd.grad(y, tensors)`, which returns gradients instead of storing them, and None for a tensor that was not used.
 #
 # </details><details><summary>Hint 2: the shape of the answer</summary>
 #
-# An inner function step(x) runs model(x), sums all outputs that require a gradient (`tensors_in` finds them), and returns the gradients. Record one call of it, and time it. Think of a model that has nothing to train.
+# An inner function step(x) runs model(x), sums all outputs that require a gradient (`tensors_in` finds them), and returns the gradients.
+# Record one call of it, and time it.
+# Think of a model that has nothing to train.
 #
 # </details>
 
@@ -1548,9 +1617,14 @@ expect_between("by default 1 call warms up and 5 are timed", often.calls, 14, 20
 # %% [markdown]
 # ## 8 · The other kind of profiler · 30 min
 #
-# Your recorder knows tensors and nothing else. If a program spends its time reading files or looping over Python lists, it shows white. For Python itself there is [`cProfile`](https://docs.python.org/3/library/profile.html). It is told of every call and every return, and gives each function's number of calls, its `tottime`, the seconds in itself, and its `cumtime`, with everything that it called. These are `self_ms` and `ms`.
+# Your recorder knows tensors and nothing else.
+# If a program spends its time reading files or looping over Python lists, it shows white.
+# For Python itself there is [`cProfile`](https://docs.python.org/3/library/profile.html).
+# It is told of every call and every return, and gives each function's number of calls, its `tottime`, the seconds in itself, and its `cumtime`, with everything that it called.
+# These are `self_ms` and `ms`.
 #
-# `pstats.Stats(profile).stats` maps (file, line, name) to (calls that were not recursive, all calls, tottime, cumtime, callers). The file of a function that is not written in Python is "~".
+# `pstats.Stats(profile).stats` maps (file, line, name) to (calls that were not recursive, all calls, tottime, cumtime, callers).
+# The file of a function that is not written in Python is "~".
 
 # %% nbgrader={"grade": false, "grade_id": "python_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import cProfile
@@ -1663,17 +1737,26 @@ for by in ("tottime", "cumtime"):
 print(f"your recorder saw {sum(column(rows, 'self_ms')) / 1000:.3f} s, in {len(rows)} ops")
 
 # %% [markdown]
-# Your recorder sees only the first part; `cProfile` sees it all, in Python's terms. `@` is an operator and no call, so the time of a matrix product belongs to the function in which it stands. What happens *within* a function you learn from [`line_profiler`](https://kernprof.readthedocs.io), which is told of every line. It is not installed here; this is its table for GPT-2's attention.
+# Your recorder sees only the first part; `cProfile` sees it all, in Python's terms.
+# `@` is an operator and no call, so the time of a matrix product belongs to the function in which it stands.
+# What happens *within* a function you learn from [`line_profiler`](https://kernprof.readthedocs.io), which is told of every line.
+# It is not installed here; this is its table for GPT-2's attention.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 print(open("line_profiler.txt", encoding="utf-8").read())
 
 # %% [markdown]
-# The line with `@` and `*` is one line here, a handful of calls for `cProfile`, and three ops for your recorder. (Which is the third?) Try it on your own code: `pip install line_profiler`, `%load_ext line_profiler`, `%lprun -f function call()`.
+# The line with `@` and `*` is one line here, a handful of calls for `cProfile`, and three ops for your recorder.
+# (Which is the third?)
+# Try it on your own code: `pip install line_profiler`, `%load_ext line_profiler`, `%lprun -f function call()`.
 #
 # ## 9 · What watching costs · 40 min
 #
-# Every observer disturbs. Your recorder does something at each op, `cProfile` at every call and return. A program of many small steps becomes several times slower, and what is called often looks larger than it is. To know the factor, run the program with and without the profiler, *in pairs*: once each, by turns. If the recorder takes 10 µs an op, a pass of 60 ops and 50 ms takes 1.012 times as long, and one of 60 ops and 0.5 ms takes 2.2 times as long.
+# Every observer disturbs.
+# Your recorder does something at each op, `cProfile` at every call and return.
+# A program of many small steps becomes several times slower, and what is called often looks larger than it is.
+# To know the factor, run the program with and without the profiler, *in pairs*: once each, by turns.
+# If the recorder takes 10 µs an op, a pass of 60 ops and 50 ms takes 1.012 times as long, and one of 60 ops and 0.5 ms takes 2.2 times as long.
 
 # %% nbgrader={"grade": false, "grade_id": "statistics_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import functools
@@ -1766,9 +1849,11 @@ demos.overheads(ratios, guess=("30 tiny layers", "cProfile", guess_overhead))
 # - **Trace Python** (`cProfile`) to find which function it is. The more calls a program makes, the less its times mean.
 # - **Sample** (py-spy, perf, Scalene) to leave the program alone: the profiler looks from time to time which function is running. What takes long is seen often, what is short or rare perhaps never, and calls are not counted.
 #
-# The sampler here is a thread that looks up to a thousand times a second. But only the thread that holds Python's *interpreter lock* runs: a loop in Python holds the lock, a matrix product gives it away.
+# The sampler here is a thread that looks up to a thousand times a second.
+# But only the thread that holds Python's *interpreter lock* runs: a loop in Python holds the lock, a matrix product gives it away.
 #
-# **Predict.** A program spends one half of its time in a Python loop, the other in matrix products. What percentage of the samples shows the loop?
+# **Predict.** A program spends one half of its time in a Python loop, the other in matrix products.
+# What percentage of the samples shows the loop?
 
 # %% tags=["guess"]
 guess_samples = None  # your guess: percent of the samples that show the loop
@@ -1783,7 +1868,8 @@ part = 100 * counts[0] / (counts[0] + counts[1])
 guesses.compare("samples that show the loop", guess_samples, part, unit="%")
 
 # %% [markdown]
-# The sampler waits for the lock, and so it sees least of what holds the lock longest. [py-spy](https://github.com/benfred/py-spy) looks from another process, a hundred times a second, and needs no lock.
+# The sampler waits for the lock, and so it sees least of what holds the lock longest.
+# [py-spy](https://github.com/benfred/py-spy) looks from another process, a hundred times a second, and needs no lock.
 #
 # ### In torch
 #
@@ -1796,7 +1882,8 @@ guesses.compare("samples that show the loop", guess_samples, part, unit="%")
 # print(prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=5))
 # ```
 #
-# [`torch.profiler`](https://docs.pytorch.org/docs/stable/profiler.html) shows your two times for every op, `Self CPU` and `CPU total`, and `prof.export_chrome_trace("trace.json")` writes the format of section 5. It hides the bytes that an op moves, and its own cost.
+# [`torch.profiler`](https://docs.pytorch.org/docs/stable/profiler.html) shows your two times for every op, `Self CPU` and `CPU total`, and `prof.export_chrome_trace("trace.json")` writes the format of section 5.
+# It hides the bytes that an op moves, and its own cost.
 #
 # ## 10 · Three architectures, one table · 30 min
 #
@@ -1914,9 +2001,12 @@ for name, parameters, flops, ms, mb, rate in columns(
     print(f"{name:<12}{parameters:>11,}{flops:>17,}{ms:>10.2f}{mb:>10.1f}{rate:>10.1f}")
 
 # %% [markdown]
-# Attention between tokens (all that an attention module does apart from its linear layers) grows with the square of the text's length, everything else with the length itself. Lesson 02 predicted its part of a block; now your recorder measures it.
+# Attention between tokens (all that an attention module does apart from its linear layers) grows with the square of the text's length, everything else with the length itself.
+# Lesson 02 predicted its part of a block; now your recorder measures it.
 #
-# **Predict.** At 2,048 tokens it has 31 % of a block's FLOPs. What percentage of its time? Think of ops that have next to no FLOPs.
+# **Predict.** At 2,048 tokens it has 31 % of a block's FLOPs.
+# What percentage of its time?
+# Think of ops that have next to no FLOPs.
 
 # %% tags=["guess"]
 guess_attention = None  # your guess: percent of the block's time
@@ -1930,7 +2020,9 @@ guesses.compare("time between tokens", guess_attention, 100 * measured[n], unit=
 demos.attention_curves(predicted, measured, guess_attention)
 
 # %% [markdown]
-# Where the two curves part, FLOPs do not tell the time. Scores are computed, scaled, masked, exponentiated and multiplied again, one op after the other, and each time all of them go to memory and come back. *Fused* attention, one op for all of this, saves the trips.
+# Where the two curves part, FLOPs do not tell the time.
+# Scores are computed, scaled, masked, exponentiated and multiplied again, one op after the other, and each time all of them go to memory and come back.
+# *Fused* attention, one op for all of this, saves the trips.
 #
 # ## 11 · In one object · 10 min
 #
@@ -2013,7 +2105,8 @@ profiler.print_top_operations(4)
 demos.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 
 # %% [markdown]
-# Take it with you: in the folder of the course, `proflab assemble release -o my_profiler_alone.py --standalone` makes one file of all that you wrote, with the engine inside. It needs numpy alone.
+# Take it with you: in the folder of the course, `proflab assemble release -o my_profiler_alone.py --standalone` makes one file of all that you wrote, with the engine inside.
+# It needs numpy alone.
 #
 # ## Summary
 #
@@ -2031,7 +2124,11 @@ demos.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 #
 # ## Reflect · 20 min
 #
-# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to measure). A report says: "We ran our model, 60 tiny layers with Python code between them, under cProfile. A request takes 48 ms. The function `product`, which calls the matrix product, has a tottime of 41 %; it was called 900,000 times in 1,000 requests. A library that multiplies twice as fast will therefore save a fifth of the time."
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to measure).
+# A report says: "We ran our model, 60 tiny layers with Python code between them, under cProfile.
+# A request takes 48 ms.
+# The function `product`, which calls the matrix product, has a tottime of 41 %; it was called 900,000 times in 1,000 requests.
+# A library that multiplies twice as fast will therefore save a fifth of the time."
 #
 # 1. How much would be saved if all figures held? Why do they not hold without `cProfile`, and in which direction are they off for a function that is called so often?
 # 2. Measure it: use `profiling_overhead`, a model of many tiny layers, and two ways of watching. Say what you ran, and give the numbers with their spread.
@@ -2039,8 +2136,12 @@ demos.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_profiler", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Each point is one statement, there or not. *4 points:* half of 41 % is 20.5 % of 48 ms, 9.8 ms; `cProfile` adds about the same time to each call and return, so a function that is called often and briefly (900 times a request, 20 µs each) looks larger than it is; the 48 ms are those of the watched program; `product`'s tottime holds its own lines, too, which no library halves. *4 points:* the model and its sizes, with the number of rounds; the ratio of one way to watch, from paired runs; that of another (for tiny layers the recorder and `cProfile` are well above 1, a sampler is near 1; the numbers are those of the student's machine); the spread of both. *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops).
+# **Mark scheme.** Each point is one statement, there or not.
+# *4 points:* half of 41 % is 20.5 % of 48 ms, 9.8 ms; `cProfile` adds about the same time to each call and return, so a function that is called often and briefly (900 times a request, 20 µs each) looks larger than it is; the 48 ms are those of the watched program; `product`'s tottime holds its own lines, too, which no library halves.
+# *4 points:* the model and its sizes, with the number of rounds; the ratio of one way to watch, from paired runs; that of another (for tiny layers the recorder and `cProfile` are well above 1, a sampler is near 1; the numbers are those of the student's machine); the spread of both.
+# *2 points:* a sampler, or the recorder for the ops together with a bare timing; what it does not show (counts of calls and short functions; Python between ops).
 # ### END SOLUTION
 
 # %% [markdown]
-# **Next.** "Limited by memory" is a claim, made with roofs that somebody else measured. In lesson 06 you measure your own, and draw every row of your recorder below them.
+# **Next.** "Limited by memory" is a claim, made with roofs that somebody else measured.
+# In lesson 06 you measure your own, and draw every row of your recorder below them.

@@ -20,7 +20,11 @@
 #
 # *GPT-2 small, one text of 128 tokens, on one thread of an AMD EPYC with two processors: medians of 9 passes, recorded in November 2026.*
 #
-# Somebody offers you a card with twice the FLOP/s. Will your model run twice as fast? Often not: many operations of a neural network wait for memory, and faster arithmetic does not help them. This lesson tells you which ones, before you spend the money. At its end you draw the picture above for your own machine: its roofs, measured by you, and a model's operations below them, recorded by your own profiler.
+# Somebody offers you a card with twice the FLOP/s.
+# Will your model run twice as fast?
+# Often not: many operations of a neural network wait for memory, and faster arithmetic does not help them.
+# This lesson tells you which ones, before you spend the money.
+# At its end you draw the picture above for your own machine: its roofs, measured by you, and a model's operations below them, recorded by your own profiler.
 #
 # **You will be able to**
 #
@@ -28,7 +32,8 @@
 # - measure the two roofs of a machine, and tell which of three walls an operation is at;
 # - say what a faster part would do for the whole, before anybody builds it.
 #
-# **You need** lessons 02 (FLOPs), 03 (times), 05 (recorder). Arguments stay as they are.
+# **You need** lessons 02 (FLOPs), 03 (times), 05 (recorder).
+# Arguments stay as they are.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -45,11 +50,14 @@ from proflab.lesson.hardware import Hardware, in_bytes, this_machine
 # %% [markdown]
 # ## 1 · Two walls make a roof · 30 min
 #
-# A processor computes, and it moves numbers between its memory and itself. It can do both at once, so a computation takes at least the longer of two times:
+# A processor computes, and it moves numbers between its memory and itself.
+# It can do both at once, so a computation takes at least the longer of two times:
 #
 #     time  ≥  max( FLOPs / peak ,  bytes / bandwidth )
 #
-# `peak` is the most FLOPs that the processor can do in a second, `bandwidth` the most bytes that it can move. Which time is longer depends on one number, the *arithmetic intensity* of the computation: its FLOPs for each byte moved. The sum of two float32 tensors does 1 FLOP a number and moves 12 bytes, two reads and one write: its intensity is 1/12.
+# `peak` is the most FLOPs that the processor can do in a second, `bandwidth` the most bytes that it can move.
+# Which time is longer depends on one number, the *arithmetic intensity* of the computation: its FLOPs for each byte moved.
+# The sum of two float32 tensors does 1 FLOP a number and moves 12 bytes, two reads and one write: its intensity is 1/12.
 
 
 # %% nbgrader={"grade": false, "grade_id": "arithmetic_intensity", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -103,7 +111,9 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# At some intensity the two times are equal. There the two walls meet, at the machine's *ridge*. A computation with less intensity waits for memory on that machine, however well it is written; one with more can keep the machine computing.
+# At some intensity the two times are equal.
+# There the two walls meet, at the machine's *ridge*.
+# A computation with less intensity waits for memory on that machine, however well it is written; one with more can keep the machine computing.
 
 
 # %% nbgrader={"grade": false, "grade_id": "ridge_point", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -144,9 +154,11 @@ expect_raises(
 # %% [markdown]
 # An NVIDIA A100 does 312 TFLOP/s with its *tensor cores* (matrix units) and moves 2 TB/s (data sheet, 80 GB, rounded), so its ridge is at 156 FLOPs a byte.
 #
-# Divide the FLOPs of a computation by the time above, and you have the most FLOP/s that it can reach: the peak, or intensity · bandwidth, whichever is *less*. Drawn against the intensity, on logarithmic axes, this is a slope and a ceiling: the *roofline* ([Williams, Waterman and Patterson 2009](https://doi.org/10.1145/1498765.1498785)).
+# Divide the FLOPs of a computation by the time above, and you have the most FLOP/s that it can reach: the peak, or intensity · bandwidth, whichever is *less*.
+# Drawn against the intensity, on logarithmic axes, this is a slope and a ceiling: the *roofline* ([Williams, Waterman and Patterson 2009](https://doi.org/10.1145/1498765.1498785)).
 #
-# **Predict.** A ReLU of float32 numbers reads four bytes, writes four, and does one FLOP. What part of that A100's peak can it reach, in percent?
+# **Predict.** A ReLU of float32 numbers reads four bytes, writes four, and does one FLOP.
+# What part of that A100's peak can it reach, in percent?
 
 # %% tags=["guess"]
 guess_relu_peak = None  # your guess, in percent
@@ -224,14 +236,20 @@ demos.lines(lines, "FLOPs a byte", "FLOP/s at best", "Four data sheets, 16-bit",
 #
 # ## 2 · Bytes · 40 min
 #
-# You can count FLOPs. You can count bytes, too, if you say which:
+# You can count FLOPs.
+# You can count bytes, too, if you say which:
 #
 # - **Unique bytes**: everything that goes in and comes out, each number once. No program can move less.
 # - **Bytes touched**: everything that the instructions ask for. A product of n × n matrices, written as three loops, asks for 2 n³ numbers. Most of them come from a cache or a register.
 #
-# The bytes that really pass between processor and memory lie between the two, and no shape tells you how many they are. Williams and his co-authors use that traffic, behind the caches; it has to be measured. This course counts unique bytes. They give the highest intensity that a computation can have, and so an upper bound that holds for every way to write it.
+# The bytes that really pass between processor and memory lie between the two, and no shape tells you how many they are.
+# Williams and his co-authors use that traffic, behind the caches; it has to be measured.
+# This course counts unique bytes.
+# They give the highest intensity that a computation can have, and so an upper bound that holds for every way to write it.
 #
-# **Predict.** Two matrices of n × n are multiplied. Then n doubles. By what factor does the intensity of the product change?
+# **Predict.** Two matrices of n × n are multiplied.
+# Then n doubles.
+# By what factor does the intensity of the product change?
 
 # %% tags=["guess"]
 guess_twice_n = None  # your guess: a factor
@@ -305,7 +323,9 @@ demos.lines(lines, "rows and columns of a tile", "FLOPs a byte", "4,096³ in flo
 
 
 # %% [markdown]
-# With tiles of one number, each number of the result fetches a row and a column: a quarter of a FLOP a byte, and every processor waits. A tile of 64 × 64 fits into the nearest cache and has 64 times that intensity. This is why a tuned library beats three loops.
+# With tiles of one number, each number of the result fetches a row and a column: a quarter of a FLOP a byte, and every processor waits.
+# A tile of 64 × 64 fits into the nearest cache and has 64 times that intensity.
+# This is why a tuned library beats three loops.
 #
 # Elementwise operations have nothing to keep: each number is read once, used once, and written once.
 
@@ -379,9 +399,16 @@ plot.bars(values, unit="FLOPs a byte", title="Work for each byte, float32", log=
 
 
 # %% [markdown]
-# A GELU, 8 FLOPs by lesson 02, does more for each byte than a sum, and is still left of every ridge above. The same linear layer stands at the left with one token, as when GPT-2 writes, and far to the right with thousands, as when it is trained. To write one token, the processor reads every weight for two FLOPs.
+# A GELU, 8 FLOPs by lesson 02, does more for each byte than a sum, and is still left of every ridge above.
+# The same linear layer stands at the left with one token, as when GPT-2 writes, and far to the right with thousands, as when it is trained.
+# To write one token, the processor reads every weight for two FLOPs.
 #
-# **Optional: fused attention.** Attention makes scores of s × s for each head, takes their softmax, and mixes the values with the result. Done one after another, the scores are written to memory and read again, and so are the softmaxes. A *fused* operation does several steps in one pass over the data. FlashAttention ([Dao et al. 2022](https://arxiv.org/abs/2205.14135)) does all three on tiles that stay in the cache, so the scores never reach memory. Counting Q, K and V once gives a lower bound: a real kernel reads K and V again for each tile of queries. For one head of 64, 1,024 tokens and tiles of 128 that makes 1,179,648 numbers instead of 262,144.
+# **Optional: fused attention.** Attention makes scores of s × s for each head, takes their softmax, and mixes the values with the result.
+# Done one after another, the scores are written to memory and read again, and so are the softmaxes.
+# A *fused* operation does several steps in one pass over the data.
+# FlashAttention ([Dao et al. 2022](https://arxiv.org/abs/2205.14135)) does all three on tiles that stay in the cache, so the scores never reach memory.
+# Counting Q, K and V once gives a lower bound: a real kernel reads K and V again for each tile of queries.
+# For one head of 64, 1,024 tokens and tiles of 128 that makes 1,179,648 numbers instead of 262,144.
 
 
 # %% nbgrader={"grade": false, "grade_id": "attention_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -450,15 +477,23 @@ for seq in (2**k for k in range(5, 15)):
 plot.curves(lines, x="tokens", y="FLOPs a byte", log="xy", title="Attention, heads of 64, 16 bits")
 
 # %% [markdown]
-# Unfused attention stays below head_dim / itemsize = 32 FLOPs a byte at any length, left of every ridge in the first plot. Fused attention does the same FLOPs with the same result; only the scores are kept elsewhere.
+# Unfused attention stays below head_dim / itemsize = 32 FLOPs a byte at any length, left of every ridge in the first plot.
+# Fused attention does the same FLOPs with the same result; only the scores are kept elsewhere.
 #
 # ## 3 · The ceiling, measured · 30 min
 #
-# A data sheet's peak assumes all cores, a clock that the processor may not hold, and instructions that your program may not use. So **roofs are measured, never assumed**, each with the best program for its purpose. For the ceiling that is a product of matrices, large enough that the call costs nothing in comparison: 2 n³ FLOPs, divided by the time.
+# A data sheet's peak assumes all cores, a clock that the processor may not hold, and instructions that your program may not use.
+# So **roofs are measured, never assumed**, each with the best program for its purpose.
+# For the ceiling that is a product of matrices, large enough that the call costs nothing in comparison: 2 n³ FLOPs, divided by the time.
 #
-# A roof is what a machine *can* do. Whatever else runs makes a product slower, never faster, so the *best* of many calls is nearest to the roof. (Lesson 03's median answers another question: how long a user waits.) The first call for each size is not timed: it fetches code and memory and starts threads. In the test cell, `doubles.Matmul` is a product of scripted speed on lesson 03's scripted clock; its `amounts` lists the FLOPs of each call.
+# A roof is what a machine *can* do.
+# Whatever else runs makes a product slower, never faster, so the *best* of many calls is nearest to the roof.
+# (Lesson 03's median answers another question: how long a user waits.)
+# The first call for each size is not timed: it fetches code and memory and starts threads.
+# In the test cell, `doubles.Matmul` is a product of scripted speed on lesson 03's scripted clock; its `amounts` lists the FLOPs of each call.
 #
-# **Predict.** How many GFLOP/s does your machine reach in float32, on all of its threads? Is float16, with half the bytes, twice as fast?
+# **Predict.** How many GFLOP/s does your machine reach in float32, on all of its threads?
+# Is float16, with half the bytes, twice as fast?
 
 # %% tags=["guess"]
 guess_peak = None  # your guess for float32, in GFLOP/s
@@ -616,13 +651,18 @@ guess = (all_threads, demos.number(guess_peak) * 1e9)
 demos.ranges(peaks, unit="FLOP/s", title="Products of matrices: best of each round", guess=guess)
 
 # %% [markdown]
-# The spread between rounds shows what the machine's other work, and its changing clock, do to a best. With several threads it is often larger, since all of them wait for the slowest. numpy hands float32 and float64 to *BLAS*, a library that keeps tiles in registers and computes eight or sixteen numbers with one instruction. For float16 and integers a plain loop runs instead. Half the bytes do not help a program that was never limited by bytes.
+# The spread between rounds shows what the machine's other work, and its changing clock, do to a best.
+# With several threads it is often larger, since all of them wait for the slowest. numpy hands float32 and float64 to *BLAS*, a library that keeps tiles in registers and computes eight or sixteen numbers with one instruction.
+# For float16 and integers a plain loop runs instead.
+# Half the bytes do not help a program that was never limited by bytes.
 #
 # **Take a break here.** What follows needs only `elementwise_bytes`, `arithmetic_intensity`, `attainable_flops` and `measure_peak_flops`.
 #
 # ## 4 · The slope, measured · 35 min
 #
-# For the slope, the purest program is a copy: no FLOPs, each byte read once and written once. Its *working set* is all the memory that it goes through again and again. A working set that fits into a cache stays there after the first copy; only one several times larger than the last cache shows main memory.
+# For the slope, the purest program is a copy: no FLOPs, each byte read once and written once.
+# Its *working set* is all the memory that it goes through again and again.
+# A working set that fits into a cache stays there after the first copy; only one several times larger than the last cache shows main memory.
 #
 # Four ways to measure something else by mistake:
 #
@@ -773,7 +813,9 @@ guesses.compare("cache over main memory", guess_cache, max(medians) / medians[-1
 demos.sweep(rates, caches, call)
 
 # %% [markdown]
-# Where the curve rises, at the left, you do not see memory: to call a copy takes longer than to copy a few kilobytes. That is the third wall of section 6. Where a drop is smaller than the spread, the machine was too busy for an answer: close other programs, or measure longer.
+# Where the curve rises, at the left, you do not see memory: to call a copy takes longer than to copy a few kilobytes.
+# That is the third wall of section 6.
+# Where a drop is smaller than the spread, the machine was too busy for an answer: close other programs, or measure longer.
 #
 # Now main memory, by both programs, on one thread and on more: `measuring.copy_on(n, copy)` works on n pieces side by side, since numpy lets other threads run meanwhile.
 
@@ -795,7 +837,8 @@ demos.ranges(rates, unit="B/s", title="Main memory: best of each round")
 
 
 # %% [markdown]
-# This is what *these* programs reach on *this* many threads, here and now. Write threads, working set, best or median, and the date beside every roof.
+# This is what *these* programs reach on *this* many threads, here and now.
+# Write threads, working set, best or median, and the date beside every roof.
 #
 # **Optional: which stores does a copy use?** Compare it with programs that store plainly: x · 1 moves 3 n where we count 2 n, x + y 4 n where we count 3 n.
 
@@ -847,7 +890,9 @@ print(f"by these rates, the copy's stores are {write_allocate(*rates)}")
 # %% [markdown]
 # ## 5 · Your operations under your roof · 30 min
 #
-# Each operation becomes a point: its intensity across, the FLOP/s that it reached up. The distance to the roof is what could be gained without changing what is computed. The rows of lesson 05's recorder hold everything that you need. Here *all* FLOPs of an operation count, those of matrix products and elementwise ones.
+# Each operation becomes a point: its intensity across, the FLOP/s that it reached up. The distance to the roof is what could be gained without changing what is computed.
+# The rows of lesson 05's recorder hold everything that you need.
+# Here *all* FLOPs of an operation count, those of matrix products and elementwise ones.
 
 
 # %% nbgrader={"grade": false, "grade_id": "roofline_points", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -985,7 +1030,9 @@ expect("times are in ms, also long ones", roofline_points([long], machine)[0]["e
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now the real thing, on one thread, so that all operations stand under one roof. `demos.measured_roofs` measures your machine with your two functions; the thin roofs are those of np.copyto and of all threads. `demos.recorded_rows` runs a model a few times under your recorder and takes the median of each operation's time; operations that are the same in all blocks make one point.
+# Now the real thing, on one thread, so that all operations stand under one roof.
+# `demos.measured_roofs` measures your machine with your two functions; the thin roofs are those of np.copyto and of all threads.
+# `demos.recorded_rows` runs a model a few times under your recorder and takes the median of each operation's time; operations that are the same in all blocks make one point.
 #
 # **Predict.** Which kind of operation takes most of GPT-2's time: linear, matmul (between tokens), softmax, gelu, layer_norm or add?
 
@@ -1019,13 +1066,21 @@ print(f"conv2d: {sum(shares):.0%} of the time, {min(reached):.0%} to {max(reache
 demos.operations(points, roofs, demos.title_of("ResNet-18", rows))
 
 # %% [markdown]
-# A point *above* the slope is no mistake: its data came from a cache, where the operation before had left it. And most operations cannot use the roof of all threads: numpy multiplies matrices on all of them, but does everything else on one.
+# A point *above* the slope is no mistake: its data came from a cache, where the operation before had left it.
+# And most operations cannot use the roof of all threads: numpy multiplies matrices on all of them, but does everything else on one.
 #
 # ## 6 · The third wall · 30 min
 #
-# Many points are far below both walls. The roofline does not say why. Small operations spend their time on neither computing nor memory: the interpreter reads the next line, types and shapes are checked, memory for the result is found, a function is called; on a GPU, a *kernel* (a program that runs there) is launched. All this costs time for every operation, however small. Machines that train together add *communication* (lesson 11).
+# Many points are far below both walls.
+# The roofline does not say why.
+# Small operations spend their time on neither computing nor memory: the interpreter reads the next line, types and shapes are checked, memory for the result is found, a function is called; on a GPU, a *kernel* (a program that runs there) is launched.
+# All this costs time for every operation, however small.
+# Machines that train together add *communication* (lesson 11).
 #
-# So there are three walls, and a rule of thumb finds the one that an operation is at. Let T be the larger of FLOPs / peak and bytes / bandwidth. If the operation takes more than 4 · T, neither wall explains it. Otherwise it is at the wall whose time is longer, or at the ridge if the two times are within 20 % of each other.
+# So there are three walls, and a rule of thumb finds the one that an operation is at.
+# Let T be the larger of FLOPs / peak and bytes / bandwidth.
+# If the operation takes more than 4 · T, neither wall explains it.
+# Otherwise it is at the wall whose time is longer, or at the ridge if the two times are within 20 % of each other.
 #
 # **Predict.** How many additions of two tensors of 1,000 float32 numbers does your machine do in a second?
 
@@ -1175,7 +1230,10 @@ lines = {"measured": took, "the roof's time": least}
 demos.lines(lines, "numbers, in thousands", "µs", "x + y, one thread", guess=guess)
 
 # %% [markdown]
-# At the left the line is flat: to add 16 numbers takes as long as to add 1,000. A thousand such additions could be a single one from the middle of the plot, which takes as long as a few of them. That is what batching, fusing and compiling do. At the far right, part of the distance to the roof is the result: new memory each time, which the system first has to find (section 4).
+# At the left the line is flat: to add 16 numbers takes as long as to add 1,000.
+# A thousand such additions could be a single one from the middle of the plot, which takes as long as a few of them.
+# That is what batching, fusing and compiling do.
+# At the far right, part of the distance to the roof is the result: new memory each time, which the system first has to find (section 4).
 #
 # Now the operations of whole models: each gets its verdict, and their times add up.
 
@@ -1194,7 +1252,13 @@ for name in ("GPT-2", "ResNet-18"):
 demos.time_by_wall(judged)
 
 # %% [markdown]
-# Read "overhead" as "neither wall explains it". For a small operation the reason is the call. For a large one, look closer. A convolution of proflab first copies all windows into one matrix, each number up to nine times for a 3 × 3 kernel: bytes that are touched, but not unique. A GELU takes several passes over its data, one of them for an exponential, which is far more than the 8 FLOPs of our convention. And the ceiling drawn here is that of a product, with vector instructions (*SIMD*) and fused multiply-adds (*FMA*). An operation without them, such as GELU, has a lower ceiling of its own, and is called "overhead" even where it has reached it.
+# Read "overhead" as "neither wall explains it".
+# For a small operation the reason is the call.
+# For a large one, look closer.
+# A convolution of proflab first copies all windows into one matrix, each number up to nine times for a 3 × 3 kernel: bytes that are touched, but not unique.
+# A GELU takes several passes over its data, one of them for an exponential, which is far more than the 8 FLOPs of our convention.
+# And the ceiling drawn here is that of a product, with vector instructions (*SIMD*) and fused multiply-adds (*FMA*).
+# An operation without them, such as GELU, has a lower ceiling of its own, and is called "overhead" even where it has reached it.
 #
 # | what you see | wall | what helps |
 # |---|---|---|
@@ -1214,10 +1278,20 @@ demos.time_by_wall(judged)
 # print(recording.key_averages().table(sort_by="self_cpu_time_total", row_limit=5))
 # ```
 #
-# The [profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows each operation's time and the FLOPs of matrix products; it hides bytes and roofs. For a GPU, [Nsight Compute](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#roofline-charts) draws a roofline from measured traffic: `ncu --set roofline python train.py`.
+# The [profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows each operation's time and the FLOPs of matrix products; it hides bytes and roofs.
+# For a GPU, [Nsight Compute](https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#roofline-charts) draws a roofline from measured traffic: `ncu --set roofline python train.py`.
 
 # %% [markdown]
-# **Four questions, in this order,** before you optimize. Is the step *stable*? If not, no comparison means anything. Is the machine *busy*? If not, find out what it waits for. Is the busy time in *matrix products*? If not, fuse or avoid the rest. Are these *near the peak*? If not, their shapes are too small or too narrow. If all answers are yes, you need less work or a faster machine.
+# **Four questions, in this order,** before you optimize.
+# Is the step *stable*?
+# If not, no comparison means anything.
+# Is the machine *busy*?
+# If not, find out what it waits for.
+# Is the busy time in *matrix products*?
+# If not, fuse or avoid the rest.
+# Are these *near the peak*?
+# If not, their shapes are too small or too narrow.
+# If all answers are yes, you need less work or a faster machine.
 
 # %% nbgrader={"grade": false, "grade_id": "inspect_imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from statistics import mean, median, stdev
@@ -1333,7 +1407,8 @@ for name in ("GPT-2", "ResNet-18"):
 # %% [markdown]
 # ## Reflect · 45 min
 #
-# How much of a machine does a program use? For training large models the answer is called *model FLOPs utilization* (*MFU*): the FLOPs that the model needs, divided by the time and by the peak.
+# How much of a machine does a program use?
+# For training large models the answer is called *model FLOPs utilization* (*MFU*): the FLOPs that the model needs, divided by the time and by the peak.
 
 
 # %% nbgrader={"grade": false, "grade_id": "mfu", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1374,7 +1449,8 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The paper on PaLM ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311), appendix B) introduced the term and gives its own figures: 540.35 billion parameters, 118 layers, 48 heads of 256, texts of 2,048 tokens; 238,300 tokens a second on 6,144 TPU v4 of 275 TFLOP/s each; an MFU of 46.2 % with attention, 45.7 % without. You have everything that you need to check it.
+# The paper on PaLM ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311), appendix B) introduced the term and gives its own figures: 540.35 billion parameters, 118 layers, 48 heads of 256, texts of 2,048 tokens; 238,300 tokens a second on 6,144 TPU v4 of 275 TFLOP/s each; an MFU of 46.2 % with attention, 45.7 % without.
+# You have everything that you need to check it.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_palm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 tokens, machines = 238_300, 6144 * 275e12
@@ -1384,9 +1460,12 @@ print(f"without attention {mfu(without, 1.0, machines):.1%}, the paper says 45.7
 print(f"with attention    {mfu(without + between, 1.0, machines):.1%}, the paper says 46.2 %")
 
 # %% [markdown]
-# It holds. Now the whole program: a part that takes `fraction` of its time becomes `speedup` times as fast. How many times as fast is the program ([Amdahl 1967](https://doi.org/10.1145/1465482.1465560))?
+# It holds.
+# Now the whole program: a part that takes `fraction` of its time becomes `speedup` times as fast.
+# How many times as fast is the program ([Amdahl 1967](https://doi.org/10.1145/1465482.1465560))?
 #
-# **Predict.** 70 % of a step is matrix products, and a new card does these in no time at all. How many times as fast is the step?
+# **Predict.** 70 % of a step is matrix products, and a new card does these in no time at all.
+# How many times as fast is the step?
 
 # %% tags=["guess"]
 guess_amdahl = None  # your guess: how many times?
@@ -1455,7 +1534,8 @@ guess = (at[-1], demos.number(guess_amdahl))
 demos.lines(lines, "speedup of a part of the time", "of the whole", "Amdahl's law", guess=guess)
 
 # %% [markdown]
-# Does the law hold on your machine? From the gain of the products on all threads, your function predicts the gain of the whole.
+# Does the law hold on your machine?
+# From the gain of the products on all threads, your function predicts the gain of the whole.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_threads", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from proflab.lesson import noise
@@ -1529,9 +1609,12 @@ expect_raises("a bandwidth of 0 is an error", lambda: reflect_relu(5, 4, 100e12,
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# 8.89 ms, and 0.11 % of a machine that does 100 TFLOP/s. A profiler that shows such a card as "98 % busy" is right: it is busy waiting.
+# 8.89 ms, and 0.11 % of a machine that does 100 TFLOP/s.
+# A profiler that shows such a card as "98 % busy" is right: it is busy waiting.
 #
-# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). You are asked to make GPT-2 small faster on one thread of your machine, for one text of 128 tokens. You are offered one of three: twice the peak, twice the bandwidth, or half the time of each operation that is at the third wall.
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate).
+# You are asked to make GPT-2 small faster on one thread of your machine, for one text of 128 tokens.
+# You are offered one of three: twice the peak, twice the bandwidth, or half the time of each operation that is at the third wall.
 #
 # 1. What are your roofs, for how many threads, and how sure are you of them?
 # 2. What share of the time is spent at which wall? What does each of the three offers gain at most, by Amdahl's law? Show the calculation; `demos.alike(demos.recorded_rows("GPT-2", OpRecorder))` gives you the rows.
@@ -1539,7 +1622,11 @@ expect_raises("a bandwidth of 0 is an error", lambda: reflect_relu(5, 4, 100e12,
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_roofline", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Figures differ from machine to machine: what counts is that they are the student's own, and consistent with one another. *3 points:* both roofs with units, threads, dtype and working set, with the spread of the rounds, and best (not median) named as such. *4 points:* shares of the time by wall that sum to 1, from `classify` on recorded rows; three calls of `amdahl` with these shares and a speedup of 2 (operations at the ridge need both roofs: 1 point for saying so); the best of the three chosen by these numbers. *3 points:* one operation named with its intensity and efficiency; a reason that fits (in a cache, one thread, several passes or an expensive function, write allocate, another count of FLOPs); a measurement that would decide it. A figure counts with its unit and its calculation alone.
+# **Mark scheme.** Figures differ from machine to machine: what counts is that they are the student's own, and consistent with one another.
+# *3 points:* both roofs with units, threads, dtype and working set, with the spread of the rounds, and best (not median) named as such.
+# *4 points:* shares of the time by wall that sum to 1, from `classify` on recorded rows; three calls of `amdahl` with these shares and a speedup of 2 (operations at the ridge need both roofs: 1 point for saying so); the best of the three chosen by these numbers.
+# *3 points:* one operation named with its intensity and efficiency; a reason that fits (in a cache, one thread, several passes or an expensive function, write allocate, another count of FLOPs); a measurement that would decide it.
+# A figure counts with its unit and its calculation alone.
 # ### END SOLUTION
 
 # %% [markdown]
@@ -1551,4 +1638,6 @@ expect_raises("a bandwidth of 0 is an error", lambda: reflect_relu(5, 4, 100e12,
 # - The third wall is everything else: calls, launches, the interpreter, communication. Its cost depends on how many operations there are, not on their size.
 # - One line of arithmetic says what a faster part does for the whole. Do it before you build the part.
 #
-# **Next.** You have a profiler: `proflab assemble release -o my_profiler_alone.py --standalone` makes one file of it, which runs with numpy alone. `python my_profiler_alone.py gpt2-small --batch 1 --tokens 128` writes a report with this roofline in it. Lesson 10 draws the same picture for a GPU.
+# **Next.** You have a profiler: `proflab assemble release -o my_profiler_alone.py --standalone` makes one file of it, which runs with numpy alone.
+# `python my_profiler_alone.py gpt2-small --batch 1 --tokens 128` writes a report with this roofline in it.
+# Lesson 10 draws the same picture for a GPU.

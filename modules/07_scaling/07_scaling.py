@@ -18,9 +18,14 @@
 #
 # ![Measured times of three models against predicted ones. Open marks, predicted from FLOPs and bytes alone, lie above the diagonal; filled ones, corrected by one recorded pass, lie nearer to it. In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%.](diagonal.png)
 #
-# A program runs in a second today. Next year it will get ten times as much data. Will it need ten seconds, or a hundred? You are usually asked before the data exists. At the end of this lesson you draw this picture for your own machine, and you predict the time of a model that you would rather not load.
+# A program runs in a second today.
+# Next year it will get ten times as much data.
+# Will it need ten seconds, or a hundred?
+# You are usually asked before the data exists.
+# At the end of this lesson you draw this picture for your own machine, and you predict the time of a model that you would rather not load.
 #
-# The second half asks why a library multiplies two matrices so much faster than three loops do, with the same additions and multiplications. You will simulate a cache and count.
+# The second half asks why a library multiplies two matrices so much faster than three loops do, with the same additions and multiplications.
+# You will simulate a cache and count.
 #
 # **You will be able to**
 #
@@ -28,7 +33,9 @@
 # - fit a cost to measurements, test the fit, and predict a model from its shapes and two roofs;
 # - explain a speed-up as a product of causes, and count the cache misses behind one of them.
 #
-# **You need** lessons 03 to 06, and logarithms. Least squares is explained. In every exercise arguments stay as they are, and a tuple may stand for a list.
+# **You need** lessons 03 to 06, and logarithms.
+# Least squares is explained.
+# In every exercise arguments stay as they are, and a tuple may stand for a list.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import itertools
@@ -49,9 +56,13 @@ from proflab.lesson.hardware import Hardware, this_machine
 #
 #     v₂ / v₁ = (s₂ / s₁)ᵖ        so        p = ln(v₂ / v₁) / ln(s₂ / s₁)
 #
-# A text of 128 tokens takes 2 ms and one of 256 tokens takes 4.5 ms: 2.25 times the time for twice the size, and p = ln 2.25 / ln 2 = 1.17. On a plot with two logarithmic axes, p is the slope between the two points. It is a *local exponent*: a cost such as 3 + 0.5 n + 0.01 n² has another one everywhere, near 0 where the constant dominates and near 2 where the square does.
+# A text of 128 tokens takes 2 ms and one of 256 tokens takes 4.5 ms: 2.25 times the time for twice the size, and p = ln 2.25 / ln 2 = 1.17.
+# On a plot with two logarithmic axes, p is the slope between the two points.
+# It is a *local exponent*: a cost such as 3 + 0.5 n + 0.01 n² has another one everywhere, near 0 where the constant dominates and near 2 where the square does.
 #
-# **Predict.** "Attention is quadratic in the length of the text." A block of GPT-2 small has attention and a feed-forward part. By which power do its FLOPs grow from 512 to 1,024 tokens?
+# **Predict.** "Attention is quadratic in the length of the text."
+# A block of GPT-2 small has attention and a feed-forward part.
+# By which power do its FLOPs grow from 512 to 1,024 tokens?
 
 # %% tags=["guess"]
 guess_block_exponent = None  # your guess: the exponent between 512 and 1,024 tokens
@@ -169,9 +180,11 @@ title = "A block of GPT-2 small: the exponent of its FLOPs, from half as many to
 plot.curves(lines, x="tokens", y="local exponent", log="x", title=title)
 
 # %% [markdown]
-# "Quadratic" is a limit, not a fact. At the 1,024 tokens for which GPT-2 was built its block is still nearly linear: 24·s·d² FLOPs of linear layers stand beside 4·s²·d of attention.
+# "Quadratic" is a limit, not a fact.
+# At the 1,024 tokens for which GPT-2 was built its block is still nearly linear: 24·s·d² FLOPs of linear layers stand beside 4·s²·d of attention.
 #
-# The next cell makes the width of an MLP, the side of an image and the length of a text four times as large, and prints the exponents of four costs. The last one is measured.
+# The next cell makes the width of an MLP, the side of an image and the length of a text four times as large, and prints the exponents of four costs.
+# The last one is measured.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_growth", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from proflab.lesson import noise
@@ -201,21 +214,29 @@ for name, (sizes, make, shape) in cases.items():
 noise.show_load()
 
 # %% [markdown]
-# No single count says how time grows. FLOPs come closest where a pass is limited by computing, bytes where it mostly reads weights. With its s × s scores, what the block saves for its backward pass turns quadratic long before its FLOPs do.
+# No single count says how time grows.
+# FLOPs come closest where a pass is limited by computing, bytes where it mostly reads weights.
+# With its s × s scores, what the block saves for its backward pass turns quadratic long before its FLOPs do.
 #
 # ## 2 · A cost as a sum of powers · 30 min
 #
-# You often know which powers a program has: a call costs the same each time (n⁰), a linear layer is paid by the token (n¹), attention by the pair of tokens (n²). What you do not know are the prices c:
+# You often know which powers a program has: a call costs the same each time (n⁰), a linear layer is paid by the token (n¹), attention by the pair of tokens (n²).
+# What you do not know are the prices c:
 #
 #     time(n) = c₀ · n⁰ + c₁ · n¹ + c₂ · n²
 #
-# Measure a few sizes and choose the prices that fit best. *Least squares* make the sum of squared errors small. With errors in milliseconds, 5 % of a second outweighs a whole measurement of 10 ms, and the small sizes, which alone know c₀, count for nothing. So make the *relative* errors small: divide each equation by its measured time t.
+# Measure a few sizes and choose the prices that fit best.
+# *Least squares* make the sum of squared errors small.
+# With errors in milliseconds, 5 % of a second outweighs a whole measurement of 10 ms, and the small sizes, which alone know c₀, count for nothing.
+# So make the *relative* errors small: divide each equation by its measured time t.
 #
 #     c₀ · 1/t + c₁ · n/t + c₂ · n²/t  ≈  1            one such equation for each measurement
 #
 # With 9 ms at n = 10 and 17 ms at n = 20, and the powers 0 and 1: c₀/9 + c₁ · 10/9 = 1 and c₀/17 + c₁ · 20/17 = 1, so c₁ = 0.8 and c₀ = 1.
 #
-# **Predict.** A popular shortcut is a straight line on logarithmic axes, that is one power, c · nᵖ. Draw it through the FLOPs of GPT-2's block at 64, 128, 256 and 512 tokens, and read off 8,192. Which part of the true number does the line promise?
+# **Predict.** A popular shortcut is a straight line on logarithmic axes, that is one power, c · nᵖ.
+# Draw it through the FLOPs of GPT-2's block at 64, 128, 256 and 512 tokens, and read off 8,192.
+# Which part of the true number does the line promise?
 
 # %% tags=["guess"]
 guess_line_promises = None  # your guess: promised FLOPs / true FLOPs at 8,192 tokens
@@ -223,13 +244,15 @@ guess_line_promises = None  # your guess: promised FLOPs / true FLOPs at 8,192 t
 # %% [markdown]
 # <details><summary>Hint 1: what are the unknowns?</summary>
 #
-# The prices. Each equation is linear in them: a row for each measurement, a column for each power.
+# The prices.
+# Each equation is linear in them: a row for each measurement, a column for each power.
 #
 # </details>
 #
 # <details><summary>Hint 2: who solves it?</summary>
 #
-# `np.linalg.lstsq(matrix, right, rcond=None)` returns a tuple. Its first item holds the unknowns that bring `matrix @ unknowns` closest to `right`.
+# `np.linalg.lstsq(matrix, right, rcond=None)` returns a tuple.
+# Its first item holds the unknowns that bring `matrix @ unknowns` closest to `right`.
 #
 # </details>
 
@@ -352,9 +375,11 @@ guesses.compare("part that the line promises", guess_line_promises, round(line /
 #
 # ## 3 · May you believe it? · 15 min
 #
-# With enough powers a curve passes through all the points that made it. Ask it for a point that it has not seen: leave out the largest size, fit the rest, and compare.
+# With enough powers a curve passes through all the points that made it.
+# Ask it for a point that it has not seen: leave out the largest size, fit the rest, and compare.
 #
-# With 8 ms at n = 10 and 13 ms at 20, the powers 0 and 1 promise 3 + 0.5 · 40 = 23 ms at 40. If 46 ms are measured there, the error is 23/46 − 1 = −0.5.
+# With 8 ms at n = 10 and 13 ms at 20, the powers 0 and 1 promise 3 + 0.5 · 40 = 23 ms at 40.
+# If 46 ms are measured there, the error is 23/46 − 1 = −0.5.
 
 
 # %% nbgrader={"grade": false, "grade_id": "holdout_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -477,11 +502,14 @@ for powers in ((1,), (0, 1), (1, 2), (0, 1, 2)):
     print(f"powers {powers}: {error:+.0%} at {lengths[-1]:,} tokens, from the smaller ones")
 
 # %% [markdown]
-# More powers are not always better: a price that the data cannot know is chosen by the noise. Take the powers that the program has. If the held-out size disagrees, distrust the measurements first and repeat them in turns (lesson 08 says why), as the cell above does.
+# More powers are not always better: a price that the data cannot know is chosen by the noise.
+# Take the powers that the program has.
+# If the held-out size disagrees, distrust the measurements first and repeat them in turns (lesson 08 says why), as the cell above does.
 #
 # ## 4 · What a batch shares · 15 min
 #
-# For the latency of batches (lesson 03) the prices have names: c₀ is the *overhead*, paid once a batch, and c₁ is the price of one more sample. Two figures follow.
+# For the latency of batches (lesson 03) the prices have names: c₀ is the *overhead*, paid once a batch, and c₁ is the price of one more sample.
+# Two figures follow.
 #
 # - No batch, however large, gives more than 1 / c₁ samples a second.
 # - A batch of c₀ / c₁ samples reaches half of that rate. This *half batch* is Hockney's n½.
@@ -611,22 +639,34 @@ guesses.compare("half batch of LeNet-5", guess_half_batch, half, "images")
 batches(measured, cost, guess_half_batch)
 
 # %% [markdown]
-# Where the last points lie above the line, the batch has left a cache and a sample costs more. `holdout_error` says by how much.
+# Where the last points lie above the line, the batch has left a cache and a sample costs more.
+# `holdout_error` says by how much.
 
 # %% [markdown]
 # ## 5 · Predict a model without loading it · 45 min
 #
-# **Predict.** GPT-2 XL has 1.6 billion parameters in float32. An NVIDIA T4 does 8.1 TFLOP/s in float32 and reads 320 GB/s (NVIDIA's product brief; its data sheet says 300). Each operation costs 5 µs of overhead. How many ms does a text of one token take?
+# **Predict.** GPT-2 XL has 1.6 billion parameters in float32.
+# An NVIDIA T4 does 8.1 TFLOP/s in float32 and reads 320 GB/s (NVIDIA's product brief; its data sheet says 300).
+# Each operation costs 5 µs of overhead.
+# How many ms does a text of one token take?
 
 # %% tags=["guess"]
 guess_xl_one_token = None  # your guess: ms
 
 # %% [markdown]
-# A fit needs measurements. For a model that you have not loaded there are none, but there are shapes. Lesson 05's `op_facts` says what each operation computes and moves, on *meta* tensors too, where 6 GB of weights are recorded in a tenth of a second. Lesson 06 says how long that takes at least. And each operation costs an *overhead*: the call, the checks, the launch. Add up:
+# A fit needs measurements.
+# For a model that you have not loaded there are none, but there are shapes.
+# Lesson 05's `op_facts` says what each operation computes and moves, on *meta* tensors too, where 6 GB of weights are recorded in a tenth of a second.
+# Lesson 06 says how long that takes at least.
+# And each operation costs an *overhead*: the call, the checks, the launch.
+# Add up:
 #
 #     time  ≈  Σ ( max( FLOPs / peak ,  bytes / bandwidth )  +  overhead )
 #
-# The sum is over all operations that compute or move. With 10⁶ FLOPs and 2 · 10⁶ bytes, 10⁹ FLOP/s, 10⁹ B/s and an overhead of 0.5 ms, an operation takes 2.5 ms. A view, such as a reshape, costs nothing. The overhead is added, because numpy runs one operation after the other; a GPU's full queue would hide it.
+# The sum is over all operations that compute or move.
+# With 10⁶ FLOPs and 2 · 10⁶ bytes, 10⁹ FLOP/s, 10⁹ B/s and an overhead of 0.5 ms, an operation takes 2.5 ms.
+# A view, such as a reshape, costs nothing.
+# The overhead is added, because numpy runs one operation after the other; a GPU's full queue would hide it.
 
 
 # %% nbgrader={"grade": false, "grade_id": "predict_ms", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -809,9 +849,15 @@ one = predict_ms(rows_on_meta(lambda: models.gpt2("xl"), (1, 1)), T4, 0.005)
 guesses.compare("GPT-2 XL on a T4, one token", guess_xl_one_token, round(one, 1), "ms")
 
 # %% [markdown]
-# One token takes 22.6 ms: 19.5 to read the weights once, and 0.4 for the FLOPs. So 32 tokens cost hardly more than one, and so do 32 users who have just begun. With 1,024 tokens behind each user, reading their keys and values (the *KV cache*) takes 62.9 ms more.
+# One token takes 22.6 ms: 19.5 to read the weights once, and 0.4 for the FLOPs.
+# So 32 tokens cost hardly more than one, and so do 32 users who have just begun.
+# With 1,024 tokens behind each user, reading their keys and values (the *KV cache*) takes 62.9 ms more.
 #
-# Is it true? Test it where you can measure: three models at five sizes each, on one thread. The bound says how long they take *at least*. But a GELU, for example, may go over its data several times. So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
+# Is it true?
+# Test it where you can measure: three models at five sizes each, on one thread.
+# The bound says how long they take *at least*.
+# But a GELU, for example, may go over its data several times.
+# So the cell also records one size of each model, takes the factor between measured and predicted for each kind of operation, and carries it to the other four sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_predicted", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from demos import diagonal, error_lines, recorded_rows
@@ -854,21 +900,31 @@ print(
 diagonal(points)
 
 # %% [markdown]
-# An open mark below the diagonal had its data in a cache. One recorded pass brings the prediction nearer, but a factor measured at one size drifts with the size (see *measured / bound*): record one close to the size that you ask about. In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%. Your own profiler (`proflab assemble release -o my_profiler_alone.py --standalone`) does the same: `python my_profiler_alone.py gpt2-small --at 256 512 1024`.
+# An open mark below the diagonal had its data in a cache.
+# One recorded pass brings the prediction nearer, but a factor measured at one size drifts with the size (see *measured / bound*): record one close to the size that you ask about.
+# In the opening picture, median errors after one recorded pass are LeNet-5 16%, ResNet-18 20%, GPT-2 small 29%; at worst -53% and +38%.
+# Your own profiler (`proflab assemble release -o my_profiler_alone.py --standalone`) does the same: `python my_profiler_alone.py gpt2-small --at 256 512 1024`.
 #
 # **Take a break here.** What follows needs only lesson 06's idea of a cache.
 #
 # ## 6 · The same product, six ways · 30 min
 #
-# Three nested loops multiply two n × n matrices: for each i, j and k, add A[i, k] · B[k, j] to C[i, j]. The loops may be nested in any order. All six orders do the same FLOPs on the same numbers, yet some take many times as long as others. What differs is the *order of the addresses*.
+# Three nested loops multiply two n × n matrices: for each i, j and k, add A[i, k] · B[k, j] to C[i, j].
+# The loops may be nested in any order.
+# All six orders do the same FLOPs on the same numbers, yet some take many times as long as others.
+# What differs is the *order of the addresses*.
 #
-# Memory is one long row of numbers; matrices are stored row by row (*row-major*). Here A begins at address 0, B at n², C at 2 n², so A[i, k] is at i·n + k. The processor fetches *cache lines* of neighbouring numbers, 64 bytes at a time. A walk along a row uses all of a line; a walk down a column uses one number of each.
+# Memory is one long row of numbers; matrices are stored row by row (*row-major*).
+# Here A begins at address 0, B at n², C at 2 n², so A[i, k] is at i·n + k.
+# The processor fetches *cache lines* of neighbouring numbers, 64 bytes at a time.
+# A walk along a row uses all of a line; a walk down a column uses one number of each.
 #
 # ![The walks of the innermost loop. Loop j: A stands still, B and C along a row. Loop k: A along a row, B down a column, C stands still. Loop i: A and C down a column, B stands still.](walks.png)
 #
 # *Tiles* change the order, too: cut all three loops into blocks of t, and finish one block of t × t × t before the next begins.
 #
-# **Predict.** Matrices of 32 × 32, a cache of 32 lines of 8 numbers. How many times as many lines does the worst of the six orders fetch as the best?
+# **Predict.** Matrices of 32 × 32, a cache of 32 lines of 8 numbers.
+# How many times as many lines does the worst of the six orders fetch as the best?
 
 # %% tags=["guess"]
 guess_worst_order = None  # your guess: misses of the worst order / misses of the best
@@ -1006,7 +1062,11 @@ expect(
 # %% [markdown]
 # ## 7 · A cache of your own · 45 min
 #
-# A cache holds a few lines. If a number's line is there when the processor asks for it, that is a *hit*. Otherwise it is a *miss*: the line is fetched, and if the cache is full, another one has to go. The usual rule is *LRU*: the least recently used line goes. A hit makes its line the most recent one again.
+# A cache holds a few lines.
+# If a number's line is there when the processor asks for it, that is a *hit*.
+# Otherwise it is a *miss*: the line is fetched, and if the cache is full, another one has to go.
+# The usual rule is *LRU*: the least recently used line goes.
+# A hit makes its line the most recent one again.
 #
 # With 2 lines of 4 numbers, the addresses 0, 1, 2, 8, 9, 0 are in the lines 0, 0, 0, 2, 2, 0: a miss, two hits, a miss, and two hits, since line 0 is still there.
 #
@@ -1014,13 +1074,15 @@ expect(
 #
 # <details><summary>Hint 1: what does the cache have to remember?</summary>
 #
-# Which lines are there, and in which order they were last used. Play 0, 8, 0, 16, 0, 8 with two lines of 8 on paper: after the fourth address, which two lines are there, and which one is older?
+# Which lines are there, and in which order they were last used.
+# Play 0, 8, 0, 16, 0, 8 with two lines of 8 on paper: after the fourth address, which two lines are there, and which one is older?
 #
 # </details>
 #
 # <details><summary>Hint 2: a structure that fits</summary>
 #
-# Python's dict keeps its keys in the order in which they were inserted. A key that is deleted and inserted again moves to the end, and `next(iter(d))` is the oldest.
+# Python's dict keeps its keys in the order in which they were inserted.
+# A key that is deleted and inserted again moves to the end, and `next(iter(d))` is the oldest.
 #
 # </details>
 
@@ -1130,7 +1192,8 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Do your misses predict seconds? The cell compares them with the seconds of a C program (MIT's course 6.172, [lecture 1](https://ocw.mit.edu/courses/6-172-performance-engineering-of-software-systems-fall-2018/resources/mit6_172f18_lec1/), slide "Performance of Different Orders"), and with seconds here, where numpy runs the innermost loop. (Sizes of 2ᵏ are special: section 8.)
+# Do your misses predict seconds?
+# The cell compares them with the seconds of a C program (MIT's course 6.172, [lecture 1](https://ocw.mit.edu/courses/6-172-performance-engineering-of-software-systems-fall-2018/resources/mit6_172f18_lec1/), slide "Performance of Different Orders"), and with seconds here, where numpy runs the innermost loop. (Sizes of 2ᵏ are special: section 8.)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_orders", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 from demos import orders, rounds_of_order
@@ -1159,9 +1222,11 @@ guesses.compare(
 orders(misses, published, here, n, steps=2)
 
 # %% [markdown]
-# The innermost loop decides: along rows (j), half and half (k), down columns (i). The steps differ in size: a processor has several caches, guesses regular walks, and fetches ahead.
+# The innermost loop decides: along rows (j), half and half (k), down columns (i).
+# The steps differ in size: a processor has several caches, guesses regular walks, and fetches ahead.
 #
-# **What does a miss cost?** In a *pointer chase* each number read is the address of the next, so nothing can be fetched ahead: a step takes the *latency* of the memory. Independent reads overlap.
+# **What does a miss cost?** In a *pointer chase* each number read is the address of the next, so nothing can be fetched ahead: a step takes the *latency* of the memory.
+# Independent reads overlap.
 #
 # **Predict.** How many nanoseconds longer does a step take that goes to main memory than one in the nearest cache?
 
@@ -1193,15 +1258,22 @@ lines = {"one after another": chased, "independent": gathered}
 plot.curves(lines, x="KB", y="ns a read", log="xy", title="Reads at random places, by working set")
 
 # %% [markdown]
-# The interpreter takes the first tens of nanoseconds of a step. What comes on top is memory and, at random places, the look-up of each page's address (the *TLB*, a table of recent ones, is small). *Little's law* connects latency with lesson 06's bandwidth: under way = latency × throughput, as in any queue. A memory of 100 ns that is to deliver 20 GB/s must have 2,000 bytes, 31 lines, in flight; one line at a time gives 0.6 GB/s. If the cell finds 100 lines or more: no core has so many misses of its own under way, but a stream is *prefetched* before anyone asks.
+# The interpreter takes the first tens of nanoseconds of a step. What comes on top is memory and, at random places, the look-up of each page's address (the *TLB*, a table of recent ones, is small).
+# *Little's law* connects latency with lesson 06's bandwidth: under way = latency × throughput, as in any queue.
+# A memory of 100 ns that is to deliver 20 GB/s must have 2,000 bytes, 31 lines, in flight; one line at a time gives 0.6 GB/s.
+# If the cell finds 100 lines or more: no core has so many misses of its own under way, but a stream is *prefetched* before anyone asks.
 #
 # ## 8 · The least that must move · 15 min
 #
-# The best order fetches 4,352 lines, and 384 would do if all fitted. How far can one go with a cache of 256 numbers? [Hong and Kung](https://doi.org/10.1145/800076.802486) showed in 1981 that there is a floor for every order of the multiply-adds. Its sharpest form (Smith and others, [2019](https://arxiv.org/abs/1702.02017)) is, for a cache of M numbers,
+# The best order fetches 4,352 lines, and 384 would do if all fitted.
+# How far can one go with a cache of 256 numbers?
+# [Hong and Kung](https://doi.org/10.1145/800076.802486) showed in 1981 that there is a floor for every order of the multiply-adds.
+# Its sharpest form (Smith and others, [2019](https://arxiv.org/abs/1702.02017)) is, for a cache of M numbers,
 #
 #     numbers moved  ≥  2 n³ / √M − 2 M
 #
-# For n = 100 and M = 400 that is 2 · 10⁶ / 20 − 800 = 99,200 numbers. Moving each matrix once gives another bound, 3 n²; the larger one holds.
+# For n = 100 and M = 400 that is 2 · 10⁶ / 20 − 800 = 99,200 numbers.
+# Moving each matrix once gives another bound, 3 n²; the larger one holds.
 
 
 # %% nbgrader={"grade": false, "grade_id": "traffic_bound", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1271,9 +1343,11 @@ plot.bars(
 )
 
 # %% [markdown]
-# Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit. A tuned library cuts tiles for each cache, and again for the registers.
+# Three tiles of 8 × 8 fill 192 of the 256 numbers; three of 16 × 16 do not fit.
+# A tuned library cuts tiles for each cache, and again for the registers.
 #
-# **Optional: why sizes of 2ᵏ are slow.** A real cache is *set-associative*: a line may stand only in one *set* of a few *ways*, its number modulo the number of sets. A column of a matrix with rows of 64 numbers jumps 8 lines at each step: with 8 sets, all its lines want the same one.
+# **Optional: why sizes of 2ᵏ are slow.** A real cache is *set-associative*: a line may stand only in one *set* of a few *ways*, its number modulo the number of sets.
+# A column of a matrix with rows of 64 numbers jumps 8 lines at each step: with 8 sets, all its lines want the same one.
 
 
 # %% nbgrader={"grade": false, "grade_id": "set_misses", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1338,7 +1412,11 @@ noise.show_load()
 #
 # ## 9 · A ladder of causes · 25 min
 #
-# "100 times faster" is a product of steps. If a program takes 12 s, then 6 s, then 2 s, its steps are 2 and 3, and the whole is 6. How much is each step's share? Seconds mislead: the first step saved 6 of 10 s only because it came first. Speed-ups multiply, so their *logarithms* add: ln 2 / ln 6 = 39 % of the way, and ln 3 / ln 6 = 61 %.
+# "100 times faster" is a product of steps.
+# If a program takes 12 s, then 6 s, then 2 s, its steps are 2 and 3, and the whole is 6.
+# How much is each step's share?
+# Seconds mislead: the first step saved 6 of 10 s only because it came first.
+# Speed-ups multiply, so their *logarithms* add: ln 2 / ln 6 = 39 % of the way, and ln 3 / ln 6 = 61 %.
 
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_steps", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1435,7 +1513,8 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Predict.** How many times as fast as three Python loops does numpy's library (BLAS) multiply two 256 × 256 matrices here, on all threads? (The first picture is MIT's ladder: lecture 1, slides "Version 1" to "Version 9".)
+# **Predict.** How many times as fast as three Python loops does numpy's library (BLAS) multiply two 256 × 256 matrices here, on all threads?
+# (The first picture is MIT's ladder: lecture 1, slides "Version 1" to "Version 9".)
 
 # %% tags=["guess"]
 guess_blas_speedup = None  # your guess: times as fast
@@ -1502,11 +1581,13 @@ plot.bars(
 # | SIMD | instructions: one adds 8 or 16 numbers at once | the width of a register |
 # | threads | work for each core | cores |
 #
-# The order of two Python loops hardly matters, for the interpreter hides the cache; in C the same exchange was worth a factor of 6.5. So a share belongs to a ladder, not to a cause.
+# The order of two Python loops hardly matters, for the interpreter hides the cache; in C the same exchange was worth a factor of 6.5.
+# So a share belongs to a ladder, not to a cause.
 #
 # ### In torch
 #
-# torch has meta tensors, too. A feed-forward layer of GPT-3, for 2,048 tokens:
+# torch has meta tensors, too.
+# A feed-forward layer of GPT-3, for 2,048 tokens:
 #
 # ```python
 # import torch
@@ -1533,7 +1614,9 @@ plot.bars(
 #
 # ## Reflect · 45 min
 #
-# From which length on does attention deserve its reputation? A block does 24·s·d² FLOPs in its linear layers and 4·s²·d in the scores and the mix, masked pairs included. At which s is the second part a given share of both?
+# From which length on does attention deserve its reputation?
+# A block does 24·s·d² FLOPs in its linear layers and 4·s²·d in the scores and the mix, masked pairs included.
+# At which s is the second part a given share of both?
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_crossover_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1595,7 +1678,8 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The wider the model, the later attention matters. What grew in practice is the length:
+# The wider the model, the later attention matters.
+# What grew in practice is the length:
 
 # %% nbgrader={"grade": false, "grade_id": "demo_long_texts", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 tokens, width = 128_000, 12_288  # GPT-3's width
@@ -1612,7 +1696,8 @@ for pairs, count in (("all pairs of tokens", 4), ("only the pairs that a causal 
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_scaling", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** Figures differ from machine to machine; they must be the student's own. Each point is one statement that is there or not; nothing is taken off.
+# **Mark scheme.** Figures differ from machine to machine; they must be the student's own.
+# Each point is one statement that is there or not; nothing is taken off.
 #
 # - *1 point:* the ladder's seconds, with the size of the matrices and the number of threads.
 # - *1 point:* shares in logarithms that sum to 1.

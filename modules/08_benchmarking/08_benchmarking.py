@@ -18,7 +18,11 @@
 #
 # ![Speed of four versions of one digit classifier, relative to the first, with intervals, bytes and accuracy. The version in int8 is slower than the one in float32.](suite.png)
 #
-# "2.8× faster." "Fits on one card." "The new version is slower." Each of these sentences compares two things and decides something: what is shipped, what is bought, whose change is taken back. Most rest on one run of each; a coin would have done as well. In this lesson you write the rules that decide, find out how often each rule is wrong, and then use them on a classifier in four versions and on two tables made up after published reports. In the end your profiler can stop a slow change before it is merged.
+# "2.8× faster." "Fits on one card." "The new version is slower."
+# Each of these sentences compares two things and decides something: what is shipped, what is bought, whose change is taken back.
+# Most rest on one run of each; a coin would have done as well.
+# In this lesson you write the rules that decide, find out how often each rule is wrong, and then use them on a classifier in four versions and on two tables made up after published reports.
+# In the end your profiler can stop a slow change before it is merged.
 #
 # **You will be able to**
 #
@@ -26,7 +30,9 @@
 # - tell what users wait from what the program takes, and compute the energy of a run;
 # - judge several versions by several goals, and audit a published table.
 #
-# **You need** lesson 03, and from lesson 01 the bytes of a model. Probability here is counting: in how many ways, out of how many? In every exercise arguments stay as they are, and a tuple may stand for a list.
+# **You need** lesson 03, and from lesson 01 the bytes of a model.
+# Probability here is counting: in how many ways, out of how many?
+# In every exercise arguments stay as they are, and a tuple may stand for a list.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -43,7 +49,12 @@ from proflab.lesson.demo import demo_size
 # %% [markdown]
 # ## 1 · Take turns · 15 min
 #
-# A machine changes while you measure: it warms up, its clock falls, a neighbour starts a job. Whoever measures all calls of A and then all of B measures that change as well. Suppose that each call takes 1 ms longer than the one before. Two *equal* programs, ten calls each, then differ by 10 ms if they run as AAAA…BBBB. In turns, ABAB…, B always comes one call later, which is 1 ms. *Mirrored* order, AB BA AB BA, cancels a steady drift and a period of two calls; against a period of four (a timer, garbage collection) draw the order of each round at random.
+# A machine changes while you measure: it warms up, its clock falls, a neighbour starts a job.
+# Whoever measures all calls of A and then all of B measures that change as well.
+# Suppose that each call takes 1 ms longer than the one before.
+# Two *equal* programs, ten calls each, then differ by 10 ms if they run as AAAA…BBBB.
+# In turns, ABAB…, B always comes one call later, which is 1 ms.
+# *Mirrored* order, AB BA AB BA, cancels a steady drift and a period of two calls; against a period of four (a timer, garbage collection) draw the order of each round at random.
 
 
 # %% nbgrader={"grade": false, "grade_id": "run_order", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -137,15 +148,27 @@ for disturbance, more in slower.items():
 # %% [markdown]
 # ## 2 · Compare without a bell curve · 45 min
 #
-# Lesson 03 compares two intervals of medians and sees a difference only if they do not overlap. That rule is safe and nearly blind. A *rank test* asks more of the same data. Write down, for each pair of a time from a and a time from b, whether a's is the larger one. Count those pairs, a tie as one half: that is U ([Mann and Whitney 1947](https://doi.org/10.1214/aoms/1177730491)).
+# Lesson 03 compares two intervals of medians and sees a difference only if they do not overlap. That rule is safe and nearly blind.
+# A *rank test* asks more of the same data.
+# Write down, for each pair of a time from a and a time from b, whether a's is the larger one.
+# Count those pairs, a tie as one half: that is U ([Mann and Whitney 1947](https://doi.org/10.1214/aoms/1177730491)).
 #
 #     a = 1, 2, 3     b = 4, 5, 6     none of the 9 pairs has a > b, so U = 0
 #
-# If a and b come from one program, the labels mean nothing: each choice of 3 of the 6 times could just as well have been a. There are 20 such choices. Half of all pairs, 4.5, would be balanced; U = 0 is 4.5 away from that, and so is U = 9. Two of the 20 choices are that far from the middle, so p = 2/20 = 0.1. The *p-value* is the probability of a result at least as extreme as yours, if nothing but chance is at work. Only order matters: a call that took a second counts no more than one that was just the slowest.
+# If a and b come from one program, the labels mean nothing: each choice of 3 of the 6 times could just as well have been a.
+# There are 20 such choices.
+# Half of all pairs, 4.5, would be balanced; U = 0 is 4.5 away from that, and so is U = 9.
+# Two of the 20 choices are that far from the middle, so p = 2/20 = 0.1.
+# The *p-value* is the probability of a result at least as extreme as yours, if nothing but chance is at work.
+# Only order matters: a call that took a second counts no more than one that was just the slowest.
 #
-# The test can be counted by *rank sums*. Sort all n + m times and number them from 1; equal times share the mean of their numbers, the *mid-rank*. If R is the sum of a's ranks, U = R − n(n + 1)/2. So count: in how many ways do n of the n + m ranks have each sum?
+# The test can be counted by *rank sums*.
+# Sort all n + m times and number them from 1; equal times share the mean of their numbers, the *mid-rank*.
+# If R is the sum of a's ranks, U = R − n(n + 1)/2.
+# So count: in how many ways do n of the n + m ranks have each sum?
 #
-# **Predict.** One program is 3 % faster than another; its times spread by 6 %, and each is called 20 times. In how many of 100 such experiments do lesson 03's intervals *not* overlap?
+# **Predict.** One program is 3 % faster than another; its times spread by 6 %, and each is called 20 times.
+# In how many of 100 such experiments do lesson 03's intervals *not* overlap?
 
 # %% tags=["guess"]
 guess_overlap_power = None  # your guess: experiments of 100 in which the intervals are apart
@@ -153,13 +176,17 @@ guess_overlap_power = None  # your guess: experiments of 100 in which the interv
 # %% [markdown]
 # <details><summary>Hint 1: must you look at every choice?</summary>
 #
-# 20 of 40 ranks can be chosen in 137,846,528,820 ways, but their sums take fewer than 800 values. Let the ranks come one by one. What must you know about the choices made so far?
+# 20 of 40 ranks can be chosen in 137,846,528,820 ways, but their sums take fewer than 800 values.
+# Let the ranks come one by one.
+# What must you know about the choices made so far?
 #
 # </details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# A table: in how many ways do k of the ranks seen so far have the sum s? Each new rank is left out, or adds itself to a choice of k − 1. Twice a mid-rank is a whole number, so with doubled ranks no rounding disturbs a comparison.
+# A table: in how many ways do k of the ranks seen so far have the sum s?
+# Each new rank is left out, or adds itself to a choice of k − 1.
+# Twice a mid-rank is a whole number, so with doubled ranks no rounding disturbs a comparison.
 #
 # </details>
 
@@ -286,13 +313,21 @@ apart = 100 * found["intervals apart"][0] / trials
 guesses.compare("experiments of 100 with intervals apart", guess_overlap_power, round(apart))
 
 # %% [markdown]
-# Both rules promise at most 5 % false alarms. The first gives almost none, and misses most gains. ([Schenker and Gentleman 2001](https://doi.org/10.1198/000313001317097960): two 95 % intervals that just touch correspond to a p of about 0.006.) And in lesson 03's essay the mean said "slower"; the ranks say that "after" is faster, p = 0.018. Yet these calls came in two blocks: section 3 says why you may not conclude it.
+# Both rules promise at most 5 % false alarms.
+# The first gives almost none, and misses most gains.
+# ([Schenker and Gentleman 2001](https://doi.org/10.1198/000313001317097960): two 95 % intervals that just touch correspond to a p of about 0.006.)
+# And in lesson 03's essay the mean said "slower"; the ranks say that "after" is faster, p = 0.018.
+# Yet these calls came in two blocks: section 3 says why you may not conclude it.
 #
-# A small p says that *something* differs, not how much. For that you need an interval of the speed-up.
+# A small p says that *something* differs, not how much.
+# For that you need an interval of the speed-up.
 #
 # ## 3 · Pairs · 15 min
 #
-# A neighbour's job slows down A and B alike, if they run one right after the other. So compare within each round: the ratio before/after of round 1, of round 2, and so on. What disturbs both cancels in the ratio, and lesson 03's interval, taken of the *ratios*, says how large the speed-up is. With 30 and 24 ms in one round and 50 and 40 ms in a busy one, both ratios are 1.25.
+# A neighbour's job slows down A and B alike, if they run one right after the other.
+# So compare within each round: the ratio before/after of round 1, of round 2, and so on.
+# What disturbs both cancels in the ratio, and lesson 03's interval, taken of the *ratios*, says how large the speed-up is.
+# With 30 and 24 ms in one round and 50 and 40 ms in a busy one, both ratios are 1.25.
 
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -394,9 +429,12 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# In the first example the times spread by 50 %. The medians' intervals, 100 to 150 and 96 to 144, overlap almost entirely, and the rank test says p = 0.70.
+# In the first example the times spread by 50 %.
+# The medians' intervals, 100 to 150 and 96 to 144, overlap almost entirely, and the rank test says p = 0.70.
 #
-# How often is each rule wrong on a real machine? The next cell times *one* program, and gives its calls the names A and B afterwards: the first twelve and the next twelve, or in turns. So every difference found is false.
+# How often is each rule wrong on a real machine?
+# The next cell times *one* program, and gives its calls the names A and B afterwards: the first twelve and the next twelve, or in turns.
+# So every difference found is false.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_alarms", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 rounds, trials = 12, demo_size(200, 20)
@@ -426,25 +464,34 @@ title = "How often each rule finds a difference between equal programs"
 plot.bars(shares, unit="false alarms", title=title, show="{:.1f} %".format)
 
 # %% [markdown]
-# The rank test kept its promise on invented numbers. On calls in blocks it cannot: neighbouring calls resemble each other, because what slows down one slows down the next. No formula that ignores their order repairs that; taking turns does. Real calls often have a period of two: ABAB suffers from it, AB BA does not.
+# The rank test kept its promise on invented numbers.
+# On calls in blocks it cannot: neighbouring calls resemble each other, because what slows down one slows down the next.
+# No formula that ignores their order repairs that; taking turns does.
+# Real calls often have a period of two: ABAB suffers from it, AB BA does not.
 #
 # ## 4 · A gate · 20 min
 #
-# A *gate* is a check that runs on each change and stops a slow one. Two decisions belong to people: which change is too small to matter (the *tolerance*: 0.05 stands for 5 %), and how often a false alarm may ring. The gate does the rest with an interval of the speed-up.
+# A *gate* is a check that runs on each change and stops a slow one.
+# Two decisions belong to people: which change is too small to matter (the *tolerance*: 0.05 stands for 5 %), and how often a false alarm may ring.
+# The gate does the rest with an interval of the speed-up.
 #
 # - It lies within 1/(1 + tolerance) … 1 + tolerance, both ends included: "same".
 # - If not, and all of it lies above 1: "faster"; all of it below 1: "slower".
 # - Otherwise "unclear": more rounds may decide. An interval that merely holds 1 does not show that nothing changed.
 #
-# Some gates say "faster" only if all of the interval lies beyond the tolerance. This one need not: once 1 is excluded there is a gain, and only its size is open.
+# Some gates say "faster" only if all of the interval lies beyond the tolerance.
+# This one need not: once 1 is excluded there is a gain, and only its size is open.
 #
-# **Predict.** A suite has 40 benchmarks, each tested at 5 %. Nothing has changed. In how many of 100 nights does at least one of them report a change?
+# **Predict.** A suite has 40 benchmarks, each tested at 5 %.
+# Nothing has changed.
+# In how many of 100 nights does at least one of them report a change?
 
 # %% tags=["guess"]
 guess_false_nights = None  # your guess: nights of 100 with a false alarm
 
 # %% [markdown]
-# The [Bonferroni correction](https://en.wikipedia.org/wiki/Bonferroni_correction) divides the 5 % by the number of comparisons. Each gate of the suite then uses an interval of 1 − 0.05/40 = 99.875 %.
+# The [Bonferroni correction](https://en.wikipedia.org/wiki/Bonferroni_correction) divides the 5 % by the number of comparisons.
+# Each gate of the suite then uses an interval of 1 − 0.05/40 = 99.875 %.
 
 
 # %% nbgrader={"grade": false, "grade_id": "gate", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -588,13 +635,20 @@ for rounds, comparisons in ((12, 1), (12, 40), (40, 40)):
     print(f"{rounds} rounds, {comparisons:>2} comparisons: {found}")
 
 # %% [markdown]
-# A suite whose alarm is mostly false is soon switched off. The correction has its price: eleven rounds (twelve, in mirrored order) are enough for an interval to *exist*, from the lowest to the highest ratio, but with it most gains of 5 % are missed. Forty rounds find them.
+# A suite whose alarm is mostly false is soon switched off.
+# The correction has its price: eleven rounds (twelve, in mirrored order) are enough for an interval to *exist*, from the lowest to the highest ratio, but with it most gains of 5 % are missed.
+# Forty rounds find them.
 #
 # ## 5 · Repeat the run, not the call · 20 min
 #
-# Start a program anew, and it is faster or slower than last time, in all its calls: its memory lies elsewhere, for example ([Mytkowicz and others 2009](https://doi.org/10.1145/1508244.1508275); [Kalibera and Jones 2013](https://doi.org/10.1145/2464157.2464160)). More calls in *one* run make an interval narrower, but not truer. Take one number from each of several fresh runs, its median, and the interval of these numbers. Six runs are the least for 95 %.
+# Start a program anew, and it is faster or slower than last time, in all its calls: its memory lies elsewhere, for example ([Mytkowicz and others 2009](https://doi.org/10.1145/1508244.1508275); [Kalibera and Jones 2013](https://doi.org/10.1145/2464157.2464160)).
+# More calls in *one* run make an interval narrower, but not truer.
+# Take one number from each of several fresh runs, its median, and the interval of these numbers.
+# Six runs are the least for 95 %.
 #
-# **Predict.** The next cell makes lesson 03's interval from 300 consecutive calls of LeNet-5. It promises 95 %. In what share of such windows does it hold the median of all calls?
+# **Predict.** The next cell makes lesson 03's interval from 300 consecutive calls of LeNet-5.
+# It promises 95 %.
+# In what share of such windows does it hold the median of all calls?
 
 # %% tags=["guess"]
 guess_window_coverage = None  # your guess, in percent
@@ -697,9 +751,11 @@ title = "How often the 95 % interval of a window holds the run's median"
 plot.bars(held, unit="windows", title=title, show="{:.0f} %".format)
 
 # %% [markdown]
-# The shuffled calls are the same calls without the likeness of neighbours: the promise holds. In order, in four recorded runs, windows of 30 calls held the median in 22 to 57 %, windows of 300 in 5 to 35 %.
+# The shuffled calls are the same calls without the likeness of neighbours: the promise holds.
+# In order, in four recorded runs, windows of 30 calls held the median in 22 to 57 %, windows of 300 in 5 to 35 %.
 #
-# **Optional.** A median hides the tail. An interval for p99 needs more calls than most people make: compute how many.
+# **Optional.** A median hides the tail.
+# An interval for p99 needs more calls than most people make: compute how many.
 
 
 # %% nbgrader={"grade": false, "grade_id": "percentile_interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -775,11 +831,19 @@ expect_raises(
 #
 # ## 6 · What a user waits for · 25 min
 #
-# Load tests often send a request, wait for the answer, and send the next. If one answer takes a second, the test sends nothing in that second, and notes *one* slow request. Real users arrive all the same, queue up, and wait. Gil Tene named this mistake [coordinated omission](https://www.youtube.com/watch?v=lJ8ydIuPFeU).
+# Load tests often send a request, wait for the answer, and send the next.
+# If one answer takes a second, the test sends nothing in that second, and notes *one* slow request.
+# Real users arrive all the same, queue up, and wait.
+# Gil Tene named this mistake [coordinated omission](https://www.youtube.com/watch?v=lJ8ydIuPFeU).
 #
-# The cure: give each request a time at which it *should* arrive, and measure from there. With one server, first come first served: if requests arrive at 0, 10 and 20 ms and need 5, 25 and 5 ms, they end at 5, 35 and 40 ms. The third waits for the second; the users see 5, 25 and 20 ms.
+# The cure: give each request a time at which it *should* arrive, and measure from there.
+# With one server, first come first served: if requests arrive at 0, 10 and 20 ms and need 5, 25 and 5 ms, they end at 5, 35 and 40 ms.
+# The third waits for the second; the users see 5, 25 and 20 ms.
 #
-# **Predict.** 1,000 requests arrive, one every 20 ms. Each needs 10 ms, except for one that takes 1,000 ms. The 99th percentile of the *service* times is 10 ms. What is that of the times that users wait?
+# **Predict.** 1,000 requests arrive, one every 20 ms.
+# Each needs 10 ms, except for one that takes 1,000 ms.
+# The 99th percentile of the *service* times is 10 ms.
+# What is that of the times that users wait?
 
 # %% tags=["guess"]
 guess_users_p99 = None  # your guess, in ms
@@ -787,13 +851,16 @@ guess_users_p99 = None  # your guess, in ms
 # %% [markdown]
 # <details><summary>Hint 1: when does the server begin with a request?</summary>
 #
-# Draw the example on a timeline: a mark for each arrival, and a bar for the work on it. A bar begins at its mark, or where the bar before it ends. Which of the two?
+# Draw the example on a timeline: a mark for each arrival, and a bar for the work on it.
+# A bar begins at its mark, or where the bar before it ends.
+# Which of the two?
 #
 # </details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# Keep one number, the time at which the server becomes free. Each request moves it.
+# Keep one number, the time at which the server becomes free.
+# Each request moves it.
 #
 # </details>
 
@@ -899,9 +966,14 @@ plot.curves(lines, x="request", y="ms", title="One slow request, and those that 
 # %% [markdown]
 # ## 7 · Smaller numbers · 25 min
 #
-# Beside this notebook is a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen. Can it be smaller and faster, and as good?
+# Beside this notebook is a classifier of handwritten digits: three linear layers, 17,226 parameters, trained on [scikit-learn's digits](https://scikit-learn.org/stable/modules/generated/sklearn.datasets.load_digits.html), with 360 images that it has not seen.
+# Can it be smaller and faster, and as good?
 #
-# *Quantization* stores each weight in one byte, as an int8 q from −127 to 127 with weight ≈ q · scale. *Symmetric* means that 0 stays 0. The largest magnitude decides the scale: max |w| / 127. For the weights 1, −0.5 and 0.25 the scale is 1/127, and q is 127, −64 (−63.5, rounded to the even number; many libraries round half away from zero) and 32 (31.75). One scale for a whole matrix wastes most of the range in rows of small weights; one for each row costs four bytes a row.
+# *Quantization* stores each weight in one byte, as an int8 q from −127 to 127 with weight ≈ q · scale.
+# *Symmetric* means that 0 stays 0.
+# The largest magnitude decides the scale: max |w| / 127.
+# For the weights 1, −0.5 and 0.25 the scale is 1/127, and q is 127, −64 (−63.5, rounded to the even number; many libraries round half away from zero) and 32 (31.75).
+# One scale for a whole matrix wastes most of the range in rows of small weights; one for each row costs four bytes a row.
 
 
 # %% nbgrader={"grade": false, "grade_id": "quantize", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1009,7 +1081,9 @@ for name, axis in {"one scale a matrix": None, "one scale a row": 1}.items():
     print(f"int8, {name}: {right:.1%} right, weights off by {np.abs(off).mean():.5f} on average")
 
 # %% [markdown]
-# About a quarter of the bytes, and as good. *Pruning* sets the weights nearest to zero to exactly zero. A zero in a dense array takes as many bytes as any number; only a sparse format leaves it out, and pays with an index for each number that stays.
+# About a quarter of the bytes, and as good.
+# *Pruning* sets the weights nearest to zero to exactly zero.
+# A zero in a dense array takes as many bytes as any number; only a sparse format leaves it out, and pays with an index for each number that stays.
 #
 # **Optional.** Compute when that pays, and how many zeros shrink 400 MB to 40.
 
@@ -1053,7 +1127,10 @@ expect_raises("a number takes at least a byte", lambda: sparse_bytes((5, 4), 3, 
 # %% [markdown]
 # ## 8 · Better in what? · 30 min
 #
-# A version can be smaller and slower, or faster and worse. Where goals conflict there is no best version, but nobody needs a version that another one *beats*, being at least as good in every goal and better in one. The rest is the [Pareto front](https://en.wikipedia.org/wiki/Pareto_front). A suite (made up) reports
+# A version can be smaller and slower, or faster and worse.
+# Where goals conflict there is no best version, but nobody needs a version that another one *beats*, being at least as good in every goal and better in one.
+# The rest is the [Pareto front](https://en.wikipedia.org/wiki/Pareto_front).
+# A suite (made up) reports
 #
 # | version | ms | MB | accuracy |
 # |---|---|---|---|
@@ -1068,13 +1145,15 @@ expect_raises("a number takes at least a byte", lambda: sparse_bytes((5, 4), 3, 
 # %% [markdown]
 # <details><summary>Hint 1: who beats whom?</summary>
 #
-# Write a small function that takes two rows and says whether the first beats the second. What does it say of two equal rows, and of two rows of which each is better in something?
+# Write a small function that takes two rows and says whether the first beats the second.
+# What does it say of two equal rows, and of two rows of which each is better in something?
 #
 # </details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# A row stays if that function says no for every other row. To handle `larger` like `smaller`, turn its sign around.
+# A row stays if that function says no for every other row.
+# To handle `larger` like `smaller`, turn its sign around.
 #
 # </details>
 
@@ -1178,9 +1257,14 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now your own suite. *Quantized* computes in int8, with sums in int32. *Pruned* has half of its weights at zero. *Cached* looks each image up in a dict of images that it has already named. Each call names the 360 test images, on one thread.
+# Now your own suite.
+# *Quantized* computes in int8, with sums in int32.
+# *Pruned* has half of its weights at zero.
+# *Cached* looks each image up in a dict of images that it has already named.
+# Each call names the 360 test images, on one thread.
 #
-# **Predict.** The picture at the top shows what the suite says of the cache. How many times as fast as the baseline is the cached version on 360 images that it has never seen?
+# **Predict.** The picture at the top shows what the suite says of the cache.
+# How many times as fast as the baseline is the cached version on 360 images that it has never seen?
 
 # %% tags=["guess"]
 guess_new_images = None  # your guess: 2 for twice as fast, 0.5 for half as fast
@@ -1214,9 +1298,13 @@ guesses.compare("the cache on new images", guess_new_images, new, unit="times")
 demos.intervals(suite, title="Four versions of one classifier: speed-up over the baseline")
 
 # %% [markdown]
-# Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop. The pruned version takes as long as before, since zeros are multiplied like other numbers. And the cache wins because this benchmark always asks for the same images. On new ones it calculates as much as the baseline and looks each image up besides. Before you believe a speed-up, ask which inputs were repeated.
+# Three surprises. int8 is slower: numpy multiplies float32 by BLAS and integers by a plain loop. The pruned version takes as long as before, since zeros are multiplied like other numbers.
+# And the cache wins because this benchmark always asks for the same images.
+# On new ones it calculates as much as the baseline and looks each image up besides.
+# Before you believe a speed-up, ask which inputs were repeated.
 #
-# And a front takes numbers at face value: a row may stand on it by a microsecond of noise. Read it with the verdicts.
+# And a front takes numbers at face value: a row may stand on it by a microsecond of noise.
+# Read it with the verdicts.
 
 # %% [markdown]
 # ### In torch
@@ -1232,12 +1320,17 @@ demos.intervals(suite, title="Four versions of one classifier: speed-up over the
 # benchmark.Compare(found).print()
 # ```
 #
-# [`torch.utils.benchmark`](https://docs.pytorch.org/docs/stable/benchmark_utils.html) chooses the calls a sample, sets the threads to one, synchronizes a GPU, and prints medians as a table. It gives no interval of the ratio: order and repetition remain your part.
+# [`torch.utils.benchmark`](https://docs.pytorch.org/docs/stable/benchmark_utils.html) chooses the calls a sample, sets the threads to one, synchronizes a GPU, and prints medians as a table.
+# It gives no interval of the ratio: order and repetition remain your part.
 
 # %% [markdown]
 # ## 9 · What a run costs · 20 min
 #
-# Power is in watts, energy in joules: one watt for one second. A sensor gives power at some moments, not evenly spaced. Join them by straight lines: between 50 W at second 0 and 250 W at second 1 lie 150 W · 1 s = 150 J. Mean power times time is wrong if the samples are unevenly spaced. An idle machine draws power, too; take it off if you ask what *your* run added.
+# Power is in watts, energy in joules: one watt for one second.
+# A sensor gives power at some moments, not evenly spaced.
+# Join them by straight lines: between 50 W at second 0 and 250 W at second 1 lie 150 W · 1 s = 150 J.
+# Mean power times time is wrong if the samples are unevenly spaced.
+# An idle machine draws power, too; take it off if you ask what *your* run added.
 
 
 # %% nbgrader={"grade": false, "grade_id": "energy_joules", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1328,7 +1421,9 @@ if record.samples:
 demos.power(record, example=[(0, 50), (1, 250), (2, 250), (4, 50)])
 
 # %% [markdown]
-# The cell reads [RAPL](https://www.kernel.org/doc/html/latest/power/powercap/powercap.html), the energy counter of Intel's and AMD's processors, or else a GPU's own sensor by NVML. On most laptops neither can be read: then the cell says so, and draws the test cell's example. NVML's usual power is an average over the last second on newer cards: hold the load for several seconds.
+# The cell reads [RAPL](https://www.kernel.org/doc/html/latest/power/powercap/powercap.html), the energy counter of Intel's and AMD's processors, or else a GPU's own sensor by NVML.
+# On most laptops neither can be read: then the cell says so, and draws the test cell's example.
+# NVML's usual power is an average over the last second on newer cards: hold the load for several seconds.
 #
 # ## Reflect · 60 min
 #
@@ -1342,7 +1437,9 @@ demos.power(record, example=[(0, 50), (1, 250), (2, 250), (4, 50)])
 # | + batch 32 → 128 | 2.3× | 37 |
 # | + torch.compile | 2.8× | 31 |
 #
-# Does each row agree with itself? Printed numbers are rounded: 1.4 stands for anything from 1.35 to 1.45, and 86 min for 85.5 to 86.5. From 120 min, 86.5 and 85.5 min are speed-ups of 1.387 and 1.404: these overlap with 1.35 … 1.45, so the row holds.
+# Does each row agree with itself?
+# Printed numbers are rounded: 1.4 stands for anything from 1.35 to 1.45, and 86 min for 85.5 to 86.5.
+# From 120 min, 86.5 and 85.5 min are speed-ups of 1.387 and 1.404: these overlap with 1.35 … 1.45, so the row holds.
 
 
 # %% nbgrader={"grade": false, "grade_id": "audit_speedups", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1478,9 +1575,14 @@ print(f"{less}; 2.8 times as fast would be {1 - 1 / 2.8:.0%} less")
 print(f"workers and mixed precision: {120 / 1.9:.0f} min if 1.9 is over the baseline, else 45")
 
 # %% [markdown]
-# Two stories fit these minutes. One slip: mixed precision's 1.9, meant over the baseline, was applied to the 86 min that already had the loader's 1.4, and everything below inherits it. Or 1.9, 2.3 and 2.8 are over the *loader's* row: then the minutes are right, the whole is 3.87 times as fast, and "74 %" less *time* is right, too. The table cannot decide; one epoch timed with workers and mixed precision would: 63 or 45 minutes.
+# Two stories fit these minutes.
+# One slip: mixed precision's 1.9, meant over the baseline, was applied to the 86 min that already had the loader's 1.4, and everything below inherits it.
+# Or 1.9, 2.3 and 2.8 are over the *loader's* row: then the minutes are right, the whole is 3.87 times as fast, and "74 %" less *time* is right, too.
+# The table cannot decide; one epoch timed with workers and mixed precision would: 63 or 45 minutes.
 #
-# **Optional.** A second report (made up, too) fine-tunes LLaMA-7B on a card of 40 GB: in float32 it takes 52 GB, in float16 26 GB, with checkpointing and accumulation 18 GB, with flash attention 14 GB. Ordinary full fine-tuning holds weights and gradients. How much is that, in GB of 10⁹ bytes, and in those of 1024³ that most tools print?
+# **Optional.** A second report (made up, too) fine-tunes LLaMA-7B on a card of 40 GB: in float32 it takes 52 GB, in float16 26 GB, with checkpointing and accumulation 18 GB, with flash attention 14 GB.
+# Ordinary full fine-tuning holds weights and gradients.
+# How much is that, in GB of 10⁹ bytes, and in those of 1024³ that most tools print?
 
 
 # %% nbgrader={"grade": false, "grade_id": "audit_memory", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1586,10 +1688,13 @@ bare = [13_015_864_320 * size / 1e9 for size in (4, 2)]
 print("the bare weights of LLaMA-13B: {:.1f} and {:.1f} GB of 10⁹ bytes".format(*bare))
 
 # %% [markdown]
-# The unit decides about the first two rows, and the report does not say which it means; or it took another model's bare weights. LoRA, offloading, or an optimizer's step inside the backward pass hold less than all gradients.
+# The unit decides about the first two rows, and the report does not say which it means; or it took another model's bare weights.
+# LoRA, offloading, or an optimizer's step inside the backward pass hold less than all gradients.
 
 # %% [markdown]
-# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). Audit one published benchmark of your choice: a table in a paper, a README, a vendor's page. Give the link.
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate).
+# Audit one published benchmark of your choice: a table in a paper, a README, a vendor's page.
+# Give the link.
 #
 # 1. What was held equal between the versions (inputs, batch, machine, threads, warm-up), and what was not, or is not said?
 # 2. Which rule decided that one is better: one run, a mean, an interval? What would that rule do with two equal programs? Support it with a number from this lesson.
@@ -1629,4 +1734,5 @@ print("the bare weights of LLaMA-13B: {:.1f} and {:.1f} GB of 10⁹ bytes".forma
 #
 # Assemble your profiler again: `python my_profiler_alone.py compare "python old.py" "python new.py"` runs two commands in mirrored order, and `gate` with `--json` tells a CI whether to stop.
 #
-# **Next.** You can now tell whether a change helped. Lesson 09 makes changes that do.
+# **Next.** You can now tell whether a change helped.
+# Lesson 09 makes changes that do.

@@ -18,7 +18,11 @@
 #
 # ![Three bars, from 1 to about nine times as fast: what a step gains when its loading, then its attention, then its list of losses is fixed, with intervals; a diamond says what a fix gives alone.](waterfall.png)
 #
-# So far you have measured programs and made none faster. Beside this notebook is a training script, `slow_training.py`: correct, and it wastes most of its time. A list of quick wins does not know your program. Your profiler does. You find out where the script loses its time and what each fix can give at most, write models of the fixes, small enough to count exactly, and at the end fix the script and draw this picture for your own machine.
+# So far you have measured programs and made none faster.
+# Beside this notebook is a training script, `slow_training.py`: correct, and it wastes most of its time.
+# A list of quick wins does not know your program.
+# Your profiler does.
+# You find out where the script loses its time and what each fix can give at most, write models of the fixes, small enough to count exactly, and at the end fix the script and draw this picture for your own machine.
 #
 # **You will be able to**
 #
@@ -26,7 +30,9 @@
 # - explain what hides loading, how training survives 16 bits, what fusion and tiles save;
 # - fix a slow step, and say with an interval what each fix gave.
 #
-# **You need** lessons 04 to 06 and 08, and attention from lesson 02. Take two sittings. Arguments stay as they are, and a tuple does for a list.
+# **You need** lessons 04 to 06 and 08, and attention from lesson 02.
+# Take two sittings.
+# Arguments stay as they are, and a tuple does for a list.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import itertools
@@ -43,15 +49,23 @@ from proflab.lesson.demo import demo_size
 # %% [markdown]
 # ## 1 · Where would it pay? · 25 min
 #
-# Amdahl's law (lesson 06) says what the whole gains if a part becomes faster. But how much faster *can* the part become? No op beats its roof: it takes at least FLOPs/peak, and at least bytes/bandwidth. Suppose that a step of 100 ms spends
+# Amdahl's law (lesson 06) says what the whole gains if a part becomes faster.
+# But how much faster *can* the part become?
+# No op beats its roof: it takes at least FLOPs/peak, and at least bytes/bandwidth.
+# Suppose that a step of 100 ms spends
 #
 # - 40 ms on loading data, without any FLOPs;
 # - 50 ms on a linear layer, with 4.5 · 10⁹ FLOPs and 10⁷ bytes;
 # - 10 ms on a GELU, with 8 · 10⁶ FLOPs and 1.6 · 10⁷ bytes,
 #
-# on a machine with 10¹¹ FLOP/s and 10¹⁰ bytes/s. At its roof the linear layer takes 45 ms: at best the whole becomes 100/95 = 1.05 times as fast. The GELU would take 1.6 ms: 100/91.6 = 1.09. Loading need not take any of the training's time: 100/60 = 1.67. So the largest share is the worst target.
+# on a machine with 10¹¹ FLOP/s and 10¹⁰ bytes/s.
+# At its roof the linear layer takes 45 ms: at best the whole becomes 100/95 = 1.05 times as fast.
+# The GELU would take 1.6 ms: 100/91.6 = 1.09.
+# Loading need not take any of the training's time: 100/60 = 1.67.
+# So the largest share is the worst target.
 #
-# **Predict.** Open `slow_training.py` and read `slow_step`. What share of a step's time does it spend on loading data?
+# **Predict.** Open `slow_training.py` and read `slow_step`.
+# What share of a step's time does it spend on loading data?
 
 # %% tags=["guess"]
 guess_loading_share = None  # your guess, in percent
@@ -201,23 +215,36 @@ leak = find_leak(lambda: slow_step(model, todo[0], state), demo_size(4, 2))
 print(f"a step leaves {leak['bytes_per_step'] / 1024**2:.1f} MB, allocated in {leak['function']}")
 
 # %% [markdown]
-# Two of the three bottlenecks show in the rows, the third in the last line: memory that grows has no row, and kills the process hours later. (It names where memory was allocated; whoever holds the result keeps it.) Read `best` with care: it takes every op as given. An op at its roof may still be superfluous: several of these rows belong to one attention. Sections 5 and 6 are about ops that need not exist.
+# Two of the three bottlenecks show in the rows, the third in the last line: memory that grows has no row, and kills the process hours later.
+# (It names where memory was allocated; whoever holds the result keeps it.)
+# Read `best` with care: it takes every op as given.
+# An op at its roof may still be superfluous: several of these rows belong to one attention.
+# Sections 5 and 6 are about ops that need not exist.
 #
 # ## 2 · Feed the model · 45 min
 #
-# While the main program loads a batch, the model waits; while the model computes, nothing is loaded. *Workers*, separate threads or processes, load the next batches meanwhile. torch's `DataLoader` has by default a simple rule (`in_order=False` gives it up): worker w of W loads the batches w, w + W, w + 2W and so on. Each worker may be `prefetch` (torch: `prefetch_factor`) batches ahead of the main program, which takes them in order.
+# While the main program loads a batch, the model waits; while the model computes, nothing is loaded.
+# *Workers*, separate threads or processes, load the next batches meanwhile. torch's `DataLoader` has by default a simple rule (`in_order=False` gives it up): worker w of W loads the batches w, w + W, w + 2W and so on.
+# Each worker may be `prefetch` (torch: `prefetch_factor`) batches ahead of the main program, which takes them in order.
 #
-# Eight batches of 30 ms each, with steps of 10 ms: without workers, 8 · 40 = 320 ms. One worker delivers a batch every 30 ms, and the last step follows: 8 · 30 + 10 = 250. With three workers there is a batch for every step, after the first 30 ms: 30 + 8 · 10 = 110. A fourth worker buys nothing. So you need ⌈load time/step time⌉ workers, and *prefetching* evens out slow and fast batches.
+# Eight batches of 30 ms each, with steps of 10 ms: without workers, 8 · 40 = 320 ms.
+# One worker delivers a batch every 30 ms, and the last step follows: 8 · 30 + 10 = 250.
+# With three workers there is a batch for every step, after the first 30 ms: 30 + 8 · 10 = 110.
+# A fourth worker buys nothing.
+# So you need ⌈load time/step time⌉ workers, and *prefetching* evens out slow and fast batches.
 #
 # <details><summary>Hint 1: what must be true before a worker begins a batch?</summary>
 #
-# Draw a timeline for each of two workers, and below them one for the main program. Three moments matter for a batch: when it is asked for, when its worker is free, when the main program comes to take it.
+# Draw a timeline for each of two workers, and below them one for the main program.
+# Three moments matter for a batch: when it is asked for, when its worker is free, when the main program comes to take it.
 #
 # </details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# One loop over the batches in order. Keep when each worker becomes free and when each batch was taken. The batch W · prefetch places earlier tells when this one was asked for.
+# One loop over the batches in order.
+# Keep when each worker becomes free and when each batch was taken.
+# The batch W · prefetch places earlier tells when this one was asked for.
 #
 # </details>
 
@@ -329,7 +356,10 @@ expect_raises("a negative step", lambda: timing([5], -1, 0), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Does the rule hold for real workers? The next cell lets your function predict an epoch with none, one and two threads, and runs it. A step sleeps for a quarter of the loading time. The batches are the script's PNG files, then large blocks that zlib decompresses.
+# Does the rule hold for real workers?
+# The next cell lets your function predict an epoch with none, one and two threads, and runs it.
+# A step sleeps for a quarter of the loading time.
+# The batches are the script's PNG files, then large blocks that zlib decompresses.
 #
 # **Predict.** By what factor do two threads shorten an epoch of PNG files, compared with none?
 
@@ -354,9 +384,14 @@ guesses.compare("two threads for PNG files", guess_two_threads, gains["png"], un
 demos.timeline(seen[-1]["spans"], title="zlib: two threads load, the main program takes steps")
 
 # %% [markdown]
-# Workers must not hold each other up. Threads that run Python do: in the usual build of Python they share one interpreter, whose lock lets one of them run at a time. `decode` is Python code, so a second thread gains nothing. (A [free-threaded build](https://docs.python.org/3/howto/free-threading-python.html), supported from 3.14, has no such lock: there two threads gain.) zlib decompresses in C and releases the lock; there the prediction comes true if processors are free. torch's workers are processes for this reason.
+# Workers must not hold each other up. Threads that run Python do: in the usual build of Python they share one interpreter, whose lock lets one of them run at a time.
+# `decode` is Python code, so a second thread gains nothing.
+# (A [free-threaded build](https://docs.python.org/3/howto/free-threading-python.html), supported from 3.14, has no such lock: there two threads gain.) zlib decompresses in C and releases the lock; there the prediction comes true if processors are free. torch's workers are processes for this reason.
 #
-# The file format matters as much. The same images can be a file each; one array; one *memory-mapped file*, of which the system reads the pages that you touch; or compressed. A file that was read before is *warm*: the system keeps its pages in memory. *Cold* means from the disk.
+# The file format matters as much.
+# The same images can be a file each; one array; one *memory-mapped file*, of which the system reads the pages that you touch; or compressed.
+# A file that was read before is *warm*: the system keeps its pages in memory.
+# *Cold* means from the disk.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_formats", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
 noise.show_load()
@@ -366,11 +401,21 @@ for row in demos.formats(demo_size(1500, 60)):
     print("{format:<14}{mb:8.2f}{cold_ms:>11}{warm_ms:11.1f}{one_ms:11.3f}".format(**row))
 
 # %% [markdown]
-# For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages. Compression pays where the disk or the network is slower than unpacking.
+# For shuffled training, one array mapped into memory is hard to beat: an image costs only its own pages.
+# Compression pays where the disk or the network is slower than unpacking.
 #
 # ## 3 · Half the bits · 50 min
 #
-# float16 halves the bytes, and a GPU's tensor cores multiply it several times as fast. It has 1 bit for the sign, 5 for the exponent and 10 for the fraction. Its largest number is 65,504, its smallest normal one 6.10 · 10⁻⁵; below that the steps are 2⁻²⁴ = 5.96 · 10⁻⁸, and anything up to half a step becomes 0. Small gradients are lost without a warning. The cure is *loss scaling* ([Micikevicius et al. 2018](https://arxiv.org/abs/1710.03740)). Multiply the loss by a scale, and backward multiplies each gradient by it. Divide in float32, where small numbers survive. A gradient of 2⁻²⁵ becomes 0; at scale 1,024 it is 2⁻¹⁵, exact, and after the division 2⁻²⁵ again. At too large a scale, gradients overflow to infinity: then this step must be skipped. (bfloat16, with float32's exponents, needs no scale; the idea returns, per block, in FP8.)
+# float16 halves the bytes, and a GPU's tensor cores multiply it several times as fast.
+# It has 1 bit for the sign, 5 for the exponent and 10 for the fraction.
+# Its largest number is 65,504, its smallest normal one 6.10 · 10⁻⁵; below that the steps are 2⁻²⁴ = 5.96 · 10⁻⁸, and anything up to half a step becomes 0.
+# Small gradients are lost without a warning.
+# The cure is *loss scaling* ([Micikevicius et al. 2018](https://arxiv.org/abs/1710.03740)).
+# Multiply the loss by a scale, and backward multiplies each gradient by it.
+# Divide in float32, where small numbers survive.
+# A gradient of 2⁻²⁵ becomes 0; at scale 1,024 it is 2⁻¹⁵, exact, and after the division 2⁻²⁵ again.
+# At too large a scale, gradients overflow to infinity: then this step must be skipped.
+# (bfloat16, with float32's exponents, needs no scale; the idea returns, per block, in FP8.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "half_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -460,7 +505,9 @@ expect(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Which scale? Nobody knows, and it changes. So start high, halve it whenever a step overflowed, and double it after many good steps in a row.
+# Which scale?
+# Nobody knows, and it changes.
+# So start high, halve it whenever a step overflowed, and double it after many good steps in a row.
 
 
 # %% nbgrader={"grade": false, "grade_id": "scale_after", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -561,9 +608,13 @@ expect_raises("a scale is positive", lambda: scale_after([], -8), ValueError)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Two more traps. After 1, float16's next number is 1.00098. A weight of 1 that gains 0.0001 at each step stays 1 forever; therefore *master weights* are kept in float32. And long sums should be in float32, even if their terms are not.
+# Two more traps.
+# After 1, float16's next number is 1.00098.
+# A weight of 1 that gains 0.0001 at each step stays 1 forever; therefore *master weights* are kept in float32.
+# And long sums should be in float32, even if their terms are not.
 #
-# **Predict.** Add 0.01 again and again, in float16 throughout. At which number does the sum stop growing?
+# **Predict.** Add 0.01 again and again, in float16 throughout.
+# At which number does the sum stop growing?
 
 # %% tags=["guess"]
 guess_half_sum = None  # your guess: the largest sum
@@ -587,11 +638,19 @@ print(f"float16 products take numpy {half_bits.product_ratio():.0f} times as lon
 half_bits.draw(half_bits.half_training(half_gradients, scale_after, demo_size(300, 20)))
 
 # %% [markdown]
-# In float16 the loss stands still at first: the lower layers get zeros, until the upper ones make larger gradients. With a scale that grows until something overflows, the curve is that of float32. A cross ends the training that skipped no step: infinity reached the weights, and then each loss is NaN.
+# In float16 the loss stands still at first: the lower layers get zeros, until the upper ones make larger gradients.
+# With a scale that grows until something overflows, the curve is that of float32.
+# A cross ends the training that skipped no step: infinity reached the weights, and then each loss is NaN.
 #
 # ## 4 · A large batch in small pieces · 20 min
 #
-# The batch that trains best may not fit into memory. *Accumulation* runs small batches one after the other, so that only one graph exists at a time, and adds up their gradients; then the optimizer steps once. But beware of averages of averages. One batch has three samples, whose gradients are 1, 2 and 3; another has one sample, with 10. The mean of the means is (2 + 10)/2 = 6; the mean over all four is 4. Weight each batch by its share of the samples. (Batch norm still sees only the small batches.)
+# The batch that trains best may not fit into memory.
+# *Accumulation* runs small batches one after the other, so that only one graph exists at a time, and adds up their gradients; then the optimizer steps once.
+# But beware of averages of averages.
+# One batch has three samples, whose gradients are 1, 2 and 3; another has one sample, with 10.
+# The mean of the means is (2 + 10)/2 = 6; the mean over all four is 4.
+# Weight each batch by its share of the samples.
+# (Batch norm still sees only the small batches.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "accumulate", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -716,7 +775,8 @@ for size in (8, 2):
     print(f"ResNet-18, {size} images: {kept:.1f} MB are saved for backward")
 
 # %% [markdown]
-# **Optional.** Where accumulation is not enough, checkpointing (lesson 04) keeps only the input of each segment of layers. With 16 layers of 1 MB and four segments, four inputs stay, and a segment that runs once more keeps 4 MB, its input included: 4 + 3 = 7 MB, not 16.
+# **Optional.** Where accumulation is not enough, checkpointing (lesson 04) keeps only the input of each segment of layers.
+# With 16 layers of 1 MB and four segments, four inputs stay, and a segment that runs once more keeps 4 MB, its input included: 4 + 3 = 7 MB, not 16.
 
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint_plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -785,19 +845,32 @@ expect(
 #
 # ## 5 · Fewer trips to memory · 45 min
 #
-# An elementwise op computes next to nothing. Its time goes into reading its inputs and writing its result (lesson 06). Behind a linear layer, a bias, GELU, dropout and addition each read what the one before wrote. *Fusion* computes the chain in one pass and keeps what lies between in registers. That is much of what `torch.compile` does; it also captures graphs, leaves Python out and picks kernels.
+# An elementwise op computes next to nothing.
+# Its time goes into reading its inputs and writing its result (lesson 06).
+# Behind a linear layer, a bias, GELU, dropout and addition each read what the one before wrote.
+# *Fusion* computes the chain in one pass and keeps what lies between in registers.
+# That is much of what `torch.compile` does; it also captures graphs, leaves Python out and picks kernels.
 #
-# Take tensors of 400 bytes, a bias of 4 and a dropout mask of 100 bytes, and a layer norm at the end. One by one: 804 + 800 + 900 + 1,200 + 800 = 4,504 bytes. With the first four in one group, which reads x, bias, mask and the tensor to add, 904 bytes, and writes 400, and then the norm with 800: 2,104 bytes, 2.14 times fewer. A tensor that two nodes read must be written, and a reduction needs a whole row before its first result. So the rule of this lesson: an elementwise node joins the group of an input that nobody else reads. In a diamond, where b and c read a, and d reads both, the groups are [a], [b, d] and [c].
+# Take tensors of 400 bytes, a bias of 4 and a dropout mask of 100 bytes, and a layer norm at the end.
+# One by one: 804 + 800 + 900 + 1,200 + 800 = 4,504 bytes.
+# With the first four in one group, which reads x, bias, mask and the tensor to add, 904 bytes, and writes 400, and then the norm with 800: 2,104 bytes, 2.14 times fewer.
+# A tensor that two nodes read must be written, and a reduction needs a whole row before its first result.
+# So the rule of this lesson: an elementwise node joins the group of an input that nobody else reads.
+# In a diamond, where b and c read a, and d reads both, the groups are [a], [b, d] and [c].
 #
 # <details><summary>Hint 1: who reads a tensor?</summary>
 #
-# Draw the diamond. Write at each arrow how many arrows leave the same node. Which arrows may disappear inside a group?
+# Draw the diamond.
+# Write at each arrow how many arrows leave the same node.
+# Which arrows may disappear inside a group?
 #
 # </details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# First count users. Then go through the nodes in order, with a dict from each name to its group, a list. A node is appended to an existing list or gets a new one.
+# First count users.
+# Then go through the nodes in order, with a dict from each name to its group, a list.
+# A node is appended to an existing list or gets a new one.
 #
 # </details>
 
@@ -1036,7 +1109,8 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Now apply your functions to a real graph: a recorded block of GPT-2 small with 512 tokens. Then time four ops in numpy, which cannot fuse, but can go through a large array in pieces, so that intermediate results stay in the cache.
+# Now apply your functions to a real graph: a recorded block of GPT-2 small with 512 tokens.
+# Then time four ops in numpy, which cannot fuse, but can go through a large array in pieces, so that intermediate results stay in the cache.
 #
 # **Predict.** The chain on 16 million numbers, in pieces of 65,536: how many times as fast as on whole arrays?
 
@@ -1061,11 +1135,18 @@ named = {f"{piece:,} numbers" if piece else "whole arrays": value for piece, val
 plot.bars(named, unit="ms", title="Four elementwise ops, in pieces", show="{:.0f} ms".format)
 
 # %% [markdown]
-# Large pieces do not fit into the cache; small ones cost the interpreter's time. A compiler avoids both: it writes one loop.
+# Large pieces do not fit into the cache; small ones cost the interpreter's time.
+# A compiler avoids both: it writes one loop.
 #
 # ## 6 · Attention in tiles · 65 min
 #
-# Fusion stops at the softmax, which needs the largest score and the sum of a whole row. For 1,024 tokens that row is long, and the scores are a million numbers for each head. But maximum and sum can be gathered block by block ([Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867)). Of a block keep, for each row, its *highest* score, the *total* of exp(score − highest), and the *values* weighted by the same numbers. To merge two blocks, bring the one with the lower highest score to the other's scale. Merge highest 2, total 1.5, values 1 with 5, 1 and 4: the first shrinks by e⁻³, so the total is 1.5 · e⁻³ + 1 = 1.0747 and the values are 1 · e⁻³ + 4 = 4.0498. At the end, values/total is the output: 3.768.
+# Fusion stops at the softmax, which needs the largest score and the sum of a whole row.
+# For 1,024 tokens that row is long, and the scores are a million numbers for each head.
+# But maximum and sum can be gathered block by block ([Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867)).
+# Of a block keep, for each row, its *highest* score, the *total* of exp(score − highest), and the *values* weighted by the same numbers.
+# To merge two blocks, bring the one with the lower highest score to the other's scale.
+# Merge highest 2, total 1.5, values 1 with 5, 1 and 4: the first shrinks by e⁻³, so the total is 1.5 · e⁻³ + 1 = 1.0747 and the values are 1 · e⁻³ + 4 = 4.0498.
+# At the end, values/total is the output: 3.768.
 
 
 # %% nbgrader={"grade": false, "grade_id": "merge", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1177,9 +1258,13 @@ expect(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# [FlashAttention](https://arxiv.org/abs/2205.14135) builds on this. A tile of queries stays in fast memory while the keys and values pass by, tile after tile. No score ever goes to memory. `memory` stands for a GPU's memory: it hands out rows, counts the numbers that pass, and refuses more rows than a tile has.
+# [FlashAttention](https://arxiv.org/abs/2205.14135) builds on this.
+# A tile of queries stays in fast memory while the keys and values pass by, tile after tile.
+# No score ever goes to memory.
+# `memory` stands for a GPU's memory: it hands out rows, counts the numbers that pass, and refuses more rows than a tile has.
 #
-# **Predict.** Q, K, V and the output of one head, 1,024 × 64 each, are 262,144 numbers, and lesson 06 counted each once. How many does tiled attention move, with tiles of 64 rows?
+# **Predict.** Q, K, V and the output of one head, 1,024 × 64 each, are 262,144 numbers, and lesson 06 counted each once.
+# How many does tiled attention move, with tiles of 64 rows?
 
 # %% tags=["guess"]
 guess_tiled_numbers = None  # your guess: numbers loaded and stored
@@ -1187,13 +1272,17 @@ guess_tiled_numbers = None  # your guess: numbers loaded and stored
 # %% [markdown]
 # <details><summary>Hint 1: what must be remembered between two tiles of keys?</summary>
 #
-# For a tile of queries, merge has three arrays. What are they before the first tile of keys, when nothing has been seen? And which of them goes to memory at the end?
+# For a tile of queries, merge has three arrays.
+# What are they before the first tile of keys, when nothing has been seen?
+# And which of them goes to memory at the end?
 #
 # </details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# Two loops, over tiles of queries and, inside, of keys. `min` cuts the last tile short. With a mask, compare the row numbers of queries and keys as a column and a row; how far must the inner loop go?
+# Two loops, over tiles of queries and, inside, of keys.
+# `min` cuts the last tile short.
+# With a mask, compare the row numbers of queries and keys as a column and a row; how far must the inner loop go?
 #
 # </details>
 
@@ -1352,11 +1441,15 @@ for rows in ((64, 64), (128, 128), (256, 64)):
 print(f"all scores written, read, written and read: {4 * 1024 * 64 + 4 * 1024 * 1024:,} numbers")
 
 # %% [markdown]
-# Larger tiles of *queries* save traffic, since keys and values pass once for each of them. Fast memory limits their size. Lesson 06's count, every input once, is a lower bound that needs fast memory for all keys and values.
+# Larger tiles of *queries* save traffic, since keys and values pass once for each of them.
+# Fast memory limits their size.
+# Lesson 06's count, every input once, is a lower bound that needs fast memory for all keys and values.
 #
 # ## 7 · One token at a time · 25 min
 #
-# **Optional.** A decoder generates text token by token. Without a *KV cache* it runs all tokens so far through the model for each new one; with one, it runs only the newest token, and looks up the keys and values of the others. Count what that saves.
+# **Optional.** A decoder generates text token by token.
+# Without a *KV cache* it runs all tokens so far through the model for each new one; with one, it runs only the newest token, and looks up the keys and values of the others.
+# Count what that saves.
 
 
 # %% nbgrader={"grade": false, "grade_id": "generation_flops", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1425,7 +1518,8 @@ for name, cached in {"all tokens again": False, "with a KV cache": True}.items()
     print(f"{name}: {flops / 1e9:.2f} GFLOPs, {ms:,.0f} ms")
 
 # %% [markdown]
-# **Optional.** The cache takes memory, and nobody knows how long a text will become. [vLLM](https://arxiv.org/abs/2309.06180) hands out small *pages*, as an operating system does.
+# **Optional.** The cache takes memory, and nobody knows how long a text will become.
+# [vLLM](https://arxiv.org/abs/2309.06180) hands out small *pages*, as an operating system does.
 
 
 # %% nbgrader={"grade": false, "grade_id": "paged_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1463,11 +1557,16 @@ expect_raises("lengths are not negative", lambda: paged_tokens([4, -3], 16), Val
 # %% [markdown]
 # ## 8 · The slow script · 45 min
 #
-# Name the three bottlenecks of `slow_training.py`, and the lines that cause them, from what section 1 printed. Then rewrite the step. The result must stay the same: five steps on the same batches give the same five losses, within 10⁻⁵. Each epoch shuffles the images anew. `state` is yours: a step may keep in it what the next one needs.
+# Name the three bottlenecks of `slow_training.py`, and the lines that cause them, from what section 1 printed.
+# Then rewrite the step. The result must stay the same: five steps on the same batches give the same five losses, within 10⁻⁵.
+# Each epoch shuffles the images anew.
+# `state` is yours: a step may keep in it what the next one needs.
 #
 # <details><summary>Hint 1: which three?</summary>
 #
-# Which images does a step of the second epoch read? In which type, and in how many ops that write scores, does `attend` compute? And what does a tensor in a list keep alive?
+# Which images does a step of the second epoch read?
+# In which type, and in how many ops that write scores, does `attend` compute?
+# And what does a tensor in a list keep alive?
 #
 # </details>
 #
@@ -1581,11 +1680,19 @@ for row in found:
 demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown]
-# (Here and in section 1 the clock is the wall's: processor time would hide a wait for a disk.) Compare the diamonds with `best`. The loader gives about what its row promised; the attention more, since most of its ops are gone, or less, since the fused op takes time. The third fix gives memory, and on the cover time, too: from 7.70× to 9.14×, since kept memory must be found anew at each step. Savings add up: fixes of 1.4× and 1.8× save 29 and 44 % of the time, together 73 %: 3.7×, more than their product. On the cover, loading alone gives 1.50×, attention alone 3.03×, and both 7.70×.
+# (Here and in section 1 the clock is the wall's: processor time would hide a wait for a disk.)
+# Compare the diamonds with `best`.
+# The loader gives about what its row promised; the attention more, since most of its ops are gone, or less, since the fused op takes time.
+# The third fix gives memory, and on the cover time, too: from 7.70× to 9.14×, since kept memory must be found anew at each step. Savings add up: fixes of 1.4× and 1.8× save 29 and 44 % of the time, together 73 %: 3.7×, more than their product.
+# On the cover, loading alone gives 1.50×, attention alone 3.03×, and both 7.70×.
 #
-# Lesson 08 called a cache of repeated inputs a trick. It is none here, since each epoch needs the same images again; but the first epoch gains less (the last row), and the decoded images must fit: here 0.4 MB, ImageNet's 1.28 million, 224 × 224 in three colours, some 190 GB.
+# Lesson 08 called a cache of repeated inputs a trick.
+# It is none here, since each epoch needs the same images again; but the first epoch gains less (the last row), and the decoded images must fit: here 0.4 MB, ImageNet's 1.28 million, 224 × 224 in three colours, some 190 GB.
 #
-# **Quick wins, confronted.** A guide lists mixed precision (1.5 to 2× "in five minutes"), loader workers, `torch.compile` and *pinned memory*. On this script the first would be a loss (section 3), the second gains nothing from threads, the third is section 5's fusion, and the fourth needs a GPU to copy to. None finds a leak. The list is ordered by effort; yours, by measurement.
+# **Quick wins, confronted.** A guide lists mixed precision (1.5 to 2× "in five minutes"), loader workers, `torch.compile` and *pinned memory*.
+# On this script the first would be a loss (section 3), the second gains nothing from threads, the third is section 5's fusion, and the fourth needs a GPU to copy to.
+# None finds a leak.
+# The list is ordered by effort; yours, by measurement.
 #
 # | symptom | cause | cure | what to expect | measured in |
 # |---|---|---|---|---|
@@ -1612,7 +1719,8 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 # scaler.update()
 # ```
 #
-# [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of your `scale_after`. It hides which steps were skipped.  For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
+# [`torch.amp`](https://docs.pytorch.org/docs/stable/amp.html) chooses the type of each op, scales the loss, and follows the rule of your `scale_after`.
+# It hides which steps were skipped.  For the rest: `DataLoader(num_workers=…, pin_memory=True)`, `torch.utils.checkpoint`, `torch.compile`, and `scaled_dot_product_attention`.
 
 # %% [markdown]
 # ## Reflect · 35 min
@@ -1625,7 +1733,12 @@ demos.waterfall(found, title="One training step, and what each fix gave")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_optimization", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** One point for each statement that is there. *3 points:* (1) the loading, with the share or `best` of its region; (2) the attention, with the share or `best` of its rows, or their bytes, or float64; (3) the list of losses, with the bytes that a step leaves. *4 points:* (4) for the loading, `best` and the waterfall's speed-up stand side by side; (5) so they do for the attention; (6) at least one interval is given; (7) a difference is explained (ops that vanish have no roof; a new op takes time; a fix changes what is left to fix; noise) or it is shown that there is none. *1 point:* (8) the losses are the same before and after. *2 points:* (9) one quick win is chosen for a reason in the writer's own program; (10) a measurement is named that could come out against it. The third fix gives memory, and what the waterfall shows in time: a number for either is right.
+# **Mark scheme.** One point for each statement that is there.
+# *3 points:* (1) the loading, with the share or `best` of its region; (2) the attention, with the share or `best` of its rows, or their bytes, or float64; (3) the list of losses, with the bytes that a step leaves.
+# *4 points:* (4) for the loading, `best` and the waterfall's speed-up stand side by side; (5) so they do for the attention; (6) at least one interval is given; (7) a difference is explained (ops that vanish have no roof; a new op takes time; a fix changes what is left to fix; noise) or it is shown that there is none.
+# *1 point:* (8) the losses are the same before and after.
+# *2 points:* (9) one quick win is chosen for a reason in the writer's own program; (10) a measurement is named that could come out against it.
+# The third fix gives memory, and what the waterfall shows in time: a number for either is right.
 # ### END SOLUTION
 
 # %% [markdown]

@@ -22,9 +22,15 @@
 #
 # ![A roofline on logarithmic axes: a slope for the memory, a dotted one for the cache, two ceilings. Below lie the parts of a Transformer; products of growing matrices climb to the ceilings.](roofs.png)
 #
-# **Without a graphics card** you get all exercises, all points and all plots: they work on a *document*, a file of measurements. The document beside this notebook is *constructed*, not measured: a script made its numbers from a data sheet. No card was measured for it, nor for the picture. **With a card**, the same cells measure yours. Colab lends one: *Runtime → Change runtime type → T4 GPU*.
+# **Without a graphics card** you get all exercises, all points and all plots: they work on a *document*, a file of measurements.
+# The document beside this notebook is *constructed*, not measured: a script made its numbers from a data sheet.
+# No card was measured for it, nor for the picture.
+# **With a card**, the same cells measure yours.
+# Colab lends one: *Runtime → Change runtime type → T4 GPU*.
 #
-# A GPU multiplies matrices 267 times faster than a CPU, it is said, and launching a kernel costs 1 ms. Anyone can get such numbers: stop the clock before the GPU is done, or give the CPU a slow program. After this lesson you see what is wrong with that, and how fast a card *could* be.
+# A GPU multiplies matrices 267 times faster than a CPU, it is said, and launching a kernel costs 1 ms.
+# Anyone can get such numbers: stop the clock before the GPU is done, or give the CPU a slow program.
+# After this lesson you see what is wrong with that, and how fast a card *could* be.
 #
 # **You will be able to**
 #
@@ -32,7 +38,8 @@
 # - time a device by its own clock, and tell a measurement from a mistake;
 # - place work under the roofs of a card, say what would make it faster, and when a GPU is worth it.
 #
-# **You need** lesson 02, and no more C than you can guess. Throughout, arguments stay as they are, and a tuple does for a list.
+# **You need** lesson 02, and no more C than you can guess.
+# Throughout, arguments stay as they are, and a tuple does for a list.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -58,17 +65,25 @@ for name, value in document.get("model", {}).items():
     print(f"  assumed: {name} = {value:g}")
 
 # %% [markdown]
-# Until a card is measured, the plots draw a data sheet's figures, times factors that somebody assumed. It does not show what a T4 does. Cells with `record.measure` make a measured document; without a card each prints one line and changes nothing.
+# Until a card is measured, the plots draw a data sheet's figures, times factors that somebody assumed.
+# It does not show what a T4 does.
+# Cells with `record.measure` make a measured document; without a card each prints one line and changes nothing.
 #
 # ## 1 · A kernel that only computes · 25 min
 #
-# A *kernel* is a C function that a GPU runs once for each *thread*. Threads come in blocks, each of which runs on one of the card's *multiprocessors* (a T4 has 40). There 32 threads at a time, a *warp*, take the same step. The step that data sheets count is the *FMA* (fused multiply-add), a · b + c: two FLOPs in one instruction.
+# A *kernel* is a C function that a GPU runs once for each *thread*.
+# Threads come in blocks, each of which runs on one of the card's *multiprocessors* (a T4 has 40).
+# There 32 threads at a time, a *warp*, take the same step. The step that data sheets count is the *FMA* (fused multiply-add), a · b + c: two FLOPs in one instruction.
 #
-# An FMA's result is ready about four cycles later. In a *chain* each FMA takes the result of the one before, so a chain mostly waits. A multiprocessor fills that time with other warps, or with other chains of the same thread, each with an *accumulator* (a variable) of its own:
+# An FMA's result is ready about four cycles later.
+# In a *chain* each FMA takes the result of the one before, so a chain mostly waits.
+# A multiprocessor fills that time with other warps, or with other chains of the same thread, each with an *accumulator* (a variable) of its own:
 #
 # ![Two rows of boxes over sixteen cycles. One accumulator: a box every fourth cycle, the rest empty. Four accumulators in four colours: a box in every cycle.](chains.png)
 #
-# A compiler leaves out what nobody needs. So the kernel stores its sum: without that line no FMA is left in the compiled code, and an accumulator that is not in the sum is gone too. The numbers come in at run time, and the accumulators start from different values.
+# A compiler leaves out what nobody needs.
+# So the kernel stores its sum: without that line no FMA is left in the compiled code, and an accumulator that is not in the sum is gone too.
+# The numbers come in at run time, and the accumulators start from different values.
 
 # %% nbgrader={"grade": false, "grade_id": "fma_kernel", "locked": true, "schema_version": 3, "solution": false, "task": false}
 GPU_FMA = Template("""
@@ -84,7 +99,9 @@ extern "C" __global__ void fma_chains(float *out, float x, float y, int turns) {
 """)
 
 # %% [markdown]
-# **Predict.** Each multiprocessor of a T4 can start 64 FMAs in a cycle, and a result takes four cycles. A multiprocessor runs 128 threads with one accumulator each. What share of its peak does it reach?
+# **Predict.** Each multiprocessor of a T4 can start 64 FMAs in a cycle, and a result takes four cycles.
+# A multiprocessor runs 128 threads with one accumulator each.
+# What share of its peak does it reach?
 
 # %% tags=["guess"]
 guess_gpu_one_chain = None  # your guess, in percent of the peak
@@ -174,11 +191,17 @@ record.measure("fma", lambda gpu: loops.fma(gpu, demos.chains(GPU_FMA, fma_lines
 # %% [markdown]
 # ## 2 · A kernel that only moves · 25 min
 #
-# To measure memory, do next to nothing with a lot of data. The usual benchmark, [STREAM](https://www.cs.virginia.edu/stream/ref.html), has four kernels: *copy* a = b, *scale* a = s · b, *add* a = b + c, and *triad* a = b + s · c. Add moves what triad moves; we leave it out. A copy of 1,000 floats moves 8,000 bytes: it reads 4,000 and writes 4,000.
+# To measure memory, do next to nothing with a lot of data.
+# The usual benchmark, [STREAM](https://www.cs.virginia.edu/stream/ref.html), has four kernels: *copy* a = b, *scale* a = s · b, *add* a = b + c, and *triad* a = b + s · c.
+# Add moves what triad moves; we leave it out.
+# A copy of 1,000 floats moves 8,000 bytes: it reads 4,000 and writes 4,000.
 #
-# Each thread takes four floats at once, a `float4`. `__ldcg` reads past the small cache of each multiprocessor (L1). So we measure the *L2 cache*, which all multiprocessors share, or, with far larger buffers, the card's *memory* ("dram" in the document).
+# Each thread takes four floats at once, a `float4`.
+# `__ldcg` reads past the small cache of each multiprocessor (L1).
+# So we measure the *L2 cache*, which all multiprocessors share, or, with far larger buffers, the card's *memory* ("dram" in the document).
 #
-# **Predict.** A buffer that fits into the L2 cache is copied again and again. How many times as fast is that as a copy through the card's memory?
+# **Predict.** A buffer that fits into the L2 cache is copied again and again.
+# How many times as fast is that as a copy through the card's memory?
 
 # %% tags=["guess"]
 guess_gpu_l2 = None  # your guess: how many times as fast?
@@ -273,7 +296,10 @@ expect_raises("negative buffers are refused", lambda: stream_bytes(10, -1, -1, 4
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# The next cell copies buffers of 256 KiB to 768 MiB or more, both together. For a small copy, which is over too soon to be timed, the kernel goes over them many times (`passes`). Scale and triad run at the largest size only. The *sweep*, between moving and computing, reads a float, does 1 to 1,024 FMAs with it, and writes it back.
+# The next cell copies buffers of 256 KiB to 768 MiB or more, both together.
+# For a small copy, which is over too soon to be timed, the kernel goes over them many times (`passes`).
+# Scale and triad run at the largest size only.
+# The *sweep*, between moving and computing, reads a float, does 1 to 1,024 FMAs with it, and writes it back.
 
 # %% nbgrader={"grade": false, "grade_id": "device_stream", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 record.measure("stream", lambda gpu: loops.stream(gpu, demos.streams(GPU_STREAM, stream_line)))
@@ -282,11 +308,16 @@ record.measure("sweep", loops.sweep)
 # %% [markdown]
 # ## 3 · What the hardware makes of it · 45 min
 #
-# A multiprocessor of a T4 has 65,536 registers and 64 KB of *shared memory*, a store that a block's threads address themselves. It works in warps, never in threads. Three counts say how well a kernel uses it.
+# A multiprocessor of a T4 has 65,536 registers and 64 KB of *shared memory*, a store that a block's threads address themselves.
+# It works in warps, never in threads.
+# Three counts say how well a kernel uses it.
 #
-# **Sectors.** Memory moves in *sectors* of 32 bytes. When a warp reads, every sector in which one of its 32 addresses lies is fetched once. 32 neighbouring floats are 128 bytes in 4 sectors, all used.
+# **Sectors.** Memory moves in *sectors* of 32 bytes.
+# When a warp reads, every sector in which one of its 32 addresses lies is fetched once. 32 neighbouring floats are 128 bytes in 4 sectors, all used.
 #
-# **Predict.** A matrix of float32 is stored row by row, each of 1,024 numbers. The 32 threads of a warp read one column. What share of the bytes fetched do they use?
+# **Predict.** A matrix of float32 is stored row by row, each of 1,024 numbers.
+# The 32 threads of a warp read one column.
+# What share of the bytes fetched do they use?
 
 # %% tags=["guess"]
 guess_gpu_column = None  # your guess, in percent
@@ -339,7 +370,10 @@ expect_raises("no address is below 0", lambda: warp_sectors([0, -4], 4), ValueEr
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Banks.** Shared memory has 32 *banks* side by side; word *w* (4 bytes) lies in bank *w* mod 32. In each step a bank hands out one word, to all threads that want it. A column of a tile with rows of 32 floats lies in one bank: 32 steps. With rows of 33, the last float unused, it lies in all: one step.
+# **Banks.** Shared memory has 32 *banks* side by side; word *w* (4 bytes) lies in bank *w* mod 32.
+# In each step a bank hands out one word, to all threads that want it.
+# A column of a tile with rows of 32 floats lies in one bank: 32 steps.
+# With rows of 33, the last float unused, it lies in all: one step.
 
 
 # %% nbgrader={"grade": false, "grade_id": "bank_conflicts", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -385,7 +419,11 @@ expect_raises("a word's number is not below 0", lambda: bank_conflicts([-32]), V
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Occupancy.** A warp that waits costs nothing as long as another can go on. *Occupancy* is the share of the possible warps that are on a multiprocessor. A block comes as a whole, where there is room for its threads, registers and shared memory. 256 threads of 65 registers, which the hardware rounds up to 72, take 18,432 registers. So 3 such blocks fit, 768 of a T4's 1,024 threads: 0.75. (From compute capability 8.0 on, 1 KB of shared memory a block is the driver's; we leave that out.)
+# **Occupancy.** A warp that waits costs nothing as long as another can go on.
+# *Occupancy* is the share of the possible warps that are on a multiprocessor.
+# A block comes as a whole, where there is room for its threads, registers and shared memory. 256 threads of 65 registers, which the hardware rounds up to 72, take 18,432 registers.
+# So 3 such blocks fit, 768 of a T4's 1,024 threads: 0.75.
+# (From compute capability 8.0 on, 1 KB of shared memory a block is the driver's; we leave that out.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "occupancy", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -451,19 +489,27 @@ for t in (1024, 256, 128):
 demos.lines(shares, x="registers a thread", y="occupancy", title=limits["name"])
 
 # %% [markdown]
-# For a T4, the compiler of CUDA 12.9 gives your chains 8 registers a thread with one accumulator and 23 with eight: all 1,024 threads have room. Full occupancy is no aim: a thread with four chains waits as little as four threads with one ([Volkov 2010](https://www.nvidia.com/content/GTC-2010/pdfs/2238_GTC2010.pdf)).
+# For a T4, the compiler of CUDA 12.9 gives your chains 8 registers a thread with one accumulator and 23 with eight: all 1,024 threads have room.
+# Full occupancy is no aim: a thread with four chains waits as little as four threads with one ([Volkov 2010](https://www.nvidia.com/content/GTC-2010/pdfs/2238_GTC2010.pdf)).
 #
 # ## 4 · The device's own clock · 25 min
 #
-# A launch only *queues* a kernel, and the host goes on at once. If it stops its clock then, it has timed the queueing. It can wait for the device first (`torch.cuda.synchronize()`), but then its time includes the way there and back. *Events* are better: an event is queued like a kernel, and when its turn comes, the device notes the time.
+# A launch only *queues* a kernel, and the host goes on at once.
+# If it stops its clock then, it has timed the queueing.
+# It can wait for the device first (`torch.cuda.synchronize()`), but then its time includes the way there and back.
+# *Events* are better: an event is queued like a kernel, and when its turn comes, the device notes the time.
 #
 # ![Two lines of time. The host queues flush, start, kernel and end, and waits. The device flushes its cache, and passes the start event before the kernel, the end event after it. The time between them is what is wanted.](events.png)
 #
-# Our loops queue everything before they wait, so that the device never idles between an event and its kernel. Where it matters, they first overwrite the L2 cache, outside the events; what they wrote goes back to memory while the kernel runs.
+# Our loops queue everything before they wait, so that the device never idles between an event and its kernel.
+# Where it matters, they first overwrite the L2 cache, outside the events; what they wrote goes back to memory while the kernel runs.
 #
-# The first launches are different: memory is fetched, the clock is still low. This *warm-up* has to be left out. But a rule that looks at the times chooses the result, so ours only counts.
+# The first launches are different: memory is fetched, the clock is still low.
+# This *warm-up* has to be left out.
+# But a rule that looks at the times chooses the result, so ours only counts.
 #
-# **Predict.** A kernel that nobody has compiled yet goes over 128 MB ten times. How many times as long as the median does its first launch take?
+# **Predict.** A kernel that nobody has compiled yet goes over 128 MB ten times.
+# How many times as long as the median does its first launch take?
 
 # %% tags=["guess"]
 guess_gpu_first_launch = None  # your guess: how many times as long?
@@ -567,23 +613,40 @@ guesses.compare(
 demos.lines(chains, x="accumulators a thread", y="TFLOP/s", title=record.title("FMA chains"))
 
 # %% [markdown]
-# (The kernel in the plot had been compiled before.) In four cycles a multiprocessor can start 256 FMAs. If 128 threads have one each under way, half of the places stay empty. Two accumulators, or more threads, fill them. Few threads with one accumulator measure no roof.
+# (The kernel in the plot had been compiled before.)
+# In four cycles a multiprocessor can start 256 FMAs.
+# If 128 threads have one each under way, half of the places stay empty.
+# Two accumulators, or more threads, fill them.
+# Few threads with one accumulator measure no roof.
 #
-# **Clock, power, heat.** The same kernel is slower on a hot card. A T4 may draw 70 W, and lowers its clock to stay below that. So each row notes clock, power and temperature, which NVML, NVIDIA's library of sensors, reads while the device works. On Ampere and newer cards the usual power reading is the [average of the last second](https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html); our loops ask for the instantaneous one (`NVML_FI_DEV_POWER_INSTANT`). `nvidia-smi` shows the same sensors; some of its lines mislead. `CUDA Version` is the newest that the *driver* can run. `Memory-Usage` contains what torch and CuPy keep after it was freed. `GPU-Util 100%` means that *some* kernel was running all the time, perhaps of one thread.
+# **Clock, power, heat.** The same kernel is slower on a hot card.
+# A T4 may draw 70 W, and lowers its clock to stay below that.
+# So each row notes clock, power and temperature, which NVML, NVIDIA's library of sensors, reads while the device works.
+# On Ampere and newer cards the usual power reading is the [average of the last second](https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html); our loops ask for the instantaneous one (`NVML_FI_DEV_POWER_INSTANT`).
+# `nvidia-smi` shows the same sensors; some of its lines mislead.
+# `CUDA Version` is the newest that the *driver* can run.
+# `Memory-Usage` contains what torch and CuPy keep after it was freed.
+# `GPU-Util 100%` means that *some* kernel was running all the time, perhaps of one thread.
 #
 # ## 5 · Roofs · 35 min
 #
-# A roof asks what the card *can* do: the most FLOPs a second that anything reached in each data type, the most bytes a second from each level of memory. So the best of many counts.
+# A roof asks what the card *can* do: the most FLOPs a second that anything reached in each data type, the most bytes a second from each level of memory.
+# So the best of many counts.
 #
-# For the memory there is a trap: a buffer larger than the L2 cache is not beyond it. At four times the cache a good part may still be found there, so the copy seems faster than the memory, and the best such row would be the luckiest. So only the *largest* row stands for the memory.
+# For the memory there is a trap: a buffer larger than the L2 cache is not beyond it.
+# At four times the cache a good part may still be found there, so the copy seems faster than the memory, and the best such row would be the luckiest.
+# So only the *largest* row stands for the memory.
 #
-# Your FMAs measure float32. *Tensor cores*, units that multiply small matrices, show only in matrix products. The next cell runs these in each type that the card has: float16 from the V100 on; TF32 (float32 with fewer digits) and bfloat16 from the A100 on.
+# Your FMAs measure float32.
+# *Tensor cores*, units that multiply small matrices, show only in matrix products.
+# The next cell runs these in each type that the card has: float16 from the V100 on; TF32 (float32 with fewer digits) and bfloat16 from the A100 on.
 
 # %% nbgrader={"grade": false, "grade_id": "device_gemm", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 record.measure("gemm", loops.gemm)
 
 # %% [markdown]
-# **Predict.** By its data sheet, a T4 does 65 TFLOP/s in float16 on its tensor cores, and 8.1 in float32. How many times as fast is the best float16 row?
+# **Predict.** By its data sheet, a T4 does 65 TFLOP/s in float16 on its tensor cores, and 8.1 in float32.
+# How many times as fast is the best float16 row?
 
 # %% tags=["guess"]
 guess_gpu_float16 = None  # your guess: how many times as fast?
@@ -748,13 +811,21 @@ demos.lines(products, x="n", y="TFLOP/s", log="xy", title=record.title("Products
 cuda.print_ratios(record.document, ceilings(record.document))
 
 # %% [markdown]
-# A roof above its data sheet is a mistake; one far below, too, or a hot card. (The constructed document's only show what was assumed.) A data sheet is arithmetic: 40 multiprocessors of 64 FMA units at 1.59 GHz do 40 · 64 · 2 · 1.59 · 10⁹ FLOPs a second, 8.1 TFLOP/s.
+# A roof above its data sheet is a mistake; one far below, too, or a hot card.
+# (The constructed document's only show what was assumed.)
+# A data sheet is arithmetic: 40 multiprocessors of 64 FMA units at 1.59 GHz do 40 · 64 · 2 · 1.59 · 10⁹ FLOPs a second, 8.1 TFLOP/s.
 #
 # **Take a break here.** What follows needs only your functions of sections 1 to 5, and the words *peak* and *bandwidth*.
 #
 # ## 6 · Under the roofs · 40 min
 #
-# A kernel has FLOPs to do and bytes to move. FLOPs a byte are its *intensity*; peak over bandwidth is the card's *ridge*. Below the ridge, moving takes longer than computing, and no code gets above intensity · bandwidth. Beyond it, the peak is the limit. In numbers: 10⁹ FLOPs on 4 · 10⁸ bytes have an intensity of 2.5. With 8 TFLOP/s and 400 GB/s the ridge is 20, so 2.5 · 400 GB/s = 1 TFLOP/s is attainable. If the work takes 2 ms, 0.5 TFLOP/s are achieved, an *efficiency* of 50 %.
+# A kernel has FLOPs to do and bytes to move.
+# FLOPs a byte are its *intensity*; peak over bandwidth is the card's *ridge*.
+# Below the ridge, moving takes longer than computing, and no code gets above intensity · bandwidth.
+# Beyond it, the peak is the limit.
+# In numbers: 10⁹ FLOPs on 4 · 10⁸ bytes have an intensity of 2.5.
+# With 8 TFLOP/s and 400 GB/s the ridge is 20, so 2.5 · 400 GB/s = 1 TFLOP/s is attainable.
+# If the work takes 2 ms, 0.5 TFLOP/s are achieved, an *efficiency* of 50 %.
 
 
 # %% nbgrader={"grade": false, "grade_id": "place", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -915,9 +986,17 @@ for row in record.rows("sweep"):
 demos.roofline(roofs, {"FMAs": sweep}, title=record.title("An FMA sweep"), dtypes=["float32"])
 
 # %% [markdown]
-# One kernel draws slope, knee and flat: at 8 TFLOP/s and 320 GB/s the knee is at 100 FMAs a float. Now for what models do. `demos.TABLE` holds seven parts of a Transformer, among them a chain, relu(0.5 · x + 1) · x, and attention, as written down and *fused*, in one kernel. On meta tensors a hook counts each with your rules of lesson 02: products, or else elementwise work. Each op reads its inputs and writes its result; views move nothing. A fused kernel reads what comes in and writes what goes out, once. For attention that is a *lower bound*: K and V are read once for each tile of queries. For 1,024 queries of 64 numbers in tiles of 128, these are 1,179,648 numbers instead of 262,144.
+# One kernel draws slope, knee and flat: at 8 TFLOP/s and 320 GB/s the knee is at 100 FMAs a float.
+# Now for what models do.
+# `demos.TABLE` holds seven parts of a Transformer, among them a chain, relu(0.5 · x + 1) · x, and attention, as written down and *fused*, in one kernel.
+# On meta tensors a hook counts each with your rules of lesson 02: products, or else elementwise work.
+# Each op reads its inputs and writes its result; views move nothing.
+# A fused kernel reads what comes in and writes what goes out, once.
+# For attention that is a *lower bound*: K and V are read once for each tile of queries.
+# For 1,024 queries of 64 numbers in tiles of 128, these are 1,179,648 numbers instead of 262,144.
 #
-# **Predict.** For 8 texts of 1,024 tokens and 12 heads of 64, attention is computed once with its scores stored after each step, and once fused. How many times as many bytes does the first way move?
+# **Predict.** For 8 texts of 1,024 tokens and 12 heads of 64, attention is computed once with its scores stored after each step, and once fused.
+# How many times as many bytes does the first way move?
 
 # %% tags=["guess"]
 guess_gpu_attention = None  # your guess: how many times the bytes?
@@ -955,7 +1034,9 @@ for row in record.rows("gemm"):
 demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 
 # %% [markdown]
-# Efficiency says how close code is to what its FLOPs and bytes allow, and the wall what would help. At the memory's wall that is only fewer bytes: fused kernels, smaller types. Attention as it is written down writes 8 · 12 · 1,024² numbers three times and reads them back three times: scores, scaled scores, softmax. The fused kernel keeps them on the multiprocessor: the same FLOPs, a twenty-fifth of the bytes if each is read once, 1/5.6 with tiles of 128.
+# Efficiency says how close code is to what its FLOPs and bytes allow, and the wall what would help. At the memory's wall that is only fewer bytes: fused kernels, smaller types.
+# Attention as it is written down writes 8 · 12 · 1,024² numbers three times and reads them back three times: scores, scaled scores, softmax.
+# The fused kernel keeps them on the multiprocessor: the same FLOPs, a twenty-fifth of the bytes if each is read once, 1/5.6 with tiles of 128.
 #
 # ### In torch
 #
@@ -968,11 +1049,15 @@ demos.roofline(roofs, spots, title=record.title("A Transformer's parts"))
 # print(report.key_averages().table(row_limit=6))
 # ```
 #
-# On a card, [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) sets the host's time of each op beside the time of its kernels by the device's clock. It hides how close a kernel came to a roof; [Nsight Compute](https://docs.nvidia.com/nsight-compute/NsightComputeCli/) counts bytes in hardware and draws that (`ncu --set roofline python script.py`).
+# On a card, [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) sets the host's time of each op beside the time of its kernels by the device's clock.
+# It hides how close a kernel came to a roof; [Nsight Compute](https://docs.nvidia.com/nsight-compute/NsightComputeCli/) counts bytes in hardware and draws that (`ncu --set roofline python script.py`).
 #
 # ## 7 · Is it worth the way? · 25 min
 #
-# Data reaches the card over a bus. From *pinned* memory, which the operating system does not move, the card fetches it by itself; *pageable* memory is first copied to a pinned buffer. A launch costs some microseconds, however small the work. A *CUDA graph* records many launches and starts them by one call.
+# Data reaches the card over a bus.
+# From *pinned* memory, which the operating system does not move, the card fetches it by itself; *pageable* memory is first copied to a pinned buffer.
+# A launch costs some microseconds, however small the work.
+# A *CUDA graph* records many launches and starts them by one call.
 
 # %% nbgrader={"grade": false, "grade_id": "device_ways", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 record.measure("copy", loops.copies)
@@ -988,9 +1073,11 @@ for row in record.rows("copy"):
 demos.lines(rates, x="KiB at once", y="GB/s", log="xy", title=record.title("Copies"))
 
 # %% [markdown]
-# Below some size the CPU is done before the GPU has begun. Times grow by powers of the size, which are straight on logarithmic axes, so between two measured sizes we draw a straight line through the *logarithms*.
+# Below some size the CPU is done before the GPU has begun.
+# Times grow by powers of the size, which are straight on logarithmic axes, so between two measured sizes we draw a straight line through the *logarithms*.
 #
-# **Predict.** Matrices of n × n are multiplied. From which n on does the GPU win, if the matrices are already on the card?
+# **Predict.** Matrices of n × n are multiplied.
+# From which n on does the GPU win, if the matrices are already on the card?
 
 # %% tags=["guess"]
 guess_gpu_crossover = None  # your guess: n
@@ -1107,7 +1194,8 @@ kernels = demos.streams(GPU_STREAM, stream_line)
 record.measure("trial", lambda gpu: loops.trials(gpu, kernels, matmul_flops))
 
 # %% [markdown]
-# **Predict.** What do the events of "cached result" show? What would a page report that divides the product's FLOPs by that time?
+# **Predict.** What do the events of "cached result" show?
+# What would a page report that divides the product's FLOPs by that time?
 
 
 # %% nbgrader={"grade": false, "grade_id": "gpu_mistakes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1263,7 +1351,8 @@ for row in record.rows("trial"):
 # %% [markdown]
 # Four things protect you: two clocks that agree, a time far above an empty one, several sizes, and a roof.
 #
-# On a card, the next cell saves all rows as `recorded.json`, which takes the constructed document's place. In a clone of the repository, `python docs/gpu/record.py` runs all device cells and saves them in one command.
+# On a card, the next cell saves all rows as `recorded.json`, which takes the constructed document's place.
+# In a clone of the repository, `python docs/gpu/record.py` runs all device cells and saves them in one command.
 
 # %% nbgrader={"grade": false, "grade_id": "device_save", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 record.save()
@@ -1271,7 +1360,10 @@ record.save()
 # %% [markdown]
 # ## Reflect · 35 min
 #
-# A launch costs about **1 ms**, and a matrix product is **267 times** faster on a GPU? Measure 1, 10, 100 and 1,000 launches. Each time also contains what occurs only once, such as waiting at the end. The slope of a straight line through them is what one launch adds.
+# A launch costs about **1 ms**, and a matrix product is **267 times** faster on a GPU?
+# Measure 1, 10, 100 and 1,000 launches.
+# Each time also contains what occurs only once, such as waiting at the end.
+# The slope of a straight line through them is what one launch adds.
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_launch", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1315,7 +1407,9 @@ expect_raises("no measurement has no slope", lambda: reflect_launch([], []), Val
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# A speed-up is a statement about two sides. The GPU ran at its peak at most. If the CPU was slower by so many times, there is a largest share of *its* peak at which it can have run.
+# A speed-up is a statement about two sides.
+# The GPU ran at its peak at most.
+# If the CPU was slower by so many times, there is a largest share of *its* peak at which it can have run.
 
 
 # %% nbgrader={"grade": false, "grade_id": "reflect_speedup", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1371,7 +1465,11 @@ print(f"267 times: the CPU ({said}) ran at {share:.0%} of that at most")
 demos.lines(costs, x="launches", y="ms", log="xy", title=record.title("Empty kernels"))
 
 # %% [markdown]
-# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate). A page says: "We timed `c = a @ b` with `time.time()` before and after, on a T4. The GPU is 267 times faster than the CPU. Launching a kernel costs about 1 ms, so use large batches." Answer from the document that your notebook drew, and say which one that was.
+# **Essay** (10 points, read by a person; 150 to 250 words in the next cell; add cells to calculate).
+# A page says: "We timed `c = a @ b` with `time.time()` before and after, on a T4.
+# The GPU is 267 times faster than the CPU.
+# Launching a kernel costs about 1 ms, so use large batches."
+# Answer from the document that your notebook drew, and say which one that was.
 #
 # 1. What has the page timed? Which of the reasons of section 8 would show that, and how?
 # 2. What does a launch cost by the document? What would 1 ms a launch mean for a forward pass of GPT-2 small, and what may the page have taken for a launch?
@@ -1379,7 +1477,11 @@ demos.lines(costs, x="launches", y="ms", log="xy", title=record.title("Empty ker
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_gpu", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** *3 points:* the queueing: the host's clock shows less than the events ("not synchronized"); with the first call in it, compilation ("first call"); a product of eight times the work tells: queueing takes as long. *4 points:* the slope by reflect_launch, in µs, with the document named (constructed, or card and date); the kernels' number times 1 ms against times that; what was taken for a launch: the first call, a copy, an allocation, a launch with the wait. *3 points:* reflect_speedup with the document's peaks, calculated: the CPU at a small part of its peak, so a Python loop, one thread, no BLAS, another data type, or a time that is wrong on the GPU's side. Beside a speed-up: code, sizes, types and threads of both, copies, clock, date. Up to 2 points off for figures without a unit or a calculation, or for calling the constructed document a measurement.
+# **Mark scheme.** *3 points:* the queueing: the host's clock shows less than the events ("not synchronized"); with the first call in it, compilation ("first call"); a product of eight times the work tells: queueing takes as long.
+# *4 points:* the slope by reflect_launch, in µs, with the document named (constructed, or card and date); the kernels' number times 1 ms against times that; what was taken for a launch: the first call, a copy, an allocation, a launch with the wait.
+# *3 points:* reflect_speedup with the document's peaks, calculated: the CPU at a small part of its peak, so a Python loop, one thread, no BLAS, another data type, or a time that is wrong on the GPU's side.
+# Beside a speed-up: code, sizes, types and threads of both, copies, clock, date.
+# Up to 2 points off for figures without a unit or a calculation, or for calling the constructed document a measurement.
 # ### END SOLUTION
 
 # %% [markdown]

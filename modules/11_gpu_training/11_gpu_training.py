@@ -22,9 +22,18 @@
 #
 # ![Three timelines of training steps, with rows for host, kernels and copies. Starved: hardly any kernels, while the host waits for data. Synchronous: a gap after each wait. Good: the row of kernels is full.](timelines.png)
 #
-# **You need no graphics card, and no torch.** All that is graded works on a *document*, a file of measurements: traces, allocations, times of training steps. Without a card you read the one beside this notebook. It is *constructed*: a script made its numbers from assumptions. No card was measured for it, nor for the picture. With torch and a card, the same cells measure yours. Colab lends a T4: *Runtime → Change runtime type*.
+# **You need no graphics card, and no torch.** All that is graded works on a *document*, a file of measurements: traces, allocations, times of training steps.
+# Without a card you read the one beside this notebook.
+# It is *constructed*: a script made its numbers from assumptions.
+# No card was measured for it, nor for the picture.
+# With torch and a card, the same cells measure yours.
+# Colab lends a T4: *Runtime → Change runtime type*.
 #
-# Lists of quick wins promise: mixed precision 1.5–2×, loader workers 1.2–1.5×, `torch.compile` 1.1–1.5×, pinned memory 1.1×. Multiplied, that is 2.2 to 5 times. On your run they may give 1.05, because the card was waiting for something else. A trace shows it. You write the functions that read traces, and use them in a lab: six runs of one program, and a report that gives each change its cause and its due.
+# Lists of quick wins promise: mixed precision 1.5–2×, loader workers 1.2–1.5×, `torch.compile` 1.1–1.5×, pinned memory 1.1×.
+# Multiplied, that is 2.2 to 5 times.
+# On your run they may give 1.05, because the card was waiting for something else.
+# A trace shows it.
+# You write the functions that read traces, and use them in a lab: six runs of one program, and a report that gives each change its cause and its due.
 #
 # **You will be able to**
 #
@@ -32,7 +41,9 @@
 # - find the op that time belongs to, and the layer that memory belongs to;
 # - report improvements so that each gets its due, and predict what a second card brings.
 #
-# **You need** lesson 02 for `training_flops`, lesson 08 for pairs and intervals, and from lesson 10 that a launch only queues a kernel. Take two sittings. Throughout, arguments stay as they are, and a tuple does for a list.
+# **You need** lesson 02 for `training_flops`, lesson 08 for pairs and intervals, and from lesson 10 that a launch only queues a kernel.
+# Take two sittings.
+# Throughout, arguments stay as they are, and a tuple does for a list.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -52,7 +63,10 @@ record = cuda.Record("constructed_train.json", form=train_document)
 print(f"{record.title('The document')}. {record.document.get('note', record.document['command'])}")
 
 # %% [markdown]
-# `train.py`, beside this notebook, trains ResNet-18, with switches (`workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`) and three planted faults: each step reads the loss with `.item()`, each step sends the class weights of the loss to the card, and each step crops or pads its images to another size. On a card the next cell runs it under torch's profiler. Without one it prints a line for each kind, and the document stays as it is. It shows what such runs look like, not what a T4 does.
+# `train.py`, beside this notebook, trains ResNet-18, with switches (`workers`, `pin`, `amp`, `channels_last`, `compile`, `checkpoint`, `fused_optimizer`) and three planted faults: each step reads the loss with `.item()`, each step sends the class weights of the loss to the card, and each step crops or pads its images to another size.
+# On a card the next cell runs it under torch's profiler.
+# Without one it prints a line for each kind, and the document stays as it is.
+# It shows what such runs look like, not what a T4 does.
 
 # %% nbgrader={"grade": false, "grade_id": "device_traces", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "device"]
 from measures import MEASURES  # beside this notebook, as train.py; imports torch when needed
@@ -63,13 +77,19 @@ for kind in ("trace", "memory"):
 # %% [markdown]
 # ## 1 · Is the card at work? · 30 min
 #
-# `nvidia-smi` says 98 % when hardly a moment passes without *some* kernel. A trace says which one ran when. [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) writes it as a list of events with a start `ts` and a duration `dur`, in µs:
+# `nvidia-smi` says 98 % when hardly a moment passes without *some* kernel.
+# A trace says which one ran when.
+# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) writes it as a list of events with a start `ts` and a duration `dur`, in µs:
 #
 #     {"cat": "kernel", "name": "clamp", "ts": 115, "dur": 25, "args": {"stream": 7, "correlation": 2}}
 #
-# A *stream* is a queue on the card. Kernels of one stream run one after another; kernels of two streams can overlap. So durations must not be summed: with kernels from 0 to 10 and, on another stream, from 5 to 12, the card is busy for 12 µs and not for 17. A time in which no kernel runs is a *gap*. A copy is no kernel: the bus is at work, the card's arithmetic is not.
+# A *stream* is a queue on the card.
+# Kernels of one stream run one after another; kernels of two streams can overlap. So durations must not be summed: with kernels from 0 to 10 and, on another stream, from 5 to 12, the card is busy for 12 µs and not for 17.
+# A time in which no kernel runs is a *gap*.
+# A copy is no kernel: the bus is at work, the card's arithmetic is not.
 #
-# **Predict.** In the trace "starved" the program loads its images itself, between two steps. For what share of the time does no kernel run?
+# **Predict.** In the trace "starved" the program loads its images itself, between two steps.
+# For what share of the time does no kernel run?
 
 # %% tags=["guess"]
 guess_gpu_idle = None  # your guess, in percent of the time
@@ -200,7 +220,8 @@ guesses.compare(
 # %% [markdown]
 # ## 2 · What did the host do meanwhile? · 35 min
 #
-# The cause of a gap lies with the *host*, the Python program that should have queued the next kernel. Four things keep it from that:
+# The cause of a gap lies with the *host*, the Python program that should have queued the next kernel.
+# Four things keep it from that:
 #
 # | cause | in torch's trace | the host |
 # |---|---|---|
@@ -209,7 +230,9 @@ guesses.compare(
 # | sync | `cudaStreamSynchronize`, the copy of an `.item()` | waits until the queue is empty |
 # | launch | `cudaLaunchKernel`, torch's ops | queues kernels more slowly than the card runs them |
 #
-# Where two of them overlap, the one higher up in the table gets the time. A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2. What is left over, Python between two ops, say, is "other".
+# Where two of them overlap, the one higher up in the table gets the time.
+# A gap from 12 to 20, data from 10 to 18 and a launch from 17 to 20: data gets 6 µs, the launch 2.
+# What is left over, Python between two ops, say, is "other".
 
 
 # %% nbgrader={"grade": false, "grade_id": "gap_causes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -326,7 +349,11 @@ for row in record.rows("trace"):
 demos.streams(record.rows("trace"), title=record.title("Three runs"))
 
 # %% [markdown]
-# A starved card has long gaps of data. Launch-bound code, not shown here, has very many short gaps of launches. An `.item()` is harder to see: *while* the host waits, the card works, and there is no gap. But then the queue is empty, so whatever the host does next, the card stands still: here it writes the loss down ("other") and copies the next batch. In the good run the host is far ahead. It queues three steps and then waits, and the card is hardly ever without work.
+# A starved card has long gaps of data.
+# Launch-bound code, not shown here, has very many short gaps of launches.
+# An `.item()` is harder to see: *while* the host waits, the card works, and there is no gap. But then the queue is empty, so whatever the host does next, the card stands still: here it writes the loss down ("other") and copies the next batch.
+# In the good run the host is far ahead.
+# It queues three steps and then waits, and the card is hardly ever without work.
 
 # %% [markdown]
 # ## 3 · Which op is it? · 45 min
@@ -336,9 +363,14 @@ demos.streams(record.rows("trace"), title=record.title("Three runs"))
 #                            | launch 1                    | launch 2
 #     card                       |-------------- gemm, 90 --------------||-- clamp, 25 --|
 #
-# Ops contain ops. What an op does itself is its *self* time: 10 of the 40 µs of `conv2d`. The kernel `gemm` belongs to the innermost op that launched it, `cudnn_convolution`. Times alone do not show this: while `clamp` runs, no op does. But a launch and its kernel carry the same number, the *correlation*.
+# Ops contain ops.
+# What an op does itself is its *self* time: 10 of the 40 µs of `conv2d`.
+# The kernel `gemm` belongs to the innermost op that launched it, `cudnn_convolution`.
+# Times alone do not show this: while `clamp` runs, no op does.
+# But a launch and its kernel carry the same number, the *correlation*.
 #
-# **Predict.** Lesson 02 counts: more than 99.9 % of the FLOPs of ResNet-18 are in convolutions. What share of the card's time do they take in the good trace, forward and backward?
+# **Predict.** Lesson 02 counts: more than 99.9 % of the FLOPs of ResNet-18 are in convolutions.
+# What share of the card's time do they take in the good trace, forward and backward?
 
 # %% tags=["guess"]
 guess_gpu_conv_share = None  # your guess, in percent of the card's time
@@ -346,13 +378,18 @@ guess_gpu_conv_share = None  # your guess, in percent of the card's time
 # %% [markdown]
 # <details><summary>Hint 1: which op runs right now?</summary>
 #
-# Go through the host's events in the order of their start. When does an op stop being the innermost one? And on two threads?
+# Go through the host's events in the order of their start.
+# When does an op stop being the innermost one?
+# And on two threads?
 #
 # </details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# A stack for each thread. At each event first take off what has ended. An op takes its duration off the self time of the top, and goes on the stack; a call notes the top's name under its correlation. Events on the card come last.
+# A stack for each thread.
+# At each event first take off what has ended.
+# An op takes its duration off the self time of the top, and goes on the stack; a call notes the top's name under its correlation.
+# Events on the card come last.
 #
 # </details>
 
@@ -608,14 +645,21 @@ guesses.compare(
 # print(recorded.key_averages().table(sort_by="self_cpu_time_total", row_limit=5))
 # ```
 #
-# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows every op and kernel; `ops_table(json.load(open("trace.json")))` is your own table of the same trace. On a card, torch's table also has rows for the calls of CUDA. It hides its own cost, large for short ops, and all that is not torch. In a long run record few steps, with `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`. [Perfetto](https://ui.perfetto.dev) draws the files.
+# [torch.profiler](https://docs.pytorch.org/docs/stable/profiler.html) shows every op and kernel; `ops_table(json.load(open("trace.json")))` is your own table of the same trace.
+# On a card, torch's table also has rows for the calls of CUDA.
+# It hides its own cost, large for short ops, and all that is not torch.
+# In a long run record few steps, with `schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)`.
+# [Perfetto](https://ui.perfetto.dev) draws the files.
 
 # %% [markdown]
 # ## 4 · Where is the memory? · 30 min
 #
-# "CUDA out of memory" names the allocation that failed, which is rarely the one to blame. After `torch.cuda.memory._record_memory_history()` torch notes each allocation with its stack; [`_dump_snapshot`](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html) saves them for a page that draws them. Our document keeps the address, the bytes, and the layer that asked (`frame`). torch's allocator *reserves* segments from the driver, hands out blocks in multiples of 512 bytes, and keeps what is given back.
+# "CUDA out of memory" names the allocation that failed, which is rarely the one to blame.
+# After `torch.cuda.memory._record_memory_history()` torch notes each allocation with its stack; [`_dump_snapshot`](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html) saves them for a page that draws them.
+# Our document keeps the address, the bytes, and the layer that asked (`frame`). torch's allocator *reserves* segments from the driver, hands out blocks in multiples of 512 bytes, and keeps what is given back.
 #
-# **Predict.** *Checkpointing* (lesson 04) drops most activations in the forward pass, and computes them again when the backward pass needs them. By how many percent does it lower the peak of ResNet-18, with a checkpoint for each of its eight blocks?
+# **Predict.** *Checkpointing* (lesson 04) drops most activations in the forward pass, and computes them again when the backward pass needs them.
+# By how many percent does it lower the peak of ResNet-18, with a checkpoint for each of its eight blocks?
 
 # %% tags=["guess"]
 guess_gpu_checkpoint = None  # your guess: by how many percent is the peak lower?
@@ -741,9 +785,11 @@ guesses.compare(
 demos.allocations(record.rows("memory"), title=record.title("What is allocated"))
 
 # %% [markdown]
-# Without checkpoints, the peak is where the forward pass ends, and activations make it. So a smaller type or batch helps.
+# Without checkpoints, the peak is where the forward pass ends, and activations make it.
+# So a smaller type or batch helps.
 #
-# **Optional.** An allocation can fail although enough is free, in pieces that are each too small. `torch.cuda.memory._snapshot()["segments"]` lists the pieces.
+# **Optional.** An allocation can fail although enough is free, in pieces that are each too small.
+# `torch.cuda.memory._snapshot()["segments"]` lists the pieces.
 
 
 # %% nbgrader={"grade": false, "grade_id": "largest_hole", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -833,7 +879,11 @@ for row in record.rows("step"):
         print(f"{'':<18}{span} as fast as {row['against']!r}")
 
 # %% [markdown]
-# Checkpoints cost another forward pass, and a batch of 128 already kept the card busy: out they go. The other parts make a series. If its steps are 2×, 2× and 1.1×, what did each give? The milliseconds saved favour whichever came first. Factors multiply, so their *logarithms* add: 0.69 + 0.69 + 0.10 = 1.48, and each 2× gets 47 %.
+# Checkpoints cost another forward pass, and a batch of 128 already kept the card busy: out they go.
+# The other parts make a series.
+# If its steps are 2×, 2× and 1.1×, what did each give?
+# The milliseconds saved favour whichever came first.
+# Factors multiply, so their *logarithms* add: 0.69 + 0.69 + 0.10 = 1.48, and each 2× gets 47 %.
 
 
 # %% nbgrader={"grade": false, "grade_id": "step_report", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -949,9 +999,13 @@ import demos
 demos.losses(record.rows("loss"), title=record.title("200 steps"))
 
 # %% [markdown]
-# Without scaling, small gradients become 0 in float16, and learning stalls. With it the curve is float32's, up to rounding: "as before".
+# Without scaling, small gradients become 0 in float16, and learning stalls.
+# With it the curve is float32's, up to rounding: "as before".
 #
-# A table of steps hides that order matters: with a starved card, mixed precision gives nothing until the loader is fixed. So measure two changes in all four combinations: 200 ms with neither, 120 and 150 with one, 70 with both. Alone they give 1.67 and 1.33, so 2.22 together, if they were independent. It is 2.86.
+# A table of steps hides that order matters: with a starved card, mixed precision gives nothing until the loader is fixed.
+# So measure two changes in all four combinations: 200 ms with neither, 120 and 150 with one, 70 with both.
+# Alone they give 1.67 and 1.33, so 2.22 together, if they were independent.
+# It is 2.86.
 
 
 # %% nbgrader={"grade": false, "grade_id": "interaction", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1015,12 +1069,18 @@ import demos
 demos.loader(record.rows("loader"), title=record.title("The loader alone"))
 
 # %% [markdown]
-# If the loader alone delivers fewer images than the card computes, nothing else helps. And workers help only as far as processors and disk do. In the plot before, compiling has paid where a line crosses 0: after some 2,000 steps, with `max-autotune` 6,000, with many shapes 4,000, and where each is compiled never.
+# If the loader alone delivers fewer images than the card computes, nothing else helps.
+# And workers help only as far as processors and disk do.
+# In the plot before, compiling has paid where a line crosses 0: after some 2,000 steps, with `max-autotune` 6,000, with many shapes 4,000, and where each is compiled never.
 
 # %% [markdown]
 # ## 6 · How near to the peak? · 20 min
 #
-# Three times as fast: is that fast? *Model FLOPs utilization*, MFU ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)), is the share of the card's peak that training uses. It counts the FLOPs that training *needs*; *hardware FLOPs utilization* (*HFU*) counts what is computed. A step of ResNet-18 with 256 images needs 2.73 · 10¹² FLOPs; in 400 ms on a card of 65 TFLOP/s, that is 2.73 / 26 = 10.5 %. With checkpoints everywhere it computes 3.65 · 10¹²: an HFU of 14.1 %, for the same images.
+# Three times as fast: is that fast?
+# *Model FLOPs utilization*, MFU ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)), is the share of the card's peak that training uses.
+# It counts the FLOPs that training *needs*; *hardware FLOPs utilization* (*HFU*) counts what is computed.
+# A step of ResNet-18 with 256 images needs 2.73 · 10¹² FLOPs; in 400 ms on a card of 65 TFLOP/s, that is 2.73 / 26 = 10.5 %.
+# With checkpoints everywhere it computes 3.65 · 10¹²: an HFU of 14.1 %, for the same images.
 #
 # **Predict.** What is the MFU of "all that helped", against the float16 peak?
 
@@ -1110,26 +1170,39 @@ for row in record.rows("power"):
     print(f"product of {row['name']:<8}{rate:5.1f} TFLOP/s, {row['watts']} W, {row['sm_mhz']} MHz")
 
 # %% [markdown]
-# (`train.py` recomputes blocks alone: its HFU is 1.7 % less.) The last lines show one product on different numbers. Zeros switch few transistors, so the card keeps its clock: never benchmark on zeros. [On an A100](https://www.thonking.ai/p/strangely-matrix-multiplications), in the comments of the first Python listing: 295 TFLOP/s on zeros, 257 on random numbers.
+# (`train.py` recomputes blocks alone: its HFU is 1.7 % less.)
+# The last lines show one product on different numbers.
+# Zeros switch few transistors, so the card keeps its clock: never benchmark on zeros.
+# [On an A100](https://www.thonking.ai/p/strangely-matrix-multiplications), in the comments of the first Python listing: 295 TFLOP/s on zeros, 257 on random numbers.
 
 # %% [markdown]
 # ## 7 · The ring · 45 min
 #
-# Several cards compute different images with the same weights. Then they must sum their gradients: an *all-reduce*. If one *rank* (a process with a card) gathers everything, its link is the bottleneck. In a *ring* ([Patarasuk and Yuan 2009](https://doi.org/10.1016/j.jpdc.2008.09.002)) each rank cuts its array into n parts and sends one at a time to its neighbour:
+# Several cards compute different images with the same weights.
+# Then they must sum their gradients: an *all-reduce*.
+# If one *rank* (a process with a card) gathers everything, its link is the bottleneck.
+# In a *ring* ([Patarasuk and Yuan 2009](https://doi.org/10.1016/j.jpdc.2008.09.002)) each rank cuts its array into n parts and sends one at a time to its neighbour:
 #
 # ![Four ranks in a circle in three steps of reduce-scatter. In each step every rank passes one part on, and the part grows by the neighbour's numbers, until each rank holds one part that is summed over all four.](ring.png)
 #
-# *Reduce-scatter*: the neighbour adds its own numbers and passes the part on; after n − 1 steps each rank has one part summed over all ranks. *All-gather*: these sums go round once. Each rank sends 2(n − 1) parts, each 1/n of the array: of 3,360 bytes on 8 ranks, 5,880. One that gathers everything receives 23,520.
+# *Reduce-scatter*: the neighbour adds its own numbers and passes the part on; after n − 1 steps each rank has one part summed over all ranks.
+# *All-gather*: these sums go round once.
+# Each rank sends 2(n − 1) parts, each 1/n of the array: of 3,360 bytes on 8 ranks, 5,880.
+# One that gathers everything receives 23,520.
 #
 # <details><summary>Hint 1: which part leaves rank r in step t?</summary>
 #
-# Of four ranks, rank 1 first sends part 1, then what rank 0 has just sent. Which one was that?
+# Of four ranks, rank 1 first sends part 1, then what rank 0 has just sent.
+# Which one was that?
 #
 # </details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# A list of parts for each rank. In each step note what everyone sends, and only then deliver, or a part travels twice. A part's number is a difference modulo n. In the second half, parts replace instead of being added.
+# A list of parts for each rank.
+# In each step note what everyone sends, and only then deliver, or a part travels twice.
+# A part's number is a difference modulo n.
+# In the second half, parts replace instead of being added.
 #
 # </details>
 
@@ -1232,9 +1305,12 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# Each step has a *latency*, whatever it carries, and each byte takes 1/bandwidth. A *tree* takes few steps with whole arrays (NCCL's work in pieces, and move twice the bytes), a ring many with small parts. (Links are sold in powers of ten: from here on, a MB is 10⁶ bytes and a GB 10⁹.)
+# Each step has a *latency*, whatever it carries, and each byte takes 1/bandwidth.
+# A *tree* takes few steps with whole arrays (NCCL's work in pieces, and move twice the bytes), a ring many with small parts.
+# (Links are sold in powers of ten: from here on, a MB is 10⁶ bytes and a GB 10⁹.)
 #
-# **Predict.** The gradients of ResNet-18, 46.8 MB, take 3.4 ms on a ring of 8 ranks (10 µs a step, 25 GB/s). How long do they take on 64 ranks?
+# **Predict.** The gradients of ResNet-18, 46.8 MB, take 3.4 ms on a ring of 8 ranks (10 µs a step, 25 GB/s).
+# How long do they take on 64 ranks?
 
 # %% tags=["guess"]
 guess_gpu_ring_64 = None  # your guess, in ms
@@ -1324,7 +1400,9 @@ print(f"the largest array: {model:.2f} ms by the model, {times[-1]:.2f} ms measu
 demos.bus_bandwidth(rows, title="An all-reduce between two processes here")
 
 # %% [markdown]
-# *Bus bandwidth* is what each link carried, 2(n − 1)/n · bytes / time ([nccl-tests](https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md)). The link decides more than the algorithm. Published rates, not measured here, each way:
+# *Bus bandwidth* is what each link carried, 2(n − 1)/n · bytes / time ([nccl-tests](https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md)).
+# The link decides more than the algorithm.
+# Published rates, not measured here, each way:
 #
 # | link | GB/s | 46.8 MB, ring of 8, no latency |
 # |---|---|---|
@@ -1332,18 +1410,26 @@ demos.bus_bandwidth(rows, title="An all-reduce between two processes here")
 # | PCIe 3.0 × 16 | 15.75 | 5.2 ms |
 # | NVLink 4 (H100) | 450 | 0.18 ms |
 #
-# A server with two processors has two *NUMA nodes*, each with its own memory and PCIe slots. `nvidia-smi topo -m` says for each pair of cards whether data crosses between nodes (`SYS`), stays in one (`NODE`, `PHB`), or passes only PCIe switches (`PIX`, `PXB`) or NVLink (`NV4`). A loader on the wrong node sends each batch across; `numactl --cpunodebind=0 --membind=0 python train.py` keeps it at home.
+# A server with two processors has two *NUMA nodes*, each with its own memory and PCIe slots.
+# `nvidia-smi topo -m` says for each pair of cards whether data crosses between nodes (`SYS`), stays in one (`NODE`, `PHB`), or passes only PCIe switches (`PIX`, `PXB`) or NVLink (`NV4`).
+# A loader on the wrong node sends each batch across; `numactl --cpunodebind=0 --membind=0 python train.py` keeps it at home.
 
 # %% [markdown]
 # ## 8 · Behind the backward pass · 45 min
 #
-# The last layer's gradients are ready first. Their all-reduce can run while the backward pass goes on; only what lasts longer is *exposed*. But one all-reduce for each tensor pays latency each time. So gradients are gathered in *buckets*, of 25 · 1024² bytes in [`DistributedDataParallel`](https://docs.pytorch.org/docs/stable/notes/ddp.html) (`bucket_cap_mb`; the first has 1024², so that it starts early). Ten layers of 2 ms and 10 MB on 8 ranks, all at once after the pass: 20 + 7.14 ms. In five buckets of 20 MB, each sent when it is full, only the last one's 1.54 ms are exposed.
+# The last layer's gradients are ready first.
+# Their all-reduce can run while the backward pass goes on; only what lasts longer is *exposed*.
+# But one all-reduce for each tensor pays latency each time.
+# So gradients are gathered in *buckets*, of 25 · 1024² bytes in [`DistributedDataParallel`](https://docs.pytorch.org/docs/stable/notes/ddp.html) (`bucket_cap_mb`; the first has 1024², so that it starts early).
+# Ten layers of 2 ms and 10 MB on 8 ranks, all at once after the pass: 20 + 7.14 ms.
+# In five buckets of 20 MB, each sent when it is full, only the last one's 1.54 ms are exposed.
 #
 # <details><summary>Hint 1: what are the two clocks?</summary>When is the next gradient there? When is the link free again? Which of them decides when a bucket leaves?</details>
 #
 # <details><summary>Hint 2: the shape of the answer</summary>
 #
-# A loop over the layers in reverse moves the first clock and fills the bucket. A bucket that leaves starts at the later of both clocks and moves the second one.
+# A loop over the layers in reverse moves the first clock and fills the bucket.
+# A bucket that leaves starts at the later of both clocks and moves the second one.
 #
 # </details>
 
@@ -1549,7 +1635,8 @@ expect("no gain means that all is serial", serial_share(1.0, 5), 1.0)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **Optional.** Every rank holds the same training state. [ZeRO](https://arxiv.org/abs/1910.02054) divides it in three stages; torch's `fully_shard` (FSDP2) offers 2 and 3.
+# **Optional.** Every rank holds the same training state.
+# [ZeRO](https://arxiv.org/abs/1910.02054) divides it in three stages; torch's `fully_shard` (FSDP2) offers 2 and 3.
 
 
 # %% nbgrader={"grade": false, "grade_id": "sharded_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1609,11 +1696,13 @@ record.save()
 # | `py-spy dump --pid 4242` | † `MaxPool2d.forward`, called by `train (train.py)` | the card: `.item()` looks busy |
 # | `perf stat -p 4242` | † 0.28 processors used, 757 context switches a second: it waits | Python's lines, the card |
 #
-# († Recorded: `train.py` with a worker, on a processor, torch 2.13. The others are made up.) Go from coarse to fine: images/s, gaps, ops, one kernel.
+# († Recorded: `train.py` with a worker, on a processor, torch 2.13. The others are made up.)
+# Go from coarse to fine: images/s, gaps, ops, one kernel.
 #
 # ## Reflect · 45 min
 #
-# **Essay** (10 points, read by a person; 200 to 300 words in the next cell; add cells to calculate). Write the lab's report from the document that your notebook used, and say which one that was.
+# **Essay** (10 points, read by a person; 200 to 300 words in the next cell; add cells to calculate).
+# Write the lab's report from the document that your notebook used, and say which one that was.
 #
 # 1. From where to where, in images/s? One change as a ratio with its interval; each change's share of the way.
 # 2. What was the loader's fault, in idle time, and what another change's cause: which op, which bytes?
@@ -1622,7 +1711,12 @@ record.save()
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "essay_gpu_training", "locked": false, "points": 10, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
-# **Mark scheme.** One point for each statement that is there. *3 points:* (1) the document is named: constructed, or card and date; (2) images/s before and after; (3) at least one change as a ratio with its interval. *3 points:* (4) the loader's cause, with the idle time by cause; (5) another change's cause, with a measured op or bytes; (6) shares of the way, in logarithms. *2 points:* (7) checkpointing did not help, and why; (8) an interaction calculated. *2 points:* (9) the MFU, with its peak; (10) a second card by allreduce_ms or overlapped, on a named link. A figure of the constructed document that is called a measurement does not count.
+# **Mark scheme.** One point for each statement that is there.
+# *3 points:* (1) the document is named: constructed, or card and date; (2) images/s before and after; (3) at least one change as a ratio with its interval.
+# *3 points:* (4) the loader's cause, with the idle time by cause; (5) another change's cause, with a measured op or bytes; (6) shares of the way, in logarithms.
+# *2 points:* (7) checkpointing did not help, and why; (8) an interaction calculated.
+# *2 points:* (9) the MFU, with its peak; (10) a second card by allreduce_ms or overlapped, on a named link.
+# A figure of the constructed document that is called a measurement does not count.
 # ### END SOLUTION
 
 # %% [markdown]
@@ -1643,4 +1737,5 @@ record.save()
 # | recompilations | compiler | `dynamic` left alone, `mark_dynamic`, one shape |
 # | exposed all-reduce | link | buckets, `no_sync`, a faster link, larger batch |
 #
-# **Next.** This was the last lesson. `proflab assemble` makes one file of all that you wrote: your own profiler.
+# **Next.** This was the last lesson.
+# `proflab assemble` makes one file of all that you wrote: your own profiler.

@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 
 from proflab.lesson.statements import parsed
 from proflab_course.course.layout import CourseError
+from proflab_course.course.prose import join_sentences
 
 Role = Literal["exercise", "test", "manual", "demo", "setup", "given", "free", "text"]
 
@@ -146,6 +147,8 @@ def read_module(path: Path, lesson: str, place: str = "") -> Lesson:
     for cell in notebook.cells:
         for key in _LAYOUT_OF_TEXT:
             cell.metadata.pop(key, None)
+        if cell.cell_type == "markdown":
+            cell.source = join_sentences(cell.source)
     set_cell_ids(notebook)
     return Lesson(lesson, place, notebook)
 

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cohort.run import ROOT, complete, entries, judge, solved
 from lesson_demos import demos_of
+
+from proflab_course.course.notebook import read_module
+
+
+def lesson_text(path: Path) -> str:
+    """Return a lesson's text with each paragraph on one line, as its notebook has it."""
+    cells = read_module(path, path.stem).cells
+
+    def marked(cell):
+        if cell.role != "text":
+            return f"# %%\n{cell.source}"
+        return "# %% [markdown]\n" + re.sub("^", "# ", cell.source, flags=re.M)
+
+    return "\n\n".join(map(marked, cells))
 
 
 def named(lesson, name: str):

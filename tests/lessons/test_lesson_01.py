@@ -6,14 +6,14 @@ import sys
 
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import diagnoses, named, value_of
+from lesson_cells import diagnoses, lesson_text, named, value_of
 
 import proflab
 from proflab import models
 from proflab.lesson.plot import Picture
 
 FOLDER = ROOT / "modules" / "01_parameters"
-TEXT = (FOLDER / "01_parameters.py").read_text(encoding="utf-8")
+TEXT = lesson_text(FOLDER / "01_parameters.py")
 
 
 @pytest.fixture(scope="module")

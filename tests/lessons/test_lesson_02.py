@@ -10,14 +10,14 @@ from contextlib import redirect_stdout
 
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import diagnoses, value_of
+from lesson_cells import diagnoses, lesson_text, value_of
 
 from proflab.lesson.plot import Picture
 from proflab_course.assemble.command import read_folder, render
 from proflab_course.assemble.gather import gather
 
 FOLDER = ROOT / "modules" / "02_flops"
-TEXT = (FOLDER / "02_flops.py").read_text(encoding="utf-8")
+TEXT = lesson_text(FOLDER / "02_flops.py")
 
 
 @pytest.fixture(scope="module")

@@ -11,14 +11,14 @@ import time
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import named, show
+from lesson_cells import lesson_text, named, show
 from lesson_demos import demos_of
 
 from proflab.lesson import doubles
 from proflab.models import GPT2
 from proflab_course.course.notebook import read_module
 
-TEXT = (ROOT / "modules/03_latency/03_latency.py").read_text(encoding="utf-8")
+TEXT = lesson_text(ROOT / "modules/03_latency/03_latency.py")
 SCOPE = solved("lesson_03").scope
 
 pytestmark = pytest.mark.usefixtures("quick_clocks")

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import diagnoses, value_of
+from lesson_cells import diagnoses, lesson_text, value_of
 
 import proflab
 from proflab import meta, models, nn
@@ -19,7 +19,7 @@ from proflab_course.assemble.command import read_folder, render
 from proflab_course.assemble.gather import gather
 
 FOLDER = ROOT / "modules" / "04_memory"
-TEXT = (FOLDER / "04_memory.py").read_text(encoding="utf-8")
+TEXT = lesson_text(FOLDER / "04_memory.py")
 MB = 1024**2
 
 

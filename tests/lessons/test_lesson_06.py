@@ -8,7 +8,7 @@ import re
 
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import diagnoses, named, show, show_all
+from lesson_cells import diagnoses, lesson_text, named, show, show_all
 
 from proflab.lesson import measuring
 from proflab.lesson.hardware import Cache, Hardware, Machine
@@ -242,7 +242,7 @@ def test_what_was_measured_for_the_picture_is_as_its_description_says():
     assert max(best[op]["efficiency"] for op in ("layer_norm", "softmax", "gelu")) < 0.2
     assert record["title"] == "GPT-2 small, 1 text of 128 tokens"
     assert script["roof"]().alt.startswith(record["title"])
-    text = (FOLDER / "06_roofline.py").read_text(encoding="utf-8")
+    text = lesson_text(FOLDER / "06_roofline.py")
     assert (
         record["machine"].startswith("AMD EPYC: 2 processors")
         and (

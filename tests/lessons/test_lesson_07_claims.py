@@ -9,7 +9,7 @@ import runpy
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import named, show
+from lesson_cells import lesson_text, named, show
 from lesson_checks import check_mark_scheme, check_small_cells, run_busy
 from lesson_demos import demos_of
 
@@ -100,7 +100,7 @@ def test_the_errors_that_the_text_names_are_those_of_the_picture(lesson, script,
     points = json.loads((PICTURES / "lesson_07.json").read_text("utf-8"))["points"]
     sentence = demos_of("07_scaling").error_sentence(points)
     assert text.count(sentence) == 2  # below the picture, and in its description
-    written = (FOLDER / "07_scaling.py").read_text("utf-8")
+    written = lesson_text(FOLDER / "07_scaling.py")
     assert script["described"](written) == written
     assert "drifts with the size" in text
 

@@ -15,6 +15,7 @@ import zlib
 import numpy as np
 import pytest
 from cohort.run import ROOT, solved
+from lesson_cells import lesson_text
 from lesson_demos import demos_of, module_at
 
 from proflab import Tensor
@@ -189,7 +190,7 @@ def test_the_picture_shows_what_was_measured(demos):
     assert list(rows) == list(demos.WAYS)
     assert rows["all three"]["low"] > 2.5
     assert all(rows[fix]["speedup"] > 1 for fix in ("loading", "attention", "losses"))
-    text = (ROOT / "modules" / "09_optimization" / "09_optimization.py").read_text("utf-8")
+    text = lesson_text(ROOT / "modules" / "09_optimization" / "09_optimization.py")
     now = {name: f"{row['speedup']:.2f}×" for name, row in rows.items()}
     both = now["loading, attention"]
     assert f"from {both} to {now['all three']}" in text

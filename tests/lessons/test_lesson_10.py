@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from cohort.run import ROOT, solved
-from lesson_cells import diagnoses
+from lesson_cells import diagnoses, lesson_text
 from lesson_demos import beside, demos_of
 
 from proflab import Tensor, dispatch, meta, models, no_grad
@@ -22,7 +22,7 @@ from proflab_course.course.notebook import read_module
 NAME = "10_cuda_roofline"
 FOLDER = ROOT / "modules" / NAME
 DOCUMENT, FORM = "constructed_t4.json", beside(NAME, "roofline_document")
-TEXT = (FOLDER / f"{NAME}.py").read_text(encoding="utf-8")
+TEXT = lesson_text(FOLDER / f"{NAME}.py")
 # ── form ─────────────────────────────────────────────────────────────────────────────────────
 
 

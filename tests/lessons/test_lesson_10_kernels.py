@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from cohort.run import ROOT, complete, entries, solved
 from cuda_on_cpu import GXX, RawKernel, fake_gpu, parameters
+from lesson_cells import lesson_text
 from lesson_demos import beside
 from nvrtc import Code, CompileError, compile_kernel
 
@@ -28,7 +29,7 @@ needs_gxx = pytest.mark.skipif(not GXX, reason="g++ is not installed")
 SCOPE = solved("lesson_10").scope
 FMA_SOURCE = SCOPE["demos"].chains(SCOPE["GPU_FMA"], SCOPE["fma_lines"])
 STREAM_SOURCE = SCOPE["demos"].streams(SCOPE["GPU_STREAM"], SCOPE["stream_line"])
-TEXT = (ROOT / "modules/10_cuda_roofline/10_cuda_roofline.py").read_text(encoding="utf-8")
+TEXT = lesson_text(ROOT / "modules/10_cuda_roofline/10_cuda_roofline.py")
 X, Y = 0.75, 0.5
 
 

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from cohort.run import ROOT, entries
-from lesson_cells import diagnoses
+from lesson_cells import diagnoses, lesson_text
 from lesson_demos import beside
 
 from proflab import meta, models
@@ -23,7 +23,7 @@ fake = beside("11_gpu_training", "trace_doubles")
 NAME = "11_gpu_training"
 FOLDER = ROOT / "modules" / NAME
 DOCUMENT, FORM = "constructed_train.json", beside(NAME, "train_document")
-TEXT = (FOLDER / f"{NAME}.py").read_text(encoding="utf-8")
+TEXT = lesson_text(FOLDER / f"{NAME}.py")
 RESNET18 = 46_758_048  # bytes of its gradients in float32
 
 
