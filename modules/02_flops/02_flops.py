@@ -75,10 +75,10 @@ guess_product_seconds = None  # your guess, in seconds
 def matmul_flops(m, k, n):
     """Return the FLOPs of a matrix product, (m, k) times (k, n).
 
+    m, k, n: ints, at least 1. Returns an int.
+
     >>> matmul_flops(4, 6, 5)
     240
-
-    m, k, n: ints, at least 1. Returns an int.
     """
     ### BEGIN SOLUTION
     if min(m, k, n) < 1:
@@ -149,12 +149,12 @@ guesses.compare("GPT-2's wider layer at 100 GFLOP/s", guess_product_seconds, sec
 def linear_flops(input_shape, out_features):
     """Return the FLOPs of a linear layer on an input of this shape, without its bias.
 
-    >>> linear_flops((2, 3, 4), 5)
-    240
-
     input_shape: (..., in_features), a tuple or a list with any number of leading dimensions, also
         none; all are counted. out_features: int, at least 1. Returns an int.
     Raises ValueError for an empty shape.
+
+    >>> linear_flops((2, 3, 4), 5)
+    240
     """
     ### BEGIN SOLUTION
     *leading, in_features = input_shape or (0,)
@@ -242,13 +242,13 @@ def pair(value):
 def conv2d_output_shape(input_shape, out_channels, kernel_size, stride=1, padding=0, dilation=1):
     """Return the shape of a 2-d convolution's output, (batch, out_channels, height, width).
 
-    >>> conv2d_output_shape((1, 3, 8, 8), 4, 3, stride=2, padding=1)
-    (1, 4, 4, 4)
-
     input_shape: (batch, channels, height, width), a tuple or a list. kernel_size, stride, padding,
         dilation: ints, or pairs (vertical, horizontal), tuples or lists. Returns a tuple of ints.
     Raises ValueError for what is no pair, or has not four sizes, and when the window does not fit
     into the padded image. Padding may be 0.
+
+    >>> conv2d_output_shape((1, 3, 8, 8), 4, 3, stride=2, padding=1)
+    (1, 4, 4, 4)
     """
     ### BEGIN SOLUTION
     if len(input_shape) != 4:
@@ -418,12 +418,12 @@ guess_most_work = None  # your guess, such as "fc8"
 def conv2d_flops(input_shape, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1):
     """Return the FLOPs of a 2-d convolution on an input of this shape, batch included, no bias.
 
-    >>> conv2d_flops((1, 3, 8, 8), 4, 3, stride=2, padding=1)
-    3456
-
     Arguments as for conv2d_output_shape; groups: int, at least 1, divides both channel numbers.
     Returns an int. Raises ValueError as conv2d_output_shape does, and for groups that do not divide
     the channels.
+
+    >>> conv2d_flops((1, 3, 8, 8), 4, 3, stride=2, padding=1)
+    3456
     """
     ### BEGIN SOLUTION
     output = conv2d_output_shape(input_shape, out_channels, kernel_size, stride, padding, dilation)
@@ -562,12 +562,12 @@ guess_attention_tokens = None  # your guess: how many tokens?
 def attention_flops(batch, seq, d_model, heads, causal=False):
     """Return the FLOPs of multi-head self-attention: four projections, scores, and mix.
 
-    >>> attention_flops(1, 4, 6, 2)
-    1536
-
     batch, seq (tokens), d_model (width), heads: ints, at least 1.
     causal: of scores and mix count only the pairs of a token with itself and those before it.
     Returns an int; no bias, no softmax. Raises ValueError if heads does not divide d_model.
+
+    >>> attention_flops(1, 4, 6, 2)
+    1536
     """
     ### BEGIN SOLUTION
     if min(batch, seq, d_model, heads) < 1 or d_model % heads:
@@ -738,11 +738,11 @@ ELEMENTWISE = {
 def elementwise_flops(op, shape):
     """Return the FLOPs of an elementwise op whose result has this shape, by the table ELEMENTWISE.
 
-    >>> elementwise_flops("gelu", (2, 3))
-    48
-
     op: a key of the table. shape: a tuple of ints, at least 1; () is a single number.
     Returns an int.
+
+    >>> elementwise_flops("gelu", (2, 3))
+    48
     """
     ### BEGIN SOLUTION
     if op not in ELEMENTWISE or any(size < 1 for size in shape):
@@ -838,12 +838,12 @@ plot.bars(products | rest, unit="FLOPs", title="A block of GPT-2 small, 1,024 to
 def einsum_flops(equation, shapes):
     """Return the FLOPs of an einsum of one operand or two.
 
-    >>> einsum_flops("ij,jk->ik", [(4, 6), (6, 5)])
-    240
-
     equation: labels with "->", no spaces, no "...", no label twice in one part: "bij,jk->bik".
     shapes: a list of as many shapes as there are operands. Returns an int: 0 for one operand, and
     where no label that both have is summed. Raises ValueError for more than two operands.
+
+    >>> einsum_flops("ij,jk->ik", [(4, 6), (6, 5)])
+    240
     """
     ### BEGIN SOLUTION
     operands, out = equation.split("->")
@@ -970,9 +970,6 @@ def as_matmuls(shapes):
 def op_flops(op, shapes, attributes):
     """Return the FLOPs of one op in the forward pass.
 
-    >>> op_flops("linear", [(2, 3), (4, 3)], {})
-    48
-
     op: its name. shapes: a list of its inputs' shapes. attributes: a dict of its other arguments.
         matmul: two shapes of at least one dimension. linear: input, weight (out, in), perhaps bias.
         conv2d: input, weight (out, in / groups, height, width), perhaps bias; attributes stride,
@@ -980,6 +977,9 @@ def op_flops(op, shapes, attributes):
         key, value, perhaps mask; counted in full also where it is causal.
     Returns an int, 0 for the ops in NO_PRODUCTS. Raises NotImplementedError with a message that
     names the op for any other.
+
+    >>> op_flops("linear", [(2, 3), (4, 3)], {})
+    48
     """
     ### BEGIN SOLUTION
     if op in NO_PRODUCTS:
@@ -1104,15 +1104,15 @@ def meta_inputs(model, input_shape, per_sample, requires_grad=False):
 def count_flops(model, input_shape, per_sample=True):
     """Return the FLOPs of a model's forward pass: of its matrix products and convolutions.
 
-    >>> count_flops(nn.Linear(6, 5), (4, 6))
-    60
-
     model: a Module, or anything that can be called; in the mode (train or eval) that it is in.
         A bare Tensor counts one FLOP for each of its elements, whatever the other arguments.
     input_shape: batch first; or a ready input, or a tuple of these for a model with several.
     per_sample: count one sample: each input has a batch of 1. False: count the whole batch.
     Returns an int. The model stays as it is. Raises NotImplementedError with a message that names
     an op for which there is no rule; ValueError if `model` or `input_shape` is not what it says.
+
+    >>> count_flops(nn.Linear(6, 5), (4, 6))
+    60
     """
     ### BEGIN SOLUTION
     if isinstance(model, Tensor):
@@ -1404,13 +1404,13 @@ guess_frozen_step = None  # your guess: forward passes
 def gradient_flops(op, shapes, attributes, wanted):
     """Return the FLOPs of computing the gradients of one op's inputs.
 
-    >>> gradient_flops("linear", [(2, 3), (4, 3)], {}, [False, True])
-    48
-
     op, shapes, attributes: as for op_flops. wanted: a list of bools, one for each input, True if
         its gradient is computed. A bias and a mask have no product of their own; but where a mask
         is wanted, any(wanted[3:]), the scores of fused attention need a gradient.
     Returns an int. Raises NotImplementedError as op_flops does, whatever is wanted.
+
+    >>> gradient_flops("linear", [(2, 3), (4, 3)], {}, [False, True])
+    48
     """
     ### BEGIN SOLUTION
     if op == "scaled_dot_product_attention":
@@ -1536,14 +1536,14 @@ def walk_back(model, output):
 def backward_flops(model, input_shape, input_grad=False, per_sample=True):
     """Return the FLOPs of a model's backward pass, from all of its outputs.
 
-    >>> backward_flops(nn.Linear(6, 5), (4, 6))
-    60
-
     model, input_shape, per_sample: as for count_flops; 0 for a bare Tensor.
     input_grad: whether the gradient of the model's input is computed too, as in the middle of a
         larger model; integer inputs have none.
     An op that runs forward during the backward pass counts as op_flops says.
     Returns an int. The model stays as it is. Raises as count_flops does.
+
+    >>> backward_flops(nn.Linear(6, 5), (4, 6))
+    60
     """
     ### BEGIN SOLUTION
     if isinstance(model, Tensor):
@@ -1632,10 +1632,10 @@ expect("each recomputed product counts once more", backward_flops(twice, (1, 2, 
 def training_flops(model, input_shape, input_grad=False, per_sample=True):
     """Return the FLOPs of a forward and a backward pass; all arguments as for backward_flops.
 
+    Returns an int. Raises as count_flops does.
+
     >>> training_flops(nn.Linear(6, 5), (4, 6))
     120
-
-    Returns an int. Raises as count_flops does.
     """
     ### BEGIN SOLUTION
     forward = count_flops(model, input_shape, per_sample)
@@ -1714,10 +1714,10 @@ guess_6nd_ratio = None  # your guess: exact FLOPs / (6 · N · D)
 def reflect_6nd(parameters, tokens):
     """Return the FLOPs of training a language model by the 6 · N · D rule.
 
+    parameters (N), tokens (D): ints, at least 1. Returns an int, exact.
+
     >>> reflect_6nd(100, 2_000)
     1200000
-
-    parameters (N), tokens (D): ints, at least 1. Returns an int, exact.
     """
     ### BEGIN SOLUTION
     if min(parameters, tokens) < 1:
