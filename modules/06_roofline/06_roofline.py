@@ -1441,6 +1441,7 @@ expect("fifty times have a median, too", verdicts, ["other work", "near peak", "
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_inspect_step_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+good = {"busy_ms": 95.0, "matmul_ms": 62.5, "matmul_flops": 10**10, "peak_flops": 2e11}
 expect_table(
     lambda times: inspect_step(good | {"times_ms": times}),
     ("fewer than three times", [([1.0, 1.0],), ([1.0],), ([],)], ValueError),
