@@ -47,6 +47,8 @@ RULES = {
     ),
     "error points": Rule(ERROR_POINTS, "points for errors", "ideas earn them"),
     "doc words": Rule(DOC_WORDS, "words in docstrings, the example apart", "write less"),
+    "no example": Rule(0, "no example in its docstring", "write one (`>>> …` and its value)"),
+    "example asked": Rule(0, "the example is the first visible case", "take other arguments"),
     "demo lines": Rule(DEMO_LINES, "lines in a demo cell", "demos.py may have the others"),
     "given lines": Rule(GIVEN_LINES, "lines in a given cell", "make two cells of it, or a file"),
     "width": Rule(WIDTH, "characters in a line", "break it"),
