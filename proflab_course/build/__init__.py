@@ -11,7 +11,8 @@ stamp.py       badges, minutes and points, and Colab's first cell
 durations.py   about how long a slow demo cell takes, in its first line
 audit.py       what can be read off a lesson: its cells, its release
 audit_demos.py what is for demo cells alone: demos.py and guesses
-limits.py      how long a lesson may be
+measures.py    what a lesson asks of its reader
+limits.py      how much of it may be
 evidence.py    what hidden cases prove that visible ones do not tell
 notes.py       what an instructor should know and nothing refuses
 release.py     the students' notebook, by nbgrader
