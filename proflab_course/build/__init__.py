@@ -17,6 +17,7 @@ evidence.py    what hidden cases prove that visible ones do not tell
 notes.py       what an instructor should know and nothing refuses
 release.py     the students' notebook, by nbgrader
 leaks.py       no solution or hidden value in it
+claims.py      examples in docstrings, and the milestone of the last cell
 trial.py       both notebooks are executed
 stand_ins.py   no helper passes in an exercise's place; in_process.py executes test cells for it
 class_tree.py  --through N, --track NAME: a tree for a class
