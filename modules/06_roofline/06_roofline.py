@@ -1701,8 +1701,8 @@ expect_raises("a bandwidth of 0 is an error", lambda: reflect_relu(5, 4, 100e12,
 # You can say what limits an operation, on any machine whose two roofs you have measured.
 (
     "The ridge of this machine, as you measure it, is at"
-    f" {ridge_point(measure_peak_flops(sizes=[512]), measure_bandwidth(2**27)):.1f} FLOPs a byte."
-    " A GELU has 1, a product of 4,096³ has 683."
+    f" {ridge_point(measure_peak_flops(sizes=[1024], repeats=3), measure_bandwidth(2**27)):.1f}"
+    " FLOPs a byte. A GELU has 1, a product of 4,096³ has 683."
 )
 
 # %% [markdown]
