@@ -126,7 +126,7 @@ expect_raises("two sizes below 1 are refused", lambda: matmul_flops(-2, -3, 4), 
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_matmul", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Print how long the layer of your guess takes at 100 billion FLOPs a second.
+# Prints how long the layer of your guess takes at 100 billion FLOPs a second.
 seconds = matmul_flops(32 * 512, 768, 3072) / 100e9
 guesses.compare("GPT-2's wider layer at 100 GFLOP/s", guess_product_seconds, seconds, unit="s")
 
@@ -384,7 +384,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_places", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Print the places along a side of 224 pixels, for the first layer of ResNet-18 and three others.
+# Prints the places along a side of 224 pixels, for the first layer of ResNet-18 and three others.
 windows = {
     "7 wide, moved by 2, border of 3": (7, 2, 3),
     "3 wide, moved by 2, border of 1": (3, 2, 1),
@@ -520,7 +520,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_conv2d", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw where AlexNet's parameters are, and where its work is.
+# Draws where AlexNet's parameters are, and where its work is.
 from built import conv2d_parameters, linear_parameters  # from lesson 01
 from demos import CONVOLUTIONS, LINEAR
 
@@ -667,7 +667,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# Print four formulas for attention beside yours, each of their terms by itself.
+# Prints four formulas for attention beside yours, each of their terms by itself.
 formulas = {
     "8·b·s·d² + 4·b·s²·d  counted as here": lambda b, s, d: (8 * b * s * d**2, 4 * b * s**2 * d),
     "4·b·s·d² + 2·b·s²·d  Swin, eq. 1": lambda b, s, d: (4 * b * s * d**2, 2 * b * s**2 * d),
@@ -690,7 +690,7 @@ for name, formula in formulas.items():
 # Test a formula of two terms at two sizes.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention_share", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw the share of attention that is scores and mix, by the length of the text.
+# Draws the share of attention that is scores and mix, by the length of the text.
 from demos import mark_guess
 
 lengths = demo_size(full=[128, 256, 512, 1024, 2048, 4096, 8192, 16384], small=[128, 16384])
@@ -789,7 +789,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_elementwise", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw the FLOPs of a block of GPT-2 small: products, and elementwise work.
+# Draws the FLOPs of a block of GPT-2 small: products, and elementwise work.
 row, wide, scores = (1024, 768), (1024, 4 * 768), (12, 1024, 1024)
 linear = 4 * linear_flops(row, 768) + 2 * linear_flops(row, 4 * 768)
 between = attention_flops(1, 1024, 768, 12) - 4 * linear_flops(row, 768)
@@ -907,7 +907,7 @@ expect_raises("four operands are refused", lambda: einsum_flops("i,i,j,j->", fou
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_einsum", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# Print the FLOPs of five einsums by these rules.
+# Prints the FLOPs of five einsums by these rules.
 equations = {
     "ij,jk->ik": [(2, 3), (3, 4)],
     "ijx,jk->ik": [(2, 3, 9), (3, 4)],
@@ -928,7 +928,7 @@ for equation, shapes in equations.items():
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_hook", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# Print each op of a small model, as a hook sees it.
+# Prints each op of a small model, as a hook sees it.
 def tell(call):
     print(f"{call.op:<8}{[t.shape for t in call.inputs]}  {call.attributes}")
     return call()
@@ -1286,7 +1286,7 @@ expect_raises(
 guess_tools_factor = None  # your guess: largest / smallest of six
 
 # %% nbgrader={"grade": false, "grade_id": "demo_reference", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# Print your counts of six models beside those of torch's counter.
+# Prints your counts of six models beside those of torch's counter.
 from demos import ZOO, recorded
 
 print(f"{'model':<22}{'input':<20}{'your count':>16}  minus torch's")
@@ -1302,7 +1302,7 @@ for row in recorded():
 # Then see what each tool printed for GPT-2 small, under names such as FLOPs and MACs.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_where", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw where the FLOPs of six models are.
+# Draws where the FLOPs of six models are.
 from demos import KINDS, ZOO
 
 where = {name: dict.fromkeys(KINDS.values(), 0) for name in list(ZOO)[:-1]}
@@ -1319,7 +1319,7 @@ for name, sums in where.items():
 plot.shares(where, unit="FLOPs of a forward pass", title="Where the FLOPs are")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_counters", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw what seven tools print for GPT-2 small.
+# Draws what seven tools print for GPT-2 small.
 from demos import ZOO, printed_for
 
 printed = printed_for("GPT-2 small")
@@ -1330,7 +1330,7 @@ counts = {"you": count_flops(*ZOO["GPT-2 small"])} | printed
 plot.bars(counts, unit="as printed", title="GPT-2, 128 tokens", show=lambda n: f"{n / 1e9:.5g} G")
 
 # %% nbgrader={"grade": false, "grade_id": "demo_deviations", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-# Print how far each tool is off, in percent.
+# Prints how far each tool is off, in percent.
 from demos import TOOLS, deviations
 
 print(f"{'model, batch':<24}" + "".join(f"{tool:>11}" for tool in TOOLS))
@@ -1677,7 +1677,7 @@ expect("an op without a rule is named", refused, True)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_training", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Print the FLOPs of a training step of each model, and its ratio to a forward pass.
+# Prints the FLOPs of a training step of each model, and its ratio to a forward pass.
 from demos import ZOO, frozen_resnet18
 
 print(f"{'':<22}{'forward':>16}{'and backward':>18}   ratio")
@@ -1759,7 +1759,7 @@ expect_raises("two negative numbers are refused", lambda: reflect_6nd(-2, -9), V
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_6nd", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draw the exact FLOPs of training GPT-2 small over those of the rule.
+# Draws the exact FLOPs of training GPT-2 small over those of the rule.
 from built import count_parameters  # from lesson 01
 from demos import ZOO, mark_guess
 

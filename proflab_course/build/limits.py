@@ -59,17 +59,6 @@ ALLOWED: Mapping[str, Mapping[str, int]] = {
         "errors apart": 8,
         "demo lines": 5,
     },
-    "02_flops": {
-        "cases": 7,
-        "error rows": 3,
-        "errors apart": 3,
-    },
-    "03_latency": {
-        "cases": 9,
-        "error rows": 8,
-        "errors apart": 6,
-        "demo lines": 12,
-    },
     "04_memory": {
         "attributes": 5,
         "error rows": 1,
