@@ -182,9 +182,7 @@ clock = doubles.Clock()
 work = doubles.Model(clock, ms=[4.0])
 expect_table(
     lambda *steps: clock.run(lambda: doubles.by_hand(Timer(), work, *steps)),
-    ("started and stopped", ("start", "stop"), 4.0),
     ("never started; stopped twice", [("stop",), ("start", "stop", "stop")], RuntimeError),
-    rel=1e-6,
 )
 expect_raises(
     "a body that raises", lambda: clock.run(lambda: doubles.failing(Timer(), work)), KeyError
@@ -193,10 +191,17 @@ expect_raises(
 clock = doubles.Clock()
 work = doubles.Model(clock, ms=[3.125, 17.5])
 twice, late = ["start", "stop", "start", "stop"], ["start", "stop", "stop"]
+anew = ["start", "start", "stop"]
 expect(
     "a timer that was stopped can be started again",
     clock.run(lambda: doubles.by_hand(Timer(), work, *twice)),
     3.125,
+    rel=1e-6,
+)
+expect(
+    "a timer that is running can be started anew",
+    clock.run(lambda: doubles.by_hand(Timer(), work, *anew)),
+    17.5,
     rel=1e-6,
 )
 expect_raises(
@@ -411,7 +416,7 @@ expect(
     clock.run(calibrate, long, 490.0),
     32,
 )
-expect("a sample of seconds needs more of them", clock.run(calibrate, long, 1900.0), 128)
+expect("a sample of seconds needs more of them", clock.run(calibrate, long, 6000.0), 256)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_calibrate_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -419,6 +424,8 @@ expect("a sample of seconds needs more of them", clock.run(calibrate, long, 1900
 ticks = doubles.Clock(tick_ns=15_625_000)
 exact = ticks.run(calibrate, doubles.Model(ticks, ms=[2.0]), 125)
 expect("a sample of exactly 125 ms is long enough", exact, 64, mistakes={"it must be longer": 128})
+two = ticks.run(calibrate, doubles.Model(ticks, ms=[15.625]), 30.0)
+expect("samples of 30 ms", two, 2)
 longer = ticks.run(calibrate, doubles.Model(ticks, ms=[2.0]), 126)
 expect("on this clock 64 calls never show 126 ms", longer, 128)
 ### BEGIN HIDDEN TESTS
@@ -426,10 +433,10 @@ coarse = doubles.Clock(tick_ns=15_625_000)
 even = doubles.Model(coarse, ms=[2.0])
 expect(
     "on a coarse clock the sample must be seen to be long enough",
-    coarse.run(calibrate, even, 100),
-    64,
+    coarse.run(calibrate, even, 1000),
+    512,
 )
-expect("a sample of a single step may need a few calls", coarse.run(calibrate, even, 15.625), 8)
+expect("half of that needs half of the calls", coarse.run(calibrate, even, 500), 256)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_calibrate_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -438,7 +445,6 @@ clock = doubles.Clock()
 even = doubles.Model(clock, ms=[2.0])
 expect_table(
     lambda min_time_ms: clock.run(calibrate, even, min_time_ms),
-    ("samples of 3 ms", (3.0,), 2),
     ("a sample of no time", [(0,), (0.0,)], ValueError),
     ("a negative time", [(-0.5,), (-8.0,)], ValueError),
 )
@@ -446,6 +452,7 @@ expect_table(
 clock = doubles.Clock()
 slow = doubles.Model(clock, ms=[40.0])
 expect("samples of many calls", clock.run(calibrate, slow, 650.0), 32)
+expect("samples of seconds", clock.run(calibrate, slow, 12_000.0), 512)
 expect_raises(
     "the length of a sample must be above zero", lambda: calibrate(slow, -1.0), ValueError
 )
@@ -487,7 +494,7 @@ def measure_latency(model, x, warmup=10, iterations=100):
 
     model: called with x exactly warmup + iterations times. Its mode (train or eval) stays as it is.
     warmup: how many calls to make first, untimed; at least 0. iterations: how many calls to time;
-    at least 1.
+    at least 1. What is out of range is refused before any call.
 
     >>> clock = doubles.Clock()
     >>> model = doubles.Model(clock, ms=[4.0, 5.0, 30.0], cold_ms=[90.0])
@@ -543,6 +550,8 @@ model = doubles.Model(clock, ms=[3.0, 5.0, 4.0])
 expect("with the defaults", clock.run(measure_latency, model, 0), 4.0, rel=1e-6)
 cold = doubles.Model(clock, ms=[1.0, 2.0], cold_ms=[30.0])
 expect("without a warm-up", clock.run(measure_latency, cold, 0, 0, 3), 2.0, rel=1e-6)
+single = doubles.Model(clock, ms=[2.5])
+expect("a single call is enough", clock.run(measure_latency, single, 5, 0, 1), 2.5, rel=1e-6)
 fine = doubles.Model(clock, ms=[0.123456])
 expect("not rounded", clock.run(measure_latency, fine, 0, 1, 1), 0.123456, rel=1e-6)
 ### BEGIN HIDDEN TESTS
@@ -638,14 +647,11 @@ expect("a module keeps the mode that it was in", [*modes, module.training], [Tru
 # %% nbgrader={"grade": true, "grade_id": "test_measure_latency_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 clock = doubles.Clock()
 refusing = doubles.Logged(doubles.Model(clock, ms=[2.5]))
-single = clock.run(measure_latency, refusing, 5, 0, 1)
-expect("a single call is enough", single, 2.5, rel=1e-6)
 expect_table(
     lambda warmup, iterations: measure_latency(refusing, 5, warmup, iterations),
     ("no calls, calls below 0", [(10, 0), (1, -5)], ValueError),
     ("a warm-up below 0", [(-1, 5)], ValueError),
 )
-expect("what is refused calls nothing", refusing.seen, [5])
 ### BEGIN HIDDEN TESTS
 clock = doubles.Clock()
 inner = doubles.Model(clock, ms=[3.25, 4.75])
@@ -904,7 +910,8 @@ expect(
         "the times are not sorted": (4.0, 4.1),
     },
 )
-expect("the list stays in its order", times[:4], [5.0, 4.0, 90.0, 4.5])
+found = [confidence_interval(times), times[:4]]
+expect("the list stays in its order", found[1], [5.0, 4.0, 90.0, 4.5])
 six = [3.0, 1.03125, 8.0, 2.0, 4.0, 9.0625]
 expect("6 times, not rounded", confidence_interval(six), (1.03125, 9.0625))
 expect("25 times", confidence_interval([float(n * 7 % 26) for n in range(1, 26)]), (8.0, 18.0))
@@ -983,7 +990,6 @@ expect(
 # %% nbgrader={"grade": true, "grade_id": "test_confidence_interval_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     confidence_interval,
-    ("just enough times", ([4.0, 1.0, 3.0, 2.0, 6.0, 5.0],), (1.0, 6.0)),
     ("5 times, no times", [([3.0, 1.0, 9.0, 2.0, 4.0],), ([],)], ValueError),
     ("a single time", [([1.0], 0.5)], ValueError),
     ("a confidence of 1, and 95 for 0.95", [([1.0] * 20, 1.0), ([1.0] * 20, 95)], ValueError),
@@ -1446,6 +1452,7 @@ plot.bars(demos.own_time(profile), unit="share of own time", title=title, show=s
 #
 # Which batch size should a server use?
 # That depends on what its users need, so the rule is an argument.
+# For the samples a second you may use `throughput` from section 8.
 
 
 # %% nbgrader={"grade": false, "grade_id": "best_batch", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1492,7 +1499,8 @@ expect_table(
     ("by latency", (mixed, taken, "latency"), 3),
     ("by efficiency", (mixed, taken, "efficiency"), 60),
 )
-expect("the sizes stay in their order", mixed, [60, 3, 120, 9, 30])
+found = [best_batch(mixed, taken, "throughput"), mixed]
+expect("the sizes stay in their order", found[1], [60, 3, 120, 9, 30])
 mixed[2], taken[3] = 30_000, 6
 expect("the lists with other numbers", best_batch(mixed, taken, "latency"), 9)
 ### BEGIN HIDDEN TESTS
@@ -1503,6 +1511,7 @@ expect(
     [best_batch(mixed, taken, rule) for rule in rules],
     [64, 2, 32],
 )
+chosen = [best_batch(mixed, taken, each) for each in rules]
 expect("both lists are left as they were", [mixed, taken[0]], [[64, 2, 128, 8, 32], 75.0])
 taken[2] = 130.0
 expect(
@@ -1523,6 +1532,7 @@ ties = [best_batch(*same, rule) for rule in ("throughput", "latency", "efficienc
 expect("a tie goes to the smallest", ties, [8, 8, 8])
 expect_table(
     best_batch,
+    ("two sizes", ([4, 2], [3.0, 1.0], "throughput"), 2),
     ("two equally fast ones", ([7, 6], [10.0, 10.0], "latency"), 6),
     ("exactly 90 %", ([20, 18, 10], [20.0, 20.0, 18.0], "efficiency"), 18),
     ("just below 90 %", ([20, 16, 10], [20.0, 20.0, 11.2], "efficiency"), 20),
@@ -1564,7 +1574,6 @@ expect(
 lists = [1, 2], [1.0, 2.0]
 expect_table(
     best_batch,
-    ("two sizes", ([4, 2], [3.0, 1.0], "throughput"), 2),
     (
         "no sizes; three and two, two and three",
         [
