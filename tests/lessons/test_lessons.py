@@ -33,8 +33,8 @@ SYLLABUS = {
         elementwise_flops 6 einsum_flops 8 op_flops 10 count_flops 22 gradient_flops 20
         backward_flops 7 training_flops 4 reflect_6nd 10 essay_flops""",
     "03_latency": """
-        Timer 12 timer_resolution_ms 8 calibrate 8 measure_latency 20 latency_statistics 12
-        confidence_interval 14 measurement_warnings 12 throughput 4 best_batch 10 essay_latency""",
+        Timer 16 timer_resolution_ms 8 calibrate 14 measure_latency 26 latency_statistics 4
+        confidence_interval 24 measurement_warnings 12 throughput 4 best_batch 16 essay_latency""",
     "04_memory": """
         MemoryTracker 12 measure_memory 12 saved_activations 14 optimizer_memory_mb 8
         training_memory 10 MemoryProfiler 12 find_leak 12 recomputed_gradients 6 checkpointed 8
