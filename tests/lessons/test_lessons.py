@@ -36,8 +36,8 @@ SYLLABUS = {
         Timer 16 timer_resolution_ms 8 calibrate 14 measure_latency 26 latency_statistics 4
         confidence_interval 24 measurement_warnings 12 throughput 4 best_batch 16 essay_latency""",
     "04_memory": """
-        MemoryTracker 12 measure_memory 12 saved_activations 14 optimizer_memory_mb 8
-        training_memory 10 MemoryProfiler 12 find_leak 12 recomputed_gradients 6 checkpointed 8
+        MemoryTracker 4 measure_memory 14 saved_activations 24 optimizer_memory_mb 8
+        training_memory 14 MemoryProfiler 0 find_leak 18 recomputed_gradients 18 checkpointed 8
         reflect_training_mb 6 essay_memory""",
     "05_profiler": """
         op_bytes 10 op_facts 10 add_row 6 record 10 top_operations 8 chrome_trace 8
@@ -61,8 +61,8 @@ SYLLABUS = {
         fuse 12 graph_bytes 10 merge 8 tiled_attention 16 generation_flops 0 paged_tokens 0
         fixed_step 10 essay_optimization""",
     "10_cuda_roofline": """
-        fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 warp_sectors 6 bank_conflicts 4
-        occupancy 8 events_to_ms 9 ceilings 14 place 12 crossover 10 gpu_mistakes 11
+        fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 warp_sectors 14 bank_conflicts 14
+        occupancy 18 events_to_ms 12 ceilings 14 place 14 crossover 4 gpu_mistakes 18
         reflect_launch 3 reflect_speedup 3 essay_gpu""",
     "11_gpu_training": """
         gpu_busy 10 gap_causes 12 ops_table 12 memory_peak 8 largest_hole 0 step_report 8
