@@ -49,9 +49,9 @@ SYLLABUS = {
         roofline_points 8 classify 12 inspect_step 8 mfu 4 amdahl 5 reflect_relu 3
         essay_roofline""",
     "07_scaling": """
-        local_exponents 10 fit_cost 14 holdout_error 10 batch_cost 10 predict_ms 20
+        local_exponents 10 fit_cost 17 holdout_error 10 batch_cost 10 predict_ms 20
         matmul_addresses 12 cache_misses 24 traffic_bound 6 set_misses 0 speedup_steps 12
-        reflect_crossover_tokens 10 essay_scaling""",
+        reflect_crossover_tokens 7 essay_scaling""",
     "08_benchmarking": """
         run_order 8 rank_test 14 speedup_interval 10 gate 10 runs_interval 8 percentile_interval 0
         response_times 12 quantize 12 sparse_bytes 0 pareto 8 energy_joules 8 audit_speedups 10
