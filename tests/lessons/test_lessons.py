@@ -65,8 +65,8 @@ SYLLABUS = {
         occupancy 8 events_to_ms 9 ceilings 14 place 12 crossover 10 gpu_mistakes 11
         reflect_launch 3 reflect_speedup 3 essay_gpu""",
     "11_gpu_training": """
-        gpu_busy 10 gap_causes 12 ops_table 12 memory_peak 8 largest_hole 0 step_report 8
-        interaction 6 training_mfu 8 ring_allreduce 14 allreduce_ms 8 overlapped 14 serial_share 0
+        gpu_busy 12 gap_causes 14 ops_table 16 step_report 8 interaction 6 memory_peak 10
+        largest_hole 0 training_mfu 8 ring_allreduce 16 allreduce_ms 6 overlapped 12 serial_share 0
         sharded_bytes 0 essay_gpu_training""",
 }
 # Exercises that take whatever they are given, or raise what the given code raises.
