@@ -36,11 +36,13 @@ class LessonTimes:
     """A lesson's exercises in order with their minutes of writing, its essay's, and its needs.
 
     needs: the earlier lessons whose ideas it builds on, as "02" or, with a section, "02 §8".
+    limited: whether it is held to the limits of build/limits.py, or only told of them.
     """
 
     minutes: Mapping[str, int]
     essay: int = 0
     needs: tuple[str, ...] = ()
+    limited: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,12 @@ class Tracks:
             return None
         if public is None:
             raise CourseError(f"{PRIVATE} needs {PUBLIC}, with the minutes of every exercise")
-        _known(public, {"lesson", "track"}, PUBLIC)
+        _known(public, {"lesson", "track", "limits"}, PUBLIC)
         _known(private or {}, {"lesson", "track", "use"}, PRIVATE)
         times: dict[str, LessonTimes] = {}
         for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
             for name, entry in _table(data, "lesson", file).items():
-                times[name] = _times(name, entry, file)
+                times[name] = _times(name, entry, file, data.get("limits") is True)
         times = dict(sorted(times.items()))
         tracks: dict[str, Track] = {}
         for file, data in ((PUBLIC, public), (PRIVATE, private or {})):
@@ -139,6 +141,18 @@ class Tracks:
         """Return True if a track has the lesson as it is written, without anything left out."""
         return track.whole and not self.left_out(track, lesson)
 
+    def is_published(self, track: Track) -> bool:
+        """Return True for the course's public default: the lessons that its address has."""
+        return track.name == DEFAULT and track.file == PUBLIC
+
+    def more(self, track: Track, lesson: str) -> list[str]:
+        """Return the exercises that the published lesson has and a track has not."""
+        full = self.tracks.get(DEFAULT)
+        if full is None or not self.is_published(full):
+            return self.left_out(track, lesson)
+        written = track.exercises.get(lesson, ())
+        return [name for name in full.exercises.get(lesson, ()) if name not in written]
+
     def writing(self, track: Track, lesson: str) -> int:
         """Return the minutes of writing in a lesson of a track, its essay apart."""
         return sum(self.times[lesson].minutes[name] for name in track.exercises.get(lesson, ()))
@@ -170,7 +184,7 @@ def _table(data: dict[str, Any], key: str, file: str) -> dict[str, dict[str, Any
     return found
 
 
-def _times(name: str, entry: dict[str, Any], file: str) -> LessonTimes:
+def _times(name: str, entry: dict[str, Any], file: str, limited: bool) -> LessonTimes:
     where = f"{file}, lesson {name}"
     _known(entry, {"needs", "essay", "minutes"}, where)
     minutes, essay, needs = entry.get("minutes", {}), entry.get("essay", 0), entry.get("needs", [])
@@ -180,7 +194,7 @@ def _times(name: str, entry: dict[str, Any], file: str) -> LessonTimes:
         match = _NEED.fullmatch(str(need))
         if not match or int(match[1]) >= int(name[:2]):
             raise CourseError(f'{where}: it needs {need!r}; write an earlier lesson as "02 §8"')
-    return LessonTimes(minutes, essay, tuple(needs))
+    return LessonTimes(minutes, essay, tuple(needs), limited)
 
 
 def _is_minutes(value: Any) -> bool:
