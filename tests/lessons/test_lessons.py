@@ -49,9 +49,9 @@ SYLLABUS = {
         roofline_points 8 classify 12 inspect_step 8 mfu 4 amdahl 5 reflect_relu 3
         essay_roofline""",
     "07_scaling": """
-        local_exponents 10 fit_cost 14 holdout_error 10 batch_cost 10 predict_ms 20
+        local_exponents 10 fit_cost 17 holdout_error 10 batch_cost 10 predict_ms 20
         matmul_addresses 12 cache_misses 24 traffic_bound 6 set_misses 0 speedup_steps 12
-        reflect_crossover_tokens 10 essay_scaling""",
+        reflect_crossover_tokens 7 essay_scaling""",
     "08_benchmarking": """
         run_order 8 rank_test 14 speedup_interval 10 gate 10 runs_interval 8 percentile_interval 0
         response_times 12 quantize 12 sparse_bytes 0 pareto 8 energy_joules 8 audit_speedups 10
@@ -65,8 +65,8 @@ SYLLABUS = {
         occupancy 18 events_to_ms 12 ceilings 14 place 14 crossover 4 gpu_mistakes 18
         reflect_launch 3 reflect_speedup 3 essay_gpu""",
     "11_gpu_training": """
-        gpu_busy 10 gap_causes 12 ops_table 12 memory_peak 8 largest_hole 0 step_report 8
-        interaction 6 training_mfu 8 ring_allreduce 14 allreduce_ms 8 overlapped 14 serial_share 0
+        gpu_busy 12 gap_causes 14 ops_table 16 step_report 8 interaction 6 memory_peak 10
+        largest_hole 0 training_mfu 8 ring_allreduce 16 allreduce_ms 6 overlapped 12 serial_share 0
         sharded_bytes 0 essay_gpu_training""",
 }
 # Exercises that take whatever they are given, or raise what the given code raises.
