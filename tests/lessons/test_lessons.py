@@ -14,9 +14,11 @@ from docstrings import is_imperative
 from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
+from proflab_course.course.tracks import Tracks
 
 NO_TORCH = "torch is not installed: the box is compiled, and run by `make test-torch`"
 COURSE = Course(Path(__file__).resolve().parents[2])
+TERM = Tracks.read(COURSE.root).track("term")
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
 
 
@@ -55,9 +57,9 @@ SYLLABUS = {
         response_times 12 quantize 12 sparse_bytes 0 pareto 8 energy_joules 8 audit_speedups 10
         audit_memory 0 essay_benchmarking""",
     "09_optimization": """
-        diagnose 8 simulate_loader 12 half_gradients 8 scale_after 8 accumulate 8 checkpoint_plan 0
-        fuse 12 graph_bytes 10 merge 8 tiled_attention 16 generation_flops 0 paged_tokens 0
-        fixed_step 10 essay_optimization""",
+        diagnose 10 simulate_loader 12 half_gradients 8 scale_after 8 accumulate 8 checkpoint_plan 0
+        fuse 14 graph_bytes 10 merge 8 tiled_attention 20 generation_flops 0 paged_tokens 0
+        fixed_step 20 essay_optimization""",
     "10_cuda_roofline": """
         fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 warp_sectors 6 bank_conflicts 4
         occupancy 8 events_to_ms 9 ceilings 14 place 12 crossover 10 gpu_mistakes 11
@@ -119,7 +121,8 @@ def test_exercises_points_and_essay_are_those_of_the_syllabus(name):
     [essay] = lesson.named("manual")
     told = [f"{exercise} {worth:g}" for exercise, worth in points.items()]
     assert " ".join([*told, essay.name]).split() == SYLLABUS[name].split()
-    assert (sum(points.values()), essay.points) == (100, 10)
+    term = sum(points[exercise] for exercise in TERM.exercises[name])
+    assert (term, essay.points) == (100, 10)
     assert "**Mark scheme.**" in essay.source
 
 
