@@ -444,9 +444,8 @@ for kind in ("png", "zlib"):
         said = simulate_loader(loads, step, workers)["total_ms"]
         seen = [demos.run_loader(workers, step, count, kind) for _ in range(demo_size(5, 2))]
         what = f"{kind}, threads: {workers}; {said:.0f} ms predicted, measured"
-        totals.append(
-            noise.tell(what, [run["total_ms"] for run in seen], "ms", warn=measurement_warnings)
-        )
+        ms = [run["total_ms"] for run in seen]
+        totals.append(noise.tell(what, ms, "ms", warn=measurement_warnings))
     gains[kind] = totals[0] / totals[2]
 guesses.compare("two threads for PNG files", guess_two_threads, gains["png"], unit="times as fast")
 demos.timeline(seen[-1]["spans"], title="zlib: two threads load, the main program takes steps")
@@ -1445,7 +1444,7 @@ def tiled_attention(memory, block_q, block_k, causal=False):
         "v"; store("o", low, rows) puts rows there. At most block_q rows of q and o and block_k rows
         of k and v pass at a time.
     block_q, block_k: need not divide seq.
-    causal: row i sees the keys 0 to i. A tile that is all masked is not loaded.
+    causal: row i sees the keys 0 to i. A wholly masked tile is not loaded.
     Tiles begin at row 0. Each tile of q is loaded once, and with it once each tile of k and v that
     it needs. No array of scores is larger than (block_q, block_k). The result is right to float32's
     accuracy.

@@ -97,13 +97,6 @@ ALLOWED: Mapping[str, Mapping[str, int]] = {
         "errors apart": 10,
         "demo lines": 36,
     },
-    "09_optimization": {
-        "helpers": 3,
-        "cases": 24,
-        "error rows": 3,
-        "errors apart": 6,
-        "doc words": 159,
-    },
     "10_cuda_roofline": {
         "attributes": 3,
         "cases": 1,
