@@ -57,9 +57,9 @@ SYLLABUS = {
         response_times 12 quantize 12 sparse_bytes 0 pareto 8 energy_joules 8 audit_speedups 10
         audit_memory 0 essay_benchmarking""",
     "09_optimization": """
-        diagnose 8 simulate_loader 12 half_gradients 8 scale_after 8 accumulate 8 checkpoint_plan 0
-        fuse 12 graph_bytes 10 merge 8 tiled_attention 16 generation_flops 0 paged_tokens 0
-        fixed_step 10 essay_optimization""",
+        diagnose 10 simulate_loader 12 half_gradients 8 scale_after 8 accumulate 8 checkpoint_plan 0
+        fuse 14 graph_bytes 10 merge 8 tiled_attention 20 generation_flops 0 paged_tokens 0
+        fixed_step 20 essay_optimization""",
     "10_cuda_roofline": """
         fma_lines 6 fma_flops 4 stream_line 5 stream_bytes 5 warp_sectors 14 bank_conflicts 14
         occupancy 18 events_to_ms 12 ceilings 14 place 14 crossover 4 gpu_mistakes 18
