@@ -69,7 +69,7 @@ guess_linear = None  # your guess: a number of parameters
 #
 # **Write** `linear_parameters`.
 # Its docstring says what the function must do; how you do it is up to you.
-# Where the docstring lists an error, raise it with a sentence that would help you at midnight: `raise ValueError("out_features must be at least 1, not 0")`.
+# Sizes below 1 are errors: raise them with a sentence that would help you at midnight, `raise ValueError("out_features must be at least 1, not 0")`.
 #
 # **How to read a test cell.** `expect("3 → 2", linear_parameters(3, 2), 8)` has a label, your result, and the expected value.
 # `mistakes=` lists wrong values that have a known cause: if you return one of them, the message names the cause.
@@ -90,7 +90,9 @@ def linear_parameters(in_features, out_features, bias=True):
 
     in_features, out_features: ints, at least 1. (Sizes of other types are not tested.)
     bias: True if the layer has a bias. The default is that of torch.nn.Linear.
-    Raises ValueError when a size is below 1.
+
+    >>> linear_parameters(10, 4, bias=False)
+    40
     """
     ### BEGIN SOLUTION
     if min(in_features, out_features) < 1:
@@ -103,6 +105,7 @@ def linear_parameters(in_features, out_features, bias=True):
 expect("3 → 2", linear_parameters(3, 2), 8)
 expect("768 → 3072", linear_parameters(768, 3072), 2_362_368)
 expect("768 → 3072 without bias", linear_parameters(768, 3072, bias=False), 2_359_296)
+expect("one input, one output, no bias", linear_parameters(1, 1, False), 1)
 expect("more than 2⁶³ parameters", linear_parameters(10**14, 10**6, False), 10**20)
 ### BEGIN HIDDEN TESTS
 expect(
@@ -125,7 +128,6 @@ expect(
 # %% nbgrader={"grade": true, "grade_id": "test_linear_parameters_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     linear_parameters,
-    ("one input, one output, no bias", (1, 1, False), 1),
     ("a negative size", [(-1, 2), (2, -1), (-3, -4)], ValueError),
     ("no outputs, no inputs", [(2, 0), (0, 5, False)], ValueError),
 )
@@ -144,6 +146,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_linear", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the parameters of six linear layers, LeNet-5 to GPT-3.
 counts = {
     "LeNet-5 (after 1998), last layer": linear_parameters(84, 10),
     "ResNet-18 (2015), classifier": linear_parameters(512, 1000),
@@ -187,8 +190,11 @@ def conv2d_parameters(in_channels, out_channels, kernel_size, bias=True, groups=
     in_channels, out_channels, groups: ints, at least 1.
     kernel_size: an int for a square kernel, or a tuple or list (height, width); each at least 1.
     bias: True if each output channel has a bias. The defaults are those of torch.nn.Conv2d.
-    Raises ValueError when one of these numbers is below 1, when a tuple or list does not hold
-    exactly two sizes, and when groups does not divide both in_channels and out_channels.
+    Raises ValueError also when a tuple or list does not hold exactly two sizes, and when groups
+    does not divide both in_channels and out_channels.
+
+    >>> conv2d_parameters(3, 8, (1, 5))
+    128
     """
     ### BEGIN SOLUTION
     pair = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
@@ -208,6 +214,7 @@ expect("a kernel of 3 × 5", conv2d_parameters(8, 16, (3, 5)), 1_936)
 kernel = [5, 3]
 expect("a kernel given as a list", conv2d_parameters(8, 16, kernel), 1_936)
 expect("the list stays as it is", kernel, [5, 3])
+expect("one number", conv2d_parameters(1, 1, 1, False), 1)
 expect("more than 2⁶³", conv2d_parameters(2 * 10**9, 3 * 10**9, 2, False), 24 * 10**18)
 ### BEGIN HIDDEN TESTS
 # vary: 256 in 20..300, 512 in 301..600
@@ -251,7 +258,6 @@ expect(
 # %% nbgrader={"grade": true, "grade_id": "test_conv2d_parameters_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     conv2d_parameters,
-    ("one number", (1, 1, 1, False), 1),
     ("groups do not divide", [(10, 9, 3, True, 3), (9, 10, 3, True, 3)], ValueError),
     ("no groups, fewer than none", [(4, 4, 3, True, 0), (4, 4, 3, True, -2)], ValueError),
     ("a kernel without two sizes", [(3, 8, (3, 3, 3)), (3, 8, [3]), (3, 8, ())], ValueError),
@@ -280,6 +286,7 @@ expect_table(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_conv2d", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the parameters of AlexNet's eight layers.
 counts = {
     "conv1": conv2d_parameters(3, 96, 11),
     "conv2": conv2d_parameters(96, 256, 5, groups=2),
@@ -328,14 +335,16 @@ def attention_parameters(d_model, bias=True):
     These are the parameters of its four linear layers: query, key, value and output.
     d_model: int, at least 1, the width of a token's vector.
     bias: True if each of the four layers has a bias.
-    Raises ValueError when d_model is below 1.
+
+    >>> attention_parameters(2)
+    24
     """
     ### BEGIN SOLUTION
     return 4 * linear_parameters(d_model, d_model, bias)
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_attention_parameters", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_attention_parameters", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect(
     "width 768",
     attention_parameters(768),
@@ -368,6 +377,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws both parts of a block against its width.
 widths = [192, 384, 768, 1600, 4096, 12288]
 block = {
     "feed-forward": [
@@ -435,6 +445,9 @@ def count_parameters(model, trainable_only=False):
     trainable_only: True leaves out frozen parameters, those whose requires_grad is False.
     Leave the model as it is, and store nothing: it may have changed at the next call.
     Raises ValueError for anything else without .parameters().
+
+    >>> count_parameters(nn.Linear(3, 2))
+    8
     """
     ### BEGIN SOLUTION
     if isinstance(model, Tensor):
@@ -446,7 +459,7 @@ def count_parameters(model, trainable_only=False):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_count_parameters", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_count_parameters", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 expect("linear, 10 → 5", count_parameters(nn.Linear(10, 5)), 55)
 expect("LeNet-5", count_parameters(models.LeNet5()), 61_706)
 expect("BatchNorm's averages are not parameters", count_parameters(nn.BatchNorm2d(3)), 6)
@@ -454,13 +467,11 @@ expect("a ReLU has no parameters", count_parameters(nn.ReLU()), 0)
 expect("a bare Tensor counts 0", count_parameters(Tensor([[1.0, 2.0]])), 0)
 wide = doubles.OnlyParameters(Tensor.meta((70_000, 70_000)))
 expect("more than 2³² parameters", count_parameters(wide), 4_900_000_000)
-expect_raises("a shape is not a model", lambda: count_parameters((10, 5)), ValueError)
 ### BEGIN HIDDEN TESTS
 with meta():
     mobilenet, resnet = models.mobilenet_v2(), models.resnet50()
 expect("every layer of a deep network counts", count_parameters(mobilenet), 3_504_872)
 expect("each tensor counts all of its elements", count_parameters(resnet), 25_557_032)
-expect_raises("None is not a model", lambda: count_parameters(None), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test_count_parameters_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -486,7 +497,7 @@ equal = doubles.OnlyParameters(Tensor([0.0, 0.0]), Tensor([0.0, 0.0]), Tensor([2
 expect("two tensors with equal numbers are two tensors", count_parameters(equal), 6)
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_count_parameters_3", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_count_parameters_3", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 half = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 2))
 half[0].weight.requires_grad = half[0].bias.requires_grad = False
 expect(
@@ -523,6 +534,22 @@ expect(
 )
 ### END HIDDEN TESTS
 
+# %% nbgrader={"grade": true, "grade_id": "test_count_parameters_4", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+expect_table(
+    count_parameters,
+    ("a shape, a number, a list: no models", [((10, 5),), (3,), ([1.0],)], ValueError),
+)
+### BEGIN HIDDEN TESTS
+expect_raises("None is not a model", lambda: count_parameters(None), ValueError)
+expect_raises(
+    "what is no model is none among the trainable ones, too",
+    lambda: count_parameters("resnet18", trainable_only=True),
+    ValueError,
+)
+one = doubles.OnlyParameters(Tensor.meta((3, 5)))
+expect("whatever has .parameters() is a model", count_parameters(one), 15)
+### END HIDDEN TESTS
+
 # %% nbgrader={"grade": false, "grade_id": "zoo", "locked": true, "schema_version": 3, "solution": false, "task": false}
 with meta():
     ZOO = {
@@ -537,6 +564,7 @@ with meta():
     }
 
 # %% nbgrader={"grade": false, "grade_id": "demo_count", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the parameters of eight whole models.
 counts = {name: count_parameters(model) for name, model in ZOO.items()}
 with meta():
     tuned = models.resnet18()
@@ -602,6 +630,9 @@ def parameter_memory_mb(model, dtype=None):
         them would be stored, in any form that numpy takes: "float16", np.float16, np.dtype("int8").
     Raises ValueError for a dtype that numpy does not know ("float17"), and for anything that is
     not a model.
+
+    >>> parameter_memory_mb(nn.Linear(1023, 1024), "int8")
+    1.0
     """
     ### BEGIN SOLUTION
     try:
@@ -615,7 +646,7 @@ def parameter_memory_mb(model, dtype=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_parameter_memory_mb", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_parameter_memory_mb", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(768, 3072)
 expect(
     "own dtype", parameter_memory_mb(layer), 9.01171875, mistakes={"None is float64": 18.0234375}
@@ -626,6 +657,8 @@ expect("not rounded", parameter_memory_mb(nn.Linear(3, 2)), 32 / 1024**2)
 mixed = [Tensor.meta((1024, 1024), kind) for kind in (np.float32, np.float16, np.int8)]
 model = doubles.OnlyParameters(*mixed)
 expect("4, 2, 1 bytes each", parameter_memory_mb(model), 7.0, mistakes={"all float32": 12.0})
+expect("a ReLU", parameter_memory_mb(nn.ReLU()), 0.0)
+expect("a bare Tensor", parameter_memory_mb(Tensor([1.0, 2.0])), 0.0)
 ### BEGIN HIDDEN TESTS
 expect("one dtype for all replaces each tensor's own", parameter_memory_mb(model, np.float64), 24.0)
 expect("the result is not rounded", parameter_memory_mb(nn.Linear(3, 1)), 16 / 1024**2)
@@ -677,13 +710,11 @@ expect(
 # %% nbgrader={"grade": true, "grade_id": "test_parameter_memory_mb_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     parameter_memory_mb,
-    ("1024 × 1023 + 1024 in int8", (nn.Linear(1023, 1024), "int8"), 1.0),
-    ("a ReLU", (nn.ReLU(),), 0.0),
-    ("a bare Tensor", (Tensor([1.0, 2.0]),), 0.0),
-    ("a shape is not a model", [((10, 5),)], ValueError),
+    ("a shape is not a model", [((10, 5),), ((10, 5), "int8")], ValueError),
     ("no such dtype", [(nn.Linear(2, 2), "float17")], ValueError),
 )
 ### BEGIN HIDDEN TESTS
+expect("a MB has 1024² bytes", parameter_memory_mb(nn.Linear(1023, 2048), "int8"), 2.0)
 expect("a model of three megabytes", parameter_memory_mb(nn.Linear(255, 3072)), 3.0)
 expect("half of it in float16", parameter_memory_mb(nn.Linear(255, 3072), "float16"), 1.5)
 expect("a bare Tensor takes 0.0 at any dtype", parameter_memory_mb(Tensor([3.0]), "float64"), 0.0)
@@ -702,11 +733,11 @@ expect_raises("a number is not a model", lambda: parameter_memory_mb(3), ValueEr
 # (numpy has no int4, which puts two parameters into a byte; the cell halves int8.)
 
 # %% nbgrader={"grade": false, "grade_id": "demo_memory", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws models at four dtypes against the memory of four devices.
 import demos  # what only this lesson draws: demos.py, beside this notebook
 
 shown = {name: ZOO[name] for name in ("MobileNetV2", "ResNet-50", "GPT-2 small", "GPT-2 XL")}
-for billions in (7, 70):
-    shown[f"{billions} billion"] = doubles.OnlyParameters(Tensor.meta((billions * 10**9,)))
+shown |= {f"{n} billion": doubles.OnlyParameters(Tensor.meta((n * 10**9,))) for n in (7, 70)}
 sizes = {
     name: {dtype: parameter_memory_mb(model, dtype) for dtype in ("float32", "float16", "int8")}
     for name, model in shown.items()
@@ -743,6 +774,9 @@ def parameter_table(model):
         to 1: the part of all parameters, not rounded). Rows with equal counts stay in the order in
         which the model yields them. Frozen tensors have rows, too.
     Raises ValueError for anything else without .named_parameters().
+
+    >>> parameter_table(nn.Linear(4, 1, bias=False))
+    [{'name': 'weight', 'shape': (1, 4), 'count': 4, 'share': 1.0}]
     """
     ### BEGIN SOLUTION
     if isinstance(model, Tensor):
@@ -778,6 +812,8 @@ expect(
 )
 twelve = nn.Sequential(*[nn.Linear(1, 1) for _ in range(6)])
 expect("all twelve tensors", len(parameter_table(twelve)), 12)
+expect("a ReLU has no rows", parameter_table(nn.ReLU()), [])
+expect("a bare Tensor has no rows", parameter_table(Tensor([1.0, 2.0])), [])
 ### BEGIN HIDDEN TESTS
 lenet, conv = models.LeNet5(), nn.Conv2d(4, 8, (3, 5), groups=2)
 expect("every tensor of a model has a row", len(parameter_table(lenet)), 10)
@@ -828,9 +864,7 @@ expect(
 # %% nbgrader={"grade": true, "grade_id": "test_parameter_table_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     parameter_table,
-    ("a ReLU has no rows", (nn.ReLU(),), []),
-    ("a bare Tensor has no rows", (Tensor([1.0, 2.0]),), []),
-    ("a list is not a model", [([1, 2],)], ValueError),
+    ("a list and a shape are not models", [([1, 2],), ((10, 5),)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect("one tensor has one row", len(parameter_table(nn.Linear(3, 2, bias=False))), 1)
@@ -840,6 +874,7 @@ expect_raises("a number is not a model", lambda: parameter_table(3), ValueError)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_table", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws the share of each stage of ResNet-18.
 shares = {stage: 0.0 for stage in ("conv1", "layer1", "layer2", "layer3", "layer4", "fc")}
 for row in parameter_table(ZOO["ResNet-18"]):
     stage = row["name"].split(".")[0]
@@ -903,7 +938,9 @@ def gpt2_parameters(vocab_size, context, d_model, layers):
 
     vocab_size, context (positions), d_model (width), layers (blocks): ints, at least 1.
     The matrix that token vectors and output layer share counts once.
-    Raises ValueError when a size is below 1.
+
+    >>> gpt2_parameters(1, 1, 2, 1)
+    82
     """
     ### BEGIN SOLUTION
     if min(vocab_size, context, d_model, layers) < 1:
@@ -915,7 +952,7 @@ def gpt2_parameters(vocab_size, context, d_model, layers):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_gpt2_parameters", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gpt2_parameters", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
 expect(
     "GPT-2 small",
     gpt2_parameters(50257, 1024, 768, 12),
@@ -942,7 +979,7 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_gpt2_parameters_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_gpt2_parameters_2", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 expect("the smallest possible", gpt2_parameters(1, 1, 1, 1), 29)
 expect("two blocks of width 2", gpt2_parameters(7, 3, 2, 2), 172)
 expect("more than 2⁶³", gpt2_parameters(1, 1, 10**9, 10), 120_000_000_134_000_000_000)
@@ -958,13 +995,13 @@ expect("in a tiny model each bias and each layer norm matters", gpt2_parameters(
 # %% nbgrader={"grade": true, "grade_id": "test_gpt2_parameters_3", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     gpt2_parameters,
-    ("one of each, width 2", (1, 1, 2, 1), 82),
     ("no blocks, no context", [(50257, 1024, 768, 0), (50257, 0, 768, 12)], ValueError),
     ("no tokens, no width", [(0, 512, 64, 2), (997, 512, 0, 2)], ValueError),
     ("sizes below 0", [(50257, -1, 768, 12), (-9, 8, -4, 2)], ValueError),
 )
 ### BEGIN HIDDEN TESTS
 expect("three tokens, width 1", gpt2_parameters(3, 1, 1, 1), 31)
+expect("one token, one position, width 3", gpt2_parameters(1, 1, 3, 1), 159)
 expect("two positions, width 1", gpt2_parameters(1, 2, 1, 2), 55)
 expect_raises("a model needs a vocabulary", lambda: gpt2_parameters(0, 1024, 768, 12), ValueError)
 expect_raises(
@@ -977,6 +1014,7 @@ expect_raises(
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
+# Draws GPT-2 in four sizes, a square for each million of parameters.
 import demos
 
 sizes = {"small": (768, 12), "medium": (1024, 24), "large": (1280, 36), "XL": (1600, 48)}
@@ -998,6 +1036,7 @@ demos.waffle(parts, square=10**6, unit="one million parameters", title="GPT-2 in
 # Its table 2 says 117 M, 345 M, 762 M and 1542 M.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_gpt2_paper", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# Prints your counts beside those of the paper.
 for size, millions in {"small": 117, "medium": 345, "large": 762, "xl": 1542}.items():
     with meta():
         count = count_parameters(models.gpt2(size))
@@ -1023,13 +1062,11 @@ guess_decimal = None  # your guess: a number from 0 to 5
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo_megabytes", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
-claims = {
-    "AlexNet": (240, 60_965_224),
-    "SqueezeNet": (4.8, 1_248_424),
-    "VGG-16": (528, 138_357_544),
-    "ResNet-18": (44.7, count_parameters(ZOO["ResNet-18"])),
-    "GPT-2 small": (548, count_parameters(ZOO["GPT-2 small"])),
-}
+# Prints five published sizes in both megabytes.
+claims = {"AlexNet": (240, 60_965_224), "SqueezeNet": (4.8, 1_248_424)}
+claims["VGG-16"] = 528, 138_357_544
+claims["ResNet-18"] = 44.7, count_parameters(ZOO["ResNet-18"])
+claims["GPT-2 small"] = 548, count_parameters(ZOO["GPT-2 small"])
 print("            published     10⁶ bytes      1024² bytes")
 decimal = 0
 for name, (published, count) in claims.items():
@@ -1038,12 +1075,6 @@ for name, (published, count) in claims.items():
     text = [f"{mb:8.2f} ({published / mb - 1:+.1%})" for mb in units]
     print(f"{name:<12}{published:>9}  {'  '.join(text)}")
 guesses.compare("nearer to 10⁶ bytes", guess_decimal, decimal, unit="of the five")
-
-left = 548_105_171 - 4 * count_parameters(ZOO["GPT-2 small"])
-masks = 12 * 1024 * 1024 * 4
-print(f"GPT-2's file without parameters {left:>11,} bytes")
-print(f"12 masks, 1024 × 1024, float32  {masks:>11,} bytes")
-print(f"the file's table of contents    {left - masks:>11,} bytes")
 
 
 # %% [markdown]
@@ -1055,7 +1086,17 @@ print(f"the file's table of contents    {left - masks:>11,} bytes")
 #
 # And GPT-2?
 # Its file has 548,105,171 bytes.
-# The last three lines take the parameters away and look at what is left: each of the 12 blocks was saved with its mask, a triangle of ones and zeros that keeps a token from looking ahead.
+
+# %% nbgrader={"grade": false, "grade_id": "demo_gpt2_file", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
+# Prints what GPT-2's file holds beside its parameters.
+left = 548_105_171 - 4 * count_parameters(ZOO["GPT-2 small"])
+masks = 12 * 1024 * 1024 * 4
+print(f"the file without parameters    {left:>11,} bytes")
+print(f"12 masks, 1024 × 1024, float32 {masks:>11,} bytes")
+print(f"the file's table of contents   {left - masks:>11,} bytes")
+
+# %% [markdown]
+# Each of the 12 blocks was saved with its mask, a triangle of ones and zeros that keeps a token from looking ahead.
 # That is a tenth of the download, and not one parameter.
 # An exact count finds such things; "about 500 MB" never does.
 #
@@ -1073,7 +1114,9 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
     memory_gb: above 0, in GB of 1024³ bytes.
     The dict's keys are model_mb (a float, in MB of 1024² bytes, not rounded) and fits (a bool, also
         True when the weights fill the memory to the last byte).
-    Raises ValueError for an argument out of range.
+
+    >>> reflect_deployment(2**20, 2, 1)
+    {'model_mb': 2.0, 'fits': True}
     """
     ### BEGIN SOLUTION
     if parameters < 1 or bytes_per_parameter <= 0 or memory_gb <= 0:
@@ -1083,7 +1126,7 @@ def reflect_deployment(parameters, bytes_per_parameter, memory_gb):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "test_reflect_deployment", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_deployment", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 expect("float32", reflect_deployment(2**30, 4, 3), {"model_mb": 4096.0, "fits": False})
 expect("float16", reflect_deployment(2**30, 2, 3), {"model_mb": 2048.0, "fits": True})
 expect("4 bits", reflect_deployment(5 * 2**30, 0.5, 3), {"model_mb": 2560.0, "fits": True})
@@ -1101,7 +1144,7 @@ expect(
 )
 ### END HIDDEN TESTS
 
-# %% nbgrader={"grade": true, "grade_id": "test_reflect_deployment_2", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "test_reflect_deployment_2", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 expect_table(
     lambda *arguments: reflect_deployment(*arguments)["fits"],
     ("full to the last byte", (3 * 2**30, 0.5, 1.5), True),

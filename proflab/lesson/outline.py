@@ -58,8 +58,8 @@ class Outline:
     """A lesson's exercises by name, its locked cells by the digest of their text.
 
     essay: the points that are given by hand, and the section in which that is.
-    track: the title of a track that has less than the whole lesson; given: the exercises whose code
-    it gives; more: how many exercises the whole lesson has more, those given included.
+    track: the title of a track other than the published one; given: the exercises whose code the
+    lesson gives; more: how many exercises the published lesson has more, those given included.
     """
 
     lesson: str
@@ -93,7 +93,7 @@ class Outline:
         exercises = [asdict(exercise) for exercise in self.exercises.values()]
         cells = {key: [c.name, c.kind, c.needs] for key, c in self.cells.items()}
         entries: dict[str, object] = {"lesson": self.lesson, "essay": self.essay}
-        if self.track:
+        if self.track or self.given:
             entries["track"] = {"track": self.track, "given": self.given, "more": self.more}
         lines = [f"{_json(key)}: {_json(value)}" for key, value in entries.items()]
         lines.append('"exercises": [\n' + ",\n".join(map(_json, exercises)) + "\n]")

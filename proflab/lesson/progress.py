@@ -100,8 +100,8 @@ def measure(record: Record) -> Progress:
         rows.append(
             Row(exercise.name, exercise.section, run.state, run.sentence, earned, exercise.points)
         )
-    track = _track(outline) if outline.track else ""
-    return Progress(outline.lesson, rows, _next(rows, outline), guesses.sentences(), track=track)
+    ahead, asked = _next(rows, outline), guesses.sentences()
+    return Progress(outline.lesson, rows, ahead, asked, track=_track(outline))
 
 
 def _track(outline: Outline) -> str:
@@ -109,7 +109,8 @@ def _track(outline: Outline) -> str:
     count = f"{outline.more} exercises" if outline.more != 1 else "1 exercise"
     more = f"The whole lesson has {count} more." if outline.more else ""
     given = f"Given: {', '.join(outline.given)}." if outline.given else ""
-    return " ".join(filter(None, (f"Track: {outline.track}.", given, more)))
+    track = f"Track: {outline.track}." if outline.track else ""
+    return " ".join(filter(None, (track, given, more)))
 
 
 def _next(rows: list[Row], outline: Outline) -> str:

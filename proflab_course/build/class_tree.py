@@ -63,7 +63,7 @@ def class_tree(
         tree.mkdir()
         (work / "release").rename(tree / "release")
         _copy_course_files(course.root, tree)
-        if plan.track is not None and any(taken.partial for taken in plan.taken.values()):
+        if any(taken.title for taken in plan.taken.values()):
             _put_above(tree / "README.md", track_page(plan, names))
         if output.exists():
             output.rmdir()

@@ -145,7 +145,7 @@ class Plan:
         names = [lesson.name for lesson in self.whole]
         for name, taken in self.taken.items():
             line = ""
-            if taken.partial:
+            if taken.title:
                 lacking = lacking_ideas(name, self.tracks, self.taken, names, address)
                 line = track_line(taken, self.track, address, lacking)
             stamp(taken.lesson, address, line, published)
@@ -227,9 +227,8 @@ def _make_release(plan: Plan, lesson: Lesson, work: Path) -> NotebookNode:
         plan.notes.append(drawn_sentence(lesson, drawn))
     released = released_from(lesson.notebook)
     taken = plan.taken[lesson.name]
-    title = plan.track.title if taken.partial else ""
-    lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells, title)
-    described = with_track(lesson_outline(lesson, released), taken, plan.track)
+    lesson.notebook.metadata[STAMP] = make_stamp(lesson.name, released.cells, taken.title)
+    described = with_track(lesson_outline(lesson, released), taken)
     _write(source / outline.FILE, described.text())
     _write(source / f"{lesson.name}.ipynb", notebook_text(lesson.notebook))
     generate_release(plan.course.root, work, lesson.name)

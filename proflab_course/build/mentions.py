@@ -147,7 +147,7 @@ def track_line(taken: Taken, track: Track, address: Address, lacking: Iterable[s
     lacking: the pages of ideas that it builds on and the track does not have, as links.
     """
     written = len(taken.lesson.named("exercise"))
-    all_of_it = written + len(taken.left_out)
+    all_of_it = written + len(taken.more)
     exercises = f"{written} of this lesson's {all_of_it} exercises"
     link = f"[The whole lesson]({address.whole_lesson(taken.lesson.name)})"
     first = "".join(f" Read first: {page}." for page in lacking)

@@ -38,15 +38,18 @@ _DEFINE = ("exercise", "given", "setup")
 class Taken:
     """A lesson as a track has it: its cells, and where it is less than the whole lesson.
 
-    left_out: the exercises that are not written; given: those of them whose code is there.
+    given: the exercises that are not written and whose code is there; more: those that the
+    published lesson has students write and this one has not.
     gone: the names of the sections that are not there; partial: it is not the whole lesson.
+    title: of a track that is not the published one; empty for that one and for a whole lesson.
     """
 
     lesson: Lesson
     given: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
     partial: bool = False
+    title: str = ""
 
 
 def read_tracks(root: Path, lessons: Iterable[Lesson]) -> Tracks | None:
@@ -112,8 +115,9 @@ def apply_track(lesson: Lesson, tracks: Tracks, track: Track) -> Taken:
         taken,
         tuple(work.given_exercises()),
         tuple(s.name for s in work.sections if s.name and not work.stays(s)),
-        tuple(tracks.left_out(track, lesson.name)),
+        tuple(tracks.more(track, lesson.name)),
         True,
+        "" if tracks.is_published(track) else track.title,
     )
 
 
@@ -359,11 +363,9 @@ def _places(names: list[str]) -> str:
 # ── what a reader learns of it ────────────────────────────────────────────────────────────────
 
 
-def with_track(outline: Outline, taken: Taken, track: Track | None) -> Outline:
+def with_track(outline: Outline, taken: Taken) -> Outline:
     """Return a lesson's outline with what its track leaves out, if it does."""
-    if not taken.partial or track is None:
-        return outline
-    return replace(outline, track=track.title, given=taken.given, more=len(taken.left_out))
+    return replace(outline, track=taken.title, given=taken.given, more=len(taken.more))
 
 
 def track_points(track: Track, tracks: Tracks, lessons: Iterable[Lesson]) -> float:

@@ -139,6 +139,18 @@ class Tracks:
         """Return True if a track has the lesson as it is written, without anything left out."""
         return track.whole and not self.left_out(track, lesson)
 
+    def is_published(self, track: Track) -> bool:
+        """Return True for the course's public default: the lessons that its address has."""
+        return track.name == DEFAULT and track.file == PUBLIC
+
+    def more(self, track: Track, lesson: str) -> list[str]:
+        """Return the exercises that the published lesson has and a track has not."""
+        full = self.tracks.get(DEFAULT)
+        if full is None or not self.is_published(full):
+            return self.left_out(track, lesson)
+        written = track.exercises.get(lesson, ())
+        return [name for name in full.exercises.get(lesson, ()) if name not in written]
+
     def writing(self, track: Track, lesson: str) -> int:
         """Return the minutes of writing in a lesson of a track, its essay apart."""
         return sum(self.times[lesson].minutes[name] for name in track.exercises.get(lesson, ()))

@@ -5,6 +5,7 @@ import json
 import pytest
 from cohort.run import ROOT
 from handed_in import WHOLE, filled, graded
+from whole_lessons import whole_lesson
 
 from proflab.lesson.names import bound_names, used_names
 from proflab.lesson.statements import KNOWN
@@ -68,6 +69,17 @@ def test_nothing_refers_to_what_the_class_never_saw(plans, name):
     assert list(tree.mistakes()) == [] and list(tree.notes()) == []
 
 
+def test_no_lesson_of_the_default_sends_its_reader_to_its_own_page():
+    plan, address = Plan.read(Course(ROOT)), Address.read(ROOT)
+    for name, taken in plan.taken.items():
+        text = "\n".join(cell.source for cell in taken.lesson.named("text"))
+        assert "This class takes" not in text and address.whole_lesson(name) not in text
+        assert "whole lesson" not in text.lower(), name
+    given = {name for taken in plan.taken.values() for name in taken.given}
+    left_out = {n for name in plan.taken for n in plan.tracks.left_out(plan.track, name)}
+    assert given == left_out != set()
+
+
 def test_the_tracks_fit_into_their_hours(plans):
     for plan in plans.values():
         minutes = sum(s.minutes or 0 for lesson in plan.lessons for s in sections(lesson))
@@ -98,7 +110,7 @@ def test_a_whole_lesson_handed_in_to_three_weeks_earns_its_points(three_weeks):
     plan, work = three_weeks
     name = "02_flops"
     handed_in = filled(
-        read_notebook(ROOT / f"release/{name}/{name}.ipynb", name),
+        read_notebook(whole_lesson(name).release(name), name),
         next(lesson for lesson in plan.whole if lesson.name == name),
     )
     source = read_notebook(work / f"source/{name}/{name}.ipynb", name).notebook

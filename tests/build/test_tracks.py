@@ -247,6 +247,39 @@ def test_a_track_that_takes_everything_changes_no_byte(shop, tmp_path):
         assert (without.root / path.relative_to(with_tracks.root)).read_bytes() == path.read_bytes()
 
 
+# ── the published course ─────────────────────────────────────────────────────────────────────
+
+SHORTER = TRACKS.replace("except = {}", 'except = { 01_shop = ["mean"] }')
+
+
+def test_what_the_default_leaves_out_is_given_and_it_links_to_no_fuller_lesson(
+    tmp_path, monkeypatch, capsys
+):
+    course = make_shop(tmp_path / "course", SHORTER)
+    build(course)
+    release = read_notebook(course.release("01_shop"), "01_shop")
+    text = "\n".join(cell.source for cell in release.named("text"))
+    assert "This class takes" not in text and "whole lesson" not in text and URL not in text
+    [mean] = [cell for cell in release.cells if cell.name == "mean"]
+    assert mean.tags == ["given"] and "return sum(prices) / len(prices)" in mean.source
+    outline = Outline.read(course.release("01_shop").parent)
+    assert (outline.track, outline.given, outline.more) == ("", ("mean",), 0)
+    assert check(course) == []
+    monkeypatch.chdir(course.root)
+    assert main(["check", "01"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "Given: mean." in lines and not any("whole lesson" in line for line in lines)
+    words = ["build", "--through", "1", "-o", str(tmp_path / "tree"), "--audit", "static"]
+    assert main(words) == 0
+    assert "A term" not in (tmp_path / "tree/README.md").read_text()
+
+
+def test_a_shorter_track_counts_what_the_published_lesson_has(tmp_path):
+    plan = Plan.read(make_shop(tmp_path, SHORTER), track="hour")
+    assert "*An hour*: 1 of this lesson's 3 exercises" in plan.lessons[0].cells[0].source
+    assert plan.taken["01_shop"].more == ("tax", "discount")
+
+
 # ── the command ──────────────────────────────────────────────────────────────────────────────
 
 

@@ -15,7 +15,8 @@ import nbformat
 
 from cohort.run import ROOT, complete, entries, judge, solved
 from proflab_course.course.layout import Course
-from proflab_course.grading.answer_key import Key, read_key
+from proflab_course.course.notebook import read_module
+from proflab_course.grading.answer_key import Key, make_key
 from proflab_course.grading.grade_notebook import grade_notebook
 from proflab_course.grading.plan import Runner
 
@@ -76,8 +77,9 @@ def failed_in_the_grader(entry: Entry, runner: Runner) -> tuple[set[str], list[s
 
 @cache
 def whole_key(lesson: str) -> Key:
-    """The lesson's key."""
-    return read_key(Course(ROOT).source(solved(lesson).name))
+    """The key of the lesson as modules/ has it, with the exercises that the release gives, too."""
+    name = solved(lesson).name
+    return make_key(name, read_module(Course(ROOT).module(name), name).notebook)
 
 
 @cache

@@ -3,6 +3,12 @@
 With `--alike` it lists the mutants that fail the same cases with the same reasons as another one:
 where both sentences tell of one mistake, one of the two is enough.
 
+With `--least` it lists each exercise's visible cases in order of what each adds: how many mutants
+fail it that fail none above it, and the share caught so far. Then those that nothing needs. Before
+one of these goes, see that no sentence of the docstring loses its only visible case: where a
+sentence has none left that a mutant fails, the cohort lacks that mutant. (Of a table's row with
+several tuples of arguments, each tuple is a case.)
+
 A student whose visible cases all pass should be able to trust that, so of the wrong solutions of
 each exercise at least `GOAL` have to fail one, and of each lesson `LESSON_GOAL`. Those that write
 the visible answers in can only be caught by a hidden case; a mutant whose sentence ends with
@@ -12,6 +18,7 @@ the visible answers in can only be caught by a hidden case; a mutant whose sente
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +26,8 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cohort.run import complete, entries, failures, judge, lessons, solved
+from cohort.run import Solved, complete, entries, failures, judge, lessons, solved
+from proflab_course.build.in_process import Case
 
 GOAL, LESSON_GOAL = 0.9, 0.97
 ASIDE = "written in"
@@ -47,8 +55,7 @@ class Share:
 def share(lesson: str, exercise: str) -> Share:
     """Judge the mutants of an exercise of `lesson_NN` by its visible cases."""
     solution, unseen, survivors = solved(lesson).solutions[exercise], [], []
-    counted = entries(lesson, "MUTANTS")[exercise]
-    counted = {sentence: code for sentence, code in counted.items() if not sentence.endswith(ASIDE)}
+    counted = counted_mutants(lesson, exercise)
     for sentence, code in counted.items():
         failed = failures(solved(lesson), exercise, complete(exercise, code, solution))
         if all(case.hidden for case in failed):
@@ -56,6 +63,65 @@ def share(lesson: str, exercise: str) -> Share:
         if not failed:
             survivors.append(sentence)
     return Share(exercise, len(counted), tuple(unseen), tuple(survivors))
+
+
+def counted_mutants(lesson: str, exercise: str) -> dict[str, str]:
+    """Return the mutants that a visible case could catch: sentence → code."""
+    mutants = entries(lesson, "MUTANTS")[exercise]
+    return {sentence: code for sentence, code in mutants.items() if not sentence.endswith(ASIDE)}
+
+
+@dataclass(frozen=True)
+class Added:
+    """A visible case (its test cell and label), and the mutants that no case above it catches."""
+
+    case: tuple[str, str]
+    mutants: tuple[str, ...]
+
+
+def least(
+    lesson: Solved,
+    exercise: str,
+    mutants: dict[str, str],
+    judge: Callable[[Solved, str, str], list[Case]] = judge,
+) -> list[Added]:
+    """Return an exercise's visible cases, each time next the one that catches most of the rest.
+
+    Of those that catch as many, the first in the test cells; those that add nothing come last.
+    """
+    caught: dict[tuple[str, str], dict[str, None]] = {
+        (cell.name, answer.label): {}
+        for cell in lesson.tests[exercise]
+        for hidden, answer in cell.answers
+        if not hidden
+    }
+    for sentence, code in mutants.items():
+        for case in judge(lesson, exercise, complete(exercise, code, lesson.solutions[exercise])):
+            if not (case.passed or case.hidden):
+                # A set-up that raises is no case, yet it tells students as much.
+                caught.setdefault((case.cell, case.label), {})[sentence] = None
+    order, seen = [], set()
+    while caught:
+        best = max(caught, key=lambda case: len(caught[case].keys() - seen))
+        new = tuple(sentence for sentence in caught.pop(best) if sentence not in seen)
+        order.append(Added(best, new))
+        seen.update(new)
+    return order
+
+
+def print_least(lesson: str, exercise: str) -> None:
+    """Print an exercise's visible cases by what each adds."""
+    mutants = counted_mutants(lesson, exercise)
+    order, so_far = least(solved(lesson), exercise, mutants), 0
+    needed = sum(bool(added.mutants) for added in order)
+    print(f"{lesson} {exercise}: {needed} of {len(order)} visible cases, {len(mutants)} mutants")
+    for place, added in enumerate(order):
+        if place == needed:
+            print("    needed by nothing:")
+        so_far += len(added.mutants)
+        figures = f"+{len(added.mutants):<3}{so_far / len(mutants):>5.0%}" if place < needed else ""
+        only = f"  (only: {added.mutants[0]})" if len(added.mutants) == 1 else ""
+        print(f"    {figures:<11}{': '.join(added.case)}{only}", flush=True)
 
 
 def alike(lesson: str, exercise: str) -> list[list[str]]:
@@ -70,8 +136,12 @@ def alike(lesson: str, exercise: str) -> list[list[str]]:
 
 def main(words: list[str]) -> None:
     """Print the shares of these lessons, or of all; below the goal, what is not seen."""
-    numbers = [word for word in words if word != "--alike"]
+    numbers = [word for word in words if word not in ("--alike", "--least")]
     for lesson in [f"lesson_{number}" for number in numbers] or lessons():
+        if "--least" in words:
+            for exercise in solved(lesson).solutions:
+                print_least(lesson, exercise)
+            continue
         if "--alike" in words:
             for exercise in solved(lesson).solutions:
                 for group in alike(lesson, exercise):

@@ -7,8 +7,9 @@ import shutil
 import nbformat
 from cohort.run import complete, entries
 from cohort.run import solved as cohort
-from grading_course import ROOT, cell, copy_course
+from grading_course import cell, copy_course
 from nbformat import NotebookNode
+from whole_lessons import whole_lesson
 
 from proflab_course.course.layout import Course
 
@@ -16,10 +17,10 @@ LESSON = "03_latency"
 
 
 def course_of(place) -> Course:
-    """An empty course with lesson 03."""
+    """An empty course with lesson 03, whole."""
     course = copy_course(place, [])
     for step in ("source", "release"):
-        shutil.copytree(ROOT / step / LESSON, place / step / LESSON)
+        shutil.copytree(whole_lesson(LESSON).root / step / LESSON, place / step / LESSON)
     return course
 
 
@@ -33,7 +34,7 @@ def entry(kind: str, exercise: str, number: int | str) -> str:
 def notebook(codes: dict[str, str]) -> NotebookNode:
     """The release, all right but for these exercises; the cohort's helpers come before them all."""
     lesson = cohort("lesson_03")
-    made = nbformat.read(ROOT / "release" / LESSON / f"{LESSON}.ipynb", as_version=4)
+    made = nbformat.read(whole_lesson(LESSON).release(LESSON), as_version=4)
     for exercise, solution in lesson.solutions.items():
         cell(made, exercise)["source"] = codes.get(exercise, solution)
     first = next(i for i, c in enumerate(made.cells) if c.id == "Timer")

@@ -35,7 +35,7 @@ def test_each_exercise_has_a_prediction_above_and_a_use_below(lesson):
         if cell.role == "exercise" and cell.name != "reflect_deployment":
             above = "".join(c.source for c in cells[max(0, number - 3) : number])
             assert "**Predict.**" in above, cell.name
-            below = [c.role for c in cells[number + 1 : number + 6]]
+            below = [c.role for c in cells[number + 1 : number + 7]]
             assert below[0] == "test" and "demo" in below, cell.name
 
 

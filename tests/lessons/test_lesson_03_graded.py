@@ -11,6 +11,7 @@ from proflab_course.grading.command import grade_class
 from proflab_course.grading.run.sandbox_runner import SandboxRunner
 
 pytestmark = needs_sandbox
+ALL = sum(solved("lesson_03").cell_points().values())
 TIMED = ("Timer", "timer_resolution_ms", "calibrate", "measure_latency")
 WRONG = {"timer_resolution_ms": "time.time", "measure_latency": "one warm-up too few"}
 
@@ -39,10 +40,10 @@ def test_any_clock_keeps_all_points_and_a_wrong_one_loses_as_many_as_in_the_coho
         hand_in(course, exercise, notebook({exercise: entry("MUTANTS", exercise, sentence)}))
     rows = graded(course)
     for student in ("unusual_1", "unusual_2"):
-        assert rows[student] == (100, "graded", ""), student
+        assert rows[student] == (ALL, "graded", ""), student
     for exercise, sentence in WRONG.items():
         score, status, _ = rows[exercise]
-        assert status == "graded" and score == in_the_cohort(exercise, sentence) < 100, exercise
+        assert status == "graded" and score == in_the_cohort(exercise, sentence) < ALL, exercise
 
 
 @pytest.mark.soak
@@ -53,7 +54,7 @@ def test_all_unusual_solutions_keep_all_points(tmp_path):
     for number in range(most):
         codes = {exercise: entry("ALTERNATES", exercise, number) for exercise in solutions}
         hand_in(course, f"unusual_{number:02}", notebook(codes))
-    assert set(graded(course, jobs=2).values()) == {(100, "graded", "")}
+    assert set(graded(course, jobs=2).values()) == {(ALL, "graded", "")}
 
 
 @pytest.mark.soak

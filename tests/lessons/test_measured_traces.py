@@ -1,0 +1,191 @@
+"""Published traces of real cards, as docs/gpu/reduce_traces.py reduced them."""
+
+import gzip
+import hashlib
+import importlib
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from cohort.run import ROOT, solved
+
+GPU = ROOT / "docs" / "gpu"
+MEASURED = GPU / "measured"
+ORIGINALS = os.environ.get("PROFLAB_GPU_TRACES")  # a folder with the original files
+
+
+@pytest.fixture(scope="module")
+def scripts():
+    """The scripts beside the documents, as modules."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(GPU))
+        names = ("packed", "reduce_traces")
+        yield {name: importlib.import_module(name) for name in names}
+        for name in names:
+            sys.modules.pop(name, None)
+
+
+def row(scripts, document, name, kind="trace"):
+    """Return the events, or the allocator's history, of a document's row."""
+    rows = json.loads((MEASURED / document).read_text("utf-8"))[kind]
+    packed = next(each["packed"] for each in rows if each["name"] == name)
+    if kind == "memory":
+        return scripts["packed"].unpack_history(packed)
+    return scripts["packed"].unpack(packed)
+
+
+def steps(events):
+    return [e for e in events if e["name"].startswith("ProfilerStep#")]
+
+
+def of_step(events, step):
+    return (e for e in events if step["ts"] <= e["ts"] < step["ts"] + step["dur"])
+
+
+# ── what the documents say ───────────────────────────────────────────────────────────────────
+
+
+def test_the_loader_in_the_loop_takes_a_third_of_a_step(scripts):
+    events = row(scripts, "v100_loader.json", "loader in the loop")
+    assert [step["dur"] for step in steps(events)] == [149_046, 148_659]
+    for step in steps(events):
+        [waits] = [e["dur"] for e in of_step(events, step) if "DataLoader" in e["name"]]
+        assert 44_000 <= waits <= 47_500
+
+
+def test_four_workers_make_steps_1_2_times_as_fast_but_two_are_slow(scripts):
+    events = row(scripts, "v100_loader.json", "four workers")
+    lasted = [step["dur"] for step in steps(events)]
+    assert [round(us / 1e3) for us in lasted] == [182, 124, 127, 126, 163, 116]
+    assert sum(us > 150_000 for us in lasted) == 2
+    waits = [e["dur"] for e in events if "DataLoader" in e["name"]]
+    assert max(waits) < 4_400
+    longest = max((e for e in events if e["cat"] == "cuda_runtime"), key=lambda e: e["dur"])
+    assert (longest["name"], longest["dur"]) == ("cudaMemcpyAsync", 39_996)
+
+
+def test_the_students_functions_read_them(scripts):
+    names = solved("lesson_11").scope
+    events = row(scripts, "v100_loader.json", "four workers")
+    busy = [
+        names["gpu_busy"](events, (step["ts"], step["ts"] + step["dur"])) for step in steps(events)
+    ]
+    assert [round(found["busy"] / 1e3) for found in busy] == [99, 97, 99, 102, 99, 92]
+    table = {
+        each["name"]: each["self_gpu_us"]
+        for each in names["ops_table"](
+            {"traceEvents": row(scripts, "v100_step.json", "one step, all ops")}
+        )
+    }
+    most = sorted(table, key=table.get, reverse=True)[:3]
+    assert most == [
+        "aten::cudnn_convolution_backward_weight",
+        "aten::cudnn_convolution_backward_input",
+        "aten::cudnn_convolution",
+    ]
+    assert table["aten::cudnn_convolution"] == pytest.approx(21_100, rel=0.03)
+
+
+def test_convolutions_have_the_shapes_that_flops_follow_from(scripts):
+    events = row(scripts, "v100_step.json", "one step, all ops")
+    shapes = [e["args"]["Input Dims"] for e in events if e["name"] == "aten::cudnn_convolution"]
+    assert len(shapes) == 53 and shapes[0] == [[32, 3, 224, 224], [64, 3, 7, 7]]
+    assert Counter(tuple(weight) for _, weight in shapes)[(64, 64, 3, 3)] == 3
+
+
+def test_404_all_reduces_a_step_or_5(scripts):
+    by_itself = row(scripts, "v100_ddp.json", "each gradient by itself")
+    buckets = row(scripts, "v100_ddp.json", "in buckets")
+    calls = [sum(e["name"] == "nccl:all_reduce" for e in each) for each in (by_itself, buckets)]
+    assert calls == [404, 5]
+    kernels = [e for e in by_itself if e["name"].startswith("ncclKernel_AllReduce")]
+    assert len(kernels) == 404 and {e["args"]["stream"] for e in kernels} == {14}
+    assert sum(e["dur"] for e in kernels) == 59_560
+    assert not any("nccl" in e["name"] for e in buckets if e["cat"] == "kernel")  # one rank alone
+
+
+def test_the_peak_of_a_history_is_the_one_that_the_allocator_named(scripts):
+    held, now, peak = {}, 0, 0
+    for event in row(scripts, "v100_ddp.json", "a step of two cards", "memory"):
+        if event["action"] == "alloc":
+            assert event["addr"] not in held
+            held[event["addr"]] = event["size"]
+            now += event["size"]
+        else:
+            assert held.pop(event["addr"]) == event["size"]
+            now -= event["size"]
+        peak = max(peak, now)
+    assert peak == 6_629_508_096
+
+
+@pytest.mark.parametrize("path", sorted(MEASURED.glob("*.json")), ids=lambda path: path.name)
+def test_each_row_names_its_source_and_no_file_is_large(scripts, path):
+    assert path.stat().st_size < 400_000
+    text = path.read_text("utf-8")
+    for each in (each for rows in json.loads(text).values() for each in rows):
+        source = each["source"]
+        assert source in scripts["reduce_traces"].SOURCES.values()
+        assert {"repository", "commit", "path", "licence", "date", "card", "sha256"} <= set(source)
+    assert not any(word in text for word in ("/home/", "anaconda", "facebook.com", "sraikund"))
+
+
+# ── how they were made ───────────────────────────────────────────────────────────────────────
+
+
+def old_event(cat, name, ts, dur, tid="1", **args):
+    pid = 0 if tid.startswith("stream") else 7
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur} | {
+        "args": {key.replace("_", " "): value for key, value in args.items()}
+    }
+
+
+OLD = [
+    old_event("Operator", "ProfilerStep#3", 1_000, 90),
+    old_event("Operator", "aten::mm", 1_010, 20, Input_Dims=[[2, 3], [3, 4], []]),
+    old_event("Runtime", "cudaLaunchKernel", 1_012, 5, correlation=41),
+    old_event("Runtime", "cudaEventRecord", 1_018, 1, correlation=42),
+    old_event("Runtime", "cudaStreamSynchronize", 1_050, 30, correlation=43),
+    old_event("Kernel", "void a::gemm<4, b::AddFunctor<float>>(int)", 1_020, 40, "stream 7",
+              stream=7, correlation=41),
+    old_event("Operator", "ProfilerStep#4", 1_090, 60),
+]  # fmt: skip
+
+
+def test_old_names_become_those_of_today(scripts):
+    reduce, packed = scripts["reduce_traces"], scripts["packed"]
+    found = reduce.events({"traceEvents": [*OLD, {"ph": "i", "name": "[memory]", "ts": 5}]})
+    chosen = list(reduce.steps(found, range(1), True))
+    again = packed.unpack(json.loads(json.dumps(packed.pack(chosen))))
+    assert [(e["cat"], e["name"], e["ts"], e["dur"]) for e in again] == [
+        ("user_annotation", "ProfilerStep#3", 0, 90),
+        ("cpu_op", "aten::mm", 10, 20),
+        ("cuda_runtime", "cudaLaunchKernel", 12, 5),
+        ("kernel", "gemm AddFunctor", 20, 40),
+        ("cuda_runtime", "cudaStreamSynchronize", 50, 30),
+    ]
+    assert again[1]["args"] == {"Input Dims": [[2, 3], [3, 4]]}
+    assert again[3]["args"] == {"correlation": 41, "stream": 7}
+    light = list(reduce.steps(found, range(1), False))
+    assert [e["cat"] for e in light].count("cpu_op") == 0 and len(light) == 4
+
+
+def test_a_changed_or_missing_original_is_refused(scripts, tmp_path):
+    reduce = scripts["reduce_traces"]
+    name = next(iter(reduce.SOURCES))
+    with pytest.raises(SystemExit, match="it is in https://github.com/pytorch/kineto at be239c04"):
+        reduce.read(tmp_path, name)
+    (tmp_path / name).write_bytes(gzip.compress(b"{}"))
+    with pytest.raises(SystemExit, match="is another file than the one that was reduced"):
+        reduce.read(tmp_path, name)
+
+
+@pytest.mark.skipif(not ORIGINALS, reason="PROFLAB_GPU_TRACES names no folder of originals")
+def test_the_originals_reduce_to_the_documents(scripts, tmp_path):
+    made = list(scripts["reduce_traces"].write(Path(ORIGINALS), tmp_path))
+    assert {path.name for path in made} == {path.name for path in MEASURED.glob("*.json")}
+    for path in made:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert digest == hashlib.sha256((MEASURED / path.name).read_bytes()).hexdigest()
