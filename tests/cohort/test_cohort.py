@@ -136,11 +136,11 @@ def test_what_always_raises_earns_nothing_with_partial_credit(lesson, exercise):
 
 
 @pytest.mark.parametrize("lesson", lessons())
-def test_an_empty_notebook_scores_0_and_a_solved_one_100(lesson):
-    solutions = solved(lesson).solutions
+def test_an_empty_notebook_scores_0_and_a_solved_one_all_points(lesson):
+    solutions, worth = solved(lesson).solutions, sum(solved(lesson).cell_points().values())
     empty = {name: stub(code) for name, code in solutions.items()}
     assert points(judge_all(solved(lesson), empty), solved(lesson)) == 0
-    assert points(judge_all(solved(lesson), solutions), solved(lesson)) == 100
+    assert points(judge_all(solved(lesson), solutions), solved(lesson)) == worth
 
 
 @pytest.mark.parametrize("lesson", lessons())

@@ -14,9 +14,11 @@ from docstrings import is_imperative
 from proflab_course.build.sections import sections
 from proflab_course.course.layout import Course
 from proflab_course.course.notebook import read_module
+from proflab_course.course.tracks import Tracks
 
 NO_TORCH = "torch is not installed: the box is compiled, and run by `make test-torch`"
 COURSE = Course(Path(__file__).resolve().parents[2])
+TERM = Tracks.read(COURSE.root).track("term")
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
 
 
@@ -38,9 +40,10 @@ SYLLABUS = {
         training_memory 10 MemoryProfiler 12 find_leak 12 recomputed_gradients 6 checkpointed 8
         reflect_training_mb 6 essay_memory""",
     "05_profiler": """
-        op_bytes 10 op_facts 10 add_row 6 record 10 top_operations 8 chrome_trace 8
-        find_bottleneck 4 profile_forward_pass 12 profile_layer 4 profile_backward_pass 10
-        hot_functions 6 profiling_overhead 6 compare_architectures 6 essay_profiler""",
+        op_bytes 20 op_facts 10 self_times 14 record 12 top_operations 8 chrome_trace 8
+        find_bottleneck 8 rows_at_ridge 10 hot_functions 6 profiling_overhead 12 samples_needed 8
+        profile_forward_pass 8 profile_layer 4 profile_backward_pass 0 compare_architectures 6
+        essay_profiler""",
     "06_roofline": """
         arithmetic_intensity 6 ridge_point 4 attainable_flops 7 matmul_bytes 7 elementwise_bytes 6
         attention_bytes 0 measure_peak_flops 14 measure_bandwidth 16 write_allocate 0
@@ -70,7 +73,6 @@ SYLLABUS = {
 # Exercises that take whatever they are given, or raise what the given code raises.
 RAISING_NOTHING = {
     "MemoryTracker",
-    "add_row",
     "fixed_step",
     "merge",
     "op_bytes",
@@ -119,7 +121,8 @@ def test_exercises_points_and_essay_are_those_of_the_syllabus(name):
     [essay] = lesson.named("manual")
     told = [f"{exercise} {worth:g}" for exercise, worth in points.items()]
     assert " ".join([*told, essay.name]).split() == SYLLABUS[name].split()
-    assert (sum(points.values()), essay.points) == (100, 10)
+    term = sum(points[exercise] for exercise in TERM.exercises[name])
+    assert (term, essay.points) == (100, 10)
     assert "**Mark scheme.**" in essay.source
 
 
