@@ -16,14 +16,13 @@
 # %% [markdown]
 # # 05 · Put it together
 #
-# ![Time runs to the right. A bar for the forward pass and a longer one for the backward pass; below them bars for three blocks, which come in reverse order on the way back; below these attention and feed-forward layers, and at the bottom, in colours, the operations: mostly linear layers.](timeline.png)
+# ![A bar for the forward pass and a longer one for the backward pass; below them bars for three blocks, in reverse order on the way back; below these their layers, and at the bottom, in colours, the operations: mostly linear layers.](timeline.png)
 #
 # A model is too slow, and somebody buys a faster machine.
 # Often it waits as the old one did, because the time went where nobody had looked: into a copy, a data loader, ten thousand tiny operations.
-# A profiler tells you before you buy.
-# In this lesson you write one, which draws the picture above for any model.
+# In this lesson you write what tells you before you buy: a profiler, which draws the picture above for any model.
 #
-# **You will be able to** record every operation of a model that you have never seen; say from the recording where the time goes, and whether calculation or memory limits a layer; and say what watching costs, and how long a sampler has to watch.
+# **You will be able to** record every operation of any model; say where its time goes, and whether calculation or memory limits a layer; and say what watching costs, and how long a sampler has to watch.
 #
 # **You need** the hook of lesson 02, section 8, and gradients: `backward()` and `requires_grad`.
 # Arguments stay as they are.
@@ -44,32 +43,32 @@ from proflab.lesson import doubles, expect, expect_table, guesses
 # %% [markdown]
 # ## 1 · What an op moves · 45 min
 #
-# In lesson 02 you put a hook at the point that every op passes, and added up FLOPs.
-# The same hook sees tensors, whose bytes decide the time as often.
+# The hook of lesson 02 sees every op, and added up FLOPs.
+# It sees tensors, too, whose bytes decide the time as often.
 # Forward, an op reads its inputs.
 # Backward, it reads the gradient of its result (`call.grad`) and what it kept in the forward pass (`call.saved`, a list of Tensors; lesson 04).
 # In both it writes what `call()` returns.
 # For example, a linear layer from 256 to 128 on 32 rows of float32 reads 32·256 + 128·256 + 128 numbers, which are 164,352 bytes, and writes 32·128 numbers, 16,384 bytes.
 # But two tensors can share memory, and no byte counts twice:
 #
-# - A tensor is a window on a piece of memory, and two windows may show the same piece. Memory is read once, however many inputs show it: `x * x` reads one tensor.
+# - A tensor is a window on a piece of memory, which is read once, however many inputs show it: `x * x` reads one tensor.
 # - A result that lies in memory that was read has not been written. An op without any other result is a *view*, and moves nothing.
 # - A look-up reads the rows that it picks, not the whole table.
 #
-# These are *unique* bytes, the least that has to move; a matrix product really reads its operands several times.
+# These *unique* bytes are the least that has to move; a matrix product really reads its operands several times.
 #
 # | given | what it is |
 # |---|---|
-# | `memory_of(tensor)` | a number for the memory that a tensor looks at, the same for all tensors that share it |
-# | `bytes_by_memory(tensors)` | {memory_of: bytes}, in which no byte counts twice |
-# | `tensors_in(result)` | the Tensors of a result or gradient as a list, without None, as in lesson 02 |
-# | `TABLES` | each op that looks something up, and the place of its table among its inputs |
-# | `each_op(look, function)` | runs function() and returns look(call, result) for each of its ops |
+# | `memory_of(tensor)` | a number for its memory, the same for all tensors that share it |
+# | `bytes_by_memory(tensors)` | {memory_of: bytes}, no byte twice |
+# | `tensors_in(result)` | the Tensors of a result or gradient, without None (lesson 02) |
+# | `TABLES` | look-ups, and the place of the table among their inputs |
+# | `each_op(look, function)` | runs function(), and returns look(call, result) of each op |
 #
 # <details><summary>Hint 1: which part of the result's memory is new?</summary>
 #
-# Draw two circles: the memory that is read, and that of the result.
-# What is written lies in the second alone.
+# Draw two circles, what is read and what the result has.
+# Written is what lies in the second alone.
 #
 # </details><details><summary>Hint 2: the shape of the answer</summary>
 #
@@ -235,32 +234,28 @@ guesses.compare("the look-up's gradient", guess_gradient, moved[-1][1] / 1024**2
 #
 # ## 2 · A row · 10 min
 #
-# A *row* of a profile is a dict with everything that is known of one op.
-# What is known apart from its time are its *facts*, ten keys:
+# A *row* of a profile is a dict with all that is known of one op.
+# Apart from its time these are ten *facts*:
 #
 # | key | of a linear layer from 256 to 128 on 32 rows |
 # |---|---|
-# | op, module, phase | `"linear"`, `"0"` (its path in the model), `"forward"` |
+# | op, module, phase | `"linear"`, `"0"` (the path of its module), `"forward"` |
 # | input_shapes | `[(32, 256), (128, 256), (128,)]` |
 # | output_shape, dtype | `(32, 128)`, `"float32"` |
-# | matmul_flops | 2,097,152, by `op_flops` of lesson 02, or backward by `gradient_flops` |
+# | matmul_flops | 2,097,152, as `op_flops` counts; backward as `gradient_flops` does |
 # | elementwise_flops | 4,096, by the table of lesson 02 |
 # | bytes_read, bytes_written | 164,352 and 16,384, by `op_bytes` |
 #
-# Two traps lie here.
-# A row must hold plain numbers and strings (`str(t.dtype)` is the name of a tensor's type): a row that holds a tensor keeps its memory from being freed, and the profiler changes what it measures.
+# A row holds plain numbers and strings (`str(t.dtype)`): one that held a tensor would keep its memory from being freed, and change what is measured.
 # And `call.phase` decides which rule counts, not the moment: a Function with a backward of its own runs forward ops there.
 #
 # <details><summary>Hint 1: what goes into a linear layer on the way back, and what comes out?</summary>
 #
-# The gradient of its result comes in.
-# Its FLOPs make the gradients of those inputs that require one (`requires_grad` says so for each).
+# The gradient of its result comes in; gradients come out of those inputs that require one.
 #
 # </details><details><summary>Hint 2: the shape of the answer</summary>
 #
-# Branch once, on `call.phase`.
-# Each branch yields two things: the tensor whose shape and dtype count, and the FLOPs of the products.
-# All other keys are the same for both.
+# Branch once, on `call.phase`, for the tensor whose shape and dtype count, and for the FLOPs of the products.
 #
 # </details>
 
@@ -452,26 +447,23 @@ from proflab.lesson.recording import Recorder, region, row_name
 # ## 3 · Whose time is it? · 25 min
 #
 # An op runs inside a region that you named, a region inside another.
-# So a row has two times.
-# `ms` is the time from beginning to end, and `self_ms`, its *self time*, is what is left of it without what ran inside.
+# So a row has two times: `ms`, from beginning to end, and `self_ms`, its *self time*, what is left of it without what ran inside.
 # Only `self_ms` can be added up without counting a millisecond twice.
 # In the picture, data is loaded in 10 ms, of which two ops take 3 ms each: the region has 10 − 3 − 3 = 4 ms of its own.
 #
-# ![A wide bar for a region of 10 ms, below it two narrower ones for operations of 3 ms each, and orange what lies between them: the region's own 4 ms. Right of the region a bar for an operation in which nothing else ran.](nest.png)
+# ![A wide bar for a region of 10 ms, below it two for operations of 3 ms each, and orange between them the region's own 4 ms.](nest.png)
 #
 # A recorder notes a *span* for each of them, its beginning and its end.
-# It notes them as they end, so that what ran inside stands before what ran around it.
-# Nothing else is needed: which span is inside which, their times say.
+# Which span is inside which, these times say.
 #
 # <details><summary>Hint 1: sort the spans so that a holder comes before what it holds. What is still running when a span begins?</summary>
 #
-# Those that began before it and have not ended.
-# The one among them that began last is the span directly around it.
+# Of those that have not ended, the one that began last is directly around it.
 #
 # </details><details><summary>Hint 2: the shape of the answer</summary>
 #
 # Keep a stack of the spans that have not ended.
-# For each span in that order, first take from the stack what ended before; what is then on top is its parent, from whose time you subtract.
+# For each span in that order, take off what has ended; from the one then on top you subtract.
 #
 # </details>
 
@@ -602,11 +594,11 @@ expect("spans that only touch are fine", self_times([(3, 5), (0, 3)]), [2.0, 3.0
 # And a profiler must still be right after an error: if an op raises, even by Ctrl-C, no row is added and the depth is as before.
 #
 # A recording's list is a `Rows`.
-# Its `start` is what the clock showed when the recording began, its `depth` the number of things that are running now, one inside the other, and its `spans` are yours to be given to `self_times`.
-# `add_row` writes a row: the ten facts, `start_ms` (from the beginning of the recording), `ms` and `depth`.
-# `self_ms` follows when the recording ends.
+# Its `depth` is the number of things that are running now, one inside the other.
+# The given `add_row` writes a row: the ten facts, `start_ms` (from the beginning of the recording), `ms` and `depth`.
+# When the recording ends, your `self_times` makes `self_ms` of its `spans`.
 #
-# From here on, test cells replace what you wrote earlier by known answers, so that a slip costs its points once.
+# From here on, test cells replace what you wrote earlier by right answers, so that a slip costs its points once.
 
 
 # %% nbgrader={"grade": false, "grade_id": "add_row", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -820,15 +812,12 @@ demos.print_rows(recorder.rows, 6)
 demos.timeline(recorder.rows, title="Three blocks of a GPT-2, forward and backward")
 
 # %% [markdown]
-# Below a bar you see what ran inside it.
-# White between ops is Python: layers are called, rows are written.
+# Below a bar you see what ran inside it; white between ops is Python.
 # No sum shows the order of things, and what waits for what.
 #
 # ## 5 · Where the time goes · 25 min
 #
-# You read a profile of a thousand rows by grouping them.
-# What took longest?
-# What calculated most?
+# You read a profile of a thousand rows by grouping them: what took longest, what calculated most?
 # It pays to look where the two lists differ.
 # Rows with the same `row_name` belong together: it is the op, or the name of a region or module.
 # Of these four rows, linear layers have 5 of 10 ms:
@@ -994,9 +983,8 @@ demos.three_shares(recorded, title="One pass each, seen in three ways")
 # Lesson 06 finds out which.
 #
 # **A timeline to walk through.** Viewers such as [Perfetto](https://ui.perfetto.dev), [speedscope](https://www.speedscope.app) and `chrome://tracing` read the [trace event format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU): a JSON object whose `traceEvents` is a list of events.
-# A *complete event* (`ph` is `"X"`) has a name, categories, a beginning `ts` and a duration `dur`, both in **microseconds**, a process and a thread (`pid`, `tid`), and `args`: whatever else a click on it should show.
-# Events of one thread nest by their times alone, as your spans do.
-# If two begin together, the outer one has to stand first, or a viewer would draw it inside the inner one.
+# A *complete event* has a name, a beginning `ts` and a duration `dur`, both in **microseconds**, and `args` for whatever a click on it should show.
+# Events nest by their times alone, as your spans do; of two that begin together, the outer one has to stand first.
 
 # %% nbgrader={"grade": false, "grade_id": "trace_args", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import json
@@ -1133,7 +1121,6 @@ print(f"{len(trace) / 1024:.0f} KB of JSON: {trace[:220]} …")
 
 # %% [markdown]
 # To see it, run `open("trace.json", "w").write(trace)` in a cell of your own, and open that file in a viewer.
-# It stays on your computer.
 #
 # **Take a break here.** What follows needs only `op_facts`, `rows_of` and the earlier lessons.
 #
@@ -1141,7 +1128,7 @@ print(f"{len(trace) / 1024:.0f} KB of JSON: {trace[:220]} …")
 #
 # A machine has two roofs: it calculates at most `peak_flops` FLOPs a second, and moves at most `bandwidth` bytes a second.
 # If both happen at once, the one that takes longer decides how long the work takes.
-# It is the *bottleneck*: only less of that makes the work faster.
+# It is the *bottleneck*.
 # On a machine of 2 · 10¹¹ *FLOP/s* (FLOPs per second) and 2 · 10¹⁰ bytes/s, 3 · 10⁹ FLOPs take at least 15 ms and 5 · 10⁸ bytes 25 ms: memory limits.
 # `Hardware(peak_flops, bandwidth)` holds the two; `machines.json` has them from data sheets, and in lesson 06 you measure your own.
 #
@@ -1328,14 +1315,8 @@ guesses.compare("rows from which on calculation limits a T4", guess_rows, first)
 #
 # ## 7 · What watching costs · 65 min
 #
-# Your recorder knows tensors and nothing else.
-# If a program spends its time reading files or looping over Python lists, it shows white.
-# For Python itself there is [`cProfile`](https://docs.python.org/3/library/profile.html).
-# It is told of every call and every return, and gives each function's number of calls, its `tottime`, the seconds in itself, and its `cumtime`, with everything that it called.
-# These are `self_ms` and `ms`.
-#
-# `pstats.Stats(profile).stats` maps (file, line, name) to (calls that were not recursive, all calls, tottime, cumtime, callers).
-# The file of a function that is not written in Python is "~".
+# Your recorder knows tensors and nothing else: a program that reads files or loops over lists is white to it.
+# [`cProfile`](https://docs.python.org/3/library/profile.html) is told of every call and return of Python, and gives each function's number of calls, its `tottime`, the seconds in itself, and its `cumtime`, with everything that it called: your `self_ms` and `ms`.
 
 # %% nbgrader={"grade": false, "grade_id": "python_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import cProfile
@@ -1346,6 +1327,8 @@ import pstats
 def hot_functions(stats, n, by="tottime"):
     """Return the n functions with the most of `by` in a cProfile run, as dicts, largest first.
 
+    stats: a pstats.Stats, whose own `stats` maps (file, line, name) to (calls that were not
+        recursive, all calls, tottime, cumtime, callers); a file "~" is not Python's.
     by: "calls", "tottime" or "cumtime"; equal ones stay in the order in which stats has them.
     The keys are function: "file.py:12(name)", the file without its folders, or the name alone for
     a file "~"; calls: int, with recursive ones; tottime, cumtime: floats, in s.
@@ -1446,10 +1429,8 @@ for by in ("tottime", "cumtime"):
 print(f"your recorder saw {sum(column(rows, 'self_ms')) / 1000:.3f} s, in {len(rows)} ops")
 
 # %% [markdown]
-# Your recorder sees only the first part; `cProfile` sees it all, in Python's terms.
-# `@` is an operator and no call, so the time of a matrix product belongs to the function in which it stands.
-# What happens *within* a function you learn from [`line_profiler`](https://kernprof.readthedocs.io), which is told of every line.
-# It is not installed here; this is its table for GPT-2's attention.
+# Your recorder sees only the first part; `cProfile` sees it all, in Python's terms: `@` is no call, so a matrix product belongs to the function in which it stands.
+# [`line_profiler`](https://kernprof.readthedocs.io) is told of every line; this is its table for GPT-2's attention.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_lines", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
 # Prints a table that line_profiler made.
@@ -1458,11 +1439,8 @@ print(open("line_profiler.txt", encoding="utf-8").read())
 # %% [markdown]
 # The line with `@` and `*` is one line here, a handful of calls for `cProfile`, and three ops for your recorder.
 # (Which is the third?)
-# Try it on your own code: `pip install line_profiler`, `%load_ext line_profiler`, `%lprun -f function call()`.
 #
-# Every observer disturbs.
-# Your recorder does something at each op, `cProfile` at every call and return.
-# A program of many small steps becomes several times slower, and what is called often looks larger than it is.
+# Every observer disturbs: a program of many small steps becomes several times slower, and what is called often looks larger than it is.
 # To know the factor, run the program with and without the profiler, *in pairs*: once each, by turns.
 # If the recorder takes 10 µs an op, a pass of 60 ops and 50 ms takes 1.012 times as long, and one of 60 ops and 0.5 ms takes 2.2 times as long.
 
@@ -1546,7 +1524,7 @@ expect_table(
 expect_table(
     lambda rounds: profiling_overhead(time.perf_counter, time.perf_counter, rounds),
     ("a negative number of rounds is refused", [(-3,)], ValueError),
-    ("no rounds are refused, and nothing is divided by nothing", [(0,)], ValueError),
+    ("far below 1 they are refused, too", [(-100,)], ValueError),
 )
 scripted = doubles.Clock()
 again = doubles.Model(scripted, ms=[2.0])
@@ -1571,9 +1549,9 @@ demos.overheads(ratios, guess=("30 tiny layers", "cProfile", guess_overhead))
 # %% [markdown]
 # Each ratio was measured five times: a difference smaller than that spread is none.
 #
-# - **Instrument** (your recorder, `torch.profiler`) to know *what* happens: every op, with its shapes. It costs some microseconds an op, which is little if ops are large.
+# - **Instrument** (your recorder, `torch.profiler`) to know every op, with its shapes. It costs some microseconds an op, little if ops are large.
 # - **Trace Python** (`cProfile`) to find which function it is. The more calls a program makes, the less its times mean.
-# - **Sample** (py-spy, perf, Scalene) to leave the program alone: the profiler looks from time to time which function is running. What takes long is seen often, what is short or rare perhaps never, and calls are not counted.
+# - **Sample** (py-spy, perf, Scalene) to leave the program alone: look from time to time which function is running. What takes long is seen often, what is rare perhaps never, and calls are not counted.
 #
 # How long must a sampler look?
 # If a function has a share p of the time, each sample shows it with probability p, and of n samples the share that shows it lies within ±1.96·√(p·(1 − p) / n) of p in 95 of 100 runs.
@@ -1644,11 +1622,10 @@ expect("a share and an error near 0 are fine", samples_needed(0.004, 0.0005), 61
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# At a hundred samples a second, a function that has 5 % of the time is known within half a point after 73 seconds: a rare one is better found by counting calls.
+# At a hundred samples a second, a function that has 5 % of the time is known within half a point after 73 seconds.
 #
 # And are the samples independent?
-# The sampler here is a thread that looks up to a thousand times a second.
-# But only the thread that holds Python's *interpreter lock* runs: a loop in Python holds the lock, a matrix product gives it away.
+# The sampler here is a thread, and only the thread that holds Python's *interpreter lock* runs: a loop in Python holds the lock, a matrix product gives it away.
 #
 # **Predict.** A program spends one half of its time in a Python loop, the other in matrix products.
 # What percentage of the samples shows the loop?
@@ -1662,8 +1639,8 @@ part = demos.samples_of_the_loop()
 guesses.compare("samples that show the loop", guess_samples, part, unit="%")
 
 # %% [markdown]
-# The sampler waits for the lock, and so it sees least of what holds the lock longest.
-# [py-spy](https://github.com/benfred/py-spy) looks from another process, a hundred times a second, and needs no lock.
+# The sampler waits for the lock, and sees least of what holds it longest.
+# [py-spy](https://github.com/benfred/py-spy) looks from another process and needs no lock.
 #
 # ### In torch
 #
@@ -1687,13 +1664,13 @@ guesses.compare("samples that show the loop", guess_samples, part, unit="%")
 # |---|---|---|
 # | parameters | 32,896 | 01 |
 # | flops | 2,097,152, of the whole batch | 02 |
-# | latency_ms | 0.05 | 03 |
+# | latency_ms | 0.05, the median | 03 |
 # | peak_memory_mb | 0.21 | 04 |
 # | gflops_per_second | 41.9: these FLOPs in that time | |
 # | bottleneck | `"compute"` | 05 |
 #
-# Mind the batch: the time and the memory are those of the pass that was run, so its FLOPs must be, too.
-# Given: `as_model` turns a bare Tensor into a model that can be called, and `work_and_traffic(rows)` adds up all FLOPs, of products and elementwise, and all bytes, read and written.
+# Mind the batch: time and memory are those of the whole pass, so its FLOPs must be, too.
+# Given: `as_model` makes a model of a bare Tensor, and `work_and_traffic(rows)` adds up all FLOPs, of products and elementwise, and all bytes, read and written.
 
 
 # %% nbgrader={"grade": false, "grade_id": "profile_forward_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1916,8 +1893,7 @@ expect_table(before, ("a size that is no whole number is refused", [(*wrong,)], 
 
 # %% [markdown]
 # **And back.** Training adds a gradient for each trained parameter, and what the optimizer remembers; lesson 04 calculated these sizes.
-# Now look at the gradients that come out: a frozen parameter gets none, and neither does one that the model did not use.
-# If of 100 MB of parameters 60 MB are frozen, the gradients take 40 MB, and Adam keeps 80 MB.
+# Here you look at the gradients that come out: a parameter that is frozen or unused has none.
 #
 # **Optional.** `profile_backward_pass` earns no points; `Profiler` uses it.
 #
@@ -1930,7 +1906,6 @@ expect_table(before, ("a size that is no whole number is refused", [(*wrong,)], 
 #
 # An inner function step(x) runs model(x), sums all outputs that require a gradient (`tensors_in` finds them), and returns the gradients.
 # Record one call of it, and time it.
-# Think of a model that has nothing to train.
 #
 # </details>
 
@@ -1984,10 +1959,10 @@ def profile_backward_pass(model, x, hardware, warmup=1, iterations=5):
 
 # %% nbgrader={"grade": true, "grade_id": "test_profile_backward_pass", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
 clock, x = doubles.Clock(), Tensor(np.ones((128, 256)))
-frozen, used = nn.Linear(256, 256, bias=False), nn.Linear(256, 1024, bias=False)
-frozen.weight.requires_grad = False
+fixed, used = nn.Linear(256, 256, bias=False), nn.Linear(256, 1024, bias=False)
+fixed.weight.requires_grad = False
 pace = doubles.Model(clock, ms=[3.000457, 1.0], cold_ms=[70.0, 80.0])
-layers = profiled.Paced(pace, nn.Sequential(frozen, nn.ReLU(), used).eval(), back=True)
+layers = profiled.Paced(pace, nn.Sequential(fixed, nn.ReLU(), used).eval(), back=True)
 machine = Hardware(peak_flops=151.29e6, bandwidth=4.197e6)  # both limit this nearly alike
 found = clock.run(profile_backward_pass, layers, x, machine, 4, 9)
 expect(
@@ -2256,8 +2231,7 @@ with no_grad():
 demos.print_architectures(table)
 
 # %% [markdown]
-# Attention between tokens (all that an attention module does apart from its linear layers) grows with the square of the text's length, everything else with the length itself.
-# Lesson 02 predicted its part of a block; now your recorder measures it.
+# Attention between tokens (all of an attention module but its linear layers) grows with the square of the text's length, everything else with the length itself.
 #
 # **Predict.** At 2,048 tokens it has 31 % of a block's FLOPs.
 # What percentage of its time?
@@ -2276,8 +2250,7 @@ guesses.compare("time between tokens", guess_attention, 100 * measured[n], unit=
 demos.attention_curves(predicted, measured, guess_attention)
 
 # %% [markdown]
-# Where the two curves part, FLOPs do not tell the time.
-# Scores are computed, scaled, masked, exponentiated and multiplied again, one op after the other, and each time all of them go to memory and come back.
+# Where the two curves part, FLOPs do not tell the time: scores are scaled, masked, exponentiated and multiplied, one op after the other, and each time all of them go to memory and come back.
 # *Fused* attention, one op for all of this, saves the trips.
 #
 # Take it with you: in the folder of the course, `proflab assemble release -o my_profiler_alone.py --standalone` makes one file of all that you wrote, with the engine inside.
@@ -2287,8 +2260,8 @@ demos.attention_curves(predicted, measured, guess_attention)
 #
 # - Everything that a model does passes one point. A hook there that reads the clock twice and writes a row is a profiler.
 # - A row has two times, its own and that with what ran inside; only its own can be added up. Its bytes are *unique bytes*, the least that moves.
-# - FLOPs over peak, bytes over bandwidth: the longer of these times names the bottleneck. A layer's weights are read once for all rows, so that enough rows make calculation the limit.
-# - Watching costs. Say how much, with a spread; instrument large things, trace Python, sample what must be left alone, and sample four times as long for half the error.
+# - FLOPs over peak, bytes over bandwidth: the longer of these times names the bottleneck. A layer reads its weights once for all rows, so that enough rows make calculation the limit.
+# - Watching costs. Say how much, with a spread; half the error of a sampler takes four times as long.
 #
 # | what you see | what limits | what you do |
 # |---|---|---|
