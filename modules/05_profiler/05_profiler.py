@@ -25,10 +25,11 @@
 # **You will be able to** record every operation of any model; say where its time goes, and whether calculation or memory limits a layer; and say what watching costs, and how long a sampler has to watch.
 #
 # **You need** the hook of lesson 02, section 8, and gradients: `backward()` and `requires_grad`.
-# Arguments stay as they are.
 #
 # **You will not build** a sampler, nor the `Profiler` at the end, which is given.
 # Real caches and GPUs come in lessons 06, 07 and 11.
+#
+# Arguments stay as they are, but for `rows`, to which `record` adds.
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -438,11 +439,6 @@ expect("elementwise FLOPs are those of op_elementwise", normed[0]["elementwise_f
 layer = nn.Sequential(nn.Linear(256, 128))
 demos.print_facts(each_op(op_facts, lambda: layer(Tensor.meta((32, 256))))[0])
 
-# %% nbgrader={"grade": false, "grade_id": "recording_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
-import time
-
-from proflab.lesson.recording import Recorder, region, row_name
-
 # %% [markdown]
 # ## 3 · Whose time is it? · 25 min
 #
@@ -584,6 +580,7 @@ expect_table(
     ("the only span, the wrong way round, is refused", [([(1, 0)],)], ValueError),
 )
 expect("spans that only touch are fine", self_times([(3, 5), (0, 3)]), [2.0, 3.0])
+expect("so are those that end together", self_times([(4, 5), (0, 5)]), [1.0, 4.0])
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -593,12 +590,17 @@ expect("spans that only touch are fine", self_times([(3, 5), (0, 3)]), [2.0, 3.0
 # `record` wraps each op, and its own work must not count: read the clock directly before `call()` and directly after.
 # And a profiler must still be right after an error: if an op raises, even by Ctrl-C, no row is added and the depth is as before.
 #
-# A recording's list is a `Rows`.
-# Its `depth` is the number of things that are running now, one inside the other.
+# A recording's `rows` have a `depth`, the number of things that are running now, one inside the other.
 # The given `add_row` writes a row: the ten facts, `start_ms` (from the beginning of the recording), `ms` and `depth`.
 # When the recording ends, your `self_times` makes `self_ms` of its `spans`.
 #
 # From here on, test cells replace what you wrote earlier by right answers, so that a slip costs its points once.
+# `profiled.recorded(record, function, pace)` returns the rows of what function() runs, each op taking the time that `pace` says; `profiled.Around` is a call that makes others.
+
+# %% nbgrader={"grade": false, "grade_id": "recording_tools", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import time
+
+from proflab.lesson.recording import Recorder, region, row_name
 
 
 # %% nbgrader={"grade": false, "grade_id": "add_row", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -800,7 +802,7 @@ expect("NotImplementedError of op_facts goes on", told.error, "NotImplementedErr
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_timeline", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draws three blocks of GPT-2 small, forward and backward; some seconds.
+# Draws three blocks of GPT-2 small, forward and backward.
 demos.show_load()
 gpt2, tokens = demos.three_blocks()  # the first pass is done
 with OpRecorder() as recorder:
@@ -963,6 +965,7 @@ expect_table(
     ("a negative n is refused", [(rows, -2)], ValueError),
 )
 expect("n of 1 is fine", column(top_operations(rows, 1), "name"), ["exp"])
+expect("a single row is fine", column(top_operations(rows[1:], 9), "ms"), [3.0])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_top", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
@@ -1204,6 +1207,7 @@ expect_table(
     ("negative FLOPs with negative bytes are refused", [(-1, -9, machine)], ValueError),
 )
 expect("FLOPs alone are work", find_bottleneck(1, 0, machine), "compute")
+expect("and bytes alone", find_bottleneck(0, 7, machine), "memory")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1250,7 +1254,7 @@ expect_table(
         {
             "the weights alone are moved": 51,
             "the ridge is taken for n": 26,
-            "a multiply-add is two FLOPs": 107,
+            "a multiply-add counts as one FLOP": 107,
         },
     ),
     ("1,024 to 1,024", (1024, 1024, t4), 57),
@@ -1291,6 +1295,7 @@ expect_table(
     ("no inputs are refused", [(0, 4096, machine, 2)], ValueError),
 )
 expect("a wide layer with small numbers", rows_at_ridge(4096, 4096, machine, 1), 6)
+expect("with larger ones", rows_at_ridge(4096, 4096, machine, 8), 42)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": false, "grade_id": "demo_batches", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo", "nbval-check-output"]
@@ -1530,6 +1535,8 @@ scripted = doubles.Clock()
 again = doubles.Model(scripted, ms=[2.0])
 once = scripted.run(profiling_overhead, again, again, 1)
 expect("one round is enough", once, 1.0, rel=1e-6)
+half = scripted.run(profiling_overhead, lambda: (again(0), again(0)), again, 2)
+expect("less than 1 is a result", half, 0.5, rel=1e-6)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1539,7 +1546,7 @@ expect("one round is enough", once, 1.0, rel=1e-6)
 guess_overhead = None  # your guess: times as long under cProfile
 
 # %% nbgrader={"grade": false, "grade_id": "demo_overhead", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draws what three ways of watching cost three programs; about 20 s.
+# Draws what three ways of watching cost three programs.
 ways = {"recorder": rows_of, "cProfile": cProfile.Profile().runcall, "sampler": demos.sampled}
 ratios = demos.compare_ways(ways, calibrate, profiling_overhead)
 tiny = demos.tell_ratios(ratios)["30 tiny layers", "cProfile"]
@@ -1619,6 +1626,7 @@ expect_table(
     ("a negative share is refused, also with a negative error", [(-0.5, -0.5)], ValueError),
 )
 expect("a share and an error near 0 are fine", samples_needed(0.004, 0.0005), 61_220)
+expect("a share near 1 is fine", samples_needed(0.996, 0.02), 39)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2224,7 +2232,7 @@ demos.timeline(profiler.rows, title="ViT-Ti/16 and its data")
 # The model with the most FLOPs need not reach the most FLOPs a second.
 
 # %% nbgrader={"grade": false, "grade_id": "demo_architectures", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Prints an MLP, ResNet-18 and GPT-2 small side by side; some seconds.
+# Prints an MLP, ResNet-18 and GPT-2 small side by side.
 three, shapes = demos.three_architectures()
 with no_grad():
     table = compare_architectures(three, shapes)
@@ -2241,7 +2249,7 @@ demos.print_architectures(table)
 guess_attention = None  # your guess: percent of the block's time
 
 # %% nbgrader={"grade": false, "grade_id": "demo_attention", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["demo"]
-# Draws the part of a block that is attention, of its FLOPs and of its time; about 15 s.
+# Draws the part of a block that is attention, of its FLOPs and of its time.
 demos.show_load()
 predicted, measured = demos.attention_shares(rows_of)  # on meta tensors, and with data
 for n in measured:
